@@ -1,0 +1,11 @@
+# Printed at the end of each configuration.
+macro(bb_summary_line name found advice)
+  if(${found})
+    message(STATUS "  ${name}: found")
+  else()
+    message(STATUS "  ${name}: left out (${advice})")
+  endif()
+endmacro()
+message(STATUS "bitbudget ${PROJECT_VERSION} (${BB_COMMIT_TEXT}), ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
+bb_summary_line("CUDA" BB_HAVE_CUDA "no nvcc, or BB_CUDA=OFF")
+bb_summary_line("OpenCL" BB_HAVE_OPENCL "no ICD loader, or BB_OPENCL=OFF")

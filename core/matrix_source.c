@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/matrix_source.h"
+
+#include <string.h>
+
+bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb_index column,
+                                bb_view out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(out.type == BB_F64 && out.rank == 2 && out.strides[1] == 1, BB_INVALID,
+               "matrix %s: a panel must be fp64, of two axes, with unit column stride",
+               source->name);
+    BB_REQUIRE(row >= 0 && column >= 0 && out.shape[0] <= source->rows - row &&
+                   out.shape[1] <= source->columns - column,
+               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) leaves %td x %td",
+               source->name, out.shape[0], out.shape[1], row, column, source->rows,
+               source->columns);
+    BB_TRY(source->fill(source, row, column, out));
+done:
+    return status;
+}
+
+static bb_status fill_dense(const bb_matrix_source *source, bb_index row, bb_index column,
+                            bb_view out)
+{
+    const bb_view *matrix = source->context;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        memcpy(bb_view_row(out, i), bb_view_row(*matrix, row + i) + column,
+               (size_t)out.shape[1] * sizeof(double));
+    }
+    return BB_OK;
+}
+
+bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name, const char *unit)
+{
+    return (bb_matrix_source){.rows = matrix->shape[0],
+                              .columns = matrix->shape[1],
+                              .name = name,
+                              .unit = unit,
+                              .fill = fill_dense,
+                              .context = matrix};
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix that is never stored whole: rows, columns, symmetry and a function that fills any block
+// of it in fp64. Physics makes sources (covariances, response rows), files make them too; precision
+// and solvers pull panels from them.
+#ifndef BB_CORE_MATRIX_SOURCE_H
+#define BB_CORE_MATRIX_SOURCE_H
+
+#include "core/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_matrix_source bb_matrix_source;
+
+/// Fills `out` ([rows][columns], F64, any row stride, column stride 1) with the block whose first
+/// entry is (row, column). Must be safe to call from several threads at once, and each entry must
+/// not depend on the block that it was asked for in.
+typedef bb_status (*bb_matrix_fill)(const bb_matrix_source *source, bb_index row, bb_index column,
+                                    bb_view out);
+
+struct bb_matrix_source {
+    bb_index rows;
+    bb_index columns;
+    bool symmetric;
+    const char *name; ///< for messages and dumps: "Cmm", "C_x"
+    const char *unit; ///< of an entry
+    bb_matrix_fill fill;
+    const void *context; ///< borrowed: whatever made the source keeps it alive
+};
+
+/// Fills a block after checking that it lies inside the matrix. Errors: BB_INVALID, or the fill's.
+BB_CHECKED bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row,
+                                           bb_index column, bb_view out);
+
+/// A source that reads a row-major dense matrix in memory, which must outlive it.
+bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name, const char *unit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// In front of each block, in the space that the alignment leaves anyway.
+typedef struct header {
+    size_t bytes;
+} header;
+
+static atomic_size_t live_bytes;
+static atomic_size_t peak_bytes;
+static atomic_ptrdiff_t live_blocks;
+static atomic_ptrdiff_t fail_countdown;
+static atomic_int failure_happened;
+
+static int injected_failure(void)
+{
+    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) {
+        return 0;
+    }
+    if (atomic_fetch_sub(&fail_countdown, 1) == 1) {
+        atomic_store(&failure_happened, 1);
+        return 1;
+    }
+    return 0;
+}
+
+static void account(size_t bytes)
+{
+    size_t now = atomic_fetch_add(&live_bytes, bytes) + bytes;
+    size_t peak = atomic_load(&peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now)) {
+    }
+    (void)atomic_fetch_add(&live_blocks, 1);
+}
+
+static header *header_of(void *block)
+{
+    return (header *)(void *)((char *)block - BB_ALIGNMENT);
+}
+
+bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out)
+{
+    bb_status status = BB_OK;
+    *out = NULL;
+    BB_REQUIRE(count >= 0, BB_INVALID, "allocation of %td items, expected 0 or more", count);
+    if (count == 0 || item_bytes == 0) {
+        goto done;
+    }
+    BB_REQUIRE((size_t)count <= (SIZE_MAX / 2 - 2 * BB_ALIGNMENT) / item_bytes, BB_INVALID,
+               "allocation of %td items of %zu bytes overflows the address space", count,
+               item_bytes);
+    size_t bytes = (size_t)count * item_bytes;
+    size_t whole = (bytes + 2 * BB_ALIGNMENT - 1) / BB_ALIGNMENT * BB_ALIGNMENT;
+    char *base = injected_failure() ? NULL : aligned_alloc(BB_ALIGNMENT, whole);
+    BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes asked for, %zu held",
+               bytes, bb_memory_bytes());
+    ((header *)(void *)base)->bytes = bytes;
+    account(bytes);
+    *out = base + BB_ALIGNMENT;
+done:
+    return status;
+}
+
+bb_status bb_memory_zeroed(bb_index count, size_t item_bytes, void **out)
+{
+    BB_RETURN_IF_FAILED(bb_memory_allocate(count, item_bytes, out));
+    if (*out != NULL) {
+        memset(*out, 0, (size_t)count * item_bytes);
+    }
+    return BB_OK;
+}
+
+bb_status bb_memory_resize(bb_index count, size_t item_bytes, void **block)
+{
+    void *grown = NULL;
+    BB_RETURN_IF_FAILED(bb_memory_allocate(count, item_bytes, &grown));
+    if (*block != NULL && grown != NULL) {
+        size_t kept = header_of(*block)->bytes;
+        size_t wanted = (size_t)count * item_bytes;
+        memcpy(grown, *block, kept < wanted ? kept : wanted);
+    }
+    bb_memory_release(block);
+    *block = grown;
+    return BB_OK;
+}
+
+bb_status bb_memory_text(const char *text, char **out)
+{
+    size_t length = strlen(text) + 1;
+    BB_RETURN_IF_FAILED(bb_memory_allocate((bb_index)length, 1, (void **)out));
+    memcpy(*out, text, length);
+    return BB_OK;
+}
+
+bb_status bb_memory_printf(char **out, const char *format, ...)
+{
+    bb_status status = BB_OK;
+    va_list arguments;
+    *out = NULL;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    BB_REQUIRE(length >= 0, BB_INTERNAL, "cannot format '%s'", format);
+    BB_TRY(bb_memory_allocate(length + 1, 1, (void **)out));
+    va_start(arguments, format);
+    (void)vsnprintf(*out, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+done:
+    return status;
+}
+
+void bb_memory_release(void **block)
+{
+    if (*block == NULL) {
+        return;
+    }
+    header *base = header_of(*block);
+    (void)atomic_fetch_sub(&live_bytes, base->bytes);
+    (void)atomic_fetch_sub(&live_blocks, 1);
+    free(base);
+    *block = NULL;
+}
+
+size_t bb_memory_bytes(void)
+{
+    return atomic_load(&live_bytes);
+}
+
+size_t bb_memory_peak_bytes(void)
+{
+    return atomic_load(&peak_bytes);
+}
+
+bb_index bb_memory_blocks(void)
+{
+    return atomic_load(&live_blocks);
+}
+
+void bb_memory_fail_at(bb_index k)
+{
+    atomic_store(&failure_happened, 0);
+    atomic_store(&fail_countdown, k);
+}
+
+int bb_memory_failure_happened(void)
+{
+    return atomic_load(&failure_happened);
+}

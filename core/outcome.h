@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a computation ended, as a result: a numerical failure is recorded and survived.
+#ifndef BB_CORE_OUTCOME_H
+#define BB_CORE_OUTCOME_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bb_outcome_kind {
+    BB_OUTCOME_OK,
+    BB_OUTCOME_NOT_SPD,         ///< a pivot was zero or negative: not positive definite
+    BB_OUTCOME_NON_FINITE,      ///< NaN or infinity where none belongs
+    BB_OUTCOME_NOT_CONVERGED,   ///< an iteration reached its limit
+    BB_OUTCOME_UNDERDETERMINED, ///< the data do not determine the answer
+} bb_outcome_kind;
+
+/// Plain value. The first failure of a run of steps is the one to keep (bb_outcome_set keeps it).
+typedef struct bb_outcome {
+    bb_outcome_kind kind;
+    char detail[240]; ///< one sentence: where and what; "" when ok
+} bb_outcome;
+
+/// "ok", "not_spd", "non_finite", "not_converged", "underdetermined".
+const char *bb_outcome_name(bb_outcome_kind kind);
+
+/// Records a failure unless one is recorded already.
+void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *format, ...)
+    BB_PRINTF(3, 4);
+
+/// Index of the first value that is NaN or infinite, -1 when all are finite.
+bb_index bb_first_non_finite(const double *values, bb_index count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11), addressed by (seed, stream,
+// index), never by call order, so that results do not depend on threads or on what ran before.
+#ifndef BB_CORE_RANDOM_H
+#define BB_CORE_RANDOM_H
+
+#include "core/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One cause of randomness each: add a name here, never reuse a number.
+typedef enum bb_stream {
+    BB_STREAM_BURL_STIFFNESS = 1,
+    BB_STREAM_PHASE_SCREEN = 2,
+    BB_STREAM_SELF_TEST = 3,
+} bb_stream;
+
+/// Four words for the address (seed, stream, index).
+void bb_random_words(uint64_t seed, bb_stream stream, uint64_t index, uint32_t words[4]);
+
+/// Uniform on the open interval (0, 1), 52 bits.
+double bb_random_uniform(uint64_t seed, bb_stream stream, uint64_t index);
+
+/// Standard normal deviate (Box-Muller on one address).
+double bb_random_normal(uint64_t seed, bb_stream stream, uint64_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declarative description of configuration structs. Each module that a user configures declares a
+// plain struct with unit-suffixed members in its own header and one bb_schema table in its own .c
+// file. sim/ binds files, key=value overrides and sweep plans to the structs through these tables,
+// lists them (`config --list`) and writes the resolved copy; nothing here knows about YAML.
+//
+//     typedef struct bb_telescope_config {
+//         double diameter_m;
+//         double obstruction;
+//     } bb_telescope_config;
+//
+//     static const bb_key keys[] = {
+//         {.name = "diameter_m", .kind = BB_KEY_DOUBLE, .unit = "m",
+//          .offset = offsetof(bb_telescope_config, diameter_m), .minimum = 0.0, .maximum = 200.0,
+//          .exclusive_minimum = true, .meaning = "Diameter of the primary mirror."},
+//         {.name = "obstruction", .kind = BB_KEY_DOUBLE, .unit = "1", .default_text = "0.0", ...},
+//     };
+//     const bb_schema bb_telescope_schema = BB_SCHEMA("telescope", bb_telescope_config, keys);
+#ifndef BB_CORE_SCHEMA_H
+#define BB_CORE_SCHEMA_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bb_key_kind {
+    BB_KEY_DOUBLE,   ///< member: double
+    BB_KEY_INTEGER,  ///< member: bb_index
+    BB_KEY_BOOLEAN,  ///< member: bool; only `true` and `false` are read
+    BB_KEY_TEXT,     ///< member: const char *
+    BB_KEY_CHOICE,   ///< member: int, index into `choices` (declare an enum in the same order)
+    BB_KEY_DOUBLES,  ///< member: bb_list of double
+    BB_KEY_INTEGERS, ///< member: bb_list of bb_index
+    BB_KEY_CHOICES,  ///< member: bb_list of int, indices into `choices`, no repetition
+    BB_KEY_GROUP,    ///< member: a struct, described by `schema`
+    BB_KEY_RECORDS,  ///< member: bb_list of structs, described by `schema`
+} bb_key_kind;
+
+/// A list in a configuration struct; the items belong to whoever made the struct.
+typedef struct bb_list {
+    void *items;
+    bb_index count; ///< BB_LIST_ALL where the user wrote the word `all`
+} bb_list;
+
+enum { BB_LIST_ALL = -1 };
+
+typedef struct bb_schema bb_schema;
+
+typedef struct bb_key {
+    const char *name;
+    bb_key_kind kind;
+    size_t offset;           ///< of the member in its struct
+    const char *unit;        ///< "m", "ms", "1" for a pure number, NULL where none applies
+    double minimum, maximum; ///< of numbers and of list items; both 0: no range
+    bool exclusive_minimum;  ///< the value must be greater than `minimum`
+    bool exclusive_maximum;
+    bool optional;               ///< may stay unset: NaN, BB_INTEGER_UNSET, NULL, -1 or count 0
+    bool accepts_all;            ///< lists: the word `all` is read as BB_LIST_ALL
+    bb_index minimum_count;      ///< lists: the least number of items
+    const char *default_text;    ///< as the user would write it; NULL: required unless optional
+    const char *const *choices;  ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
+    const bb_schema *schema;     ///< of groups and records
+    const char *shorthand;       ///< groups: a plain value stands for {shorthand: value}
+    const char *meaning;         ///< one line for the user
+} bb_key;
+
+struct bb_schema {
+    const char *name;
+    size_t bytes; ///< of the struct
+    const bb_key *keys;
+    bb_index key_count;
+};
+
+#define BB_INTEGER_UNSET PTRDIFF_MIN
+
+#define BB_SCHEMA(title, type, table)                                                              \
+    {                                                                                              \
+        .name = (title), .bytes = sizeof(type), .keys = (table),                                   \
+        .key_count = (bb_index)(sizeof(table) / sizeof((table)[0]))                                \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local bb_status_record current;
+
+static const struct {
+    const char *name;
+    int exit_code;
+} codes[] = {
+    [BB_OK] = {"ok", 0},
+    [BB_INVALID] = {"invalid input", 2},
+    [BB_IO] = {"input or output failed", 3},
+    [BB_MEMORY] = {"out of memory", 4},
+    [BB_DEVICE] = {"device failed", 5},
+    [BB_UNSUPPORTED] = {"not supported", 2},
+    [BB_INTERNAL] = {"internal error", 6},
+};
+
+static const char *base_name(const char *path)
+{
+    // Two last components: "core/status.c" says the floor, the rest is the builder's own folder.
+    const char *last = strrchr(path, '/');
+    if (last == NULL) {
+        return path;
+    }
+    while (last > path && last[-1] != '/') {
+        --last;
+    }
+    return last;
+}
+
+static void append_place(const char *file, int line, const char *what)
+{
+    size_t used = strlen(current.trace);
+    if (used + 1 < sizeof current.trace) {
+        (void)snprintf(current.trace + used, sizeof current.trace - used, "  at %s:%d %.120s\n",
+                       base_name(file), line, what);
+    }
+}
+
+bb_status bb_status_set(bb_status code, const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(current.message, sizeof current.message, format, arguments);
+    va_end(arguments);
+    current.trace[0] = '\0';
+    append_place(file, line, bb_status_name(code));
+    return code;
+}
+
+bb_status bb_status_trace(bb_status code, const char *file, int line, const char *expression)
+{
+    append_place(file, line, expression);
+    return code;
+}
+
+const char *bb_status_message(void)
+{
+    return current.message;
+}
+
+const char *bb_status_trace_text(void)
+{
+    return current.trace;
+}
+
+void bb_status_clear(void)
+{
+    current.message[0] = '\0';
+    current.trace[0] = '\0';
+}
+
+const char *bb_status_name(bb_status code)
+{
+    return codes[code].name;
+}
+
+int bb_status_exit_code(bb_status code)
+{
+    return codes[code].exit_code;
+}
+
+void bb_status_save(bb_status_record *record)
+{
+    *record = current;
+}
+
+void bb_status_restore(const bb_status_record *record)
+{
+    current = *record;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Status codes, messages and traces: how every fallible function reports what went wrong.
+//
+// A function that can fail returns a bb_status. The sentence that explains a failure (what was got,
+// what was expected) and the trace of calls that it passed through are kept per thread, set by
+// BB_FAIL or BB_REQUIRE and extended by BB_TRY. Numerical failures of a computation (a matrix that is
+// not positive definite, an overflow) are not errors: they are outcomes, see core/outcome.h.
+//
+// Shape of a fallible function:
+//
+//     bb_status bb_thing_create(bb_index count, bb_thing **out)
+//     {
+//         bb_status status = BB_OK;
+//         bb_thing *thing = NULL;
+//         BB_REQUIRE(count > 0, BB_INVALID, "count = %td, expected at least 1", count);
+//         BB_TRY(bb_memory_zeroed(1, sizeof *thing, (void **)&thing));
+//         ...
+//         *out = thing;
+//         thing = NULL;
+//     done:
+//         bb_thing_destroy(&thing);
+//         return status;
+//     }
+//
+// The macros need a local `status` and a label `done:` that releases everything (every destroy is
+// safe on NULL).
+#ifndef BB_CORE_STATUS_H
+#define BB_CORE_STATUS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Signed type of counts, indices and strides; size_t is for bytes only.
+typedef ptrdiff_t bb_index;
+
+/// Codes that bb_status_exit_code maps to the exit codes of the command line.
+typedef enum bb_status {
+    BB_OK = 0,
+    BB_INVALID,     ///< bad argument, configuration or usage (exit 2)
+    BB_IO,          ///< a file or folder cannot be read or written (exit 3)
+    BB_MEMORY,      ///< out of memory on the host or a device (exit 4)
+    BB_DEVICE,      ///< a device is absent or failed (exit 5)
+    BB_UNSUPPORTED, ///< asked for something this build or device does not offer (exit 2)
+    BB_INTERNAL,    ///< a defect of bitbudget or of a library it calls (exit 6)
+} bb_status;
+
+#if defined(__GNUC__)
+#define BB_CHECKED           __attribute__((warn_unused_result))
+#define BB_PRINTF(text, arg) __attribute__((format(printf, text, arg)))
+#else
+#define BB_CHECKED
+#define BB_PRINTF(text, arg)
+#endif
+
+/// Starts a new record for this thread: stores the sentence and the place, returns `code`.
+bb_status bb_status_set(bb_status code, const char *file, int line, const char *format, ...)
+    BB_PRINTF(4, 5);
+
+/// Appends a place that a failure passed through to this thread's record; returns `code`.
+bb_status bb_status_trace(bb_status code, const char *file, int line, const char *expression);
+
+/// The sentence of the last failure on this thread, "" when none. Valid until the next failure.
+const char *bb_status_message(void);
+
+/// The places that the last failure passed through, one a line, innermost first; "" when none.
+const char *bb_status_trace_text(void);
+
+/// Forgets this thread's record.
+void bb_status_clear(void);
+
+/// Name of a code, such as "out of memory".
+const char *bb_status_name(bb_status code);
+
+/// Exit code of the program for a code: 0, 2, 3, 4, 5 or 6.
+int bb_status_exit_code(bb_status code);
+
+/// A snapshot of a thread's record, to carry a failure from a worker to the thread that waits.
+typedef struct bb_status_record {
+    char message[1024];
+    char trace[2048];
+} bb_status_record;
+
+void bb_status_save(bb_status_record *record);
+void bb_status_restore(const bb_status_record *record);
+
+/// Fails with a sentence and goes to `done`.
+#define BB_FAIL(code, ...)                                                                         \
+    do {                                                                                           \
+        status = bb_status_set((code), __FILE__, __LINE__, __VA_ARGS__);                           \
+        goto done;                                                                                 \
+    } while (0)
+
+/// Fails unless `condition` holds.
+#define BB_REQUIRE(condition, code, ...)                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            BB_FAIL((code), __VA_ARGS__);                                                          \
+        }                                                                                          \
+    } while (0)
+
+/// Calls a fallible function; on failure extends the trace and goes to `done`.
+#define BB_TRY(call)                                                                               \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != BB_OK) {                                                                     \
+            (void)bb_status_trace(status, __FILE__, __LINE__, #call);                              \
+            goto done;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+/// For functions that own nothing (and for CUDA sources, where goto may not pass an initialiser).
+#define BB_RETURN_IF_FAILED(call)                                                                  \
+    do {                                                                                           \
+        bb_status returned_ = (call);                                                              \
+        if (returned_ != BB_OK) {                                                                  \
+            return bb_status_trace(returned_, __FILE__, __LINE__, #call);                          \
+        }                                                                                          \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

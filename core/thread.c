@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.h"
+
+#include "core/memory.h"
+
+#include <cblas.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+// The loop that the pool works on. One loop at a time: nested loops run on their own thread.
+typedef struct loop {
+    bb_task task;
+    void *context;
+    bb_index count;
+    atomic_ptrdiff_t next;
+    atomic_bool failed;
+    pthread_mutex_t failure_lock;
+    bb_index failure_index;
+    bb_status failure;
+    bb_status_record record;
+} loop;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t start;
+    pthread_cond_t finish;
+    pthread_t *workers; // [worker_count]
+    bb_index worker_count;
+    bb_index busy;
+    unsigned long generation;
+    bool stopping;
+    loop *current;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .start = PTHREAD_COND_INITIALIZER,
+          .finish = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bb_index thread_number;
+static _Thread_local bool inside_loop;
+
+static void note_failure(loop *work, bb_index index, bb_status status)
+{
+    pthread_mutex_lock(&work->failure_lock);
+    if (work->failure == BB_OK || index < work->failure_index) {
+        work->failure = status;
+        work->failure_index = index;
+        bb_status_save(&work->record);
+    }
+    pthread_mutex_unlock(&work->failure_lock);
+    atomic_store(&work->failed, true);
+}
+
+static void drain(loop *work)
+{
+    inside_loop = true;
+    while (!atomic_load_explicit(&work->failed, memory_order_relaxed)) {
+        bb_index index = atomic_fetch_add(&work->next, 1);
+        if (index >= work->count) {
+            break;
+        }
+        bb_status status = work->task(work->context, index);
+        if (status != BB_OK) {
+            note_failure(work, index, status);
+        }
+    }
+    inside_loop = false;
+}
+
+static void *serve(void *argument)
+{
+    thread_number = (bb_index)(intptr_t)argument;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        while (pool.generation == seen && !pool.stopping) {
+            pthread_cond_wait(&pool.start, &pool.lock);
+        }
+        if (pool.stopping) {
+            break;
+        }
+        seen = pool.generation;
+        loop *work = pool.current;
+        pthread_mutex_unlock(&pool.lock);
+        drain(work);
+        pthread_mutex_lock(&pool.lock);
+        if (--pool.busy == 0) {
+            pthread_cond_signal(&pool.finish);
+        }
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+void bb_threads_stop(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.stopping = true;
+    pthread_cond_broadcast(&pool.start);
+    pthread_mutex_unlock(&pool.lock);
+    for (bb_index i = 0; i < pool.worker_count; ++i) {
+        pthread_join(pool.workers[i], NULL);
+    }
+    BB_RELEASE(&pool.workers);
+    pool.worker_count = 0;
+    pool.generation = 0;
+    pool.stopping = false;
+}
+
+bb_status bb_threads_set(bb_index count)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(count >= 1 && count <= 1024, BB_INVALID, "%td threads, expected 1..1024", count);
+    openblas_set_num_threads(1);
+    bb_threads_stop();
+    BB_TRY(BB_ALLOCATE(count - 1, &pool.workers));
+    for (bb_index i = 0; i < count - 1; ++i) {
+        int error = pthread_create(&pool.workers[i], NULL, serve, (void *)(intptr_t)(i + 1));
+        BB_REQUIRE(error == 0, BB_INTERNAL, "cannot start thread %td of %td (error %d)", i + 2,
+                   count, error);
+        ++pool.worker_count;
+    }
+done:
+    return status;
+}
+
+bb_index bb_threads_count(void)
+{
+    return pool.worker_count + 1;
+}
+
+bb_index bb_threads_available(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : (bb_index)online;
+}
+
+bb_index bb_thread_number(void)
+{
+    return thread_number;
+}
+
+static bb_status run_here(bb_index count, bb_task task, void *context)
+{
+    for (bb_index index = 0; index < count; ++index) {
+        bb_status status = task(context, index);
+        if (status != BB_OK) {
+            return status;
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_parallel_for(bb_index count, bb_task task, void *context)
+{
+    if (inside_loop || pool.worker_count == 0 || count <= 1) {
+        return run_here(count, task, context);
+    }
+    loop work = {.task = task,
+                 .context = context,
+                 .count = count,
+                 .failure_lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_lock(&pool.lock);
+    pool.current = &work;
+    pool.busy = pool.worker_count;
+    ++pool.generation;
+    pthread_cond_broadcast(&pool.start);
+    pthread_mutex_unlock(&pool.lock);
+    drain(&work);
+    pthread_mutex_lock(&pool.lock);
+    while (pool.busy > 0) {
+        pthread_cond_wait(&pool.finish, &pool.lock);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_destroy(&work.failure_lock);
+    if (work.failure != BB_OK) {
+        bb_status_restore(&work.record);
+    }
+    return work.failure;
+}
+
+typedef struct ranges {
+    bb_range_task task;
+    void *context;
+    bb_index count;
+    bb_index grain;
+} ranges;
+
+static bb_status run_range(void *context, bb_index index)
+{
+    const ranges *whole = context;
+    bb_index begin = index * whole->grain;
+    bb_index end = begin + whole->grain < whole->count ? begin + whole->grain : whole->count;
+    return whole->task(whole->context, begin, end);
+}
+
+bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task, void *context)
+{
+    ranges whole = {task, context, count, grain};
+    return bb_parallel_for((count + grain - 1) / grain, run_range, &whole);
+}

@@ -1,0 +1,1 @@
+typedef int bb_empty;
