@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 // One row of a schema table: a required number, one with a default, one that may stay unset.
@@ -14,6 +15,8 @@
 #define POSITIVE(type, member, unit_text, high, text)                                              \
     NUMBER(type, member, unit_text, 0.0, high, text), .exclusive_minimum = true
 
+// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// clang-format off
 static const bb_key telescope_keys[] = {
     {POSITIVE(bb_telescope_config, diameter_m, "m", 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
@@ -175,6 +178,7 @@ static const bb_key target_keys[] = {
      .meaning = "Lenslets of the truth sensor and its mirror; overrides sensors.lenslets."},
 };
 const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target_keys);
+// clang-format on
 
 static bool in_range(const bb_key *key, double value)
 {
@@ -223,9 +227,9 @@ static bb_status check_atmosphere(const bb_atmosphere_config *atmosphere)
     bool profile = atmosphere->profile != -1;
     bool layers = atmosphere->layers.count != 0;
     BB_TRY(check_ranges(&bb_atmosphere_schema, atmosphere, "atmosphere"));
-    BB_REQUIRE(profile != layers, BB_INVALID,
-               "atmosphere: %s, expected exactly one of profile and layers",
-               profile ? "profile and layers are both given" : "neither profile nor layers is given");
+    BB_REQUIRE(
+        profile != layers, BB_INVALID, "atmosphere: %s, expected exactly one of profile and layers",
+        profile ? "profile and layers are both given" : "neither profile nor layers is given");
     BB_REQUIRE(!profile || (atmosphere->profile >= 0 && atmosphere->profile < BB_PROFILE_COUNT),
                BB_INVALID, "atmosphere.profile = %d, expected 0..%d", atmosphere->profile,
                BB_PROFILE_COUNT - 1);

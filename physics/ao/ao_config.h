@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide stars
-// and targets, with the tables that bind config files to the structs, and the rules between keys.
+// What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide
+// stars and targets, with the tables that bind config files to the structs, and the rules between
+// keys.
 //
 // Members carry their unit; unset optional doubles are NaN, unset optional integers are
 // BB_INTEGER_UNSET, unset choices are -1 and unset lists have count 0.
@@ -85,20 +86,20 @@ typedef struct bb_guide_star_config {
     int kind; ///< bb_guide_star_kind
     double x_arcsec;
     double y_arcsec;
-    double altitude_km;      ///< lgs, at zenith
-    double magnitude;        ///< ngs, R band
-    bb_index lenslets;       ///< optional
-    double shift_x_m;        ///< of the lenslet grid against the pupil
-    double shift_y_m;        ///< of the lenslet grid against the pupil
-    double frame_ms;         ///< optional
-    double read_noise_e;     ///< optional
-    double pixel_arcsec;     ///< optional
-    double wavelength_nm;    ///< optional
-    double transmission;     ///< optional
-    double bandwidth_nm;     ///< optional, ngs
-    double flux_ph_per_m2_s; ///< optional, lgs
-    double spot_arcsec;      ///< optional, lgs
-    double depth_km;         ///< optional, lgs
+    double altitude_km;           ///< lgs, at zenith
+    double magnitude;             ///< ngs, R band
+    bb_index lenslets;            ///< optional
+    double shift_x_m;             ///< of the lenslet grid against the pupil
+    double shift_y_m;             ///< of the lenslet grid against the pupil
+    double frame_ms;              ///< optional
+    double read_noise_e;          ///< optional
+    double pixel_arcsec;          ///< optional
+    double wavelength_nm;         ///< optional
+    double transmission;          ///< optional
+    double bandwidth_nm;          ///< optional, ngs
+    double flux_ph_per_m2_s;      ///< optional, lgs
+    double spot_arcsec;           ///< optional, lgs
+    double depth_km;              ///< optional, lgs
     double tilt_variance_arcsec2; ///< optional, lgs
     double launch_x_m; ///< optional, lgs; both or none: the edge towards the star's azimuth
     double launch_y_m; ///< optional, lgs

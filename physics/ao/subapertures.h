@@ -17,7 +17,8 @@ extern "C" {
 /// Number of valid subapertures; 0 for lenslets < 1.
 bb_index bb_subapertures_count(bb_index lenslets, double obstruction);
 
-/// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets, obstruction)].
+/// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets,
+/// obstruction)].
 void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y);
 
 #ifdef __cplusplus
