@@ -20,7 +20,7 @@
 enum {
     BB_STRUCTURE_SPLIT_BITS = 4,
     BB_STRUCTURE_DEGREE = 9,
-    BB_STRUCTURE_LOW_OCTAVE = -44, ///< below s = 2^-44 (r < 2.4e-7 L0) two terms suffice
+    BB_STRUCTURE_LOW_OCTAVE = -54, ///< below s = 2^-54 (r < 7.5e-9 L0) two terms suffice
     BB_STRUCTURE_HIGH_OCTAVE = 6,  ///< from s = 2^6 (r = 8 L0) on D is its limit to the last bit
     BB_STRUCTURE_INTERVALS = (BB_STRUCTURE_HIGH_OCTAVE - BB_STRUCTURE_LOW_OCTAVE)
                              << BB_STRUCTURE_SPLIT_BITS
