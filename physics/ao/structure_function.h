@@ -21,7 +21,7 @@ extern "C" {
 /// D(r) for r0 = 1 m, rad^2 at the wavelength of r0; r_m >= 0, outer_scale_m > 0. About 1 us.
 double bb_structure_function(double r_m, double outer_scale_m);
 
-/// Tabulates D for the fast evaluator of structure_function_core.h; within 1e-15 relative of the
+/// Tabulates D for the fast evaluator of structure_function_core.h; within 1e-14 relative of the
 /// exact function. Errors: BB_MEMORY. Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
 

@@ -182,7 +182,7 @@ static void table_reaches_the_rounding_of_the_exact_function(void **state)
     }
     print_message("table: %.2g relative in D, %.2g of the peak in covariances\n", worst,
                   worst_covariance);
-    assert_true(worst < 3e-15);
+    assert_true(worst < 1e-14);
     assert_true(worst_covariance < 1e-12);
 }
 
