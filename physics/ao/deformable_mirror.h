@@ -38,9 +38,10 @@ void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
 /// Influence at a distance (m) from the actuator, in m of wavefront per volt.
 double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double distance_m);
 
-/// Writes the interaction matrix [measurement_count][actuator_count], arcsec per volt.
-void bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror, double obstruction,
-                                      double *matrix);
+/// Writes the interaction matrix [measurement_count][actuator_count], arcsec per volt. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
+                                                      double obstruction, double *matrix);
 
 #ifdef __cplusplus
 }
