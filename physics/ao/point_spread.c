@@ -8,6 +8,7 @@
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 // Every function transformed here is even, so its spectrum is real up to rounding, and a spectrum
@@ -56,12 +57,14 @@ static bb_status make_plans(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
     const int n = (int)spread->grid.pixels;
+    // The plans run on arrays of the caller, of any alignment.
+    const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
     double *plane = NULL;
     fftw_complex *spectrum = NULL;
     BB_TRY(BB_ALLOCATE((bb_index)n * n, &plane));
     BB_TRY(BB_ALLOCATE(half_spectrum(n), &spectrum));
-    spread->forward = fftw_plan_dft_r2c_2d(n, n, plane, spectrum, FFTW_ESTIMATE);
-    spread->inverse = fftw_plan_dft_c2r_2d(n, n, spectrum, plane, FFTW_ESTIMATE);
+    spread->forward = fftw_plan_dft_r2c_2d(n, n, plane, spectrum, flags);
+    spread->inverse = fftw_plan_dft_c2r_2d(n, n, spectrum, plane, flags);
     BB_REQUIRE(spread->forward != NULL && spread->inverse != NULL, BB_INTERNAL,
                "FFTW made no plan for %d x %d", n, n);
 done:
