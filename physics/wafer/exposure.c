@@ -9,6 +9,13 @@ typedef struct box {
     double x0, x1, y0, y1;
 } box;
 
+// A field edge that passes through a node to rounding leaves no sliver on its other side.
+static double from_node(double edge, double at, double half)
+{
+    double away = edge - at;
+    return fabs(away) < 1e-9 * half ? 0.0 : away;
+}
+
 static double overlap(double a0, double a1, double b0, double b1)
 {
     return fmax(fmin(a1, b1) - fmax(a0, b0), 0.0);
@@ -23,18 +30,16 @@ static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_scan *scan
     double half = 0.5 * mesh->spacing;
     bb_index column = mesh->node_column[node];
     bb_index row = mesh->node_row[node] - 1 + side;
+    double x0 = from_node(area->x0, x, half);
+    double x1 = from_node(area->x1, x, half);
     // Lengths from the node: a whole quarter is spacing / 2 without rounding.
-    double left = bb_disc_mesh_has_cell(mesh, column - 1, row)
-                      ? overlap(-half, 0.0, area->x0 - x, area->x1 - x)
-                      : 0.0;
-    double right = bb_disc_mesh_has_cell(mesh, column, row)
-                       ? overlap(0.0, half, area->x0 - x, area->x1 - x)
-                       : 0.0;
+    double left = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
+    double right = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
     // The middle of the covered x; halves that are both covered meet at the node.
     double from = left > 0.0 ? fmin(x, area->x1) - left : fmax(x, area->x0);
     bb_exposure_strip strip = {.width = left + right};
-    strip.low = fmax(side == 0 ? -half : 0.0, area->y0 - y);
-    strip.high = fmin(side == 0 ? 0.0 : half, area->y1 - y);
+    strip.low = fmax(side == 0 ? -half : 0.0, from_node(area->y0, y, half));
+    strip.high = fmin(side == 0 ? 0.0 : half, from_node(area->y1, y, half));
     if (strip.high <= strip.low) {
         strip.width = 0.0;
     }
