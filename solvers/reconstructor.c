@@ -47,10 +47,12 @@ bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *
     update->part = *part;
     BB_TRY(BB_ALLOCATE(count * n, &update->v));
     BB_TRY(BB_ALLOCATE((bb_index)count * count, &update->core));
-    cblas_dcopy((int)(count * n), part->vectors, 1, update->v, 1);
+    for (int k = 0; k < count; ++k) {
+        cblas_dcopy((int)n, part->vectors + k, count, update->v + k * n, 1);
+    }
     BB_TRY(apply_inverse(factor, scale, count, update->v));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, count, (int)n, 1.0, update->v,
-                (int)n, part->vectors, (int)n, 0.0, update->core, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, count, (int)n, 1.0, update->v,
+                (int)n, part->vectors, count, 0.0, update->core, count);
     for (int i = 0; i < count; ++i) {
         BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
                    "variance %d of a low-rank part is %g, expected a positive number", i,
@@ -86,8 +88,8 @@ static bb_status apply_update(const bb_low_rank_update *update, bb_index m, bb_i
     double *weights = NULL; // [m][count]
     int count = (int)update->part.count;
     BB_TRY(BB_ALLOCATE(m * count, &weights));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, count, (int)n, 1.0, r, (int)n,
-                update->part.vectors, (int)n, 0.0, weights, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, count, (int)n, 1.0, r, (int)n,
+                update->part.vectors, count, 0.0, weights, count);
     // The core was factored as column-major upper: U^T U, read row-major as L L^T.
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, count, 1.0,
                 update->core, count, weights, count);

@@ -19,7 +19,7 @@ extern "C" {
 /// The low-rank part U C U^T; count 0 for none.
 typedef struct bb_low_rank {
     bb_index count;
-    const double *vectors;   ///< [count][n], the columns of U as rows
+    const double *vectors;   ///< U [n][count]
     const double *variances; ///< [count], positive, INFINITY allowed
 } bb_low_rank;
 

@@ -24,9 +24,9 @@ static int setup(void **state)
         for (bb_index j = 0; j < N; ++j) {
             a[i * N + j] *= pow(10.0, -3.0 * (double)(i + j) / N);
         }
-        u[0 * N + i] = i < 40;
-        u[1 * N + i] = i >= 30 && i < 90;
-        u[2 * N + i] = 0.5;
+        u[i * RANK + 0] = i < 40;
+        u[i * RANK + 1] = i >= 30 && i < 90;
+        u[i * RANK + 2] = 0.5;
     }
     // B = W A0 keeps X = B A0^-1 of order one: a B that ignores A0 would make the update cancel.
     double *w = dense_new(M * N);
@@ -55,7 +55,8 @@ static void solve_directly(double factor_of_variance)
     for (int k = 0; k < RANK; ++k) {
         for (bb_index i = 0; i < N; ++i) {
             for (bb_index j = 0; j < N; ++j) {
-                full[i * N + j] += factor_of_variance * variances[k] * u[k * N + i] * u[k * N + j];
+                full[i * N + j] +=
+                    factor_of_variance * variances[k] * u[i * RANK + k] * u[j * RANK + k];
             }
         }
     }
@@ -121,7 +122,7 @@ static void infinite_variance_projects(void **state)
         for (bb_index i = 0; i < M; ++i) {
             double sum = 0.0;
             for (bb_index j = 0; j < N; ++j) {
-                sum += r[i * N + j] * u[k * N + j];
+                sum += r[i * N + j] * u[j * RANK + k];
             }
             check_close(sum, 0.0, 1e-10, norm);
         }
