@@ -10,8 +10,7 @@ bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, doub
 {
     if (list->count == list->capacity) {
         bb_index grown = list->capacity == 0 ? 1024 : 2 * list->capacity;
-        BB_RETURN_IF_FAILED(
-            bb_memory_resize(grown, sizeof *list->items, (void **)&list->items));
+        BB_RETURN_IF_FAILED(bb_memory_resize(grown, sizeof *list->items, (void **)&list->items));
         list->capacity = grown;
     }
     list->items[list->count++] = (bb_triplet){(int32_t)row, (int32_t)column, value};
@@ -84,8 +83,8 @@ bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *li
         const bb_triplet *entry = &list->items[i];
         BB_REQUIRE(entry->row >= 0 && entry->row < rows && entry->column >= 0 &&
                        entry->column < columns,
-                   BB_INVALID, "sparse entry (%d, %d) outside %td x %td", entry->row,
-                   entry->column, rows, columns);
+                   BB_INVALID, "sparse entry (%d, %d) outside %td x %td", entry->row, entry->column,
+                   rows, columns);
         ++out->row_start[entry->row + 1];
     }
     for (bb_index row = 0; row < rows; ++row) {

@@ -16,9 +16,9 @@ extern "C" {
 typedef struct bb_csr {
     bb_index rows;
     bb_index columns;
-    bb_index *row_start;  ///< [rows + 1]
-    int32_t *column;      ///< [row_start[rows]]
-    double *value;        ///< [row_start[rows]]
+    bb_index *row_start; ///< [rows + 1]
+    int32_t *column;     ///< [row_start[rows]]
+    double *value;       ///< [row_start[rows]]
 } bb_csr;
 
 /// One entry to add; repeated (row, column) pairs are summed in the order given.

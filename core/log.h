@@ -13,7 +13,8 @@ extern "C" {
 
 typedef enum bb_log_level { BB_LOG_QUIET, BB_LOG_NORMAL, BB_LOG_VERBOSE } bb_log_level;
 
-/// What is written: QUIET warnings only, NORMAL also information and progress, VERBOSE also details.
+/// What is written: QUIET warnings only, NORMAL also information and progress, VERBOSE also
+/// details.
 void bb_log_set_level(bb_log_level level);
 
 void bb_log_warning(const char *format, ...) BB_PRINTF(1, 2);

@@ -14,8 +14,9 @@ extern "C" {
 enum { BB_ALIGNMENT = 64 };
 
 /// Allocates `count` items of `item_bytes` bytes, aligned to BB_ALIGNMENT, contents undefined.
-/// `*out` is set to NULL for count 0. Errors: BB_MEMORY (with the bytes asked for), BB_INVALID for a
-/// negative count or an overflowing product. Owner: the caller, who releases with bb_memory_release.
+/// `*out` is set to NULL for count 0. Errors: BB_MEMORY (with the bytes asked for), BB_INVALID for
+/// a negative count or an overflowing product. Owner: the caller, who releases with
+/// bb_memory_release.
 BB_CHECKED bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out);
 
 /// As bb_memory_allocate, filled with zero bytes.
@@ -45,7 +46,8 @@ size_t bb_memory_bytes(void);
 size_t bb_memory_peak_bytes(void);
 bb_index bb_memory_blocks(void);
 
-/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY; 0 turns it off.
+/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY; 0 turns it
+/// off.
 void bb_memory_fail_at(bb_index k);
 
 /// For tests: true when the failure that bb_memory_fail_at asked for has happened.

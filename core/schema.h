@@ -59,14 +59,14 @@ typedef struct bb_key {
     double minimum, maximum; ///< of numbers and of list items; both 0: no range
     bool exclusive_minimum;  ///< the value must be greater than `minimum`
     bool exclusive_maximum;
-    bool optional;               ///< may stay unset: NaN, BB_INTEGER_UNSET, NULL, -1 or count 0
-    bool accepts_all;            ///< lists: the word `all` is read as BB_LIST_ALL
-    bb_index minimum_count;      ///< lists: the least number of items
-    const char *default_text;    ///< as the user would write it; NULL: required unless optional
-    const char *const *choices;  ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
-    const bb_schema *schema;     ///< of groups and records
-    const char *shorthand;       ///< groups: a plain value stands for {shorthand: value}
-    const char *meaning;         ///< one line for the user
+    bool optional;              ///< may stay unset: NaN, BB_INTEGER_UNSET, NULL, -1 or count 0
+    bool accepts_all;           ///< lists: the word `all` is read as BB_LIST_ALL
+    bb_index minimum_count;     ///< lists: the least number of items
+    const char *default_text;   ///< as the user would write it; NULL: required unless optional
+    const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
+    const bb_schema *schema;    ///< of groups and records
+    const char *shorthand;      ///< groups: a plain value stands for {shorthand: value}
+    const char *meaning;        ///< one line for the user
 } bb_key;
 
 struct bb_schema {

@@ -4,8 +4,8 @@
 //
 // A function that can fail returns a bb_status. The sentence that explains a failure (what was got,
 // what was expected) and the trace of calls that it passed through are kept per thread, set by
-// BB_FAIL or BB_REQUIRE and extended by BB_TRY. Numerical failures of a computation (a matrix that is
-// not positive definite, an overflow) are not errors: they are outcomes, see core/outcome.h.
+// BB_FAIL or BB_REQUIRE and extended by BB_TRY. Numerical failures of a computation (a matrix that
+// is not positive definite, an overflow) are not errors: they are outcomes, see core/outcome.h.
 //
 // Shape of a fallible function:
 //

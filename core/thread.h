@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pool of threads and two loops over it. Tasks are independent and write to places of their own,
-// so results do not depend on the number of threads. BLAS and LAPACK run one thread inside a task
-// (a threaded BLAS changes bits with its thread count).
+// One pool of threads and two loops over it. Tasks are independent and write to places of their
+// own, so results do not depend on the number of threads. BLAS and LAPACK run one thread inside a
+// task (a threaded BLAS changes bits with its thread count).
 #ifndef BB_CORE_THREAD_H
 #define BB_CORE_THREAD_H
 
@@ -15,8 +15,8 @@ extern "C" {
 typedef bb_status (*bb_task)(void *context, bb_index index);
 typedef bb_status (*bb_range_task)(void *context, bb_index begin, bb_index end);
 
-/// Sets the number of threads (1..1024) that later loops use, the caller's included, and pins BLAS to
-/// one thread. Call it from the main thread, outside any loop. Errors: BB_INVALID, BB_INTERNAL.
+/// Sets the number of threads (1..1024) that later loops use, the caller's included, and pins BLAS
+/// to one thread. Call it from the main thread, outside any loop. Errors: BB_INVALID, BB_INTERNAL.
 BB_CHECKED bb_status bb_threads_set(bb_index count);
 
 /// Threads that loops use; before bb_threads_set: 1.
@@ -25,13 +25,13 @@ bb_index bb_threads_count(void);
 /// Online processors.
 bb_index bb_threads_available(void);
 
-/// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside a
-/// task runs on that task's thread. After a failure no further task is started; the failure of the
-/// lowest index that ran is returned with its message.
+/// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside
+/// a task runs on that task's thread. After a failure no further task is started; the failure of
+/// the lowest index that ran is returned with its message.
 BB_CHECKED bb_status bb_parallel_for(bb_index count, bb_task task, void *context);
 
-/// Runs task(context, begin, end) over consecutive ranges of `grain` items that cover [0, count). The
-/// ranges depend on `count` and `grain` only.
+/// Runs task(context, begin, end) over consecutive ranges of `grain` items that cover [0, count).
+/// The ranges depend on `count` and `grain` only.
 BB_CHECKED bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task,
                                         void *context);
 

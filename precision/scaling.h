@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scaling before narrowing: what keeps values inside a narrow format's range.
+#ifndef BB_PRECISION_SCALING_H
+#define BB_PRECISION_SCALING_H
+
+#include "core/array.h"
+#include "precision/format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Power of two s with s * largest_magnitude near the top of the format's range without leaving it:
+/// in (1/4, 1/2] of the largest value for formats of 16 bits or fewer, in (1/2, 1] otherwise. 1 for
+/// a row of zeros. Multiplying by s and by 1/s is exact.
+double bb_scaling_row(bb_format format, const double *row, bb_index count);
+
+/// Unit-diagonal scaling of a symmetric matrix from its diagonal: scale[i] = 1 / sqrt(diagonal[i]),
+/// so that D A D has a diagonal of ones. Errors: BB_INVALID where diagonal[i] is not positive and
+/// finite (the index and value are named).
+BB_CHECKED bb_status bb_scaling_unit_diagonal(const double *diagonal, bb_index count,
+                                              double *scale);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
