@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide
+// stars and targets, with the tables that bind config files to the structs, and the rules between
+// keys.
+//
+// Members carry their unit; unset optional doubles are NaN, unset optional integers are
+// BB_INTEGER_UNSET, unset choices are -1 and unset lists have count 0.
+#ifndef BB_PHYSICS_AO_AO_CONFIG_H
+#define BB_PHYSICS_AO_AO_CONFIG_H
+
+#include "core/schema.h"
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_telescope_config {
+    double diameter_m;
+    double obstruction;      ///< central obstruction over diameter
+    double zenith_angle_deg; ///< heights and strengths grow by sec z
+} bb_telescope_config;
+
+/// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
+typedef enum bb_profile {
+    BB_PROFILE_MOAO_2,
+    BB_PROFILE_MOAO_10,
+    BB_PROFILE_ERIS_10,
+    BB_PROFILE_ESO_MEDIAN_9,
+    BB_PROFILE_ESO_MEDIAN,
+    BB_PROFILE_ESO_Q1,
+    BB_PROFILE_ESO_Q4,
+    BB_PROFILE_COUNT
+} bb_profile;
+
+typedef struct bb_layer_config {
+    double height_m; ///< above the pupil, at zenith
+    double strength; ///< r0^(-5/3) of this layer, m^(-5/3), at 500 nm and zenith
+} bb_layer_config;
+
+/// Exactly one of `profile` and `layers` is set.
+typedef struct bb_atmosphere_config {
+    int profile;    ///< bb_profile, -1 unset
+    bb_list layers; ///< of bb_layer_config
+    double outer_scale_m;
+    double r0_m; ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
+} bb_atmosphere_config;
+
+typedef enum bb_slope_model { BB_SLOPE_POINT_DIFFERENCE } bb_slope_model;
+
+/// Defaults of natural guide stars' sensors.
+typedef struct bb_ngs_config {
+    double pixel_arcsec;
+    double wavelength_nm;
+    double bandwidth_nm;
+    double transmission; ///< of the optics
+} bb_ngs_config;
+
+/// Defaults of laser guide stars and their sensors.
+typedef struct bb_lgs_config {
+    double pixel_arcsec;
+    double wavelength_nm;
+    double transmission; ///< of the optics
+    double flux_ph_per_m2_s;
+    double spot_arcsec;
+    double depth_km; ///< of the sodium layer, at zenith
+    double tilt_variance_arcsec2;
+} bb_lgs_config;
+
+typedef struct bb_sensors_config {
+    bb_index lenslets; ///< across the diameter
+    int slope_model;   ///< bb_slope_model
+    double frame_ms;
+    double read_noise_e;
+    double atmosphere_transmission;
+    bb_ngs_config ngs;
+    bb_lgs_config lgs;
+} bb_sensors_config;
+
+typedef enum bb_guide_star_kind { BB_GUIDE_STAR_NGS, BB_GUIDE_STAR_LGS } bb_guide_star_kind;
+
+/// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
+/// sensors' defaults. `altitude_km` belongs to an lgs, `magnitude` to an ngs.
+typedef struct bb_guide_star_config {
+    int kind; ///< bb_guide_star_kind
+    double x_arcsec;
+    double y_arcsec;
+    double altitude_km;           ///< lgs, at zenith
+    double magnitude;             ///< ngs, R band
+    bb_index lenslets;            ///< optional
+    double shift_x_m;             ///< of the lenslet grid against the pupil
+    double shift_y_m;             ///< of the lenslet grid against the pupil
+    double frame_ms;              ///< optional
+    double read_noise_e;          ///< optional
+    double pixel_arcsec;          ///< optional
+    double wavelength_nm;         ///< optional
+    double transmission;          ///< optional
+    double bandwidth_nm;          ///< optional, ngs
+    double flux_ph_per_m2_s;      ///< optional, lgs
+    double spot_arcsec;           ///< optional, lgs
+    double depth_km;              ///< optional, lgs
+    double tilt_variance_arcsec2; ///< optional, lgs
+    double launch_x_m; ///< optional, lgs; both or none: the edge towards the star's azimuth
+    double launch_y_m; ///< optional, lgs
+} bb_guide_star_config;
+
+/// A direction in which the correction is scored by a noiseless truth sensor.
+typedef struct bb_target_config {
+    double x_arcsec;
+    double y_arcsec;
+    bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
+} bb_target_config;
+
+extern const bb_schema bb_telescope_schema;
+extern const bb_schema bb_atmosphere_schema;
+extern const bb_schema bb_sensors_schema;
+extern const bb_schema bb_guide_star_schema;
+extern const bb_schema bb_target_schema;
+
+/// Everything that the physics reads, borrowed.
+typedef struct bb_ao_config {
+    const bb_telescope_config *telescope;
+    const bb_atmosphere_config *atmosphere;
+    const bb_sensors_config *sensors;
+    const bb_guide_star_config *guide_stars; ///< [guide_star_count]
+    bb_index guide_star_count;
+    const bb_target_config *targets; ///< [target_count]
+    bb_index target_count;
+} bb_ao_config;
+
+/// Holds the rules that no single key can: exactly one of profile and layers, at least one star and
+/// target, keys that fit the kind of star, lenslets that leave a valid subaperture. Ranges are
+/// checked too, so that structs filled by hand are safe. Errors: BB_INVALID, with the key's name.
+BB_CHECKED bb_status bb_ao_config_check(const bb_ao_config *config);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/subapertures.h"
+
+#include <stdbool.h>
+
+// Twice the centre's distance from the axis, in lenslets.
+static bb_index doubled(bb_index k, bb_index lenslets)
+{
+    return 2 * k - lenslets + 1;
+}
+
+static bool valid(bb_index i, bb_index j, bb_index lenslets, double obstruction)
+{
+    bb_index x = doubled(i, lenslets);
+    bb_index y = doubled(j, lenslets);
+    bb_index squared = x * x + y * y;
+    double inner = obstruction * (double)lenslets;
+    return squared < lenslets * lenslets && (double)squared >= inner * inner;
+}
+
+bb_index bb_subapertures_count(bb_index lenslets, double obstruction)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j < lenslets; ++j) {
+        for (bb_index i = 0; i < lenslets; ++i) {
+            count += valid(i, j, lenslets, obstruction) ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j < lenslets; ++j) {
+        for (bb_index i = 0; i < lenslets; ++i) {
+            if (valid(i, j, lenslets, obstruction)) {
+                x[count] = (double)doubled(i, lenslets) / (double)lenslets;
+                y[count] = (double)doubled(j, lenslets) / (double)lenslets;
+                ++count;
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Valid subapertures of a square lenslet grid over an annular pupil.
+//
+// Of n x n lenslets whose centres stand at (k - (n - 1) / 2) D / n, those are valid whose centre
+// radius r holds obstruction D / 2 <= r < D / 2. The order is row by row (y), x fastest, from the
+// most negative x and y. The rule is decided in integers: (2 i - n + 1)^2 + (2 j - n + 1)^2 < n^2.
+#ifndef BB_PHYSICS_AO_SUBAPERTURES_H
+#define BB_PHYSICS_AO_SUBAPERTURES_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Number of valid subapertures; 0 for lenslets < 1.
+bb_index bb_subapertures_count(bb_index lenslets, double obstruction);
+
+/// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets,
+/// obstruction)].
+void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
