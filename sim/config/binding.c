@@ -184,7 +184,9 @@ static bb_status bind_list(binder *in, const bb_key *key, const bb_node *node, c
         BB_TRY(refuse(in, key, node, path, NULL));
         goto done;
     }
-    bb_index least = key->minimum_count > 0 ? key->minimum_count : bb_binding_omissible(key) ? 0 : 1;
+    bb_index least = key->minimum_count > 0      ? key->minimum_count
+                     : bb_binding_omissible(key) ? 0
+                                                 : 1;
     if (node->count < least) {
         BB_TRY(bb_problems_add(in->problems, node->place,
                                "%s: a list of %td items, expected at least %td", path, node->count,

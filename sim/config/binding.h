@@ -8,10 +8,10 @@
 #include "core/schema.h"
 #include "sim/config/node.h"
 
-/// Fills `out` (schema->bytes) from `tree`, a map or NULL for an empty one. Keys that are absent take
-/// their defaults; everything wrong is added to `problems` under paths that start with `path` ("" at
-/// the root). Strings and lists live in `arena` or in the tree. Errors: BB_MEMORY, BB_INTERNAL (a
-/// default of the table does not fit its own rule).
+/// Fills `out` (schema->bytes) from `tree`, a map or NULL for an empty one. Keys that are absent
+/// take their defaults; everything wrong is added to `problems` under paths that start with `path`
+/// ("" at the root). Strings and lists live in `arena` or in the tree. Errors: BB_MEMORY,
+/// BB_INTERNAL (a default of the table does not fit its own rule).
 BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
                                      const char *path, bb_problems *problems, void *out);
 

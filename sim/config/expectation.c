@@ -39,8 +39,8 @@ bb_status bb_binding_range(const bb_key *key, bb_text *out)
         return bb_text_add(out, "%s %.15g", key->exclusive_maximum ? "less than" : "at most",
                            key->maximum);
     }
-    return bb_text_add(out, "in %c%.15g, %.15g%c", key->exclusive_minimum ? '(' : '[',
-                       key->minimum, key->maximum, key->exclusive_maximum ? ')' : ']');
+    return bb_text_add(out, "in %c%.15g, %.15g%c", key->exclusive_minimum ? '(' : '[', key->minimum,
+                       key->maximum, key->exclusive_maximum ? ')' : ']');
 }
 
 static bb_status add_range_and_unit(const bb_key *key, bb_text *out)
@@ -86,11 +86,16 @@ done:
 bb_status bb_binding_expectation(const bb_key *key, bb_text *out)
 {
     static const char *const names[] = {
-        [BB_KEY_DOUBLE] = "a number",           [BB_KEY_INTEGER] = "an integer",
-        [BB_KEY_BOOLEAN] = "true or false",     [BB_KEY_TEXT] = "a text",
-        [BB_KEY_CHOICE] = "one of ",            [BB_KEY_DOUBLES] = "a list of numbers",
-        [BB_KEY_INTEGERS] = "a list of integers", [BB_KEY_CHOICES] = "a list of words out of ",
-        [BB_KEY_GROUP] = "",                    [BB_KEY_RECORDS] = "",
+        [BB_KEY_DOUBLE] = "a number",
+        [BB_KEY_INTEGER] = "an integer",
+        [BB_KEY_BOOLEAN] = "true or false",
+        [BB_KEY_TEXT] = "a text",
+        [BB_KEY_CHOICE] = "one of ",
+        [BB_KEY_DOUBLES] = "a list of numbers",
+        [BB_KEY_INTEGERS] = "a list of integers",
+        [BB_KEY_CHOICES] = "a list of words out of ",
+        [BB_KEY_GROUP] = "",
+        [BB_KEY_RECORDS] = "",
     };
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(out, "%s", names[key->kind]));

@@ -4,8 +4,9 @@
 //
 // The tree is built from libyaml's events, not from its document: documents forget anchors, take
 // `a: &a [*a]` for a cyclic graph and accept duplicate keys. Here one document is read; anchors,
-// aliases, tags, directives, duplicate keys, keys that are not plain text, NUL characters, more than
-// BB_NODE_DEPTH levels, BB_NODE_CHILDREN children of a node or BB_NODE_BYTES bytes are problems.
+// aliases, tags, directives, duplicate keys, keys that are not plain text, NUL characters, more
+// than BB_NODE_DEPTH levels, BB_NODE_CHILDREN children of a node or BB_NODE_BYTES bytes are
+// problems.
 #ifndef BB_SIM_CONFIG_NODE_H
 #define BB_SIM_CONFIG_NODE_H
 
@@ -24,18 +25,19 @@ typedef struct bb_node bb_node;
 struct bb_node {
     bb_node_kind kind;
     bb_place place;
-    const char *text;    ///< scalars
-    bool quoted;         ///< scalars: written in quotes or as a block, so a text whatever it says
-    const char *key;     ///< members of maps
-    bb_place key_place;  ///< members of maps
-    bb_node *first;      ///< child
-    bb_node *next;       ///< sibling
-    bb_index count;      ///< children
+    const char *text;   ///< scalars
+    bool quoted;        ///< scalars: written in quotes or as a block, so a text whatever it says
+    const char *key;    ///< members of maps
+    bb_place key_place; ///< members of maps
+    bb_node *first;     ///< child
+    bb_node *next;      ///< sibling
+    bb_index count;     ///< children
 };
 
-/// Parses `length` bytes into `arena`. Syntax problems are added to `problems` with `origin` (borrowed
-/// for as long as the arena lives) and leave `*out` NULL where nothing could be read. A `line_numbers`
-/// of false leaves every place without a line, as overrides and defaults need it. Errors: BB_MEMORY.
+/// Parses `length` bytes into `arena`. Syntax problems are added to `problems` with `origin`
+/// (borrowed for as long as the arena lives) and leave `*out` NULL where nothing could be read. A
+/// `line_numbers` of false leaves every place without a line, as overrides and defaults need it.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers,
                                    const char *text, size_t length, bb_problems *problems,
                                    bb_node **out);
@@ -58,8 +60,8 @@ void bb_node_remove(bb_node *parent, const bb_node *child);
 /// Merges map `over` onto map `base` in place: maps member by member, everything else is replaced.
 void bb_node_merge(bb_node *base, bb_node *over);
 
-/// Node at a path such as "pipelines.1.name"; the deepest node on the way where the path ends early,
-/// so that a missing value can be placed.
+/// Node at a path such as "pipelines.1.name"; the deepest node on the way where the path ends
+/// early, so that a missing value can be placed.
 const bb_node *bb_node_nearest(const bb_node *root, const char *path);
 
 /// "a text", "a list", "a map" for messages.

@@ -117,7 +117,7 @@ bool bb_scalar_guess(const char *text, char out[BB_SCALAR_BYTES])
 
 bool bb_scalar_plain(const char *text)
 {
-    static const char *const words[] = {"y",   "n",    "yes",  "no",  "on",  "off",
+    static const char *const words[] = {"y",    "n",     "yes",  "no",  "on",  "off",
                                         "true", "false", "null", "nan", "inf", "all"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
         if (strcasecmp(text, words[i]) == 0) {
@@ -129,8 +129,8 @@ bool bb_scalar_plain(const char *text)
     }
     for (const char *c = text; *c != '\0'; ++c) {
         bool inside = c[0] == ' ' && c[1] != '\0' && c[1] != ' ';
-        if ((unsigned char)*c >= 0x80 || (!isalnum((unsigned char)*c) && !inside &&
-                                          strchr("_-./", *c) == NULL)) {
+        if ((unsigned char)*c >= 0x80 ||
+            (!isalnum((unsigned char)*c) && !inside && strchr("_-./", *c) == NULL)) {
             return false;
         }
     }

@@ -26,7 +26,8 @@ bb_index bb_suggestion_distance(const char *from, const char *to)
         bb_index *row = rows[i % 3];
         row[0] = i;
         for (bb_index j = 1; j <= m; ++j) {
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (from[i - 1] != to[j - 1]));
+            row[j] =
+                least(least(above[j], row[j - 1]) + 1, above[j - 1] + (from[i - 1] != to[j - 1]));
             if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
                 row[j] = least(row[j], before[j - 2] + 1);
             }

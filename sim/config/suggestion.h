@@ -10,9 +10,9 @@
 /// words longer than 63 bytes are cut.
 bb_index bb_suggestion_distance(const char *from, const char *to);
 
-/// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough to
-/// be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts at
-/// PTRDIFF_MAX.
+/// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough
+/// to be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts
+/// at PTRDIFF_MAX.
 void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
                             const char **best);
 

@@ -229,8 +229,9 @@ static bb_status read_document(reader *in, bb_node **out)
                                   event.data.document_start.tag_directives.end;
             if (++documents > 1 || directives) {
                 BB_TRY(bb_problems_add(in->problems, place_of(in, event.start_mark),
-                                       documents > 1 ? "a second document; expected one a file"
-                                                     : "%% directives are not read; leave them out"));
+                                       documents > 1
+                                           ? "a second document; expected one a file"
+                                           : "%% directives are not read; leave them out"));
                 break;
             }
             continue;
@@ -246,8 +247,8 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
                         size_t length, bb_problems *problems, bb_node **out)
 {
     bb_status status = BB_OK;
-    reader in = {.arena = arena, .problems = problems, .origin = origin,
-                 .line_numbers = line_numbers};
+    reader in = {
+        .arena = arena, .problems = problems, .origin = origin, .line_numbers = line_numbers};
     bool started = false;
     *out = NULL;
     if (length > BB_NODE_BYTES) {
