@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver of the adaptive-optics experiment: plan and run of a bb_ao_study.
+#ifndef BB_SIM_AO_EXPERIMENT_H
+#define BB_SIM_AO_EXPERIMENT_H
+
+#include "sim/experiment.h"
+
+BB_CHECKED bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options,
+                                           bb_plan *plan);
+BB_CHECKED bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
+                                          bb_results *results);
+
+#endif
