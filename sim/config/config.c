@@ -165,3 +165,22 @@ bb_status bb_config_resolved(const bb_config *config, bb_text *out)
 {
     return bb_emission_write(config->schema, config->study, false, out);
 }
+
+bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_arena arena = {0};
+    bb_problems problems = {0};
+    bb_node *tree = NULL;
+    void *study = NULL;
+    BB_TRY(bb_node_parse(&arena, "starter", true, starter, strlen(starter), &problems, &tree));
+    BB_TRY(bb_arena_zeroed(&arena, 1, schema->bytes, &study));
+    BB_TRY(bb_binding_bind(&arena, schema, tree, "", &problems, study));
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "the starter of %s does not fit: %s", schema->name,
+               bb_text_string(&problems.lines));
+    BB_TRY(bb_emission_write(schema, study, true, out));
+done:
+    bb_problems_release(&problems);
+    bb_arena_release(&arena);
+    return status;
+}

@@ -46,4 +46,9 @@ bb_place bb_config_place(const bb_config *config, const char *path);
 /// The whole configuration as YAML, defaults included. Owner: the caller (bb_text_release).
 BB_CHECKED bb_status bb_config_resolved(const bb_config *config, bb_text *out);
 
+/// A commented configuration with every key, from the tables: values from `starter` (YAML that has
+/// the required keys) and defaults. Errors: BB_INTERNAL (the starter does not fit its tables),
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_text *out);
+
 #endif

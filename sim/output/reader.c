@@ -189,7 +189,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
     hid_t group = -1;
     char *path = NULL;
     names list = {.capacity = MAXIMUM_DATASETS};
-    item at = {-1, -1, -1};
+    item at = {.id = -1, .type = -1, .space = -1};
     hsize_t start = 0;
     BB_TRY(BB_ZEROED(list.capacity, &list.items));
     READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
@@ -200,7 +200,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
         if (about.type != H5O_TYPE_DATASET) {
             continue;
         }
-        at = (item){-1, -1, -1};
+        at = (item){.id = -1, .type = -1, .space = -1};
         BB_TRY(open_item(group, list.items[i], &at));
         BB_RELEASE(&path);
         BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
@@ -209,7 +209,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
             BB_TRY(at.is_text ? add_texts(results, path, &at) : add_numbers(results, path, &at));
         }
         close_item(&at);
-        at = (item){-1, -1, -1};
+        at = (item){.id = -1, .type = -1, .space = -1};
     }
 done:
     close_item(&at);
