@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turbulent layers as the telescope sees them: heights along the line of sight and strengths.
+//
+// The strength of a layer is r0^(-5/3) at 500 nm, and strengths add: r0 = (sum)^(-3/5). A zenith
+// angle z multiplies heights and strengths by sec z. Profiles: the two of ecrc/moao, VLT/ERIS, and
+// ESO's 35-layer profiles of Armazones (ESO-258292) with a compression of the median to 9 layers.
+#ifndef BB_PHYSICS_AO_ATMOSPHERE_H
+#define BB_PHYSICS_AO_ATMOSPHERE_H
+
+#include "physics/ao/ao_config.h"
+#include "physics/ao/structure_function.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Zero-initialise, fill with bb_atmosphere_create, free with bb_atmosphere_release.
+typedef struct bb_atmosphere {
+    bb_index layer_count;
+    double *height_m;             ///< [layer_count], along the line of sight
+    double *strength;             ///< [layer_count], m^(-5/3) at 500 nm, along the line of sight
+    double r0_m;                  ///< of all layers, at 500 nm, along the line of sight
+    double airmass;               ///< sec z
+    double outer_scale_m;         ///< of every layer
+    bb_structure_table structure; ///< D for r0 = 1 m
+} bb_atmosphere;
+
+/// Builds the layers from a checked configuration (bb_ao_config_check). Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_atmosphere_create(const bb_atmosphere_config *config,
+                                          double zenith_angle_deg, bb_atmosphere *out);
+
+void bb_atmosphere_release(bb_atmosphere *atmosphere);
+
+/// Seeing in arcsec at a wavelength: (500 nm / r0) (500 nm / lambda)^(1/5), no outer scale.
+double bb_atmosphere_seeing_arcsec(const bb_atmosphere *atmosphere, double wavelength_m);
+
+/// Isoplanatic angle at 500 nm, arcsec: 0.314 r0 / (sum w h^(5/3))^(3/5), w the fractions.
+double bb_atmosphere_isoplanatic_arcsec(const bb_atmosphere *atmosphere);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/deformable_mirror.h"
+
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/subapertures.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdbool.h>
+
+static const double stroke_m = 1.0e-6; // per volt
+static const double coupling = 0.2;
+
+static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)
+{
+    const double n = (double)lenslets;
+    const double radius = hypot(2.0 * (double)i / n - 1.0, 2.0 * (double)j / n - 1.0);
+    return radius > obstruction - 1.0 / n && radius < 1.0 + 1.4 / n;
+}
+
+static bb_status place_actuators(double obstruction, bb_deformable_mirror *mirror)
+{
+    bb_status status = BB_OK;
+    const bb_index corners = mirror->lenslets + 1;
+    BB_TRY(BB_ALLOCATE(corners * corners, &mirror->column));
+    BB_TRY(BB_ALLOCATE(corners * corners, &mirror->row));
+    for (bb_index j = 0; j < corners; ++j) {
+        for (bb_index i = 0; i < corners; ++i) {
+            if (is_actuator(i, j, mirror->lenslets, obstruction)) {
+                mirror->column[mirror->actuator_count] = i;
+                mirror->row[mirror->actuator_count] = j;
+                ++mirror->actuator_count;
+            }
+        }
+    }
+done:
+    return status;
+}
+
+double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double distance_m)
+{
+    const double rho = distance_m / (0.5 * mirror->diameter_m);
+    const double n = (double)mirror->lenslets;
+    const double square_width = -2.0 / log(coupling) / (n * n);
+    return stroke_m * exp(-0.5 * rho * rho / square_width);
+}
+
+bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror, double obstruction,
+                                           double *matrix)
+{
+    bb_status status = BB_OK;
+    const bb_index subapertures = mirror->measurement_count / 2;
+    const bb_index actuators = mirror->actuator_count;
+    const double size = mirror->diameter_m / (double)mirror->lenslets;
+    double *x = NULL;
+    double *y = NULL;
+    BB_TRY(BB_ALLOCATE(subapertures, &x));
+    BB_TRY(BB_ALLOCATE(subapertures, &y));
+    bb_subapertures_centres(mirror->lenslets, obstruction, x, y);
+    for (bb_index i = 0; i < subapertures; ++i) {
+        double *x_slopes = matrix + i * actuators;
+        double *y_slopes = matrix + (subapertures + i) * actuators;
+        for (bb_index k = 0; k < actuators; ++k) {
+            const double dx =
+                0.5 * mirror->diameter_m * (x[i] + 1.0) - size * (double)mirror->column[k];
+            const double dy =
+                0.5 * mirror->diameter_m * (y[i] + 1.0) - size * (double)mirror->row[k];
+            x_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx + 0.5 * size, dy)) -
+                           bb_deformable_mirror_influence(mirror, hypot(dx - 0.5 * size, dy))) *
+                          BB_ARCSEC_PER_RADIAN / size;
+            y_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx, dy + 0.5 * size)) -
+                           bb_deformable_mirror_influence(mirror, hypot(dx, dy - 0.5 * size))) *
+                          BB_ARCSEC_PER_RADIAN / size;
+        }
+    }
+done:
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+    return status;
+}
+
+// projector [actuators][measurements] = V diag(1 / s) U^T over the singular values kept.
+static bb_status invert(double *interaction, bb_deformable_mirror *mirror)
+{
+    bb_status status = BB_OK;
+    const bb_index rows = mirror->measurement_count;
+    const bb_index columns = mirror->actuator_count;
+    const bb_index rank = rows < columns ? rows : columns;
+    double *u = NULL; // [rows][rank]
+    double *s = NULL;
+    double *vt = NULL; // [rank][columns]
+    BB_TRY(BB_ALLOCATE(rows * rank, &u));
+    BB_TRY(BB_ALLOCATE(rank, &s));
+    BB_TRY(BB_ALLOCATE(rank * columns, &vt));
+    const lapack_int info =
+        LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', (lapack_int)rows, (lapack_int)columns, interaction,
+                       (lapack_int)columns, s, u, (lapack_int)rank, vt, (lapack_int)columns);
+    BB_REQUIRE(info == 0, info == LAPACK_WORK_MEMORY_ERROR ? BB_MEMORY : BB_INTERNAL,
+               "singular values of the %td x %td interaction matrix: dgesdd returned %d", rows,
+               columns, (int)info);
+    bb_index kept = 0;
+    while (kept < rank && s[kept] >= s[0] / sqrt(30.0)) {
+        cblas_dscal((int)columns, 1.0 / s[kept], vt + kept * columns, 1);
+        ++kept;
+    }
+    mirror->dropped_modes = columns - kept;
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, (int)columns, (int)rows, (int)kept, 1.0, vt,
+                (int)columns, u, (int)rank, 0.0, mirror->projector, (int)rows);
+done:
+    BB_RELEASE(&u);
+    BB_RELEASE(&s);
+    BB_RELEASE(&vt);
+    return status;
+}
+
+bb_status bb_deformable_mirror_create(double diameter_m, double obstruction, bb_index lenslets,
+                                      bb_deformable_mirror *out)
+{
+    bb_status status = BB_OK;
+    bb_deformable_mirror mirror = {.diameter_m = diameter_m,
+                                   .lenslets = lenslets,
+                                   .measurement_count =
+                                       2 * bb_subapertures_count(lenslets, obstruction)};
+    double *interaction = NULL;
+    BB_TRY(place_actuators(obstruction, &mirror));
+    BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
+               "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",
+               lenslets, obstruction, mirror.actuator_count, mirror.measurement_count);
+    BB_TRY(BB_ALLOCATE(mirror.measurement_count * mirror.actuator_count, &interaction));
+    BB_TRY(BB_ALLOCATE(mirror.actuator_count * mirror.measurement_count, &mirror.projector));
+    BB_TRY(bb_deformable_mirror_interaction(&mirror, obstruction, interaction));
+    BB_TRY(invert(interaction, &mirror));
+    *out = mirror;
+    mirror = (bb_deformable_mirror){0};
+done:
+    BB_RELEASE(&interaction);
+    bb_deformable_mirror_release(&mirror);
+    return status;
+}
+
+void bb_deformable_mirror_release(bb_deformable_mirror *mirror)
+{
+    BB_RELEASE(&mirror->column);
+    BB_RELEASE(&mirror->row);
+    BB_RELEASE(&mirror->projector);
+}

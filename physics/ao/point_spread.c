@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/point_spread.h"
+
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+
+#include <cblas.h>
+#include <complex.h>
+#include <fftw3.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+// Every function transformed here is even, so its spectrum is real up to rounding, and a spectrum
+// [N][N / 2 + 1] is transformed back by the plan `inverse`.
+struct bb_point_spread {
+    bb_point_spread_grid grid;
+    bb_deformable_mirror mirror;
+    double *transfer; // OTF_telescope [N][N], 1 at zero frequency
+    double transfer_sum;
+    double *influence; // |FFT f|^2 / km^2 / N^2 [N][N / 2 + 1]
+    fftw_plan forward; // [N][N] -> [N][N / 2 + 1]
+    fftw_plan inverse; // the way back, destroys its input
+};
+
+static bb_index half_spectrum(bb_index pixels)
+{
+    return pixels * (pixels / 2 + 1);
+}
+
+static bb_status lay_out(bb_point_spread *spread)
+{
+    bb_status status = BB_OK;
+    const double diameter = spread->mirror.diameter_m;
+    const double n = (double)spread->mirror.lenslets;
+    const int octave = (int)(log2(n + 1.0) + 0.5);
+    bb_index pixels = (bb_index)8 << octave;
+    pixels = pixels < 512 ? 512 : pixels;
+    const double coarse = 3.0 * diameter / (double)pixels;
+    const bb_index per_lenslet = (bb_index)(diameter / n / coarse + 1.0);
+    BB_REQUIRE(2 * per_lenslet * spread->mirror.lenslets <= pixels, BB_INVALID,
+               "%td lenslets of %td pixels do not fit twice into %td pixels",
+               spread->mirror.lenslets, per_lenslet, pixels);
+    spread->grid = (bb_point_spread_grid){
+        .pixels = pixels,
+        .pixels_per_lenslet = per_lenslet,
+        .pixel_m = diameter / (n * (double)per_lenslet),
+        .measurement_count = spread->mirror.measurement_count,
+        .actuator_count = spread->mirror.actuator_count,
+        .dropped_modes = spread->mirror.dropped_modes,
+    };
+done:
+    return status;
+}
+
+static bb_status make_plans(bb_point_spread *spread)
+{
+    bb_status status = BB_OK;
+    const int n = (int)spread->grid.pixels;
+    // The plans run on arrays of the caller, of any alignment.
+    const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
+    double *plane = NULL;
+    fftw_complex *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE((bb_index)n * n, &plane));
+    BB_TRY(BB_ALLOCATE(half_spectrum(n), &spectrum));
+    spread->forward = fftw_plan_dft_r2c_2d(n, n, plane, spectrum, flags);
+    spread->inverse = fftw_plan_dft_c2r_2d(n, n, spectrum, plane, flags);
+    BB_REQUIRE(spread->forward != NULL && spread->inverse != NULL, BB_INTERNAL,
+               "FFTW made no plan for %d x %d", n, n);
+done:
+    BB_RELEASE(&plane);
+    BB_RELEASE(&spectrum);
+    return status;
+}
+
+// Distance of pixel i from pixel 0 with wrap-around.
+static bb_index wrapped(bb_index i, bb_index pixels)
+{
+    return i <= pixels / 2 ? i : i - pixels;
+}
+
+static bb_status transform_influence(bb_point_spread *spread)
+{
+    bb_status status = BB_OK;
+    const bb_index n = spread->grid.pixels;
+    const bb_index bins = half_spectrum(n);
+    double *plane = NULL;
+    double complex *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE(n * n, &plane));
+    BB_TRY(BB_ALLOCATE(bins, &spectrum));
+    BB_TRY(BB_ALLOCATE(bins, &spread->influence));
+    for (bb_index j = 0; j < n; ++j) {
+        for (bb_index i = 0; i < n; ++i) {
+            const double distance = hypot((double)wrapped(i, n), (double)wrapped(j, n));
+            plane[j * n + i] =
+                bb_deformable_mirror_influence(&spread->mirror, distance * spread->grid.pixel_m);
+        }
+    }
+    fftw_execute_dft_r2c(spread->forward, plane, spectrum);
+    const double km = (double)spread->grid.pixels_per_lenslet;
+    const double scale = 1.0 / (km * km * (double)n * (double)n);
+    for (bb_index k = 0; k < bins; ++k) {
+        const double re = creal(spectrum[k]);
+        const double im = cimag(spectrum[k]);
+        spread->influence[k] = scale * (re * re + im * im);
+    }
+done:
+    BB_RELEASE(&plane);
+    BB_RELEASE(&spectrum);
+    return status;
+}
+
+// 1 where obstruction D/2 <= r <= D/2, decided in half pixels: pixels fall exactly on both circles.
+static bb_index draw_pupil(const bb_point_spread_grid *grid, bb_index lenslets, double obstruction,
+                           double *plane)
+{
+    const bb_index n = grid->pixels;
+    const bb_index across = lenslets * grid->pixels_per_lenslet;
+    const double hole = obstruction * (double)across;
+    const double inner =
+        hole * hole * (1.0 - 1e-12); // the product's rounding must not open the edge
+    bb_index count = 0;
+    for (bb_index j = 0; j < n; ++j) {
+        for (bb_index i = 0; i < n; ++i) {
+            const bb_index x = i - n / 2;
+            const bb_index y = j - n / 2;
+            const bb_index square = 4 * (x * x + y * y);
+            const bool inside = square <= across * across && (double)square >= inner;
+            plane[j * n + i] = inside ? 1.0 : 0.0;
+            count += inside ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static bb_status transform_pupil(double obstruction, bb_point_spread *spread)
+{
+    bb_status status = BB_OK;
+    const bb_index n = spread->grid.pixels;
+    const bb_index bins = half_spectrum(n);
+    double complex *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE(n * n, &spread->transfer));
+    BB_TRY(BB_ALLOCATE(bins, &spectrum));
+    const bb_index count =
+        draw_pupil(&spread->grid, spread->mirror.lenslets, obstruction, spread->transfer);
+    spread->grid.pupil_pixels = count;
+    fftw_execute_dft_r2c(spread->forward, spread->transfer, spectrum);
+    const double scale = 1.0 / ((double)n * (double)n * (double)count);
+    for (bb_index k = 0; k < bins; ++k) {
+        const double re = creal(spectrum[k]);
+        const double im = cimag(spectrum[k]);
+        spectrum[k] = scale * (re * re + im * im);
+    }
+    fftw_execute_dft_c2r(spread->inverse, spectrum, spread->transfer);
+    for (bb_index k = 0; k < n * n; ++k) {
+        spread->transfer_sum += spread->transfer[k];
+    }
+done:
+    BB_RELEASE(&spectrum);
+    return status;
+}
+
+bb_status bb_point_spread_create(double diameter_m, double obstruction, bb_index lenslets,
+                                 bb_point_spread **out)
+{
+    bb_status status = BB_OK;
+    bb_point_spread *spread = NULL;
+    BB_TRY(BB_ZEROED(1, &spread));
+    BB_TRY(bb_deformable_mirror_create(diameter_m, obstruction, lenslets, &spread->mirror));
+    BB_TRY(lay_out(spread));
+    BB_TRY(make_plans(spread));
+    BB_TRY(transform_influence(spread));
+    BB_TRY(transform_pupil(obstruction, spread));
+    *out = spread;
+    spread = NULL;
+done:
+    bb_point_spread_destroy(&spread);
+    return status;
+}
+
+void bb_point_spread_destroy(bb_point_spread **spread)
+{
+    if (*spread == NULL) {
+        return;
+    }
+    bb_deformable_mirror_release(&(*spread)->mirror);
+    BB_RELEASE(&(*spread)->transfer);
+    BB_RELEASE(&(*spread)->influence);
+    fftw_destroy_plan((*spread)->forward);
+    fftw_destroy_plan((*spread)->inverse);
+    BB_RELEASE(spread);
+}
+
+const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread)
+{
+    return &spread->grid;
+}
+
+const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread)
+{
+    return &spread->mirror;
+}
+
+// Cvv = Dx Cee Dx^T [actuators][actuators].
+static bb_status project(const bb_deformable_mirror *mirror, const double *cee, double *voltages)
+{
+    bb_status status = BB_OK;
+    const int actuators = (int)mirror->actuator_count;
+    const int slopes = (int)mirror->measurement_count;
+    double *half = NULL;
+    BB_TRY(BB_ALLOCATE((bb_index)actuators * slopes, &half));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, actuators, slopes, slopes, 1.0,
+                mirror->projector, slopes, cee, slopes, 0.0, half, slopes);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, actuators, actuators, slopes, 1.0, half,
+                slopes, mirror->projector, slopes, 0.0, voltages, actuators);
+done:
+    BB_RELEASE(&half);
+    return status;
+}
+
+// Averages Cvv over ordered pairs of equal displacement onto `plane` [N][N], km pixels a step.
+static bb_status average(const bb_point_spread *spread, const double *voltages, double *plane)
+{
+    bb_status status = BB_OK;
+    const bb_deformable_mirror *mirror = &spread->mirror;
+    const bb_index edge = 2 * mirror->lenslets + 1;
+    const bb_index n = spread->grid.pixels;
+    const bb_index km = spread->grid.pixels_per_lenslet;
+    double *sum = NULL;
+    bb_index *pairs = NULL;
+    BB_TRY(BB_ZEROED(edge * edge, &sum));
+    BB_TRY(BB_ZEROED(edge * edge, &pairs));
+    for (bb_index a = 0; a < mirror->actuator_count; ++a) {
+        for (bb_index b = 0; b < mirror->actuator_count; ++b) {
+            const bb_index i = mirror->column[a] - mirror->column[b] + mirror->lenslets;
+            const bb_index j = mirror->row[a] - mirror->row[b] + mirror->lenslets;
+            sum[j * edge + i] += voltages[a * mirror->actuator_count + b];
+            ++pairs[j * edge + i];
+        }
+    }
+    memset(plane, 0, (size_t)(n * n) * sizeof *plane);
+    for (bb_index j = 0; j < edge; ++j) {
+        for (bb_index i = 0; i < edge; ++i) {
+            const bb_index k = j * edge + i;
+            const bb_index x = ((i - mirror->lenslets) * km + n) % n;
+            const bb_index y = ((j - mirror->lenslets) * km + n) % n;
+            // Both ends of a displacement of N / 2 share a pixel.
+            plane[y * n + x] += pairs[k] > 0 ? sum[k] / (double)pairs[k] : 0.0;
+        }
+    }
+done:
+    BB_RELEASE(&sum);
+    BB_RELEASE(&pairs);
+    return status;
+}
+
+static void judge(const bb_point_spread *spread, double *correlation, double *rms_m,
+                  bb_outcome *outcome)
+{
+    const bb_index items = spread->grid.pixels * spread->grid.pixels;
+    if (bb_first_non_finite(correlation, items) >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
+    } else if (correlation[0] < 0.0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                       "the residual wavefront has the variance %g m^2", correlation[0]);
+    } else {
+        *rms_m = sqrt(correlation[0]);
+        return;
+    }
+    *rms_m = NAN;
+    for (bb_index k = 0; k < items; ++k) {
+        correlation[k] = NAN;
+    }
+}
+
+bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *cee,
+                                   double *correlation, double *rms_m, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    const bb_index bins = half_spectrum(spread->grid.pixels);
+    const bb_index actuators = spread->mirror.actuator_count;
+    double *voltages = NULL;
+    double complex *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
+    BB_TRY(BB_ALLOCATE(bins, &spectrum));
+    BB_TRY(project(&spread->mirror, cee, voltages));
+    BB_TRY(average(spread, voltages, correlation));
+    fftw_execute_dft_r2c(spread->forward, correlation, spectrum);
+    for (bb_index k = 0; k < bins; ++k) {
+        spectrum[k] *= spread->influence[k];
+    }
+    fftw_execute_dft_c2r(spread->inverse, spectrum, correlation);
+    judge(spread, correlation, rms_m, outcome);
+done:
+    BB_RELEASE(&voltages);
+    BB_RELEASE(&spectrum);
+    return status;
+}
+
+// OTF of telescope and residual at pixel k.
+static double transfer(const bb_point_spread *spread, const double *correlation, double wavenumber,
+                       bb_index k)
+{
+    const double structure = 2.0 * wavenumber * wavenumber * (correlation[0] - correlation[k]);
+    return spread->transfer[k] * exp(-0.5 * structure);
+}
+
+double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,
+                              double wavelength_m)
+{
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    double sum = 0.0;
+    for (bb_index k = 0; k < spread->grid.pixels * spread->grid.pixels; ++k) {
+        sum += transfer(spread, correlation, wavenumber, k);
+    }
+    return sum / spread->transfer_sum;
+}
+
+bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,
+                                double wavelength_m, double *image)
+{
+    bb_status status = BB_OK;
+    const bb_index n = spread->grid.pixels;
+    const bb_index bins = n / 2 + 1;
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    double complex *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE(half_spectrum(n), &spectrum));
+    for (bb_index k = 0; k < n * n; ++k) {
+        image[k] = transfer(spread, correlation, wavenumber, k) / spread->transfer_sum;
+    }
+    fftw_execute_dft_r2c(spread->forward, image, spectrum);
+    for (bb_index j = 0; j < n; ++j) {
+        for (bb_index i = 0; i < n; ++i) {
+            // The half that r2c leaves out is the mirror image; the image is real.
+            const bb_index y = i < bins ? j : (n - j) % n;
+            const bb_index x = i < bins ? i : n - i;
+            image[((j + n / 2) % n) * n + (i + n / 2) % n] = creal(spectrum[y * bins + x]);
+        }
+    }
+done:
+    BB_RELEASE(&spectrum);
+    return status;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the covariance of residual slopes to the long-exposure point spread function and its Strehl
+// ratio.
+//
+// Steps (ecrc/moao's, in double and with the pupil counted in pixels):
+//   Cvv = Dx Cee Dx^T, averaged over actuator pairs of equal displacement;
+//   corr = IFFT(|FFT f|^2 FFT map) / km^2, the covariance of the residual wavefront (m^2);
+//   Dphi(r) = 2 (2 pi / lambda)^2 [corr(0) - corr(r)];  OTF = OTF_telescope exp(-Dphi / 2);
+//   Strehl = sum OTF / sum OTF_telescope.
+// The grid has N = max(512, 8 2^floor(log2(n + 1) + 1/2)) pixels of D / (n km), km pixels a
+// lenslet. Residual phase is taken as stationary over the pupil; what the mirror cannot make
+// (fitting error), aliasing and servo lag are not included.
+#ifndef BB_PHYSICS_AO_POINT_SPREAD_H
+#define BB_PHYSICS_AO_POINT_SPREAD_H
+
+#include "core/outcome.h"
+#include "physics/ao/deformable_mirror.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Mirror, grids, telescope OTF and FFT plans of one (telescope, lenslets); serves every pipeline
+/// and every target with that many lenslets. Constant after creation: the functions below may run
+/// in several threads at once.
+typedef struct bb_point_spread bb_point_spread;
+
+typedef struct bb_point_spread_grid {
+    bb_index pixels;             ///< N, along an edge
+    bb_index pixels_per_lenslet; ///< km
+    double pixel_m;              ///< ud, in the pupil
+    bb_index pupil_pixels;       ///< of value 1
+    bb_index measurement_count;  ///< m of the truth sensor
+    bb_index actuator_count;
+    bb_index dropped_modes;
+} bb_point_spread_grid;
+
+/// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid), BB_INTERNAL (a
+/// library failed). Not to be called from several threads at once: FFTW plans are made here.
+BB_CHECKED bb_status bb_point_spread_create(double diameter_m, double obstruction,
+                                            bb_index lenslets, bb_point_spread **out);
+void bb_point_spread_destroy(bb_point_spread **spread);
+
+const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);
+const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
+
+/// Covariance of the residual wavefront. `cee` [m][m], arcsec^2, row-major and without gaps;
+/// `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` = sqrt(correlation(0)). A
+/// residual that is not finite, or whose variance is negative, sets `outcome` and leaves NaN.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *cee,
+                                              double *correlation, double *rms_m,
+                                              bb_outcome *outcome);
+
+/// Strehl ratio at a wavelength (m), from bb_point_spread_residual's correlation; NaN in, NaN out.
+double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,
+                              double wavelength_m);
+
+/// Long-exposure point spread function `image` [N][N], 1 at the peak of the diffraction-limited
+/// one, the optical axis at pixel (N / 2, N / 2); a pixel is lambda / (N pixel_m) radians. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,
+                                           double wavelength_m, double *image);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/sensor_array.h"
+
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/subapertures.h"
+
+#include <math.h>
+#include <string.h>
+
+static double either(double override, double otherwise)
+{
+    return isnan(override) ? otherwise : override;
+}
+
+static bb_index either_count(bb_index override, bb_index otherwise)
+{
+    return override == BB_INTEGER_UNSET ? otherwise : override;
+}
+
+// The pupil's edge towards the star unless the config says otherwise; atan2(0, 0) = 0 puts the
+// launch telescope of a star on the axis at azimuth zero.
+static void place_launch(const bb_guide_star_config *config, double diameter_m, bb_star *star)
+{
+    const double azimuth = atan2(config->y_arcsec, config->x_arcsec);
+    star->launch_x_m = either(config->launch_x_m, 0.5 * diameter_m * cos(azimuth));
+    star->launch_y_m = either(config->launch_y_m, 0.5 * diameter_m * sin(azimuth));
+}
+
+static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_config *guide,
+                            double airmass)
+{
+    const bb_sensors_config *sensors = config->sensors;
+    bb_star star = {
+        .kind = (bb_guide_star_kind)guide->kind,
+        .x_rad = guide->x_arcsec / BB_ARCSEC_PER_RADIAN,
+        .y_rad = guide->y_arcsec / BB_ARCSEC_PER_RADIAN,
+        .frame_s = 1e-3 * either(guide->frame_ms, sensors->frame_ms),
+        .read_noise_e = either(guide->read_noise_e, sensors->read_noise_e),
+    };
+    if (guide->kind == BB_GUIDE_STAR_LGS) {
+        const bb_lgs_config *lgs = &sensors->lgs;
+        star.altitude_m = 1e3 * airmass * guide->altitude_km;
+        star.pixel_arcsec = either(guide->pixel_arcsec, lgs->pixel_arcsec);
+        star.wavelength_m = 1e-9 * either(guide->wavelength_nm, lgs->wavelength_nm);
+        star.transmission = either(guide->transmission, lgs->transmission);
+        star.flux_ph_per_m2_s = either(guide->flux_ph_per_m2_s, lgs->flux_ph_per_m2_s);
+        star.spot_arcsec = either(guide->spot_arcsec, lgs->spot_arcsec);
+        star.depth_m = 1e3 * airmass * either(guide->depth_km, lgs->depth_km);
+        star.tilt_variance_arcsec2 =
+            either(guide->tilt_variance_arcsec2, lgs->tilt_variance_arcsec2);
+        place_launch(guide, config->telescope->diameter_m, &star);
+    } else {
+        const bb_ngs_config *ngs = &sensors->ngs;
+        star.magnitude = guide->magnitude;
+        star.pixel_arcsec = either(guide->pixel_arcsec, ngs->pixel_arcsec);
+        star.wavelength_m = 1e-9 * either(guide->wavelength_nm, ngs->wavelength_nm);
+        star.transmission = either(guide->transmission, ngs->transmission);
+        star.bandwidth_m = 1e-9 * either(guide->bandwidth_nm, ngs->bandwidth_nm);
+    }
+    return star;
+}
+
+static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
+{
+    const bb_star *star = &sensor->star;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        const double height = atmosphere->height_m[l];
+        const double cone =
+            star->kind == BB_GUIDE_STAR_LGS ? fmax(0.0, 1.0 - height / star->altitude_m) : 1.0;
+        double *x = sensor->layer_x_m + l * sensor->count;
+        double *y = sensor->layer_y_m + l * sensor->count;
+        sensor->scale[l] = cone;
+        for (bb_index i = 0; i < sensor->count; ++i) {
+            x[i] = cone * sensor->x_m[i] + height * star->x_rad;
+            y[i] = cone * sensor->y_m[i] + height * star->y_rad;
+        }
+    }
+}
+
+static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *atmosphere,
+                             bb_index lenslets, double shift_x_m, double shift_y_m,
+                             bb_sensor *sensor)
+{
+    bb_status status = BB_OK;
+    const bb_telescope_config *telescope = config->telescope;
+    const bb_index layers = atmosphere->layer_count;
+    const bb_index count = bb_subapertures_count(lenslets, telescope->obstruction);
+    sensor->lenslets = lenslets;
+    sensor->count = count;
+    sensor->size_m = telescope->diameter_m / (double)lenslets;
+    BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
+    BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
+    BB_TRY(BB_ALLOCATE(layers, &sensor->scale));
+    BB_TRY(BB_ALLOCATE(layers * count, &sensor->layer_x_m));
+    BB_TRY(BB_ALLOCATE(layers * count, &sensor->layer_y_m));
+    bb_subapertures_centres(lenslets, telescope->obstruction, sensor->x_m, sensor->y_m);
+    for (bb_index i = 0; i < count; ++i) {
+        sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
+        sensor->y_m[i] = 0.5 * telescope->diameter_m * sensor->y_m[i] + shift_y_m;
+    }
+    project(atmosphere, sensor);
+done:
+    return status;
+}
+
+static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *atmosphere,
+                             bb_index sensors, bb_sensor_array *array)
+{
+    bb_status status = BB_OK;
+    *array = (bb_sensor_array){
+        .layer_count = atmosphere->layer_count,
+        .diameter_m = config->telescope->diameter_m,
+        .obstruction = config->telescope->obstruction,
+        .atmosphere_transmission = config->sensors->atmosphere_transmission,
+    };
+    BB_TRY(BB_ZEROED(sensors, &array->sensors));
+    array->sensor_count = sensors;
+done:
+    return status;
+}
+
+bb_status bb_sensor_array_create_guides(const bb_ao_config *config, const bb_atmosphere *atmosphere,
+                                        bb_sensor_array *out)
+{
+    bb_status status = BB_OK;
+    bb_sensor_array array = {0};
+    BB_TRY(start_array(config, atmosphere, config->guide_star_count, &array));
+    for (bb_index s = 0; s < array.sensor_count; ++s) {
+        const bb_guide_star_config *guide = &config->guide_stars[s];
+        bb_sensor *sensor = &array.sensors[s];
+        sensor->star = resolve_star(config, guide, atmosphere->airmass);
+        sensor->first = array.measurement_count;
+        BB_TRY(fill_sensor(config, atmosphere,
+                           either_count(guide->lenslets, config->sensors->lenslets),
+                           guide->shift_x_m, guide->shift_y_m, sensor));
+        array.measurement_count += 2 * sensor->count;
+    }
+    *out = array;
+    array = (bb_sensor_array){0};
+done:
+    bb_sensor_array_release(&array);
+    return status;
+}
+
+bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index target,
+                                       const bb_atmosphere *atmosphere, bb_sensor_array *out)
+{
+    bb_status status = BB_OK;
+    bb_sensor_array array = {0};
+    BB_REQUIRE(target >= 0 && target < config->target_count, BB_INVALID,
+               "target %td, expected 0..%td", target, config->target_count - 1);
+    const bb_target_config *aim = &config->targets[target];
+    BB_TRY(start_array(config, atmosphere, 1, &array));
+    array.sensors[0].star = (bb_star){.kind = BB_GUIDE_STAR_NGS,
+                                      .x_rad = aim->x_arcsec / BB_ARCSEC_PER_RADIAN,
+                                      .y_rad = aim->y_arcsec / BB_ARCSEC_PER_RADIAN};
+    BB_TRY(fill_sensor(config, atmosphere, either_count(aim->lenslets, config->sensors->lenslets),
+                       0.0, 0.0, &array.sensors[0]));
+    array.measurement_count = 2 * array.sensors[0].count;
+    *out = array;
+    array = (bb_sensor_array){0};
+done:
+    bb_sensor_array_release(&array);
+    return status;
+}
+
+void bb_sensor_array_release(bb_sensor_array *array)
+{
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        bb_sensor *sensor = &array->sensors[s];
+        BB_RELEASE(&sensor->x_m);
+        BB_RELEASE(&sensor->y_m);
+        BB_RELEASE(&sensor->scale);
+        BB_RELEASE(&sensor->layer_x_m);
+        BB_RELEASE(&sensor->layer_y_m);
+    }
+    BB_RELEASE(&array->sensors);
+    array->sensor_count = 0;
+}
+
+static bool has_tilt(const bb_sensor *sensor)
+{
+    return sensor->star.kind == BB_GUIDE_STAR_LGS && sensor->star.tilt_variance_arcsec2 > 0.0;
+}
+
+bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out)
+{
+    bb_status status = BB_OK;
+    bb_tilt_vectors tilts = {.rows = array->measurement_count};
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        tilts.columns += has_tilt(&array->sensors[s]) ? 2 : 0;
+    }
+    BB_TRY(BB_ZEROED(tilts.rows * tilts.columns, &tilts.vectors));
+    BB_TRY(BB_ALLOCATE(tilts.columns, &tilts.variance));
+    bb_index column = 0;
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        const bb_sensor *sensor = &array->sensors[s];
+        if (!has_tilt(sensor)) {
+            continue;
+        }
+        for (bb_index axis = 0; axis < 2; ++axis, ++column) {
+            tilts.variance[column] = sensor->star.tilt_variance_arcsec2;
+            for (bb_index i = 0; i < sensor->count; ++i) {
+                const bb_index row = sensor->first + axis * sensor->count + i;
+                tilts.vectors[row * tilts.columns + column] = 1.0;
+            }
+        }
+    }
+    *out = tilts;
+    tilts = (bb_tilt_vectors){0};
+done:
+    bb_tilt_vectors_release(&tilts);
+    return status;
+}
+
+void bb_tilt_vectors_release(bb_tilt_vectors *tilts)
+{
+    BB_RELEASE(&tilts->vectors);
+    BB_RELEASE(&tilts->variance);
+}

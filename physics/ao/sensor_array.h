@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shack-Hartmann sensors: what each looks at, where its subapertures stand in the pupil, and where
+// they fall on every turbulent layer.
+//
+// Subaperture i of a sensor falls on layer h at (1 - h / H) p_i + h alpha, its size times (1 - h /
+// H): H the altitude of a laser star (1 / H = 0 for a natural one), alpha its direction. A layer
+// above the star contributes nothing (factor 0). The order of measurements is, sensor by sensor,
+// all x slopes and then all y slopes; subapertures row by row as in subapertures.h.
+#ifndef BB_PHYSICS_AO_SENSOR_ARRAY_H
+#define BB_PHYSICS_AO_SENSOR_ARRAY_H
+
+#include "physics/ao/ao_config.h"
+#include "physics/ao/atmosphere.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The star that a sensor looks at and its detector, in SI but for the angles named; all overrides
+/// applied, the airmass included.
+typedef struct bb_star {
+    bb_guide_star_kind kind;
+    double x_rad, y_rad;
+    double altitude_m; ///< lgs, along the line of sight
+    double magnitude;  ///< ngs
+    double frame_s;
+    double read_noise_e;
+    double pixel_arcsec;
+    double wavelength_m;
+    double transmission;
+    double bandwidth_m;            ///< ngs
+    double flux_ph_per_m2_s;       ///< lgs
+    double spot_arcsec;            ///< lgs
+    double depth_m;                ///< lgs, along the line of sight
+    double tilt_variance_arcsec2;  ///< lgs
+    double launch_x_m, launch_y_m; ///< lgs
+} bb_star;
+
+typedef struct bb_sensor {
+    bb_star star;
+    bb_index lenslets;
+    bb_index count;    ///< valid subapertures
+    bb_index first;    ///< measurement: x slopes at [first, first + count), y slopes after them
+    double size_m;     ///< of a subaperture in the pupil
+    double *x_m;       ///< [count] in the pupil
+    double *y_m;       ///< [count] in the pupil
+    double *scale;     ///< [layers] 1 - h / H, 0 for a layer above the star
+    double *layer_x_m; ///< [layers][count]
+    double *layer_y_m; ///< [layers][count]
+} bb_sensor;
+
+/// Owner of its sensors; constant after creation, so safe to share between threads.
+typedef struct bb_sensor_array {
+    bb_index sensor_count;
+    bb_index layer_count;
+    bb_index measurement_count; ///< sum of 2 count
+    double diameter_m;
+    double obstruction;
+    double atmosphere_transmission;
+    bb_sensor *sensors; ///< [sensor_count]
+} bb_sensor_array;
+
+/// The sensors of the guide stars, in the config's order. The config has passed bb_ao_config_check.
+/// Errors: BB_MEMORY. Release with bb_sensor_array_release.
+BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
+                                                   const bb_atmosphere *atmosphere,
+                                                   bb_sensor_array *out);
+
+/// The truth sensor of one target: one natural star at infinity in the target's direction.
+/// Errors: BB_MEMORY, BB_INVALID (no such target).
+BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index target,
+                                                  const bb_atmosphere *atmosphere,
+                                                  bb_sensor_array *out);
+
+/// Frees what an array owns; safe on a zeroed struct.
+void bb_sensor_array_release(bb_sensor_array *array);
+
+/// The unknown tilts of laser stars: one column of ones over the x slopes and one over the y slopes
+/// of every laser star whose variance is positive. Cmm with tilts = Cmm + V diag(variance) V^T.
+typedef struct bb_tilt_vectors {
+    bb_index rows;    ///< measurements
+    bb_index columns; ///< 2 per laser star, 0 without any
+    double *vectors;  ///< V [rows][columns], zeros and ones
+    double *variance; ///< [columns], arcsec^2
+} bb_tilt_vectors;
+
+/// Errors: BB_MEMORY. Release with bb_tilt_vectors_release.
+BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out);
+void bb_tilt_vectors_release(bb_tilt_vectors *tilts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

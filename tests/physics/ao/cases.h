@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configurations that the tests of the adaptive-optics physics share, filled by hand with the
+// defaults that the tables of ao_config.c declare.
+#ifndef BB_TESTS_PHYSICS_AO_CASES_H
+#define BB_TESTS_PHYSICS_AO_CASES_H
+
+#include "physics/ao/ao_config.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { MOST_STARS = 12, MOST_TARGETS = 3 };
+
+/// Owner of the structs that case_config points to.
+typedef struct ao_case {
+    bb_telescope_config telescope;
+    bb_atmosphere_config atmosphere;
+    bb_sensors_config sensors;
+    bb_guide_star_config stars[MOST_STARS];
+    bb_target_config targets[MOST_TARGETS];
+    bb_index star_count, target_count;
+} ao_case;
+
+static inline bb_ao_config case_config(const ao_case *c)
+{
+    return (bb_ao_config){.telescope = &c->telescope,
+                          .atmosphere = &c->atmosphere,
+                          .sensors = &c->sensors,
+                          .guide_stars = c->stars,
+                          .guide_star_count = c->star_count,
+                          .targets = c->targets,
+                          .target_count = c->target_count};
+}
+
+static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcsec)
+{
+    bb_guide_star_config s = {.kind = kind,
+                              .x_arcsec = x_arcsec,
+                              .y_arcsec = y_arcsec,
+                              .altitude_km = NAN,
+                              .magnitude = NAN,
+                              .lenslets = BB_INTEGER_UNSET,
+                              .frame_ms = NAN,
+                              .read_noise_e = NAN,
+                              .pixel_arcsec = NAN,
+                              .wavelength_nm = NAN,
+                              .transmission = NAN,
+                              .bandwidth_nm = NAN,
+                              .flux_ph_per_m2_s = NAN,
+                              .spot_arcsec = NAN,
+                              .depth_km = NAN,
+                              .tilt_variance_arcsec2 = NAN,
+                              .launch_x_m = NAN,
+                              .launch_y_m = NAN};
+    if (kind == BB_GUIDE_STAR_LGS) {
+        s.altitude_km = 100.0;
+    } else {
+        s.magnitude = 13.0;
+    }
+    return s;
+}
+
+static inline void add_star(ao_case *c, int kind, double x_arcsec, double y_arcsec)
+{
+    c->stars[c->star_count++] = star(kind, x_arcsec, y_arcsec);
+}
+
+static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
+{
+    c->targets[c->target_count++] = (bb_target_config){
+        .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
+}
+
+/// Telescope, atmosphere and sensors without stars or targets.
+static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
+{
+    return (ao_case){
+        .telescope = {.diameter_m = diameter_m,                 .obstruction = 0.2},
+        .atmosphere = { .profile = BB_PROFILE_MOAO_2, .outer_scale_m = 25.0, .r0_m = NAN},
+        .sensors = { .lenslets = lenslets,
+                      .slope_model = BB_SLOPE_POINT_DIFFERENCE,
+                      .frame_ms = 4.0,
+                      .read_noise_e = 3.0,
+                      .atmosphere_transmission = 0.84,
+                      .ngs = {.pixel_arcsec = 0.3,
+                            .wavelength_nm = 650.0,
+                            .bandwidth_nm = 330.0,
+                            .transmission = 0.425},
+                      .lgs = {.pixel_arcsec = 1.0,
+                            .wavelength_nm = 589.0,
+                            .transmission = 0.382,
+                            .flux_ph_per_m2_s = 6.0e7,
+                            .spot_arcsec = 1.0,
+                            .depth_km = 5.0,
+                            .tilt_variance_arcsec2 = 1.0}},
+    };
+}
+
+/// The 39 m check case of 912 measurements: 3 laser and 3 natural stars, target on the axis.
+static inline ao_case case_nx456(void)
+{
+    ao_case c = case_without_stars(39.0, 10);
+    add_star(&c, BB_GUIDE_STAR_LGS, 23.0, 0.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, -11.5, 19.9186);
+    add_star(&c, BB_GUIDE_STAR_LGS, -11.5, -19.9186);
+    add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -32.0, 38.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, 52.0, -5.0);
+    add_target(&c, 0.0, 0.0);
+    return c;
+}
+
+#endif
