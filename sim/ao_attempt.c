@@ -5,28 +5,15 @@
 
 #include <math.h>
 
-static bb_status nan_filled(bb_index count, double **out)
-{
-    BB_RETURN_IF_FAILED(BB_ALLOCATE(count, out));
-    for (bb_index i = 0; i < count; ++i) {
-        (*out)[i] = NAN;
-    }
-    return BB_OK;
-}
-
-bb_status bb_ao_attempt_create(bb_index targets, bb_index wavelengths, bb_ao_attempt *out)
+bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index wavelengths,
+                               bb_ao_attempt *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_ao_attempt){.encode_seconds = NAN,
-                           .solve_seconds = NAN,
-                           .operator_bytes = NAN,
-                           .fp32_bytes = NAN,
-                           .flops = NAN,
-                           .flops_dense = NAN};
+    *out = (bb_ao_attempt){.common = bb_attempt_start(pipeline)};
     BB_TRY(BB_ZEROED(targets, &out->r));
-    BB_TRY(nan_filled(targets * wavelengths, &out->strehl));
-    BB_TRY(nan_filled(targets, &out->residual_m));
-    BB_TRY(nan_filled((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->strehl));
+    BB_TRY(bb_attempt_unset(targets, &out->residual_m));
+    BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
     return status;
 }
@@ -42,137 +29,29 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     BB_RELEASE(&attempt->psf);
 }
 
-// The numbers of one pipeline that fill one column each.
-typedef struct column {
-    const char *path, *unit, *long_name;
-    bool measured;
-    double (*value)(const bb_ao_attempt *attempt, const bb_ao_attempt *reference);
-} column;
-
-static double strehl(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->strehl[0];
-}
-
-static double strehl_loss(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    return reference->strehl[0] - attempt->strehl[0];
-}
-
-static double relative_error(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    return fabs(strehl_loss(attempt, reference)) / reference->strehl[0];
-}
-
-static double residual_nm(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return 1e9 * attempt->residual_m[0];
-}
-
-static double operator_bytes(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->operator_bytes;
-}
-
-static double compression_ratio(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->fp32_bytes / attempt->operator_bytes;
-}
-
-static double flops(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->flops;
-}
-
-static double flops_dense(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->flops_dense;
-}
-
-static double encode_seconds(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->encode_seconds;
-}
-
-static double solve_seconds(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)reference;
-    return attempt->solve_seconds;
-}
-
-static double energy(const bb_ao_attempt *attempt, const bb_ao_attempt *reference)
-{
-    (void)attempt;
-    (void)reference;
-    return NAN; // no energy counter is read on the cpu
-}
-
-static const column columns[] = {
-    {"results/strehl", "1", "Strehl ratio, first target and wavelength", false, strehl},
-    {"results/strehl_loss", "1", "Strehl ratio of the reference minus this one's", false,
-     strehl_loss},
-    {"results/qoi_relative_error", "1", "|SR - SR_ref| / SR_ref", false, relative_error},
-    {"results/residual_rms_nm", "nm", "rms of the residual wavefront, first target", false,
-     residual_nm},
-    {"results/operator_bytes", "byte", "stored lower triangle, each tile in its format", false,
-     operator_bytes},
-    {"results/compression_ratio", "1", "bytes of the triangle in fp32 over operator_bytes", false,
-     compression_ratio},
-    {"results/flops", "1", "operations done: factor and solves", false, flops},
-    {"results/flops_dense_equivalent", "1", "n^3 / 3 + 2 n^2 m", false, flops_dense},
-    {"results/encode_time_s", "s", "assembling, scaling and rounding the covariance", true,
-     encode_seconds},
-    {"results/solve_time_s", "s", "factor and solves", true, solve_seconds},
-    {"results/energy_j", "J", "energy of the solve", true, energy},
-};
-
-static bb_status publish_columns(const bb_ao_study *study, const bb_ao_attempt *attempts,
+static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attempts,
                                  bb_results *results)
 {
     bb_status status = BB_OK;
-    double values[BB_STUDY_PIPELINES];
-    const bb_ao_attempt *reference = &attempts[bb_ao_study_reference(study)];
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; ++c) {
-        for (bb_index p = 0; p < study->pipelines.count; ++p) {
-            values[p] = columns[c].value(&attempts[p], reference);
-        }
-        BB_TRY((columns[c].measured ? bb_results_measured : bb_results_values)(
-            results, columns[c].path, columns[c].unit, columns[c].long_name, "pipeline", values));
+    const bb_attempt *common[BB_STUDY_PIPELINES];
+    double strehl[BB_STUDY_PIPELINES];
+    double loss[BB_STUDY_PIPELINES];
+    double residual_nm[BB_STUDY_PIPELINES];
+    double reference = attempts[bb_ao_study_reference(study)].strehl[0];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        strehl[p] = attempts[p].strehl[0];
+        loss[p] = reference - strehl[p];
+        residual_nm[p] = 1e9 * attempts[p].residual_m[0];
+        attempts[p].common.qoi_relative_error = fabs(loss[p]) / reference;
+        common[p] = &attempts[p].common;
     }
-done:
-    return status;
-}
-
-static bb_status publish_texts(const bb_ao_study *study, const bb_ao_attempt *attempts,
-                               bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_ao_pipeline *pipelines = study->pipelines.items;
-    const char *names[BB_STUDY_PIPELINES];
-    const char *states[BB_STUDY_PIPELINES];
-    const char *details[BB_STUDY_PIPELINES];
-    const char *devices[BB_STUDY_PIPELINES];
-    bb_index count = study->pipelines.count;
-    for (bb_index p = 0; p < count; ++p) {
-        names[p] = pipelines[p].name;
-        states[p] = bb_outcome_name(attempts[p].outcome.kind);
-        details[p] = attempts[p].outcome.detail;
-        devices[p] = bb_device_operations(attempts[p].device)->name;
-    }
-    BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline", count, names));
-    BB_TRY(bb_results_texts(results, "results/status", "ok, or how the computation failed",
-                            "pipeline", states));
-    BB_TRY(bb_results_texts(results, "results/status_detail", "where and what failed", "pipeline",
-                            details));
-    BB_TRY(bb_results_texts(results, "results/device", "device that computed", "pipeline",
-                            devices));
+    BB_TRY(bb_attempts_publish(results, study->pipelines.count, common));
+    BB_TRY(bb_attempts_publish_number(results, "strehl", "1",
+                                      "Strehl ratio, first target and wavelength", strehl));
+    BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",
+                                      "Strehl ratio of the reference minus this one's", loss));
+    BB_TRY(bb_attempts_publish_number(results, "residual_rms_nm", "nm",
+                                      "rms of the residual wavefront, first target", residual_nm));
 done:
     return status;
 }
@@ -202,8 +81,8 @@ static bb_status publish_directions(const bb_ao_study *study, const bb_ao_attemp
     for (bb_index t = 0; t < targets; ++t) {
         indices[t] = (double)t;
     }
-    BB_TRY(bb_results_axis(results, "results/target", "1", "index of the target", targets,
-                           indices));
+    BB_TRY(
+        bb_results_axis(results, "results/target", "1", "index of the target", targets, indices));
     BB_TRY(bb_results_axis(results, "results/wavelength", "um", "wavelength", wavelengths,
                            study->wavelengths_um.items));
     BB_TRY(bb_results_values(results, "results/strehl_by", "1", "Strehl ratio",
@@ -249,11 +128,10 @@ done:
 }
 
 bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                 const bb_ao_attempt *attempts, bb_results *results)
+                                 bb_ao_attempt *attempts, bb_results *results)
 {
     bb_status status = BB_OK;
-    BB_TRY(publish_texts(study, attempts, results));
-    BB_TRY(publish_columns(study, attempts, results));
+    BB_TRY(publish_scalars(study, attempts, results));
     BB_TRY(publish_directions(study, attempts, results));
     BB_TRY(publish_images(study, problem, attempts, results));
 done:

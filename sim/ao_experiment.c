@@ -18,7 +18,7 @@ typedef struct ao_run {
     const bb_ao_study *study;
     const bb_ao_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
-    double *wavelengths_m;  // [wavelength_count]
+    double *wavelengths_m; // [wavelength_count]
     bb_tomography *problem;
     double *scale;           // [n] of the unit diagonal, NULL for none
     bb_ao_attempt *attempts; // [pipeline_count]
@@ -39,9 +39,10 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     }
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        BB_TRY(bb_ao_attempt_create(run->target_count, run->wavelength_count, &run->attempts[p]));
+        BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
+                                    run->wavelength_count, &run->attempts[p]));
         BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
-                                &run->attempts[p].device));
+                                &run->attempts[p].common.device));
     }
 done:
     return status;
@@ -101,15 +102,16 @@ static bb_status reconstruct(const ao_run *run, const bb_tile_matrix *factor,
     const bb_tilt_vectors *tilts = &run->problem->tilts;
     const bb_low_rank part = {tilts->columns, tilts->vectors, tilts->variance};
     bb_index solved = tilts->columns;
-    BB_TRY(bb_low_rank_update_create(factor, run->scale, &part, &attempt->outcome, &update));
-    for (bb_index t = 0; t < run->target_count && attempt->outcome.kind == BB_OUTCOME_OK; ++t) {
+    BB_TRY(bb_low_rank_update_create(factor, run->scale, &part, &attempt->common.outcome, &update));
+    for (bb_index t = 0; t < run->target_count && attempt->common.outcome.kind == BB_OUTCOME_OK;
+         ++t) {
         const bb_matrix_source *ctm = run->problem->targets[t].ctm;
         BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &attempt->r[t]));
         BB_TRY(bb_reconstructor_compute(factor, run->scale, update, ctm, attempt->r[t],
-                                        &attempt->outcome));
+                                        &attempt->common.outcome));
         solved += ctm->rows;
     }
-    attempt->flops = bb_tile_cholesky_flops(factor->n, solved);
+    attempt->common.flops = bb_tile_cholesky_flops(factor->n, solved);
 done:
     bb_low_rank_update_destroy(&update);
     return status;
@@ -125,23 +127,24 @@ static bb_status solve(const ao_run *run, const bb_ao_pipeline *pipeline, bb_ao_
     for (bb_index t = 0; t < run->target_count; ++t) {
         right_hand_sides += run->problem->targets[t].ctm->rows;
     }
-    attempt->flops_dense = bb_tile_cholesky_flops(n, right_hand_sides);
-    attempt->fp32_bytes = (double)fp32_bytes(run->study, n);
+    attempt->common.flops_dense = bb_tile_cholesky_flops(n, right_hand_sides);
+    attempt->common.fp32_bytes = (double)fp32_bytes(run->study, n);
     double begin = bb_clock_seconds();
     BB_TRY(bb_tile_matrix_create(run->problem->cmm_core, run->scale, &plan, &factor));
-    attempt->operator_bytes = (double)bb_tile_matrix_bytes(factor);
+    attempt->common.operator_bytes = (double)bb_tile_matrix_bytes(factor);
     double encoded = bb_clock_seconds();
-    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->outcome));
-    if (attempt->outcome.kind == BB_OUTCOME_OK) {
+    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->common.outcome));
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(reconstruct(run, factor, attempt));
     }
-    attempt->encode_seconds = encoded - begin;
-    if (attempt->outcome.kind == BB_OUTCOME_OK) {
-        attempt->solve_seconds = bb_clock_seconds() - encoded;
+    attempt->common.encode_seconds = encoded - begin;
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+        attempt->common.solve_seconds = bb_clock_seconds() - encoded;
     } else {
-        attempt->flops = NAN;
+        attempt->common.flops = NAN;
         bb_log_warning("pipeline %s: %s, %s", pipeline->name,
-                       bb_outcome_name(attempt->outcome.kind), attempt->outcome.detail);
+                       bb_outcome_name(attempt->common.outcome.kind),
+                       attempt->common.outcome.detail);
     }
 done:
     bb_tile_matrix_destroy(&factor);
@@ -168,8 +171,8 @@ static bb_status rate(const ao_run *run, bb_index target, const double *cee, bb_
     if (target == 0) {
         BB_TRY(BB_ALLOCATE(pixels * pixels, &image));
     }
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count,
-                              run->wavelengths_m, &score, image, &attempt->outcome));
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &score, image, &attempt->common.outcome));
     attempt->residual_m[target] = score.residual_rms;
     if (image != NULL) {
         crop(image, pixels, attempt->psf);
@@ -192,9 +195,9 @@ static bb_status score_target(const ao_run *run, bb_index target)
     BB_TRY(BB_ZEROED(run->pipeline_count, &scored));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         bb_ao_attempt *attempt = &run->attempts[p];
-        if (attempt->outcome.kind == BB_OUTCOME_OK) {
-            tasks[count] = (bb_residual_task){attempt->r[target], direction->ctm, direction->ctt,
-                                              NULL};
+        if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+            tasks[count] =
+                (bb_residual_task){attempt->r[target], direction->ctm, direction->ctt, NULL};
             BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
             scored[count++] = attempt;
         }
