@@ -182,36 +182,57 @@ done:
     return status;
 }
 
-// All estimates of one target are scored in one pass over Cmm.
-static bb_status score_target(const ao_run *run, bb_index target)
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_attempt *attempt;
+    bb_index target;
+} estimate;
+
+static bb_status list_estimates(const ao_run *run, bb_residual_task *tasks, estimate *estimates,
+                                bb_index *out_count)
 {
     bb_status status = BB_OK;
-    const bb_tomography_target *direction = &run->problem->targets[target];
-    bb_index m = direction->ctm->rows;
     bb_index count = 0;
-    bb_residual_task *tasks = NULL;
-    bb_ao_attempt **scored = NULL;
-    BB_TRY(BB_ZEROED(run->pipeline_count, &tasks));
-    BB_TRY(BB_ZEROED(run->pipeline_count, &scored));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         bb_ao_attempt *attempt = &run->attempts[p];
-        if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
-            tasks[count] =
-                (bb_residual_task){attempt->r[target], direction->ctm, direction->ctt, NULL};
-            BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
-            scored[count++] = attempt;
+        for (bb_index t = 0; t < run->target_count; ++t) {
+            const bb_tomography_target *target = &run->problem->targets[t];
+            if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
+                continue;
+            }
+            tasks[count] = (bb_residual_task){attempt->r[t], target->ctm, target->ctt, NULL};
+            BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
+            estimates[count++] = (estimate){attempt, t};
         }
     }
+    *out_count = count;
+done:
+    return status;
+}
+
+// Every estimate of every pipeline and target in one pass over Cmm.
+static bb_status score(const ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index most = run->pipeline_count * run->target_count;
+    bb_index count = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    BB_TRY(BB_ZEROED(most, &tasks));
+    BB_TRY(BB_ZEROED(most, &estimates));
+    BB_TRY(list_estimates(run, tasks, estimates, &count));
     BB_TRY(bb_residual_covariance(run->problem->cmm, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(rate(run, target, tasks[i].cee, scored[i]));
+        bb_progress("scoring", i, count);
+        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].attempt));
     }
+    bb_progress("scoring", count, count);
 done:
-    for (bb_index i = 0; tasks != NULL && i < run->pipeline_count; ++i) {
+    for (bb_index i = 0; tasks != NULL && i < most; ++i) {
         BB_RELEASE(&tasks[i].cee);
     }
     BB_RELEASE(&tasks);
-    BB_RELEASE(&scored);
+    BB_RELEASE(&estimates);
     return status;
 }
 
@@ -227,11 +248,7 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
         bb_progress("solving", p, run.pipeline_count);
         BB_TRY(solve(&run, &run.pipelines[p], &run.attempts[p]));
     }
-    for (bb_index t = 0; t < run.target_count; ++t) {
-        bb_progress("scoring", t, run.target_count);
-        BB_TRY(score_target(&run, t));
-    }
-    bb_progress("scoring", run.target_count, run.target_count);
+    BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
 done:
     finish(&run);
@@ -268,7 +285,7 @@ bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options
     seconds = (0.5 * pipeline_count + 2.0) * n * n * layers / 2e7 / cores +
               pipeline_count * bb_tile_cholesky_flops(problem->cmm->rows, (bb_index)(2.0 * m)) /
                   1e10 / cores;
-    plan->host_bytes = factor_bytes + pipeline_count * 2.0 * 8.0 * n * m + 8.0 * m * m;
+    plan->host_bytes = factor_bytes + pipeline_count * 8.0 * (2.0 * n * m + m * m);
     plan->estimated_seconds = seconds + 1.0;
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", n, m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", layers));
