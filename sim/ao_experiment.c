@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/thread.h"
 #include "precision/scaling.h"
 #include "sim/ao_attempt.h"
 #include "sim/device_choice.h"
@@ -11,6 +12,7 @@
 #include "solvers/residual_covariance.h"
 
 #include <math.h>
+#include <string.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
 
@@ -21,6 +23,7 @@ typedef struct ao_run {
     double *wavelengths_m; // [wavelength_count]
     bb_tomography *problem;
     double *scale;           // [n] of the unit diagonal, NULL for none
+    double **ctm;            // [target_count], each [m][n]
     bb_ao_attempt *attempts; // [pipeline_count]
 } ao_run;
 
@@ -54,9 +57,35 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
+    for (bb_index t = 0; run->ctm != NULL && t < run->target_count; ++t) {
+        BB_RELEASE(&run->ctm[t]);
+    }
+    BB_RELEASE(&run->ctm);
     BB_RELEASE(&run->scale);
     BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
+}
+
+typedef struct filling {
+    const bb_matrix_source *source;
+    double *values;
+} filling;
+
+static bb_status fill_rows(void *context, bb_index begin, bb_index end)
+{
+    const filling *work = context;
+    bb_index columns = work->source->columns;
+    return bb_matrix_source_fill(
+        work->source, begin, 0,
+        bb_view_matrix(work->values + begin * columns, end - begin, columns));
+}
+
+// Ctm is the same for every pipeline.
+static bb_status fill_right_hand_side(const bb_matrix_source *ctm, double **out)
+{
+    BB_RETURN_IF_FAILED(BB_ALLOCATE(ctm->rows * ctm->columns, out));
+    filling work = {ctm, *out};
+    return bb_parallel_ranges(ctm->rows, 16, fill_rows, &work);
 }
 
 static bb_status build_problem(ao_run *run)
@@ -69,6 +98,10 @@ static bb_status build_problem(ao_run *run)
     bb_index n = run->problem->cmm->rows;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, run->target_count,
                 run->pipeline_count);
+    BB_TRY(BB_ZEROED(run->target_count, &run->ctm));
+    for (bb_index t = 0; t < run->target_count; ++t) {
+        BB_TRY(fill_right_hand_side(run->problem->targets[t].ctm, &run->ctm[t]));
+    }
     if (run->study->solver.scale == (int)BB_AO_SCALE_UNIT_DIAGONAL) {
         BB_TRY(BB_ALLOCATE(n, &diagonal));
         BB_TRY(BB_ALLOCATE(n, &run->scale));
@@ -107,8 +140,9 @@ static bb_status reconstruct(const ao_run *run, const bb_tile_matrix *factor,
          ++t) {
         const bb_matrix_source *ctm = run->problem->targets[t].ctm;
         BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &attempt->r[t]));
-        BB_TRY(bb_reconstructor_compute(factor, run->scale, update, ctm, attempt->r[t],
-                                        &attempt->common.outcome));
+        memcpy(attempt->r[t], run->ctm[t], (size_t)(ctm->rows * ctm->columns) * sizeof(double));
+        BB_TRY(bb_reconstructor_solve(factor, run->scale, update, ctm->rows, attempt->r[t],
+                                      &attempt->common.outcome));
         solved += ctm->rows;
     }
     attempt->common.flops = bb_tile_cholesky_flops(factor->n, solved);

@@ -102,24 +102,18 @@ done:
     return status;
 }
 
-bb_status bb_reconstructor_compute(const bb_tile_matrix *factor, const double *scale,
-                                   const bb_low_rank_update *update, const bb_matrix_source *b,
-                                   double *r, bb_outcome *outcome)
+bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
+                                 const bb_low_rank_update *update, bb_index m, double *r,
+                                 bb_outcome *outcome)
 {
-    bb_status status = BB_OK;
-    BB_REQUIRE(b->columns == factor->n, BB_INVALID,
-               "matrix %s has %td columns, expected the factor's %td", b->name, b->columns,
-               factor->n);
-    BB_TRY(bb_matrix_source_fill(b, 0, 0, bb_view_matrix(r, b->rows, b->columns)));
-    BB_TRY(apply_inverse(factor, scale, b->rows, r));
+    BB_RETURN_IF_FAILED(apply_inverse(factor, scale, m, r));
     if (update != NULL) {
-        BB_TRY(apply_update(update, b->rows, b->columns, r));
+        BB_RETURN_IF_FAILED(apply_update(update, m, factor->n, r));
     }
-    bb_index bad = bb_first_non_finite(r, b->rows * b->columns);
+    bb_index bad = bb_first_non_finite(r, m * factor->n);
     if (bad >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)",
-                       bad / b->columns, bad % b->columns);
+                       bad / factor->n, bad % factor->n);
     }
-done:
-    return status;
+    return BB_OK;
 }
