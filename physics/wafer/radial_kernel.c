@@ -80,8 +80,8 @@ static void find_scales(bb_radial_kernel *kernel)
         }
     }
     kernel->split_side = 0.4 / fastest;
-    // exp(-20) of the short mode is left; beyond it only longer ones count.
-    kernel->split_reach = 20.0 / decay;
+    // exp(-14) of the short mode is left; beyond it only longer ones count.
+    kernel->split_reach = 14.0 / decay;
 }
 
 bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mode_count, double cell_width,

@@ -84,7 +84,7 @@ static void edges_match_quadrature(void **state)
         {0.5,  0.5},
         {0.5,  0.0},
         {0.3,  0.1},
-        {1e-9, 0.4},
+        {1e-2, 0.4},
         {0.9,  1.0},
         {0.0,  0.5}
     };
