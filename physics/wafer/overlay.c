@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/overlay.h"
+
+#include "core/memory.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const double NANOMETRES = 1e9;
+
+// Pivots under this part of the first leave a parameter undetermined.
+static const double LEAST_PIVOT = 1e-9;
+
+const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS] = {
+    "Tx", "Ty", "Mx", "My", "Rx", "Ry", "m", "ma", "r", "ra"};
+
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double percentile(const double *sorted, bb_index count, double part)
+{
+    double at = part * (double)(count - 1);
+    bb_index low = (bb_index)at;
+    bb_index high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+// `sizes` [count] is a workspace.
+static bb_overlay_axis describe(bb_index count, const double *error, double *sizes)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        sum += error[i];
+        sizes[i] = fabs(error[i]);
+    }
+    double mean = sum / (double)count;
+    for (bb_index i = 0; i < count; ++i) {
+        squares += (error[i] - mean) * (error[i] - mean);
+    }
+    qsort(sizes, (size_t)count, sizeof *sizes, ascending);
+    bb_overlay_axis axis = {
+        .mean = NANOMETRES * mean,
+        .sigma = count > 1 ? NANOMETRES * sqrt(squares / (double)(count - 1)) : NAN,
+        .max = NANOMETRES * sizes[count - 1],
+        .percentile997 = NANOMETRES * percentile(sizes, count, 0.997),
+    };
+    axis.m3s = fabs(axis.mean) + 3.0 * axis.sigma;
+    return axis;
+}
+
+bb_status bb_overlay_statistics_of(bb_index count, const double *dx, const double *dy,
+                                   bb_overlay_statistics *out)
+{
+    bb_status status = BB_OK;
+    double *sizes = NULL;
+    bb_overlay_axis none = {NAN, NAN, NAN, NAN, NAN};
+    *out = (bb_overlay_statistics){none, none, NAN, NAN};
+    bool finite = bb_first_non_finite(dx, count) < 0 && bb_first_non_finite(dy, count) < 0;
+    if (count > 0 && finite) {
+        BB_TRY(BB_ALLOCATE(count, &sizes));
+        out->x = describe(count, dx, sizes);
+        out->y = describe(count, dy, sizes);
+        double squares = 0.0;
+        double longest = 0.0;
+        for (bb_index i = 0; i < count; ++i) {
+            squares += dx[i] * dx[i] + dy[i] * dy[i];
+            longest = fmax(longest, hypot(dx[i], dy[i]));
+        }
+        out->vector_max = NANOMETRES * longest;
+        out->rms = NANOMETRES * sqrt(squares / (double)count);
+    }
+done:
+    BB_RELEASE(&sizes);
+    return status;
+}
+
+int bb_overlay_model_parameters(bb_overlay_model model)
+{
+    static const int counts[] = {0, 6, 10};
+    return counts[model];
+}
+
+// Rows of dx and dy for one point, in the order of bb_overlay_parameter_names.
+static void equations(bb_overlay_model model, const bb_overlay_points *points, bb_index i,
+                      double in_x[BB_OVERLAY_PARAMETERS], double in_y[BB_OVERLAY_PARAMETERS])
+{
+    bool field = model == BB_OVERLAY_WAFER_10;
+    double x = field ? points->field_x[i] : points->x[i];
+    double y = field ? points->field_y[i] : points->y[i];
+    double u = points->x[i] - x;
+    double v = points->y[i] - y;
+    const double row_x[BB_OVERLAY_PARAMETERS] = {1, 0, x, 0, -y, 0, u, u, -v, -v};
+    const double row_y[BB_OVERLAY_PARAMETERS] = {0, 1, 0, y, 0, x, v, -v, u, -u};
+    for (int k = 0; k < BB_OVERLAY_PARAMETERS; ++k) {
+        in_x[k] = row_x[k];
+        in_y[k] = row_y[k];
+    }
+}
+
+// Column-major design matrix [2 count] x parameters with columns of unit length; scale holds the
+// lengths.
+static void design(bb_overlay_model model, const bb_overlay_points *points, int parameters,
+                   double *matrix, double *scale)
+{
+    bb_index rows = 2 * points->count;
+    for (bb_index i = 0; i < points->count; ++i) {
+        double in_x[BB_OVERLAY_PARAMETERS];
+        double in_y[BB_OVERLAY_PARAMETERS];
+        equations(model, points, i, in_x, in_y);
+        for (int k = 0; k < parameters; ++k) {
+            matrix[k * rows + 2 * i] = in_x[k];
+            matrix[k * rows + 2 * i + 1] = in_y[k];
+        }
+    }
+    for (int k = 0; k < parameters; ++k) {
+        double sum = 0.0;
+        for (bb_index i = 0; i < rows; ++i) {
+            sum += matrix[k * rows + i] * matrix[k * rows + i];
+        }
+        scale[k] = sqrt(sum);
+        for (bb_index i = 0; i < rows && sum > 0.0; ++i) {
+            matrix[k * rows + i] /= scale[k];
+        }
+    }
+}
+
+// Solves by QR with pivoting; an undetermined parameter is an outcome.
+static bb_status solve(bb_index rows, int parameters, double *matrix, double *right,
+                       bb_overlay_fit *fit)
+{
+    bb_status status = BB_OK;
+    lapack_int pivot[BB_OVERLAY_PARAMETERS] = {0};
+    double tau[BB_OVERLAY_PARAMETERS];
+    lapack_int m = (lapack_int)rows;
+    lapack_int info = LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, parameters, matrix, m, pivot, tau);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "dgeqp3 returned %d", (int)info);
+    double first = fabs(matrix[0]);
+    for (int k = 0; k < parameters; ++k) {
+        double value = fabs(matrix[k * rows + k]);
+        if (!(value > LEAST_PIVOT * first)) {
+            bb_outcome_set(&fit->outcome, BB_OUTCOME_UNDERDETERMINED,
+                           "%d parameters from %td points: %s is not determined", parameters,
+                           rows / 2, bb_overlay_parameter_names[pivot[k] - 1]);
+            goto done;
+        }
+        fit->condition = first / value;
+    }
+    info = LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, 1, parameters, matrix, m, tau, right, m);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "dormqr returned %d", (int)info);
+    info = LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', parameters, 1, matrix, m, right, m);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "dtrtrs returned %d", (int)info);
+    for (int k = 0; k < parameters; ++k) {
+        fit->parameter[pivot[k] - 1] = right[k];
+    }
+done:
+    return status;
+}
+
+static void fill_residuals(bb_overlay_model model, const bb_overlay_points *points,
+                           const bb_overlay_fit *fit, double *residual_x, double *residual_y)
+{
+    for (bb_index i = 0; i < points->count; ++i) {
+        double in_x[BB_OVERLAY_PARAMETERS] = {0};
+        double in_y[BB_OVERLAY_PARAMETERS] = {0};
+        residual_x[i] = points->dx[i];
+        residual_y[i] = points->dy[i];
+        if (fit->parameter_count > 0) {
+            equations(model, points, i, in_x, in_y);
+        }
+        for (int k = 0; k < fit->parameter_count; ++k) {
+            residual_x[i] -= in_x[k] * fit->parameter[k];
+            residual_y[i] -= in_y[k] * fit->parameter[k];
+        }
+    }
+}
+
+bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
+                               bb_overlay_fit *fit, double *residual_x, double *residual_y)
+{
+    bb_status status = BB_OK;
+    double *matrix = NULL;
+    double *right = NULL;
+    double scale[BB_OVERLAY_PARAMETERS];
+    bb_index rows = 2 * points->count;
+    int parameters = bb_overlay_model_parameters(model);
+    *fit = (bb_overlay_fit){.parameter_count = parameters, .condition = NAN};
+    for (int k = 0; k < BB_OVERLAY_PARAMETERS; ++k) {
+        fit->parameter[k] = NAN;
+    }
+    BB_REQUIRE(model != BB_OVERLAY_WAFER_10 || (points->field_x != NULL && points->field_y != NULL),
+               BB_INVALID, "the 10-parameter model needs the field centre of each point");
+    if (parameters > 0 && rows < parameters) {
+        bb_outcome_set(&fit->outcome, BB_OUTCOME_UNDERDETERMINED, "%d parameters from %td points",
+                       parameters, points->count);
+    } else if (bb_first_non_finite(points->dx, points->count) >= 0 ||
+               bb_first_non_finite(points->dy, points->count) >= 0) {
+        bb_outcome_set(&fit->outcome, BB_OUTCOME_NON_FINITE, "an error to be fitted is not finite");
+        fill_residuals(BB_OVERLAY_RAW, points, &(bb_overlay_fit){0}, residual_x, residual_y);
+        goto done;
+    } else if (parameters > 0) {
+        BB_TRY(BB_ALLOCATE(rows * parameters, &matrix));
+        BB_TRY(BB_ALLOCATE(rows, &right));
+        design(model, points, parameters, matrix, scale);
+        for (bb_index i = 0; i < points->count; ++i) {
+            right[2 * i] = points->dx[i];
+            right[2 * i + 1] = points->dy[i];
+        }
+        BB_TRY(solve(rows, parameters, matrix, right, fit));
+        for (int k = 0; k < parameters; ++k) {
+            fit->parameter[k] /= scale[k];
+        }
+    }
+    fill_residuals(model, points, fit, residual_x, residual_y);
+done:
+    BB_RELEASE(&matrix);
+    BB_RELEASE(&right);
+    return status;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/slit_grid.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static bb_response_config response(bb_index columns, bb_index rows)
+{
+    return (bb_response_config){
+        .slit_points = {columns, rows},
+          .field_rows = BB_INTEGER_UNSET
+    };
+}
+
+// reference/wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
+static void seed_window_has_the_known_size(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_slit_grid grid;
+    bb_response_config config = response(21, 18);
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    assert_int_equal(grid.field_rows, 103);
+    assert_int_equal(grid.field_points, 2163);
+    assert_int_equal(grid.window_points, 378);
+    check_close(bb_slit_grid_strip(scan), 5.67e-3, 5e-6, 1.0);
+    check_close(18.0 * grid.pitch_y, 5.77e-3, 5e-6, 1.0);
+    config = response(11, 9);
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    assert_int_equal(grid.field_rows, 50);
+    config.field_rows = 103;
+    check_fails(bb_slit_grid_make(&config, scan, &grid), BB_INVALID, "expected at least 18 rows");
+    bb_scan_destroy(&scan);
+}
+
+// Every point with dose in a step lies at most a pitch outside the rows of the window.
+static void window_follows_the_exposed_strip(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_slit_grid grid;
+    bb_response_config config = response(21, 18);
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    double worst = 0.0;
+    for (bb_index f = 44; f < 46; ++f) {
+        const bb_field *field = &scan->fields[f];
+        for (bb_index step = 0; step < 34; ++step) {
+            bb_index offset = bb_slit_grid_offset(&grid, field, step);
+            assert_true(offset >= 0 && offset + 18 <= 103);
+            double low = bb_slit_grid_y(&grid, field, offset * 21);
+            double high = bb_slit_grid_y(&grid, field, (offset + 17) * 21);
+            for (int i = 0; i < 30 * 200; ++i) {
+                double x = field->x + 0.026 * (i % 30 / 29.0 - 0.5);
+                double y = field->y + 0.033 * (i / 30 / 199.0 - 0.5);
+                if (bb_scan_dose_fraction(scan, field, step, x, y) > 0.0) {
+                    worst = fmax(worst, fmax(low - y, y - high) / grid.pitch_y);
+                }
+            }
+        }
+    }
+    print_message("extrapolated by at most %.2f rows\n", worst);
+    assert_true(worst < 1.0);
+    bb_scan_destroy(&scan);
+}
+
+static void points_span_the_field(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_slit_grid grid;
+    bb_response_config config = response(21, 18);
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    const bb_field *field = &scan->fields[44];
+    check_close(bb_slit_grid_x(&grid, field, 0), field->x - 0.013, 1e-15, 1.0);
+    check_close(bb_slit_grid_x(&grid, field, 41), field->x + 0.013, 1e-15, 1.0);
+    check_close(bb_slit_grid_y(&grid, field, 0), field->y - 0.0165 + 0.5 * grid.pitch_y, 1e-15,
+                1.0);
+    check_close(bb_slit_grid_y(&grid, field, 2162), field->y + 0.0165 - 0.5 * grid.pitch_y, 1e-15,
+                1.0);
+    bb_scan_destroy(&scan);
+}
+
+static void linear_fields_are_reproduced(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_slit_grid grid;
+    bb_response_config config = response(5, 18);
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    const bb_field *field = &scan->fields[45];
+    double window[5 * 18];
+    for (bb_index p = 0; p < 90; ++p) {
+        bb_index point = p + 40 * 5;
+        window[p] = 3.0 + 200.0 * bb_slit_grid_x(&grid, field, point) -
+                    70.0 * bb_slit_grid_y(&grid, field, point);
+    }
+    for (int i = 0; i < 20; ++i) {
+        double x = field->x - 0.012 + 0.0012 * i;
+        double y = field->y - 0.004 + 0.0003 * i;
+        check_close(bb_slit_grid_interpolate(&grid, field, 40, window, x, y),
+                    3.0 + 200.0 * x - 70.0 * y, 1e-13, 10.0);
+    }
+    bb_scan_destroy(&scan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seed_window_has_the_known_size),
+        cmocka_unit_test(window_follows_the_exposed_strip),
+        cmocka_unit_test(points_span_the_field),
+        cmocka_unit_test(linear_fields_are_reproduced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
