@@ -1,34 +1,311 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer_experiment.h"
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "core/memory.h"
-#include "sim/wafer_study.h"
+#include "core/thread.h"
+#include "sim/device_choice.h"
+#include "sim/wafer_attempt.h"
+#include "solvers/coded_operator.h"
 
 #include <math.h>
+#include <string.h>
 
-bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+static const bb_device_offer offer = {.work = "the matrix-vector product of wafer", .cuda = true};
+
+typedef struct wafer_run {
+    const bb_wafer_study *study;
+    const bb_wafer_pipeline *pipelines;
+    bb_index pipeline_count, reference;
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+    bb_device *devices[BB_DEVICE_KIND_COUNT]; // opened where a pipeline computes on them
+    bb_wafer_attempt *attempts;               // [pipeline_count]
+    double *reference_windows;                // [light_steps][window_points] of one axis and field
+} wafer_run;
+
+static bb_wafer_config physics_of(const bb_wafer_study *study)
 {
-    const bb_wafer_study *wafer = study;
-    (void)options;
-    plan->estimated_seconds = NAN;
-    return bb_plan_add(plan, "pipelines", "%td", wafer->pipelines.count);
+    return (bb_wafer_config){&study->wafer, &study->clamp,    &study->mesh,
+                             &study->scan,  &study->response, &study->metrology};
+}
+
+static bb_status start(const bb_wafer_study *study, wafer_run *run)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_config physics = physics_of(study);
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->reference = bb_wafer_study_reference(study);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        bb_device_kind *kind = &run->attempts[p].common.device;
+        run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
+        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device, kind));
+        if (run->devices[*kind] == NULL) {
+            BB_TRY(bb_device_open(*kind, 0, &run->devices[*kind]));
+        }
+    }
+    BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        BB_TRY(bb_wafer_attempt_create(study, run->problem->point_count, &run->attempts[p]));
+    }
+    BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
+                       &run->reference_windows));
+    bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
+                run->problem->mesh->node_count, run->problem->scan->field_count,
+                run->problem->scored_count, run->problem->slit.field_points,
+                run->problem->grid->cell_count, 1e3 * run->problem->thermal->stable_step);
+done:
+    return status;
+}
+
+static void finish(wafer_run *run)
+{
+    for (bb_index p = 0; run->attempts != NULL && p < run->pipeline_count; ++p) {
+        bb_wafer_attempt_release(&run->attempts[p]);
+    }
+    BB_RELEASE(&run->attempts);
+    BB_RELEASE(&run->reference_windows);
+    bb_wafer_heating_release(&run->heating);
+    bb_wafer_problem_destroy(&run->problem);
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        bb_device_close(&run->devices[kind]);
+    }
+}
+
+// Rows pulled from a source, or from a matrix that holds them in fp64, into another's storage.
+typedef struct encoding {
+    const bb_matrix_source *source; // NULL: from `exact`
+    const bb_coded_matrix *exact;
+    bb_coded_matrix *matrix;
+} encoding;
+
+static bb_status encode_row(void *context, bb_index row)
+{
+    bb_status status = BB_OK;
+    const encoding *work = context;
+    bb_index columns = bb_coded_matrix_columns(work->matrix);
+    double *values = NULL;
+    BB_TRY(BB_ALLOCATE(columns, &values));
+    bb_view panel = bb_view_matrix(values, 1, columns);
+    if (work->source != NULL) {
+        BB_TRY(bb_matrix_source_fill(work->source, row, 0, panel));
+    } else {
+        bb_coded_matrix_decode(work->exact, row, 0, columns, values);
+    }
+    BB_TRY(bb_coded_matrix_encode(work->matrix, row, panel));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status encode(wafer_run *run, bb_index pipeline, const bb_matrix_source *source,
+                        const bb_coded_matrix *exact, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_pipeline *config = &run->pipelines[pipeline];
+    bb_attempt *common = &run->attempts[pipeline].common;
+    double begin = bb_clock_seconds();
+    BB_TRY(bb_coded_matrix_create(&config->storage, (bb_row_scale)config->scale, source->rows,
+                                  source->columns, out));
+    encoding work = {exact == NULL ? source : NULL, exact, *out};
+    BB_TRY(bb_parallel_for(source->rows, encode_row, &work));
+    double cells = (double)source->rows * (double)source->columns;
+    double live = (double)source->rows * (double)run->problem->grid->live_count;
+    common->encode_seconds += bb_clock_seconds() - begin;
+    common->operator_bytes += (double)bb_coded_matrix_bytes(*out);
+    common->fp32_bytes += 4.0 * cells;
+    run->attempts[pipeline].fp32_live_bytes += 4.0 * live;
+    run->attempts[pipeline].saturated += (double)bb_coded_matrix_saturated(*out);
+done:
+    return status;
+}
+
+// Error of u at the scored points that get dose in this step.
+static void compare(wafer_run *run, bb_index field, bb_index step, const double *window,
+                    bb_wafer_attempt *attempt)
+{
+    const bb_dwell *dwell = run->problem->dwells[field];
+    const bb_slit_grid *slit = &run->problem->slit;
+    const double *expected = run->reference_windows + step * slit->window_points;
+    bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        double x = dwell->x[i];
+        double y = dwell->y[i];
+        if (bb_scan_dose_fraction(slit->scan, &dwell->field, step, x, y) > 0.0) {
+            double truth = bb_slit_grid_interpolate(slit, &dwell->field, offset, expected, x, y);
+            double u = bb_slit_grid_interpolate(slit, &dwell->field, offset, window, x, y);
+            attempt->squared_error += (u - truth) * (u - truth);
+            attempt->squared_norm += truth * truth;
+        }
+    }
+}
+
+// One light step: window of displacements, into the dwell and the error.
+static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_index pipeline,
+                            bb_index field, int axis, bb_index step)
+{
+    bb_status status = BB_OK;
+    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    const bb_slit_grid *slit = &run->problem->slit;
+    bb_dwell *dwell = run->problem->dwells[field];
+    bb_index points = slit->window_points;
+    bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+    double *kept = run->reference_windows + step * points;
+    double *window = NULL;
+    BB_TRY(BB_ALLOCATE(points, &window));
+    BB_TRY(bb_coded_operator_apply(operation, row, points,
+                                   bb_wafer_heating_input(&run->heating, field, step), window,
+                                   &attempt->common.solve_seconds));
+    attempt->common.flops += bb_coded_operator_flops(points, run->problem->grid->cell_count);
+    bb_index bad = bb_first_non_finite(window, points);
+    if (bad >= 0) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "displacement %c, field %td, light step %td, slit point %td", "xyz"[axis],
+                       run -> problem -> scored[field], step, bad);
+    }
+    if (pipeline == run->reference) {
+        memcpy(kept, window, (size_t)points * sizeof *window);
+    }
+    if (axis != (int)BB_AXIS_Z) {
+        compare(run, field, step, window, attempt);
+    }
+    bb_dwell_add(dwell, step, window);
+done:
+    BB_RELEASE(&window);
+    return status;
+}
+
+static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index pipeline,
+                       bb_index field, bb_index first_point, int axis)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_pipeline *config = &run->pipelines[pipeline];
+    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    const bb_gemv_arithmetic arithmetic = {(bb_format)config->multiply,
+                                           (bb_format)config->accumulate};
+    bb_coded_operator *operation = NULL;
+    bb_dwell *dwell = run->problem->dwells[field];
+    bb_dwell_reset(dwell);
+    BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix, arithmetic,
+                                    &operation));
+    for (bb_index step = 0; step < run->heating.light_steps; ++step) {
+        BB_TRY(apply_step(run, operation, pipeline, field, axis, step));
+    }
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        attempt->mean[axis][first_point + i] = dwell->mean[i];
+        attempt->deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
+    }
+done:
+    bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+// The rows of one field and axis are made once, in the reference's fp64; every pipeline encodes
+// from there and computes, one after the other, so that memory holds two matrices at most.
+static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point, int axis)
+{
+    bb_status status = BB_OK;
+    bb_field_response rows;
+    bb_coded_matrix *exact = NULL;
+    bb_coded_matrix *coded = NULL;
+    BB_TRY(bb_wafer_problem_rows(run->problem, field, axis, &rows));
+    BB_TRY(encode(run, run->reference, &rows.source, NULL, &exact));
+    BB_TRY(apply(run, exact, run->reference, field, first_point, axis));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        if (p != run->reference) {
+            BB_TRY(encode(run, p, &rows.source, exact, &coded));
+            BB_TRY(apply(run, coded, p, field, first_point, axis));
+            bb_coded_matrix_destroy(&coded);
+        }
+    }
+done:
+    bb_coded_matrix_destroy(&exact);
+    bb_coded_matrix_destroy(&coded);
+    return status;
+}
+
+static bb_status run_axes(wafer_run *run)
+{
+    bb_status status = BB_OK;
+    const int *axes = run->study->response.axes.items;
+    bb_index axis_count = run->study->response.axes.count;
+    bb_index jobs = axis_count * run->problem->scored_count;
+    bb_index done_jobs = 0;
+    for (bb_index a = 0; a < axis_count; ++a) {
+        bb_index first_point = 0;
+        for (bb_index field = 0; field < run->problem->scored_count; ++field) {
+            bb_progress("computing", done_jobs++, jobs);
+            BB_TRY(run_field(run, field, first_point, axes[a]));
+            first_point += run->problem->dwells[field]->count;
+        }
+    }
+    bb_progress("computing", jobs, jobs);
+done:
+    return status;
 }
 
 bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *options,
                                   bb_results *results)
 {
     bb_status status = BB_OK;
+    wafer_run run = {0};
+    (void)options;
+    BB_TRY(start(study, &run));
+    BB_TRY(bb_wafer_heating_run(run.problem, &run.heating));
+    BB_TRY(run_axes(&run));
+    BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
+done:
+    finish(&run);
+    return status;
+}
+
+bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
     const bb_wafer_pipeline *pipelines = wafer->pipelines.items;
-    const char **names = NULL;
-    (void)options;
-    BB_TRY(BB_ALLOCATE(wafer->pipelines.count, &names));
-    for (bb_index i = 0; i < wafer->pipelines.count; ++i) {
-        names[i] = pipelines[i].name;
+    bb_scan *scan = NULL;
+    bb_slit_grid slit;
+    BB_TRY(bb_scan_create(&wafer->scan, 1e-3 * wafer->mesh.step_ms, &scan));
+    BB_TRY(bb_slit_grid_make(&wafer->response, scan, &slit));
+    bool all = wafer->scan.fields.count == BB_LIST_ALL;
+    const bb_index *fields = wafer->scan.fields.items;
+    bb_index scored = all ? scan->field_count : wafer->scan.fields.count;
+    bb_index last = all ? scan->field_count - 1 : 0;
+    for (bb_index i = 0; !all && i < scored; ++i) {
+        last = fields[i] > last ? fields[i] : last;
     }
-    BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline",
-                                wafer->pipelines.count, names));
+    double cells = (double)wafer->response.grid.columns * (double)wafer->response.grid.rows;
+    double entries = cells * (double)slit.field_points;
+    double steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps);
+    double spacing = wafer->mesh.spacing_mm;
+    double nodes =
+        M_PI / 4.0 * wafer->wafer.diameter_mm * wafer->wafer.diameter_mm / (spacing * spacing);
+    double matrices = (double)wafer->response.axes.count * (double)scored;
+    for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
+        const char *codec = bb_codec_names[pipelines[p].storage.codec];
+        double bytes = bb_format_describe((bb_format)pipelines[p].storage.codec)->bytes;
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %.1f MB", codec,
+                           1e-6 * bytes * entries * matrices));
+    }
+    BB_TRY(bb_plan_add(plan, "fields", "%td laid out, %td heated, %td scored", scan->field_count,
+                       last + 1, scored));
+    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", nodes, steps));
+    BB_TRY(bb_plan_add(plan, "response", "%td points x %.0f cells, %.0f matrices",
+                       slit.field_points, cells, matrices));
+    plan->host_bytes =
+        16.0 * entries + 8.0 * cells * (double)(scored * scan->light_steps) + 400.0 * nodes;
+    // Rough rates of one core: 1.5e7 response entries, 1e8 node updates, 1e9 products a second.
+    double cores = (double)options->threads;
+    double products = matrices * (double)wafer->pipelines.count * (double)scan->light_steps *
+                      (double)slit.window_points * cells;
+    plan->estimated_seconds =
+        (matrices * entries / 1.5e7 + steps * nodes / 1e8 + products / 1e9) / cores + 1.0;
 done:
-    BB_RELEASE(&names);
+    bb_scan_destroy(&scan);
     return status;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver of the wafer experiment: plan and run of a bb_wafer_study.
+// The wafer driver: heat the wafer field by field -> response rows in every pipeline's storage ->
+// one matrix-vector product a light step -> displacement over the dwell -> overlay.
 #ifndef BB_SIM_WAFER_EXPERIMENT_H
 #define BB_SIM_WAFER_EXPERIMENT_H
 
 #include "sim/experiment.h"
 
+/// Contracts in sim/experiment.h; `study` is a bb_wafer_study.
 BB_CHECKED bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options,
                                               bb_plan *plan);
 BB_CHECKED bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *options,

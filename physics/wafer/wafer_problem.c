@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/wafer_problem.h"
+
+#include "core/memory.h"
+
+#include <stdlib.h>
+
+static int ascending(const void *left, const void *right)
+{
+    bb_index a = *(const bb_index *)left;
+    bb_index b = *(const bb_index *)right;
+    return (a > b) - (a < b);
+}
+
+static bb_status list_scored(const bb_scan_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    bool all = config->fields.count == BB_LIST_ALL;
+    const bb_index *wanted = config->fields.items;
+    bb_index count = all ? problem->scan->field_count : config->fields.count;
+    BB_TRY(BB_ALLOCATE(count, &problem->scored));
+    for (bb_index i = 0; i < count; ++i) {
+        problem->scored[i] = all ? i : wanted[i];
+    }
+    qsort(problem->scored, (size_t)count, sizeof *problem->scored, ascending);
+    problem->scored_count = count;
+done:
+    return status;
+}
+
+static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    double radius = 0.5e-3 * config->wafer->diameter_mm;
+    double step = 1e-3 * config->mesh->step_ms;
+    BB_TRY(bb_disc_mesh_create(radius, 1e-3 * config->mesh->spacing_mm, &problem->mesh));
+    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER, step,
+                             &problem->thermal));
+    BB_TRY(bb_scan_create(config->scan, step, &problem->scan));
+    problem->absorption = config->wafer->absorption;
+done:
+    return status;
+}
+
+static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
+    BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
+    BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
+done:
+    return status;
+}
+
+static bb_status build_metrology(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ZEROED(problem->scored_count, &problem->dwells));
+    for (bb_index i = 0; i < problem->scored_count; ++i) {
+        BB_TRY(bb_dwell_create(&problem->slit, bb_wafer_problem_field(problem, i),
+                               config->metrology, &problem->dwells[i]));
+        problem->point_count += problem->dwells[i]->count;
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *problem = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(build_heat(config, problem));
+    BB_TRY(list_scored(config->scan, problem));
+    BB_TRY(build_response(config, problem));
+    BB_TRY(build_metrology(config, problem));
+    *out = problem;
+    problem = NULL;
+done:
+    bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+void bb_wafer_problem_destroy(bb_wafer_problem **problem)
+{
+    bb_wafer_problem *whole = *problem;
+    if (whole == NULL) {
+        return;
+    }
+    for (bb_index i = 0; whole->dwells != NULL && i < whole->scored_count; ++i) {
+        bb_dwell_destroy(&whole->dwells[i]);
+    }
+    BB_RELEASE(&whole->dwells);
+    BB_RELEASE(&whole->scored);
+    bb_response_destroy(&whole->response);
+    bb_temperature_grid_destroy(&whole->grid);
+    bb_scan_destroy(&whole->scan);
+    bb_thermal_destroy(&whole->thermal);
+    bb_disc_mesh_destroy(&whole->mesh);
+    BB_RELEASE(problem);
+}
+
+const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index)
+{
+    return &problem->scan->fields[problem->scored[index]];
+}
+
+bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index, int axis,
+                                bb_field_response *out)
+{
+    return bb_field_response_make(problem->response, &problem->slit,
+                                  bb_wafer_problem_field(problem, index), axis, out);
+}
+
+bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
+                                    double *cells)
+{
+    return bb_csr_multiply(&problem->grid->restriction, state, cells);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer problem of one configuration: mesh, thermal model, scan, grids and response, and the
+// inputs that its matrix-vector products take. One struct from the physics to the solvers and back.
+#ifndef BB_PHYSICS_WAFER_WAFER_PROBLEM_H
+#define BB_PHYSICS_WAFER_WAFER_PROBLEM_H
+
+#include "physics/wafer/dwell.h"
+#include "physics/wafer/exposure.h"
+#include "physics/wafer/response.h"
+#include "physics/wafer/thermal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What the physics reads, borrowed.
+typedef struct bb_wafer_config {
+    const bb_wafer_material_config *wafer;
+    const bb_clamp_config *clamp;
+    const bb_mesh_config *mesh;
+    const bb_scan_config *scan;
+    const bb_response_config *response;
+    const bb_metrology_config *metrology;
+} bb_wafer_config;
+
+/// Read-only to users.
+typedef struct bb_wafer_problem {
+    bb_disc_mesh *mesh;
+    bb_thermal *thermal;
+    bb_scan *scan;
+    bb_temperature_grid *grid;
+    bb_slit_grid slit;
+    bb_response *response;
+    double absorption;
+    bb_index scored_count;
+    bb_index *scored;     ///< [scored_count] fields by exposure index, ascending
+    bb_dwell **dwells;    ///< [scored_count]
+    bb_index point_count; ///< scored points of all scored fields
+} bb_wafer_problem;
+
+/// Builds everything; the configuration must outlive it. Errors: BB_INVALID (a step over the stable
+/// limit, scored fields beyond the layout, ...), BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out);
+void bb_wafer_problem_destroy(bb_wafer_problem **problem);
+
+/// The field of scored index `index`.
+const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index);
+
+/// Rows of one axis (bb_axis) for scored field `index`; `out` stays in place while its source is
+/// used.
+BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
+                                           int axis, bb_field_response *out);
+
+/// Mean cell temperatures S = W T of a thermal state, K, into `cells` [grid cell_count].
+BB_CHECKED bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
+                                               double *cells);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

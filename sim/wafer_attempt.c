@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer_attempt.h"
+
+#include "core/memory.h"
+#include "physics/wafer/overlay.h"
+
+#include <math.h>
+#include <string.h>
+
+bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
+                                  bb_wafer_attempt *out)
+{
+    bb_status status = BB_OK;
+    const int *axes = study->response.axes.items;
+    // These grow by every field and axis.
+    out->common.encode_seconds = out->common.solve_seconds = 0.0;
+    out->common.operator_bytes = out->common.fp32_bytes = out->common.flops = 0.0;
+    for (bb_index a = 0; a < study->response.axes.count; ++a) {
+        BB_TRY(bb_attempt_unset(points, &out->mean[axes[a]]));
+        BB_TRY(bb_attempt_unset(points, &out->deviation[axes[a]]));
+    }
+done:
+    return status;
+}
+
+void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
+{
+    for (int axis = 0; axis < BB_WAFER_AXES; ++axis) {
+        BB_RELEASE(&attempt->mean[axis]);
+        BB_RELEASE(&attempt->deviation[axis]);
+    }
+}
+
+// What the publishing steps share: the scored points of all fields and the pipelines.
+typedef struct publication {
+    const bb_wafer_study *study;
+    const bb_wafer_problem *problem;
+    bb_wafer_attempt *attempts;
+    const bb_wafer_attempt *reference;
+    bb_index pipelines, points;
+    double *x, *y, *field_x, *field_y, *field; // [points], m and exposure index
+    double *zero;                              // [points], for axes that the study leaves out
+    double *dx, *dy;                           // [points], scratch
+    double *residual_x, *residual_y;           // [points], scratch
+    bb_results *results;
+} publication;
+
+static bb_status gather_points(publication *out)
+{
+    bb_status status = BB_OK;
+    bb_index at = 0;
+    double **arrays[] = {&out->x,    &out->y,  &out->field_x, &out->field_y,    &out->field,
+                         &out->zero, &out->dx, &out->dy,      &out->residual_x, &out->residual_y};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+        BB_TRY(BB_ZEROED(out->points, arrays[i]));
+    }
+    for (bb_index f = 0; f < out->problem->scored_count; ++f) {
+        const bb_dwell *dwell = out->problem->dwells[f];
+        for (bb_index i = 0; i < dwell->count; ++i, ++at) {
+            out->x[at] = dwell->x[i];
+            out->y[at] = dwell->y[i];
+            out->field_x[at] = dwell->field.x;
+            out->field_y[at] = dwell->field.y;
+            out->field[at] = (double)out->problem->scored[f];
+        }
+    }
+done:
+    return status;
+}
+
+static void release(publication *out)
+{
+    BB_RELEASE(&out->x);
+    BB_RELEASE(&out->y);
+    BB_RELEASE(&out->field_x);
+    BB_RELEASE(&out->field_y);
+    BB_RELEASE(&out->field);
+    BB_RELEASE(&out->zero);
+    BB_RELEASE(&out->dx);
+    BB_RELEASE(&out->dy);
+    BB_RELEASE(&out->residual_x);
+    BB_RELEASE(&out->residual_y);
+}
+
+static const double *mean_of(const publication *out, const bb_wafer_attempt *attempt, int axis)
+{
+    return attempt->mean[axis] != NULL ? attempt->mean[axis] : out->zero;
+}
+
+// |mean| + 3 sigma of candidate minus reference, an axis at a time.
+static bb_status publish_errors(publication *out)
+{
+    static const struct {
+        int axis;
+        const char *name, *long_name;
+    } prices[] = {
+        {BB_AXIS_X, "overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"     },
+        {BB_AXIS_Y, "overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"     },
+        {BB_AXIS_Z, "height_error_nm",    "|mean| + 3 sigma of height minus the reference's"},
+    };
+    bb_status status = BB_OK;
+    double values[BB_STUDY_PIPELINES];
+    bb_overlay_statistics statistics;
+    for (size_t i = 0; i < sizeof prices / sizeof *prices; ++i) {
+        int axis = prices[i].axis;
+        for (bb_index p = 0; p < out->pipelines; ++p) {
+            const double *mean = out->attempts[p].mean[axis];
+            values[p] = NAN;
+            for (bb_index k = 0; mean != NULL && k < out->points; ++k) {
+                out->dx[k] = mean[k] - out->reference->mean[axis][k];
+            }
+            if (mean != NULL) {
+                BB_TRY(bb_overlay_statistics_of(out->points, out->dx, out->zero, &statistics));
+                values[p] = statistics.x.m3s;
+            }
+        }
+        BB_TRY(bb_attempts_publish_number(out->results, prices[i].name, "nm", prices[i].long_name,
+                                          values));
+    }
+done:
+    return status;
+}
+
+enum { MODELS = 3 };
+static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10"};
+static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
+                                                BB_OVERLAY_WAFER_10};
+
+typedef struct overlay_table {
+    double x[BB_STUDY_PIPELINES * MODELS];
+    double y[BB_STUDY_PIPELINES * MODELS];
+    const char *state[BB_STUDY_PIPELINES * MODELS];
+    char detail[MODELS][240]; // of the reference: it is the points that decide
+} overlay_table;
+
+static bb_status score_overlay(publication *out, overlay_table *table)
+{
+    bb_status status = BB_OK;
+    bb_overlay_statistics statistics;
+    bb_overlay_fit fit;
+    for (bb_index p = 0; p < out->pipelines; ++p) {
+        const bb_overlay_points points = {out->points,
+                                          out->x,
+                                          out->y,
+                                          out->field_x,
+                                          out->field_y,
+                                          mean_of(out, &out->attempts[p], BB_AXIS_X),
+                                          mean_of(out, &out->attempts[p], BB_AXIS_Y)};
+        for (int m = 0; m < MODELS; ++m) {
+            bb_index at = p * MODELS + m;
+            BB_TRY(
+                bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
+            BB_TRY(bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y,
+                                            &statistics));
+            table->x[at] = statistics.x.m3s;
+            table->y[at] = statistics.y.m3s;
+            table->state[at] = bb_outcome_name(fit.outcome.kind);
+            memcpy(table->detail[m], fit.outcome.detail, sizeof table->detail[m]);
+        }
+    }
+done:
+    return status;
+}
+
+// The overlay itself, raw and after what a scanner corrects anyway.
+static bb_status publish_overlay(publication *out)
+{
+    bb_status status = BB_OK;
+    overlay_table *table = NULL;
+    const char *details[MODELS];
+    BB_TRY(BB_ZEROED(1, &table));
+    BB_TRY(score_overlay(out, table));
+    for (int m = 0; m < MODELS; ++m) {
+        details[m] = table->detail[m];
+    }
+    BB_TRY(bb_results_text_axis(out->results, "results/correction",
+                                "linear model taken out before the statistics", MODELS,
+                                model_names));
+    BB_TRY(bb_results_values(out->results, "results/overlay_x_nm", "nm",
+                             "|mean| + 3 sigma of the displacement in x after a correction",
+                             "pipeline, correction", table->x));
+    BB_TRY(bb_results_values(out->results, "results/overlay_y_nm", "nm",
+                             "|mean| + 3 sigma of the displacement in y after a correction",
+                             "pipeline, correction", table->y));
+    BB_TRY(bb_results_texts(out->results, "results/overlay_status",
+                            "ok, or underdetermined by the scored points", "pipeline, correction",
+                            table->state));
+    BB_TRY(bb_results_texts(out->results, "results/correction_detail",
+                            "why a correction is not determined", "correction", details));
+done:
+    BB_RELEASE(&table);
+    return status;
+}
+
+static bb_status publish_displacements(publication *out, const char *path, const char *long_name,
+                                       bool deviation)
+{
+    bb_status status = BB_OK;
+    const int *axes = out->study->response.axes.items;
+    bb_index axis_count = out->study->response.axes.count;
+    double *values = NULL; // [pipelines][axes][points]
+    BB_TRY(BB_ALLOCATE(out->pipelines * axis_count * out->points, &values));
+    double *at = values;
+    for (bb_index p = 0; p < out->pipelines; ++p) {
+        for (bb_index a = 0; a < axis_count; ++a) {
+            const bb_wafer_attempt *attempt = &out->attempts[p];
+            const double *from = deviation ? attempt->deviation[axes[a]] : attempt->mean[axes[a]];
+            for (bb_index i = 0; i < out->points; ++i) {
+                *at++ = 1e9 * from[i];
+            }
+        }
+    }
+    BB_TRY(bb_results_values(out->results, path, "nm", long_name, "pipeline, axis, point", values));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status publish_point(publication *out, const char *path, const char *unit,
+                               const char *long_name, const double *values, double factor)
+{
+    for (bb_index i = 0; i < out->points; ++i) {
+        out->dx[i] = factor * values[i];
+    }
+    return bb_results_values(out->results, path, unit, long_name, "point", out->dx);
+}
+
+static bb_status publish_points(publication *out)
+{
+    static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
+    bb_status status = BB_OK;
+    const int *axes = out->study->response.axes.items;
+    const char *axis_names[BB_WAFER_AXES];
+    for (bb_index a = 0; a < out->study->response.axes.count; ++a) {
+        axis_names[a] = names[axes[a]];
+    }
+    for (bb_index i = 0; i < out->points; ++i) {
+        out->dx[i] = (double)i;
+    }
+    BB_TRY(bb_results_axis(out->results, "results/point", "1", "index of the scored point",
+                           out->points, out->dx));
+    BB_TRY(bb_results_text_axis(out->results, "results/axis", "axis of the displacement",
+                                out->study->response.axes.count, axis_names));
+    BB_TRY(publish_point(out, "results/point_x_mm", "mm", "x on the wafer", out->x, 1e3));
+    BB_TRY(publish_point(out, "results/point_y_mm", "mm", "y on the wafer", out->y, 1e3));
+    BB_TRY(publish_point(out, "results/point_field", "1", "exposure index of the point's field",
+                         out->field, 1.0));
+    BB_TRY(publish_displacements(out, "results/displacement_nm",
+                                 "dose-weighted mean displacement over the dwell", false));
+    BB_TRY(publish_displacements(out, "results/displacement_deviation_nm",
+                                 "dose-weighted deviation from that mean (fading)", true));
+done:
+    return status;
+}
+
+static bb_status publish_scalars(publication *out)
+{
+    bb_status status = BB_OK;
+    const bb_attempt *common[BB_STUDY_PIPELINES];
+    double live[BB_STUDY_PIPELINES];
+    double saturated[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < out->pipelines; ++p) {
+        bb_wafer_attempt *attempt = &out->attempts[p];
+        attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
+        attempt->common.flops_dense = attempt->common.flops;
+        common[p] = &attempt->common;
+        live[p] = attempt->fp32_live_bytes / attempt->common.operator_bytes;
+        saturated[p] = attempt->saturated;
+    }
+    BB_TRY(bb_attempts_publish(out->results, out->pipelines, common));
+    BB_TRY(bb_attempts_publish_number(
+        out->results, "compression_ratio_live", "1",
+        "bytes in fp32 without the columns off the wafer over operator_bytes", live));
+    BB_TRY(bb_attempts_publish_number(out->results, "saturated_values", "1",
+                                      "stored values clipped to the format's range", saturated));
+done:
+    return status;
+}
+
+// Balance of energy at the end of each exposure, since the first.
+static bb_status publish_ledger(bb_results *results, const bb_wafer_heating *heating)
+{
+    static const struct {
+        const char *path, *unit, *long_name;
+    } entries[] = {
+        {"energy/deposited_j",    "J", "energy put into the wafer"                       },
+        {"energy/lost_j",         "J", "energy lost to the cooling water"                },
+        {"energy/stored_wafer_j", "J", "energy stored in the wafer"                      },
+        {"energy/stored_clamp_j", "J", "energy stored in the clamp"                      },
+        {"energy/imbalance",      "1", "(deposited - lost - stored) / deposited"         },
+        {"energy/clipped_j",      "J", "dose that fell beside the wafer in this exposure"},
+    };
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    bb_status status = BB_OK;
+    bb_index count = heating->exposed_count;
+    double *values = NULL; // [ENTRIES + 1][count]
+    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
+    for (bb_index f = 0; f < count; ++f) {
+        const bb_ledger *ledger = &heating->ledgers[f];
+        const double row[ENTRIES + 1] = {ledger->deposited,
+                                         ledger->lost,
+                                         ledger->stored_wafer,
+                                         ledger->stored_clamp,
+                                         heating->imbalance[f],
+                                         heating->clipped_joules[f],
+                                         (double)f};
+        for (int e = 0; e <= ENTRIES; ++e) {
+            values[e * count + f] = row[e];
+        }
+    }
+    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index", count,
+                           values + ENTRIES * count));
+    for (int e = 0; e < ENTRIES; ++e) {
+        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
+                                 "exposure", values + e * count));
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                    const bb_wafer_heating *heating, bb_wafer_attempt *attempts,
+                                    bb_results *results)
+{
+    bb_status status = BB_OK;
+    publication out = {.study = study,
+                       .problem = problem,
+                       .attempts = attempts,
+                       .reference = &attempts[bb_wafer_study_reference(study)],
+                       .pipelines = study->pipelines.count,
+                       .points = problem->point_count,
+                       .results = results};
+    BB_TRY(gather_points(&out));
+    BB_TRY(publish_scalars(&out));
+    BB_TRY(publish_errors(&out));
+    BB_TRY(publish_overlay(&out));
+    BB_TRY(publish_points(&out));
+    BB_TRY(publish_ledger(results, heating));
+done:
+    release(&out);
+    return status;
+}

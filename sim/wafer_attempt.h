@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one pipeline of a wafer study gave, and how all of them are published.
+#ifndef BB_SIM_WAFER_ATTEMPT_H
+#define BB_SIM_WAFER_ATTEMPT_H
+
+#include "physics/wafer/wafer_problem.h"
+#include "sim/attempt.h"
+#include "sim/wafer_heating.h"
+#include "sim/wafer_study.h"
+
+enum { BB_WAFER_AXES = 3 };
+
+/// Displacements by axis (bb_axis): NULL for axes that the study leaves out.
+typedef struct bb_wafer_attempt {
+    bb_attempt common;
+    double fp32_live_bytes;             ///< of the operator in fp32 without masked columns
+    double saturated;                   ///< values clipped to the storage format's range
+    double squared_error, squared_norm; ///< of u over x and y, scored points and steps
+    double *mean[BB_WAFER_AXES];        ///< [points] MA over the dwell, m
+    double *deviation[BB_WAFER_AXES];   ///< [points] MSD over the dwell, m
+} bb_wafer_attempt;
+
+/// Makes room for the study's axes and sets sums to zero; `common` is started already. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
+                                             bb_wafer_attempt *out);
+void bb_wafer_attempt_release(bb_wafer_attempt *attempt);
+
+/// Writes /results and /wafer from the attempts [pipelines of the study]. Overlay error of a
+/// pipeline is |mean| + 3 sigma of its displacement minus the reference's; the quantity of interest
+/// is u over x and y, all scored points and steps, its error ||u - u_ref|| / ||u_ref||.
+BB_CHECKED bb_status bb_wafer_attempts_publish(const bb_wafer_study *study,
+                                               const bb_wafer_problem *problem,
+                                               const bb_wafer_heating *heating,
+                                               bb_wafer_attempt *attempts, bb_results *results);
+
+#endif
