@@ -47,10 +47,12 @@ bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *
     update->part = *part;
     BB_TRY(BB_ALLOCATE(count * n, &update->v));
     BB_TRY(BB_ALLOCATE((bb_index)count * count, &update->core));
-    cblas_dcopy((int)(count * n), part->vectors, 1, update->v, 1);
+    for (int k = 0; k < count; ++k) {
+        cblas_dcopy((int)n, part->vectors + k, count, update->v + k * n, 1);
+    }
     BB_TRY(apply_inverse(factor, scale, count, update->v));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, count, (int)n, 1.0, update->v,
-                (int)n, part->vectors, (int)n, 0.0, update->core, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, count, (int)n, 1.0, update->v,
+                (int)n, part->vectors, count, 0.0, update->core, count);
     for (int i = 0; i < count; ++i) {
         BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
                    "variance %d of a low-rank part is %g, expected a positive number", i,
@@ -86,8 +88,8 @@ static bb_status apply_update(const bb_low_rank_update *update, bb_index m, bb_i
     double *weights = NULL; // [m][count]
     int count = (int)update->part.count;
     BB_TRY(BB_ALLOCATE(m * count, &weights));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, count, (int)n, 1.0, r, (int)n,
-                update->part.vectors, (int)n, 0.0, weights, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, count, (int)n, 1.0, r, (int)n,
+                update->part.vectors, count, 0.0, weights, count);
     // The core was factored as column-major upper: U^T U, read row-major as L L^T.
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, count, 1.0,
                 update->core, count, weights, count);
@@ -100,24 +102,18 @@ done:
     return status;
 }
 
-bb_status bb_reconstructor_compute(const bb_tile_matrix *factor, const double *scale,
-                                   const bb_low_rank_update *update, const bb_matrix_source *b,
-                                   double *r, bb_outcome *outcome)
+bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
+                                 const bb_low_rank_update *update, bb_index m, double *r,
+                                 bb_outcome *outcome)
 {
-    bb_status status = BB_OK;
-    BB_REQUIRE(b->columns == factor->n, BB_INVALID,
-               "matrix %s has %td columns, expected the factor's %td", b->name, b->columns,
-               factor->n);
-    BB_TRY(bb_matrix_source_fill(b, 0, 0, bb_view_matrix(r, b->rows, b->columns)));
-    BB_TRY(apply_inverse(factor, scale, b->rows, r));
+    BB_RETURN_IF_FAILED(apply_inverse(factor, scale, m, r));
     if (update != NULL) {
-        BB_TRY(apply_update(update, b->rows, b->columns, r));
+        BB_RETURN_IF_FAILED(apply_update(update, m, factor->n, r));
     }
-    bb_index bad = bb_first_non_finite(r, b->rows * b->columns);
+    bb_index bad = bb_first_non_finite(r, m * factor->n);
     if (bad >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)",
-                       bad / b->columns, bad % b->columns);
+                       bad / factor->n, bad % factor->n);
     }
-done:
-    return status;
+    return BB_OK;
 }

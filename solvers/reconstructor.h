@@ -19,7 +19,7 @@ extern "C" {
 /// The low-rank part U C U^T; count 0 for none.
 typedef struct bb_low_rank {
     bb_index count;
-    const double *vectors;   ///< [count][n], the columns of U as rows
+    const double *vectors;   ///< U [n][count]
     const double *variances; ///< [count], positive, INFINITY allowed
 } bb_low_rank;
 
@@ -33,11 +33,11 @@ BB_CHECKED bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, con
                                                bb_low_rank_update **out);
 void bb_low_rank_update_destroy(bb_low_rank_update **update);
 
-/// R [m][n] from B, a source of m x n. `update` may be NULL. NaN or infinity in R is an outcome.
-BB_CHECKED bb_status bb_reconstructor_compute(const bb_tile_matrix *factor, const double *scale,
-                                              const bb_low_rank_update *update,
-                                              const bb_matrix_source *b, double *r,
-                                              bb_outcome *outcome);
+/// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
+/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
+                                            const bb_low_rank_update *update, bb_index m, double *r,
+                                            bb_outcome *outcome);
 
 #ifdef __cplusplus
 }

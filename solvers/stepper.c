@@ -2,27 +2,23 @@
 #include "solvers/stepper.h"
 
 #include "core/memory.h"
-#include "core/thread.h"
 
 struct bb_stepper {
     const bb_csr *a;
     const double *b;
-    const double *u;
-    bb_index inputs;
     double *state; // [n]
     double *next;  // [n]
 };
 
-bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_index inputs, bb_stepper **out)
+bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out)
 {
     bb_status status = BB_OK;
     bb_stepper *stepper = NULL;
     *out = NULL;
-    BB_REQUIRE(a->rows == a->columns && inputs <= a->rows, BB_INVALID,
-               "stepping matrix %td x %td with %td inputs, expected square and no more inputs",
-               a->rows, a->columns, inputs);
+    BB_REQUIRE(a->rows == a->columns, BB_INVALID, "stepping matrix %td x %td, expected square",
+               a->rows, a->columns);
     BB_TRY(BB_ZEROED(1, &stepper));
-    *stepper = (bb_stepper){.a = a, .b = b, .inputs = inputs};
+    *stepper = (bb_stepper){.a = a, .b = b};
     BB_TRY(BB_ZEROED(a->rows, &stepper->state));
     BB_TRY(BB_ZEROED(a->rows, &stepper->next));
     *out = stepper;
@@ -41,21 +37,12 @@ void bb_stepper_destroy(bb_stepper **stepper)
     }
 }
 
-static bb_status add_input(void *context, bb_index begin, bb_index end)
-{
-    bb_stepper *stepper = context;
-    for (bb_index i = begin; i < end; ++i) {
-        stepper->next[i] += stepper->b[i] * stepper->u[i];
-    }
-    return BB_OK;
-}
-
-bb_status bb_stepper_step(bb_stepper *stepper, const double *u)
+bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
+                          const double *u)
 {
     BB_RETURN_IF_FAILED(bb_csr_multiply(stepper->a, stepper->state, stepper->next));
-    if (u != NULL) {
-        stepper->u = u;
-        BB_RETURN_IF_FAILED(bb_parallel_ranges(stepper->inputs, 16384, add_input, stepper));
+    for (bb_index i = 0; i < count; ++i) {
+        stepper->next[where[i]] += stepper->b[where[i]] * u[i];
     }
     double *done = stepper->state;
     stepper->state = stepper->next;

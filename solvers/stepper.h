@@ -12,15 +12,15 @@ extern "C" {
 
 typedef struct bb_stepper bb_stepper;
 
-/// Starts at T = 0. `a` [n][n] and `b` [inputs] (the diagonal of B for the first `inputs` unknowns)
-/// are borrowed and must outlive the stepper. Errors: BB_INVALID (a not square, inputs > n),
-/// BB_MEMORY.
-BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_index inputs,
-                                       bb_stepper **out);
+/// Starts at T = 0. `a` [n][n] and `b` [n] (the diagonal of B) are borrowed and must outlive the
+/// stepper. Errors: BB_INVALID (a not square), BB_MEMORY.
+BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out);
 void bb_stepper_destroy(bb_stepper **stepper);
 
-/// One step; `u` [inputs], or NULL for no input.
-BB_CHECKED bb_status bb_stepper_step(bb_stepper *stepper, const double *u);
+/// One step with a sparse input: unknown where[i] takes b * u[i], `count` of them, each at most
+/// once.
+BB_CHECKED bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
+                                     const double *u);
 
 /// The state [n]; valid until the next step.
 const double *bb_stepper_state(const bb_stepper *stepper);

@@ -27,10 +27,25 @@ static void blocks_that_leave_the_matrix_are_refused(void **state)
     check_fails(bb_matrix_source_fill(&source, 0, 0, narrow), BB_INVALID, "must be fp64");
 }
 
+static void diagonal_of_a_square_source(void **state)
+{
+    (void)state;
+    double values[6] = {1, 2, 3, 4, 5, 6};
+    double diagonal[2] = {0};
+    bb_view square = bb_view_matrix(values, 2, 2);
+    bb_matrix_source source = bb_matrix_source_dense(&square, "C", "1");
+    check_ok(bb_matrix_source_diagonal(&source, diagonal));
+    assert_true(diagonal[0] == 1.0 && diagonal[1] == 4.0);
+    bb_view wide = bb_view_matrix(values, 2, 3);
+    source = bb_matrix_source_dense(&wide, "C", "1");
+    check_fails(bb_matrix_source_diagonal(&source, diagonal), BB_INVALID, "not square");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dense_source_fills_blocks),
+        cmocka_unit_test(diagonal_of_a_square_source),
         cmocka_unit_test(blocks_that_leave_the_matrix_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

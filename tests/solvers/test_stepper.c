@@ -9,16 +9,17 @@ static void steps_by_hand(void **state)
     bb_triplets list = {0};
     bb_csr a;
     bb_stepper *stepper = NULL;
-    double b[1] = {2.0};
+    double b[2] = {2.0, 7.0};
     double u[1] = {3.0};
+    int32_t where[1] = {0};
     check_ok(bb_triplets_add(&list, 0, 0, 0.5));
     check_ok(bb_triplets_add(&list, 1, 0, 1.0));
     check_ok(bb_triplets_add(&list, 1, 1, 1.0));
     check_ok(bb_csr_assemble(2, 2, &list, &a));
-    check_ok(bb_stepper_create(&a, b, 1, &stepper));
-    check_ok(bb_stepper_step(stepper, u));
-    check_ok(bb_stepper_step(stepper, u));
-    check_ok(bb_stepper_step(stepper, NULL));
+    check_ok(bb_stepper_create(&a, b, &stepper));
+    check_ok(bb_stepper_step(stepper, 1, where, u));
+    check_ok(bb_stepper_step(stepper, 1, where, u));
+    check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
     assert_true(bb_stepper_state(stepper)[0] == 4.5);
     assert_true(bb_stepper_state(stepper)[1] == 15.0);
     bb_stepper_destroy(&stepper);
@@ -34,8 +35,9 @@ static void wrong_shapes_are_refused(void **state)
     bb_csr a;
     bb_stepper *stepper = NULL;
     double b[3] = {1.0, 1.0, 1.0};
-    check_ok(bb_csr_assemble(2, 2, &list, &a));
-    check_fails(bb_stepper_create(&a, b, 3, &stepper), BB_INVALID, "with 3 inputs");
+    check_ok(bb_csr_assemble(2, 3, &list, &a));
+    check_fails(bb_stepper_create(&a, b, &stepper), BB_INVALID,
+                "stepping matrix 2 x 3, expected square");
     bb_csr_release(&a);
 }
 

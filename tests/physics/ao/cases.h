@@ -72,6 +72,7 @@ static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
         .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
 }
 
+// clang-format off: version 14 crashes on this initialiser.
 /// Telescope, atmosphere and sensors without stars or targets.
 static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
 {
@@ -97,6 +98,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     };
 }
 
+// clang-format on
 /// The 39 m check case of 912 measurements: 3 laser and 3 natural stars, target on the axis.
 static inline ao_case case_nx456(void)
 {

@@ -35,7 +35,7 @@ static void check_grid(double spacing, bb_index columns, bb_index rows)
         bool in_run =
             column >= grid->live_begin[cell / columns] && column < grid->live_end[cell / columns];
         assert_int_equal(in_run, grid->area[cell] > 0.0);
-        check_close(sum, in_run ? 1.0 : 0.0, 1e-14, 1.0);
+        check_close(sum, in_run ? 1.0 : 0.0, 1e-12, 1.0);
         assert_true(grid->area[cell] <= grid->cell_width * grid->cell_height * (1.0 + 1e-9));
         area += grid->area[cell];
         kept += grid->area[cell] * s[cell];

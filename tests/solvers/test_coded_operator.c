@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/coded_gemv.h"
+#include "solvers/coded_operator.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 37, COLUMNS = 10007 };
 
 static double *c, *x;
+static bb_device *device;
 
 static int setup(void **state)
 {
     (void)state;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     c = dense_new((bb_index)ROWS * COLUMNS);
     x = dense_new(COLUMNS);
     dense_random((bb_index)ROWS * COLUMNS, 1, c);
@@ -22,9 +24,21 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    bb_device_close(&device);
     BB_RELEASE(&c);
     BB_RELEASE(&x);
     return 0;
+}
+
+static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, bb_index row,
+                  bb_index rows, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    assert_true(seconds > 0.0);
+    bb_coded_operator_destroy(&operation);
 }
 
 static bb_coded_matrix *encoded(bb_format format)
@@ -52,7 +66,7 @@ static void errors_stay_within_the_worst_case(void **state)
             double u = bb_format_unit_roundoff((bb_format)f) +
                        3.0 * bb_format_unit_roundoff(kinds[k].multiply) +
                        COLUMNS / 8.0 * bb_format_unit_roundoff(kinds[k].accumulate);
-            check_ok(bb_coded_gemv(matrix, kinds[k], 5, ROWS - 5, x, y));
+            apply(matrix, kinds[k], 5, ROWS - 5, y);
             for (bb_index i = 5; i < ROWS; ++i) {
                 double exact = 0.0;
                 double magnitude = 0.0;
@@ -87,12 +101,9 @@ static void accumulating_in_fp64_pays(void **state)
     bb_coded_matrix_destroy(&matrix);
     wide = encoded(BB_FORMAT_FP64);
     matrix = encoded(BB_FORMAT_FP32);
-    check_ok(bb_coded_gemv(wide, (bb_gemv_arithmetic){BB_FORMAT_FP64, BB_FORMAT_FP64}, 0, ROWS, x,
-                           exact));
-    check_ok(bb_coded_gemv(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP64}, 0, ROWS, x,
-                           mixed));
-    check_ok(bb_coded_gemv(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP32}, 0, ROWS, x,
-                           single));
+    apply(wide, (bb_gemv_arithmetic){BB_FORMAT_FP64, BB_FORMAT_FP64}, 0, ROWS, exact);
+    apply(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP64}, 0, ROWS, mixed);
+    apply(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP32}, 0, ROWS, single);
     for (bb_index i = 0; i < ROWS; ++i) {
         mixed_error += fabs(mixed[i] / exact[i] - 1.0);
         single_error += fabs(single[i] / exact[i] - 1.0);
@@ -109,9 +120,9 @@ static void bits_do_not_depend_on_threads(void **state)
     bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16);
     check_ok(bb_threads_set(1));
-    check_ok(bb_coded_gemv(matrix, seed, 0, ROWS, x, one));
+    apply(matrix, seed, 0, ROWS, one);
     check_ok(bb_threads_set(4));
-    check_ok(bb_coded_gemv(matrix, seed, 0, ROWS, x, four));
+    apply(matrix, seed, 0, ROWS, four);
     assert_memory_equal(one, four, sizeof one);
     bb_threads_stop();
     bb_coded_matrix_destroy(&matrix);
@@ -121,13 +132,17 @@ static void sums_narrower_than_products_are_refused(void **state)
 {
     (void)state;
     double y[ROWS];
+    double seconds = 0.0;
+    bb_coded_operator *operation = NULL;
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32);
-    check_fails(
-        bb_coded_gemv(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP64, BB_FORMAT_FP32}, 0, 1, x, y),
-        BB_UNSUPPORTED, "multiply fp64 with accumulate fp32");
-    check_fails(
-        bb_coded_gemv(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP32}, 30, 8, x, y),
-        BB_INVALID, "rows 30 to 38 of a coded matrix of 37");
+    bb_gemv_arithmetic narrow = {BB_FORMAT_FP64, BB_FORMAT_FP32};
+    bb_gemv_arithmetic fair = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    check_fails(bb_coded_operator_create(device, matrix, narrow, &operation), BB_UNSUPPORTED,
+                "multiply fp64 with accumulate fp32");
+    check_ok(bb_coded_operator_create(device, matrix, fair, &operation));
+    check_fails(bb_coded_operator_apply(operation, 30, 8, x, y, &seconds), BB_INVALID,
+                "rows 30 to 38 of a coded matrix of 37");
+    bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
 }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/check.h"
+#include "tests/physics/ao/cases.h"
+
+#include <stdlib.h>
+
+static bb_status check_case(const ao_case *c)
+{
+    const bb_ao_config config = case_config(c);
+    return bb_ao_config_check(&config);
+}
+
+static void the_check_case_passes(void **state)
+{
+    (void)state;
+    const ao_case c = case_nx456();
+    check_ok(check_case(&c));
+}
+
+static void ranges_are_held_with_the_key_named(void **state)
+{
+    (void)state;
+    ao_case c = case_nx456();
+    c.telescope.diameter_m = 0.0;
+    check_fails(check_case(&c), BB_INVALID, "telescope.diameter_m = 0 m, expected a finite number");
+    c = case_nx456();
+    c.telescope.obstruction = 1.0;
+    check_fails(check_case(&c), BB_INVALID, "telescope.obstruction");
+    c = case_nx456();
+    c.sensors.lgs.depth_km = -5.0;
+    check_fails(check_case(&c), BB_INVALID, "sensors.lgs.depth_km = -5 km");
+    c = case_nx456();
+    c.atmosphere.outer_scale_m = INFINITY;
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.outer_scale_m");
+    c = case_nx456();
+    c.stars[4].x_arcsec = NAN;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[4].x_arcsec");
+    c = case_nx456();
+    c.sensors.lenslets = 0;
+    check_fails(check_case(&c), BB_INVALID, "sensors.lenslets = 0, expected 1..1000");
+}
+
+static void profile_and_layers_exclude_each_other(void **state)
+{
+    (void)state;
+    bb_layer_config layers[] = {
+        {0.0,    10.0 },
+        {8000.0, -1.80}
+    };
+    ao_case c = case_nx456();
+    c.atmosphere.layers = (bb_list){.items = layers, .count = 2};
+    check_fails(check_case(&c), BB_INVALID, "profile and layers are both given");
+    c.atmosphere.profile = -1;
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.layers[1].strength = -1.8");
+    layers[0].strength = layers[1].strength = 0.0;
+    check_fails(check_case(&c), BB_INVALID, "strengths sum to 0");
+    layers[0].strength = 1.0;
+    check_ok(check_case(&c));
+    c.atmosphere.layers.count = 0;
+    check_fails(check_case(&c), BB_INVALID, "neither profile nor layers");
+    c.atmosphere.profile = BB_PROFILE_COUNT;
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.profile");
+}
+
+static void keys_must_fit_the_kind_of_star(void **state)
+{
+    (void)state;
+    ao_case c = case_nx456();
+    c.stars[1].altitude_km = NAN;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[1].altitude_km is missing");
+    c = case_nx456();
+    c.stars[3].altitude_km = 90.0;
+    check_fails(check_case(&c), BB_INVALID,
+                "guide_stars[3].altitude_km does not apply to a star of kind ngs");
+    c = case_nx456();
+    c.stars[5].magnitude = NAN;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[5].magnitude is missing");
+    c = case_nx456();
+    c.stars[0].magnitude = 10.0;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[0].magnitude does not apply");
+    c = case_nx456();
+    c.stars[2].launch_x_m = 3.0;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[2]: launch_x_m and launch_y_m");
+    c = case_nx456();
+    c.stars[2].kind = 7;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[2].kind = 7");
+}
+
+static void there_must_be_stars_targets_and_subapertures(void **state)
+{
+    (void)state;
+    ao_case c = case_nx456();
+    c.star_count = 0;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars: 0 stars");
+    c = case_nx456();
+    c.target_count = 0;
+    check_fails(check_case(&c), BB_INVALID, "targets: 0");
+    c = case_nx456();
+    c.targets[0].lenslets = 1; // the only centre lies in the obstruction
+    check_fails(check_case(&c), BB_INVALID, "targets[0].lenslets = 1 leaves no valid subaperture");
+    c = case_nx456();
+    c.stars[3].lenslets = 1;
+    check_fails(check_case(&c), BB_INVALID, "guide_stars[3].lenslets = 1 leaves no valid");
+}
+
+// Every key has a meaning, numbers a unit and a range that holds their default.
+static void check_schema(const bb_schema *schema)
+{
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        assert_non_null(key->meaning);
+        assert_true(key->offset < schema->bytes);
+        assert_true((key->choices != NULL) == (key->kind == BB_KEY_CHOICE));
+        if (key->kind == BB_KEY_DOUBLE || key->kind == BB_KEY_INTEGER) {
+            assert_non_null(key->unit);
+            assert_true(key->minimum < key->maximum);
+        }
+        if (key->default_text != NULL && key->kind == BB_KEY_DOUBLE) {
+            char *end = NULL;
+            const double value = strtod(key->default_text, &end);
+            assert_true(*end == '\0' && value >= key->minimum && value <= key->maximum);
+            assert_false(key->optional);
+        }
+        if (key->schema != NULL) {
+            check_schema(key->schema);
+        }
+    }
+}
+
+static void tables_are_complete(void **state)
+{
+    (void)state;
+    check_schema(&bb_telescope_schema);
+    check_schema(&bb_atmosphere_schema);
+    check_schema(&bb_sensors_schema);
+    check_schema(&bb_guide_star_schema);
+    check_schema(&bb_target_schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_check_case_passes),
+        cmocka_unit_test(ranges_are_held_with_the_key_named),
+        cmocka_unit_test(profile_and_layers_exclude_each_other),
+        cmocka_unit_test(keys_must_fit_the_kind_of_star),
+        cmocka_unit_test(there_must_be_stars_targets_and_subapertures),
+        cmocka_unit_test(tables_are_complete),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

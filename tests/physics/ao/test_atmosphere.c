@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/atmosphere.h"
+#include "tests/check.h"
+
+static bb_atmosphere make(int profile, double r0_m, double zenith_angle_deg)
+{
+    const bb_atmosphere_config config = {.profile = profile, .outer_scale_m = 25.0, .r0_m = r0_m};
+    bb_atmosphere atmosphere = {0};
+    check_ok(bb_atmosphere_create(&config, zenith_angle_deg, &atmosphere));
+    return atmosphere;
+}
+
+static double share_below(const bb_atmosphere *atmosphere, double height_m)
+{
+    double below = 0.0;
+    double all = 0.0;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        all += atmosphere->strength[l];
+        below += atmosphere->height_m[l] < height_m ? atmosphere->strength[l] : 0.0;
+    }
+    return below / all;
+}
+
+// Median seeing 0.644", theta0 2.30", 66 % below 500 m: the notes' check of the ESO table.
+static void eso_median_has_its_integrals(void **state)
+{
+    (void)state;
+    bb_atmosphere atmosphere = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
+    assert_int_equal(atmosphere.layer_count, 35);
+    check_relative(atmosphere.r0_m, 0.157, 1e-14);
+    // 0.98 lambda / r0 is the full width at half maximum.
+    check_close(0.98 * bb_atmosphere_seeing_arcsec(&atmosphere, 500e-9), 0.644, 5e-4, 1.0);
+    check_close(bb_atmosphere_isoplanatic_arcsec(&atmosphere), 2.30, 5e-3, 1.0);
+    check_close(share_below(&atmosphere, 500.0), 0.66, 0.005, 1.0);
+    assert_true(atmosphere.height_m[34] == 26500.0 && atmosphere.height_m[11] == 3500.0);
+    bb_atmosphere_release(&atmosphere);
+}
+
+static void nine_layers_keep_the_isoplanatic_angle(void **state)
+{
+    (void)state;
+    bb_atmosphere full = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
+    bb_atmosphere nine = make(BB_PROFILE_ESO_MEDIAN_9, NAN, 0.0);
+    check_relative(bb_atmosphere_isoplanatic_arcsec(&nine), bb_atmosphere_isoplanatic_arcsec(&full),
+                   0.01);
+    bb_atmosphere_release(&full);
+    bb_atmosphere_release(&nine);
+}
+
+static void shipped_profiles_have_their_fried_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        int profile;
+        double r0_m, tolerance;
+    } expected[] = {
+        {BB_PROFILE_MOAO_2,  0.1289156, 1e-6 },
+        {BB_PROFILE_MOAO_10, 0.1289,    1e-3 },
+        {BB_PROFILE_ERIS_10, 0.126,     1e-14},
+        {BB_PROFILE_ESO_Q1,  0.234,     1e-14},
+        {BB_PROFILE_ESO_Q4,  0.097,     1e-14},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
+        bb_atmosphere atmosphere = make(expected[i].profile, NAN, 0.0);
+        check_relative(atmosphere.r0_m, expected[i].r0_m, expected[i].tolerance);
+        bb_atmosphere_release(&atmosphere);
+    }
+}
+
+static void fried_parameter_rescales_and_zenith_angle_stretches(void **state)
+{
+    (void)state;
+    bb_atmosphere plain = make(BB_PROFILE_MOAO_10, NAN, 0.0);
+    bb_atmosphere scaled = make(BB_PROFILE_MOAO_10, 0.2, 60.0);
+    // sec 60 deg = 2: r0 cos(z)^(3/5), heights doubled.
+    check_relative(scaled.r0_m, 0.2 * pow(0.5, 0.6), 1e-14);
+    for (bb_index l = 0; l < 10; ++l) {
+        check_relative(scaled.height_m[l], 2.0 * plain.height_m[l], 1e-14);
+        check_relative(scaled.strength[l] / scaled.strength[0],
+                       plain.strength[l] / plain.strength[0], 1e-14);
+    }
+    check_relative(bb_atmosphere_seeing_arcsec(&plain, 650e-9),
+                   206264.806247 * 500e-9 / plain.r0_m * pow(500.0 / 650.0, 0.2), 1e-11);
+    bb_atmosphere_release(&plain);
+    bb_atmosphere_release(&scaled);
+}
+
+static void layers_of_the_user_are_kept(void **state)
+{
+    (void)state;
+    bb_layer_config layers[] = {
+        {50.0,    20.0},
+        {9000.0,  0.0 },
+        {11000.0, 5.0 }
+    };
+    const bb_atmosphere_config config = {
+        .profile = -1, .layers = {layers, 3},
+             .outer_scale_m = 30.0, .r0_m = NAN
+    };
+    bb_atmosphere atmosphere = {0};
+    check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
+    assert_int_equal(atmosphere.layer_count, 3);
+    check_relative(atmosphere.r0_m, pow(25.0, -0.6), 1e-14);
+    assert_true(atmosphere.strength[1] == 0.0 && atmosphere.height_m[2] == 11000.0);
+    assert_true(atmosphere.outer_scale_m == 30.0);
+    bb_atmosphere_release(&atmosphere);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eso_median_has_its_integrals),
+        cmocka_unit_test(nine_layers_keep_the_isoplanatic_angle),
+        cmocka_unit_test(shipped_profiles_have_their_fried_parameters),
+        cmocka_unit_test(fried_parameter_rescales_and_zenith_angle_stretches),
+        cmocka_unit_test(layers_of_the_user_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/sensor_array.h"
+#include "physics/ao/subapertures.h"
+#include "tests/check.h"
+#include "tests/physics/ao/cases.h"
+
+// The counts behind the measurement numbers of moao's files and of the paper.
+static void centre_rule_gives_the_published_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index lenslets, count;
+        double obstruction;
+    } expected[] = {
+        {10, 76,   .2 },
+        {16, 196,  .2 },
+        {29, 640,  .2 },
+        {36, 976,  .2 },
+        {38, 1080, .2 },
+        {40, 1212, .2 },
+        {41, 1264, .2 },
+        {47, 1672, .2 },
+        {61, 2812, .2 },
+        {64, 3104, .2 },
+        {74, 4132, .2 },
+        {80, 4816, .2 },
+        {86, 5576, .2 },
+        {38, 1036, .28},
+        {64, 2972, .28},
+        {74, 3972, .28},
+        {80, 4632, .28},
+        {86, 5348, .28},
+        {1,  1,    0.0},
+        {1,  0,    .2 },
+        {0,  0,    0.0},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
+        assert_int_equal(bb_subapertures_count(expected[i].lenslets, expected[i].obstruction),
+                         expected[i].count);
+    }
+}
+
+static void subapertures_run_along_x_from_the_most_negative(void **state)
+{
+    (void)state;
+    // 4 x 4 over an open pupil: the corners, at 3/4 sqrt 2 > 1, are out.
+    double x[12];
+    double y[12];
+    assert_int_equal(bb_subapertures_count(4, 0.0), 12);
+    bb_subapertures_centres(4, 0.0, x, y);
+    static const double expected_x[] = {-.25, .25,  -.75, -.25, .25,  .75,
+                                        -.75, -.25, .25,  .75,  -.25, .25};
+    static const double expected_y[] = {-.75, -.75, -.25, -.25, -.25, -.25,
+                                        .25,  .25,  .25,  .25,  .75,  .75};
+    assert_memory_equal(x, expected_x, sizeof x);
+    assert_memory_equal(y, expected_y, sizeof y);
+}
+
+static void sensors_follow_one_another_with_their_own_lenslets(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 16);
+    add_star(&c, BB_GUIDE_STAR_NGS, 10.0, 20.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 30.0);
+    c.stars[1].lenslets = 10;
+    c.stars[1].frame_ms = 2.0;
+    c.stars[1].spot_arcsec = 1.5;
+    add_target(&c, -3.0, 4.0);
+    c.targets[0].lenslets = 29;
+    const bb_ao_config config = case_config(&c);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    bb_sensor_array truth = {0};
+    check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+    check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
+    assert_int_equal(guides.measurement_count, 2 * (196 + 76));
+    assert_int_equal(guides.sensors[1].first, 2 * 196);
+    assert_int_equal(truth.measurement_count, 2 * 640);
+    const bb_sensor *lgs = &guides.sensors[1];
+    check_relative(lgs->size_m, 0.8, 1e-15);
+    check_relative(lgs->star.frame_s, 2e-3, 1e-15);
+    assert_true(lgs->star.spot_arcsec == 1.5 && guides.sensors[0].star.pixel_arcsec == 0.3);
+    // The launch telescope stands at the edge, on the star's side.
+    check_close(lgs->star.launch_x_m, 0.0, 1e-15, 4.0);
+    check_relative(lgs->star.launch_y_m, 4.0, 1e-15);
+    // Layer 1, 12.5 km up: the cone shrinks the pupil by 1/8 and the beam moves by h alpha.
+    check_relative(lgs->scale[1], 0.875, 1e-15);
+    const double move = 12500.0 * 30.0 * BB_PI / 648000.0;
+    check_relative(lgs->layer_y_m[lgs->count + 7], 0.875 * lgs->y_m[7] + move, 1e-14);
+    check_relative(lgs->layer_x_m[lgs->count + 7], 0.875 * lgs->x_m[7], 1e-14);
+    check_fails(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth), BB_INVALID,
+                "target 1, expected 0..0");
+    bb_sensor_array_release(&truth);
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+}
+
+static void layers_above_a_laser_star_have_no_scale(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 8);
+    c.telescope.zenith_angle_deg = 60.0;
+    add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
+    c.stars[0].altitude_km = 10.0;
+    const bb_ao_config config = case_config(&c);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    check_ok(bb_atmosphere_create(config.atmosphere, 60.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+    // Both height and altitude grow with the airmass.
+    check_relative(guides.sensors[0].star.altitude_m, 20000.0, 1e-14);
+    check_relative(guides.sensors[0].scale[0], 1.0 - 0.003, 1e-14);
+    assert_true(guides.sensors[0].scale[1] == 0.0);
+    // A star on the axis has no azimuth: its launch telescope stands at azimuth zero.
+    assert_true(guides.sensors[0].star.launch_x_m == 4.0);
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+}
+
+static void natural_stars_have_no_tilt_vectors(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 4);
+    add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, 9.0, 0.0);
+    c.stars[1].tilt_variance_arcsec2 = 0.0;
+    const bb_ao_config config = case_config(&c);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    bb_tilt_vectors tilts = {0};
+    check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+    check_ok(bb_tilt_vectors_create(&guides, &tilts));
+    assert_int_equal(tilts.columns, 0);
+    bb_tilt_vectors_release(&tilts);
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(centre_rule_gives_the_published_counts),
+        cmocka_unit_test(subapertures_run_along_x_from_the_most_negative),
+        cmocka_unit_test(sensors_follow_one_another_with_their_own_lenslets),
+        cmocka_unit_test(layers_above_a_laser_star_have_no_scale),
+        cmocka_unit_test(natural_stars_have_no_tilt_vectors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+#include "tests/check.h"
+#include "tests/physics/ao/chain.h"
+
+static const bb_layer_config three_layers[] = {
+    {100.0,   9.0},
+    {4000.0,  3.5},
+    {12500.0, 1.7}
+};
+
+// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
+// zenith angle.
+static ao_case asymmetric(void)
+{
+    ao_case c = case_without_stars(8.0, 6);
+    c.telescope.zenith_angle_deg = 25.0;
+    c.telescope.obstruction = 0.14;
+    c.atmosphere.profile = -1;
+    c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)three_layers, .count = 3};
+    add_star(&c, BB_GUIDE_STAR_LGS, 31.0, 7.0);
+    c.stars[0].altitude_km = 90.0;
+    c.stars[0].lenslets = 7;
+    add_star(&c, BB_GUIDE_STAR_NGS, -12.0, 44.0);
+    c.stars[1].shift_x_m = 0.21;
+    c.stars[1].shift_y_m = -0.08;
+    add_star(&c, BB_GUIDE_STAR_LGS, -20.0, -13.0);
+    c.stars[2].altitude_km = 11.0;
+    c.stars[2].lenslets = 5;
+    c.stars[2].tilt_variance_arcsec2 = 0.3;
+    add_target(&c, 9.0, -17.0);
+    c.targets[0].lenslets = 4;
+    return c;
+}
+
+// A measurement, looked up by counting: position in the pupil, axis, and what it looks at.
+typedef struct slope {
+    double x, y, size, alpha_x, alpha_y, inverse_altitude;
+    int axis;
+    int sensor;
+} slope;
+
+static int append(slope *list, int count, const ao_case *c, slope like, bb_index lenslets,
+                  double shift_x, double shift_y)
+{
+    const double d = c->telescope.diameter_m / (double)lenslets;
+    const double edge = 0.5 * c->telescope.diameter_m;
+    for (like.axis = 0; like.axis < 2; ++like.axis) {
+        for (bb_index j = 0; j < lenslets; ++j) {
+            for (bb_index i = 0; i < lenslets; ++i) {
+                like.x = ((double)i - 0.5 * (double)(lenslets - 1)) * d;
+                like.y = ((double)j - 0.5 * (double)(lenslets - 1)) * d;
+                const double r = hypot(like.x, like.y);
+                if (r >= c->telescope.obstruction * edge && r < edge) {
+                    like.x += shift_x;
+                    like.y += shift_y;
+                    like.size = d;
+                    list[count++] = like;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static int guide_slopes(const ao_case *c, slope *list)
+{
+    int count = 0;
+    const double airmass = 1.0 / cos(c->telescope.zenith_angle_deg * BB_PI / 180.0);
+    for (int s = 0; s < c->star_count; ++s) {
+        const bb_guide_star_config *g = &c->stars[s];
+        const slope like = {.alpha_x = g->x_arcsec * BB_PI / 648000.0,
+                            .alpha_y = g->y_arcsec * BB_PI / 648000.0,
+                            .inverse_altitude = g->kind == BB_GUIDE_STAR_LGS
+                                                    ? 1.0 / (1000.0 * g->altitude_km * airmass)
+                                                    : 0.0,
+                            .sensor = s};
+        count = append(list, count, c, like,
+                       g->lenslets == BB_INTEGER_UNSET ? c->sensors.lenslets : g->lenslets,
+                       g->shift_x_m, g->shift_y_m);
+    }
+    return count;
+}
+
+static int truth_slopes(const ao_case *c, slope *list)
+{
+    const slope like = {.alpha_x = c->targets[0].x_arcsec * BB_PI / 648000.0,
+                        .alpha_y = c->targets[0].y_arcsec * BB_PI / 648000.0,
+                        .sensor = -1};
+    return append(list, 0, c, like, c->targets[0].lenslets, 0.0, 0.0);
+}
+
+static double distance_function(double u, double v, double outer_scale)
+{
+    return bb_structure_function(hypot(u, v), outer_scale);
+}
+
+// One entry straight from the four formulas of section 2.4, with the exact D.
+static double direct(const ao_case *c, const slope *a, const slope *b)
+{
+    const double outer = c->atmosphere.outer_scale_m;
+    const double airmass = 1.0 / cos(c->telescope.zenith_angle_deg * BB_PI / 180.0);
+    const bb_layer_config *layers = c->atmosphere.layers.items;
+    double sum = 0.0;
+    for (bb_index l = 0; l < c->atmosphere.layers.count; ++l) {
+        const double h = layers[l].height_m * airmass;
+        const double ga = 1.0 - h * a->inverse_altitude;
+        const double gb = 1.0 - h * b->inverse_altitude;
+        if (ga <= 0.0 || gb <= 0.0) {
+            continue;
+        }
+        const double du = ga * a->x + h * a->alpha_x - (gb * b->x + h * b->alpha_x);
+        const double dv = ga * a->y + h * a->alpha_y - (gb * b->y + h * b->alpha_y);
+        const double s1 = 0.5 * a->size * ga;
+        const double s2 = 0.5 * b->size * gb;
+        double four = 0.0;
+        if (a->axis == 0 && b->axis == 0) {
+            four = -distance_function(du + s1 - s2, dv, outer) +
+                   distance_function(du + s1 + s2, dv, outer) +
+                   distance_function(du - s1 - s2, dv, outer) -
+                   distance_function(du - s1 + s2, dv, outer);
+        } else if (a->axis == 1 && b->axis == 1) {
+            four = -distance_function(du, dv + s1 - s2, outer) +
+                   distance_function(du, dv + s1 + s2, outer) +
+                   distance_function(du, dv - s1 - s2, outer) -
+                   distance_function(du, dv - s1 + s2, outer);
+        } else if (a->axis == 0) {
+            four = -distance_function(du + s1, dv - s2, outer) +
+                   distance_function(du + s1, dv + s2, outer) +
+                   distance_function(du - s1, dv - s2, outer) -
+                   distance_function(du - s1, dv + s2, outer);
+        } else {
+            four = -distance_function(du - s2, dv + s1, outer) +
+                   distance_function(du + s2, dv + s1, outer) +
+                   distance_function(du - s2, dv - s1, outer) -
+                   distance_function(du + s2, dv - s1, outer);
+        }
+        sum += 0.5 * four * layers[l].strength * airmass;
+    }
+    // (500 nm x 206264.806... / 2 pi)^2 in arcsec^2 m^2.
+    const double angle = 500e-9 * (648000.0 / BB_PI) / (2.0 * BB_PI);
+    return sum * angle * angle / (a->size * b->size);
+}
+
+static void compare(const ao_case *c, const double *matrix, const slope *rows, int row_count,
+                    const slope *columns, int column_count)
+{
+    double worst = 0.0;
+    double peak = 0.0;
+    for (int i = 0; i < row_count; ++i) {
+        for (int j = 0; j < column_count; ++j) {
+            double wanted = direct(c, &rows[i], &columns[j]);
+            if (rows[i].sensor == columns[j].sensor && rows[i].sensor >= 0 &&
+                rows[i].axis == columns[j].axis &&
+                c->stars[rows[i].sensor].kind == BB_GUIDE_STAR_LGS) {
+                const double own = c->stars[rows[i].sensor].tilt_variance_arcsec2;
+                wanted += isnan(own) ? c->sensors.lgs.tilt_variance_arcsec2 : own;
+            } else {
+                peak = fmax(peak, fabs(wanted));
+            }
+            worst = fmax(worst, fabs(wanted - matrix[i * column_count + j]));
+        }
+    }
+    print_message("largest difference from the direct evaluation: %.2g of the peak\n",
+                  worst / peak);
+    assert_true(worst < 1e-12 * peak);
+}
+
+static void asymmetric_asterism_matches_a_direct_evaluation(void **state)
+{
+    (void)state;
+    const ao_case c = asymmetric();
+    slope guides[400];
+    slope truth[100];
+    const int n = guide_slopes(&c, guides);
+    const int m = truth_slopes(&c, truth);
+    chain k = chain_assemble(&c, false);
+    assert_int_equal(k.n, n);
+    assert_int_equal(k.m, m);
+    compare(&c, k.cmm, guides, n, guides, n);
+    compare(&c, k.ctm, truth, m, guides, n);
+    compare(&c, k.ctt, truth, m, truth, m);
+    chain_release(&k);
+}
+
+static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
+{
+    (void)state;
+    const ao_case c = asymmetric();
+    chain k = chain_assemble(&c, false);
+    const bb_sensor *a = &k.guides.sensors[0];
+    const bb_sensor *b = &k.guides.sensors[1];
+    double difference = 0.0;
+    for (bb_index i = 0; i < a->count; ++i) {
+        for (bb_index j = 0; j < b->count; ++j) {
+            const double xy = k.cmm[(a->first + i) * k.n + b->first + b->count + j];
+            const double yx = k.cmm[(a->first + a->count + i) * k.n + b->first + j];
+            difference = fmax(difference, fabs(xy - yx));
+        }
+    }
+    assert_true(difference > 1e-5);
+    chain_release(&k);
+}
+
+static void symmetric_bit_for_bit(void **state)
+{
+    (void)state;
+    const ao_case cases[] = {asymmetric(), case_nx456()};
+    for (int i = 0; i < 2; ++i) {
+        chain k = chain_assemble(&cases[i], true);
+        for (bb_index a = 0; a < k.n; ++a) {
+            for (bb_index b = 0; b < a; ++b) {
+                assert_true(k.cmm[a * k.n + b] == k.cmm[b * k.n + a]);
+            }
+        }
+        chain_release(&k);
+    }
+}
+
+typedef struct pieces {
+    const bb_matrix_source *source;
+    double *out;
+    bb_index tile;
+} pieces;
+
+static bb_status fill_tile(void *context, bb_index index)
+{
+    const pieces *p = context;
+    const bb_index n = p->source->rows;
+    const bb_index across = (n + p->tile - 1) / p->tile;
+    const bb_index row = index / across * p->tile;
+    const bb_index column = index % across * p->tile;
+    const bb_view whole = bb_view_matrix(p->out, n, n);
+    return bb_matrix_source_fill(p->source, row, column,
+                                 bb_view_block(whole, row, row + p->tile < n ? p->tile : n - row,
+                                               column,
+                                               column + p->tile < n ? p->tile : n - column));
+}
+
+static void entries_do_not_depend_on_block_or_threads(void **state)
+{
+    (void)state;
+    const ao_case c = asymmetric();
+    const bb_ao_config config = case_config(&c);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    bb_measurement_noise noise = {0};
+    bb_slope_covariance *covariance = NULL;
+    check_ok(bb_atmosphere_create(config.atmosphere, 25.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+    check_ok(bb_measurement_noise_create(&guides, &atmosphere, &noise));
+    const bb_slope_covariance_parts parts = {.name = "Cmm",
+                                             .atmosphere = &atmosphere,
+                                             .rows = &guides,
+                                             .columns = &guides,
+                                             .noise = &noise,
+                                             .tilt_blocks = true};
+    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    const bb_matrix_source *source = bb_slope_covariance_source(covariance);
+    assert_true(source->symmetric);
+    assert_string_equal(source->unit, "arcsec^2");
+    double *whole = chain_dense(covariance);
+    const bb_index n = source->rows;
+    double *tiled = NULL;
+    check_ok(BB_ZEROED(n * n, &tiled));
+    static const bb_index tiles[] = {1, 7, 64};
+    check_ok(bb_threads_set(3));
+    for (int t = 0; t < 3; ++t) {
+        pieces p = {.source = source, .out = tiled, .tile = tiles[t]};
+        const bb_index across = (n + p.tile - 1) / p.tile;
+        memset(tiled, 0, (size_t)(n * n) * sizeof *tiled);
+        check_ok(bb_parallel_for(across * across, fill_tile, &p));
+        assert_memory_equal(tiled, whole, (size_t)(n * n) * sizeof *tiled);
+    }
+    bb_threads_stop();
+    BB_RELEASE(&whole);
+    BB_RELEASE(&tiled);
+    bb_slope_covariance_destroy(&covariance);
+    bb_measurement_noise_release(&noise);
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+}
+
+// Cmm without tilt blocks plus V diag(c) V^T is Cmm with them.
+static void tilt_vectors_are_the_tilt_blocks(void **state)
+{
+    (void)state;
+    const ao_case c = asymmetric();
+    chain k = chain_assemble(&c, true);
+    bb_tilt_vectors tilts = {0};
+    bb_slope_covariance *bare_covariance = NULL;
+    check_ok(bb_tilt_vectors_create(&k.guides, &tilts));
+    assert_int_equal(tilts.rows, k.n);
+    assert_int_equal(tilts.columns, 4);
+    const bb_slope_covariance_parts parts = {.name = "Cmm",
+                                             .atmosphere = &k.atmosphere,
+                                             .rows = &k.guides,
+                                             .columns = &k.guides,
+                                             .noise = &k.noise};
+    check_ok(bb_slope_covariance_create(&parts, &bare_covariance));
+    double *bare = chain_dense(bare_covariance);
+    for (bb_index i = 0; i < k.n; ++i) {
+        for (bb_index j = 0; j < k.n; ++j) {
+            double sum = bare[i * k.n + j];
+            for (bb_index t = 0; t < tilts.columns; ++t) {
+                sum += tilts.variance[t] * tilts.vectors[i * tilts.columns + t] *
+                       tilts.vectors[j * tilts.columns + t];
+            }
+            assert_true(sum == k.cmm[i * k.n + j]);
+        }
+    }
+    assert_true(tilts.variance[0] == 1.0 && tilts.variance[3] == 0.3);
+    BB_RELEASE(&bare);
+    bb_tilt_vectors_release(&tilts);
+    bb_slope_covariance_destroy(&bare_covariance);
+    chain_release(&k);
+}
+
+// Touching subapertures: the sum of their slopes is the phase difference of the row's ends.
+static void a_row_of_slopes_telescopes(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 8);
+    c.telescope.obstruction = 0.0;
+    add_star(&c, BB_GUIDE_STAR_NGS, 5.0, 0.0);
+    add_target(&c, 0.0, 0.0);
+    chain k = chain_assemble(&c, false);
+    const bb_sensor *sensor = &k.guides.sensors[0];
+    double sum = 0.0;
+    int members = 0;
+    for (bb_index i = 0; i < sensor->count; ++i) {
+        if (sensor->y_m[i] != 0.5) {
+            continue;
+        }
+        ++members;
+        for (bb_index j = 0; j < sensor->count; ++j) {
+            sum += sensor->y_m[j] == 0.5 ? k.cmm[i * k.n + j] : 0.0;
+        }
+    }
+    assert_int_equal(members, 8);
+    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
+    check_relative(sum * sensor->size_m * sensor->size_m,
+                   angle * angle * (28.5115 + 1.88506) * bb_structure_function(8.0, 25.0), 1e-12);
+    chain_release(&k);
+}
+
+static void refuses_noise_of_a_rectangle_and_foreign_sensors(void **state)
+{
+    (void)state;
+    const ao_case c = case_nx456();
+    chain k = chain_assemble(&c, false);
+    bb_slope_covariance *covariance = NULL;
+    bb_slope_covariance_parts parts = {.name = "Ctm",
+                                       .atmosphere = &k.atmosphere,
+                                       .rows = &k.truth,
+                                       .columns = &k.guides,
+                                       .noise = &k.noise};
+    check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
+                "noise and tilts belong to a symmetric matrix");
+    parts.columns = &k.truth;
+    check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
+                "noise of 456 subapertures for 152 measurements");
+    parts.noise = NULL;
+    k.truth.layer_count = 3;
+    check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
+                "sensors of 3 and 3 layers, an atmosphere of 2");
+    assert_null(covariance);
+    chain_release(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asymmetric_asterism_matches_a_direct_evaluation),
+        cmocka_unit_test(unequal_sizes_make_xy_and_yx_blocks_differ),
+        cmocka_unit_test(symmetric_bit_for_bit),
+        cmocka_unit_test(entries_do_not_depend_on_block_or_threads),
+        cmocka_unit_test(tilt_vectors_are_the_tilt_blocks),
+        cmocka_unit_test(a_row_of_slopes_telescopes),
+        cmocka_unit_test(refuses_noise_of_a_rectangle_and_foreign_sensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
