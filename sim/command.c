@@ -107,8 +107,14 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
 {
     bb_status status = BB_OK;
     const command *found = NULL;
+    char **sorted = NULL; // parsing moves operands to the end; the record keeps the order typed
     BB_TRY(find_command(arguments[1], &found));
-    BB_TRY(bb_options_parse(argument_count, arguments, found->accepted, options));
+    BB_TRY(BB_ZEROED(argument_count + 1, &sorted));
+    for (int i = 0; i < argument_count; ++i) {
+        sorted[i] = arguments[i];
+    }
+    BB_TRY(bb_options_parse(argument_count, sorted, found->accepted, options));
+    options->arguments = arguments;
     if (options->help) {
         (void)fputs(found->help, stdout);
         goto done;
@@ -121,6 +127,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
     BB_TRY(bb_interrupt_install());
     BB_TRY(found->act(options, experiments));
 done:
+    BB_RELEASE(&sorted);
     return status;
 }
 
@@ -145,7 +152,8 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
         status = act(argument_count, arguments, experiments, &options);
     }
     bb_threads_stop();
-    if (status == BB_OK && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+    bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (status == BB_OK && !written) {
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }

@@ -23,7 +23,11 @@ static _Noreturn void be_child(int pipe_end, unsigned seconds, bb_status (*task)
     };
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)signal(SIGALRM, SIG_DFL);
+    // Whatever the program catches: a crash here is to end the child, where the parent sees it.
+    static const int fatal[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; ++i) {
+        (void)signal(fatal[i], SIG_DFL);
+    }
     (void)alarm(seconds);
     answer.status = task(context);
     bb_status_save(&answer.record);

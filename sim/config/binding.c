@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct binder {
@@ -29,6 +30,8 @@ static bb_status refuse(binder *in, const bb_key *key, const bb_node *node, cons
     BB_TRY(bb_binding_expectation(key, &expected));
     if (node->kind != BB_NODE_SCALAR) {
         BB_TRY(bb_text_add(&got, ": got %s", bb_node_kind_name(node->kind)));
+    } else if (!node->quoted && node->text[0] == '\0') {
+        BB_TRY(bb_text_add(&got, " is empty"));
     } else if (node->quoted) {
         BB_TRY(bb_text_add(&got, " = \"%.80s\"", node->text));
     } else {
@@ -83,7 +86,14 @@ static bb_status bind_integer(binder *in, const bb_key *key, const bb_node *node
         if (bb_scalar_integer(node->text, out) && within(key, (double)*out)) {
             return BB_OK;
         }
-        guessed = bb_scalar_guess(node->text, guess) && bb_scalar_integer(guess, &guessed_value);
+        double value = 0.0;
+        if (bb_scalar_double(node->text, &value) && value == floor(value) && fabs(value) < 1e9) {
+            (void)snprintf(guess, sizeof guess, "%.0f", value);
+            guessed = within(key, value) && strcmp(guess, node->text) != 0;
+        } else {
+            guessed =
+                bb_scalar_guess(node->text, guess) && bb_scalar_integer(guess, &guessed_value);
+        }
     }
     return refuse(in, key, node, path, guessed ? guess : NULL);
 }

@@ -154,7 +154,11 @@ static bb_status write_flow(const bb_schema *schema, const void *object, int ind
         }
         first = false;
         BB_TRY(bb_text_add(out, "%s: ", key->name));
-        if (key->kind == BB_KEY_GROUP) {
+        bool single = key->shorthand != NULL && key->schema->key_count == 1;
+        if (single) {
+            const bb_key *inner = &key->schema->keys[0];
+            BB_TRY(write_value(inner, (const char *)member + inner->offset, out));
+        } else if (key->kind == BB_KEY_GROUP) {
             BB_TRY(write_flow(key->schema, member, indent + 3, out));
         } else if (key->kind == BB_KEY_RECORDS) {
             BB_TRY(write_records(key, member, -1, out));

@@ -2,8 +2,10 @@
 //
 // The words for what a key takes; part of sim/config/binding.h.
 #include "sim/config/binding.h"
+#include "sim/config/scalar.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const bb_key *bb_schema_key(const bb_schema *schema, const char *name)
@@ -21,26 +23,36 @@ bool bb_binding_omissible(const bb_key *key)
     return key->optional || key->default_text != NULL;
 }
 
+// Integers in full, other numbers as short as they can be told.
+static void print_bound(const bb_key *key, double value, char out[BB_SCALAR_BYTES])
+{
+    bool integer = key->kind == BB_KEY_INTEGER || key->kind == BB_KEY_INTEGERS;
+    if (integer || (value == floor(value) && fabs(value) < 1e6)) {
+        (void)snprintf(out, BB_SCALAR_BYTES, "%.0f", value);
+    } else {
+        (void)snprintf(out, BB_SCALAR_BYTES, "%.6g", value);
+    }
+}
+
 bb_status bb_binding_range(const bb_key *key, bb_text *out)
 {
-    if (key->minimum == 0.0 && key->maximum == 0.0) {
-        return BB_OK;
-    }
+    char low[BB_SCALAR_BYTES];
+    char high[BB_SCALAR_BYTES];
     bool below = isinf(key->minimum);
     bool above = isinf(key->maximum);
-    if (below && above) {
+    if ((key->minimum == 0.0 && key->maximum == 0.0) || (below && above)) {
         return BB_OK;
     }
+    print_bound(key, key->minimum, low);
+    print_bound(key, key->maximum, high);
     if (above) {
-        return bb_text_add(out, "%s %.15g", key->exclusive_minimum ? "greater than" : "at least",
-                           key->minimum);
+        return bb_text_add(out, "%s %s", key->exclusive_minimum ? "greater than" : "at least", low);
     }
     if (below) {
-        return bb_text_add(out, "%s %.15g", key->exclusive_maximum ? "less than" : "at most",
-                           key->maximum);
+        return bb_text_add(out, "%s %s", key->exclusive_maximum ? "less than" : "at most", high);
     }
-    return bb_text_add(out, "in %c%.15g, %.15g%c", key->exclusive_minimum ? '(' : '[', key->minimum,
-                       key->maximum, key->exclusive_maximum ? ')' : ']');
+    return bb_text_add(out, "in %c%s, %s%c", key->exclusive_minimum ? '(' : '[', low, high,
+                       key->exclusive_maximum ? ')' : ']');
 }
 
 static bb_status add_range_and_unit(const bb_key *key, bb_text *out)

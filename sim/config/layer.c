@@ -125,7 +125,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     }
     BB_TRY(take_base(arena, tree, path, problems, &base_key, &base));
     if (base == NULL) {
-        *out = tree;
+        *out = base_key == NULL ? tree : NULL;
         goto done;
     }
     if (layers->count == BB_LAYER_FILES) {

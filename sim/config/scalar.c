@@ -67,19 +67,33 @@ bool bb_scalar_integer(const char *text, bb_index *out)
     return true;
 }
 
-void bb_scalar_print(double value, char out[BB_SCALAR_BYTES])
+// Decimal digits of the shortest text that reads back to the same bits, and the power of ten of the
+// first one.
+static int shortest(double value, int *exponent)
 {
     char digits[BB_SCALAR_BYTES];
-    for (int precision = 1; precision <= 17; ++precision) {
-        (void)snprintf(digits, sizeof digits, "%.*g", precision, value);
+    int precision = 1;
+    for (; precision <= 17; ++precision) {
+        (void)snprintf(digits, sizeof digits, "%.*e", precision - 1, value);
         if (strtod(digits, NULL) == value) {
             break;
         }
     }
-    size_t mantissa = strcspn(digits, "e");
-    bool pointed = memchr(digits, '.', mantissa) != NULL;
-    (void)snprintf(out, BB_SCALAR_BYTES, "%.*s%s%s", (int)mantissa, digits, pointed ? "" : ".0",
-                   digits + mantissa);
+    *exponent = (int)strtol(strchr(digits, 'e') + 1, NULL, 10);
+    return precision;
+}
+
+void bb_scalar_print(double value, char out[BB_SCALAR_BYTES])
+{
+    int exponent = 0;
+    int precision = shortest(value, &exponent);
+    if (exponent >= -4 && exponent < 6) {
+        int decimals = precision - 1 - exponent;
+        (void)snprintf(out, BB_SCALAR_BYTES, "%.*f", decimals < 1 ? 1 : decimals, value);
+    } else {
+        // A point, or YAML 1.1 takes it for a text.
+        (void)snprintf(out, BB_SCALAR_BYTES, "%.*e", precision < 2 ? 1 : precision - 1, value);
+    }
 }
 
 bool bb_scalar_guess(const char *text, char out[BB_SCALAR_BYTES])
@@ -95,7 +109,7 @@ bool bb_scalar_guess(const char *text, char out[BB_SCALAR_BYTES])
     while (start[0] == '0' && isdigit((unsigned char)start[1])) {
         ++start;
     }
-    if (*start == '.') {
+    if (start[0] == '.' && isdigit((unsigned char)start[1])) {
         kept[length++] = '0';
     }
     for (const char *c = start; *c != '\0' && length + 1 < sizeof kept; ++c) {
@@ -117,8 +131,8 @@ bool bb_scalar_guess(const char *text, char out[BB_SCALAR_BYTES])
 
 bool bb_scalar_plain(const char *text)
 {
-    static const char *const words[] = {"y",    "n",     "yes",  "no",  "on",  "off",
-                                        "true", "false", "null", "nan", "inf", "all"};
+    static const char *const words[] = {"yes",   "no",   "on",  "off", "true",
+                                        "false", "null", "nan", "inf", "all"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
         if (strcasecmp(text, words[i]) == 0) {
             return false;

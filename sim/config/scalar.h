@@ -2,7 +2,7 @@
 //
 // Strict numbers: what is read here is read as the same number by any YAML 1.1 or 1.2 reader, or is
 // refused. `4x`, `010`, `1_000`, `0x10`, `12:30`, `1,5`, `.5`, `nan`, `inf` and `1e999` are
-// refused; `1e-3` (a text to PyYAML) is taken, and written back as `1.0e-03`.
+// refused; `1e-9` (a text to PyYAML) is taken, and written back as `1.0e-09`.
 #ifndef BB_SIM_CONFIG_SCALAR_H
 #define BB_SIM_CONFIG_SCALAR_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/suggestion.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,6 +10,11 @@ enum { WORD_BYTES = 64 };
 static bb_index least(bb_index a, bb_index b)
 {
     return a < b ? a : b;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 // Optimal string alignment distance, three rows at a time.
@@ -26,9 +32,9 @@ bb_index bb_suggestion_distance(const char *from, const char *to)
         bb_index *row = rows[i % 3];
         row[0] = i;
         for (bb_index j = 1; j <= m; ++j) {
-            row[j] =
-                least(least(above[j], row[j - 1]) + 1, above[j - 1] + (from[i - 1] != to[j - 1]));
-            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
+            bb_index change = !same(from[i - 1], to[j - 1]);
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + change);
+            if (i > 1 && j > 1 && same(from[i - 1], to[j - 2]) && same(from[i - 2], to[j - 1])) {
                 row[j] = least(row[j], before[j - 2] + 1);
             }
         }
@@ -42,12 +48,11 @@ void bb_suggestion_consider(const char *word, const char *candidate, bb_index *d
     bb_index found = bb_suggestion_distance(word, candidate);
     bb_index length = (bb_index)strlen(word);
     // "spacing" for "spacing_mm": the unit was left out, which many edits away is still near.
-    bool part = length >= 3 && (strncmp(candidate, word, (size_t)length) == 0 ||
-                                strncmp(word, candidate, strlen(candidate)) == 0);
+    bool part = strncmp(candidate, word, (size_t)length) == 0 && candidate[length] == '_';
     if (part) {
         found = least(found, 2);
     }
-    if (found < *distance && (part || found <= 1 + length / 4)) {
+    if (found < *distance && (part || found <= (length < 2 ? 0 : 1 + length / 5))) {
         *distance = found;
         *best = candidate;
     }

@@ -7,7 +7,7 @@
 #include "core/status.h"
 
 /// Edits (insert, delete, change, swap of neighbours, each 1) that lead from one word to the other;
-/// words longer than 63 bytes are cut.
+/// upper and lower case alike; words longer than 63 bytes are cut.
 bb_index bb_suggestion_distance(const char *from, const char *to);
 
 /// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough

@@ -3,10 +3,10 @@
 // Results as the bytes of an HDF5 file, built in memory: the file on disk is then written in one go
 // and is whole or absent. (HDF5 on a full disk can close with success and leave zeros.)
 //
-// Layout for xarray with both of its engines: superblock 2 (libver V18), creation order tracked,
-// one 1-D dimension scale on every axis of every dataset, texts as variable-length UTF-8 datasets
-// and fixed UTF-8 attributes, arrays over 4 kB chunked with shuffle, deflate and fletcher32, fill
-// NaN.
+// Layout for xarray with both of its engines: no format newer than HDF5 1.8, creation order
+// tracked, one 1-D dimension scale on every axis of every dataset, texts as variable-length UTF-8
+// datasets and fixed UTF-8 attributes, arrays over 4 kB chunked with shuffle, deflate and
+// fletcher32, fill NaN.
 #ifndef BB_SIM_OUTPUT_IMAGE_H
 #define BB_SIM_OUTPUT_IMAGE_H
 

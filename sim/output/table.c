@@ -188,6 +188,7 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
 {
     bb_status status = BB_OK;
     cost *costs = NULL;
+    bool any_marked = false;
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
     BB_REQUIRE(names != NULL && names->is_text && names->is_axis, BB_INVALID,
                "results without an axis 'pipeline' of names");
@@ -201,7 +202,9 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
     }
     BB_TRY(write_header(experiment, results, name_width, status_width, names->count, out));
     for (bb_index i = 0; i < names->count; ++i) {
-        const char *mark = on_front(costs, names->count, i) ? "*" : " ";
+        bool marked = on_front(costs, names->count, i);
+        const char *mark = marked ? "*" : " ";
+        any_marked = any_marked || marked;
         BB_TRY(write_row(experiment, results, names, i, mark, name_width, status_width, out));
     }
     BB_TRY(

@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the result table of a file: read_results.py outputs/study.h5"""
+import sys
+import xarray as xr
+
+results = xr.open_dataset(sys.argv[1], group="results")
+table = results[[name for name in results if results[name].dims == ("pipeline",)]]
+print(table.to_dataframe().T.to_string())

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What several tests of sim/ share: results of a wafer run filled by hand, a folder of their own,
+// and a configuration schema with a key of every kind.
+#ifndef BB_TESTS_SIM_FIXTURE_H
+#define BB_TESTS_SIM_FIXTURE_H
+
+#include "core/schema.h"
+#include "sim/output/results.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { FIXTURE_PIPELINES = 4, FIXTURE_STEPS = 3000 };
+
+/// Four pipelines, the last of which failed, and a long series that is stored in compressed chunks.
+static inline bb_status fixture_fill(bb_results *results)
+{
+    static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
+    static const char *const statuses[] = {"ok", "ok", "ok", "not_spd"};
+    static const double overlay_x[] = {0.0, 0.01, 0.5, NAN};
+    static const double overlay_y[] = {0.0, 0.02, 0.25, NAN};
+    static const double bytes[] = {8e6, 4e6, 2e6, 2e6};
+    static const double seconds[] = {2e-3, 1e-3, 0.5e-3, NAN};
+    static const double axis[] = {1.65, 2.2};
+    static double series[FIXTURE_PIPELINES * FIXTURE_STEPS];
+    static double steps[FIXTURE_STEPS];
+    static const double by[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    bb_status status = BB_OK;
+    for (int i = 0; i < FIXTURE_PIPELINES * FIXTURE_STEPS; ++i) {
+        series[i] = sin(1e-3 * i);
+        steps[i % FIXTURE_STEPS] = i % FIXTURE_STEPS;
+    }
+    BB_TRY(bb_results_axis(results, "wavelength", "um", "wavelength", 2, axis));
+    BB_TRY(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
+    BB_TRY(bb_results_axis(results, "results/step", "1", "time step", FIXTURE_STEPS, steps));
+    BB_TRY(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
+    BB_TRY(bb_results_values(results, "results/overlay_error_x_nm", "nm", "overlay error, x",
+                             "pipeline", overlay_x));
+    BB_TRY(bb_results_values(results, "results/overlay_error_y_nm", "nm", "overlay error, y",
+                             "pipeline", overlay_y));
+    BB_TRY(bb_results_values(results, "results/operator_bytes", "byte", "bytes of the operator",
+                             "pipeline", bytes));
+    BB_TRY(bb_results_measured(results, "results/solve_time_s", "s", "time to apply", "pipeline",
+                               seconds));
+    BB_TRY(
+        bb_results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
+    BB_TRY(bb_results_values(results, "results/by", "1", "over a shared axis",
+                             "pipeline, wavelength", by));
+    BB_TRY(bb_results_values(results, "results/energy_j", "J", "not measured", "pipeline", NULL));
+    BB_TRY(bb_results_values(results, "results/total", "1", "a single value", "", by));
+    BB_TRY(bb_results_note(results, "", "title", "a fixture"));
+    BB_TRY(bb_results_note(results, "", "experiment", "wafer"));
+    BB_TRY(bb_results_note_number(results, "provenance", "seed", 1.0));
+    BB_TRY(bb_results_note(results, "provenance", "host", "nowhere"));
+done:
+    return status;
+}
+
+/// Makes a folder of its own below the build folder and goes there. Returns 0.
+static inline int fixture_enter(void)
+{
+    static char path[] = BB_BINARY_DIR "/tests/scratch-XXXXXX";
+    char *made = mkdtemp(path);
+    return made == NULL ? -1 : chdir(made);
+}
+
+/// Leaves the folder and removes it with its files. Returns 0.
+static inline int fixture_leave(void)
+{
+    char *here = getcwd(NULL, 0);
+    char command[4200];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", here);
+    free(here);
+    return chdir(BB_BINARY_DIR) + system(command);
+}
+
+#endif

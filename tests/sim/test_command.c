@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line from end to end, with the toy experiment so that a run takes as long as it is
+// told.
+#include "core/memory.h"
+#include "sim/command.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/toy.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { ARGUMENTS = 12, OUTPUT_BYTES = 1 << 16 };
+
+static char printed[OUTPUT_BYTES]; // by the last command, both streams
+
+static bb_status toy_check(const void *study, const bb_config *config, bb_problems *problems)
+{
+    const toy_study *toy = study;
+    if (toy->grid.rows > toy->grid.columns + 50) {
+        return bb_problems_add(problems, bb_config_place(config, "grid.rows"), "too tall a grid");
+    }
+    return BB_OK;
+}
+
+static bb_status toy_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    const toy_study *toy = study;
+    plan->host_bytes = 1e6;
+    plan->estimated_seconds = toy->wait_s;
+    return bb_plan_add(plan, "threads", "%td", options->threads);
+}
+
+static bb_status toy_run(const void *study, const bb_run_options *options, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const toy_study *toy = study;
+    (void)options;
+    const struct timespec pause = {(time_t)toy->wait_s, 0};
+    (void)nanosleep(&pause, NULL);
+    BB_REQUIRE(toy->steps != 666, BB_DEVICE, "no such device here");
+    BB_TRY(fixture_fill(results));
+done:
+    return status;
+}
+
+static const bb_column toy_columns[] = {
+    {"overlay_error_x_nm", "overlay x [nm]", 1.0}
+};
+static const char *const toy_prices[] = {"overlay_error_x_nm"};
+static const bb_experiment toy_rows[] = {
+    {"toy",   &toy_schema, "experiment: toy\nrecords: [{name: a, grid: 5}]\n", toy_check, toy_plan,
+     toy_run,                                                                                                toy_columns, 1, toy_prices, 1, "overlay error [nm]"},
+ // The fixture says that it is a wafer run.
+    {"wafer", &toy_schema, "",                                                 toy_check, toy_plan, toy_run, toy_columns, 1, toy_prices, 1,
+     "overlay error [nm]"                                                                                                                                       },
+};
+static const bb_experiment_table toys = {toy_rows, 2};
+
+static int enter(void **state)
+{
+    (void)state;
+    int entered = fixture_enter();
+    FILE *file = fopen("a.yaml", "w");
+    assert_non_null(file);
+    assert_true(fputs("experiment: toy\nrecords: [{name: a, grid: 5}]\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return entered;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+// Starts a command line in a child whose streams go to the file "printed".
+static pid_t start(const char *line)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) {
+        return child;
+    }
+    char copy[1000];
+    char *arguments[ARGUMENTS] = {NULL};
+    int count = 0;
+    (void)snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        arguments[count++] = word;
+    }
+    int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    (void)dup2(file, STDOUT_FILENO);
+    (void)dup2(file, STDERR_FILENO);
+    int code = bb_command_main(count, arguments, &toys);
+    (void)fflush(stdout);
+    _exit(bb_memory_blocks() == 0 ? code : 100);
+}
+
+static int finish(pid_t child)
+{
+    int how = 0;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    FILE *file = fopen("printed", "r");
+    assert_non_null(file);
+    printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
+    (void)fclose(file);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+static void expect(const char *line, int code, const char *text)
+{
+    int got = finish(start(line));
+    if (got != code || strstr(printed, text) == NULL) {
+        print_error("%s\n exit %d, expected %d, with '%s' in:\n%s", line, got, code, text, printed);
+        fail();
+    }
+}
+
+static void usage_errors_exit_with_2(void **state)
+{
+    (void)state;
+    expect("bitbudget", 2, "usage: bitbudget COMMAND");
+    expect("bitbudget --help", 0, "write its results");
+    expect("bitbudget --version", 0, "bitbudget ");
+    expect("bitbudget rnu a.yaml", 2, "no command 'rnu' (did you mean run?)");
+    expect("bitbudget run", 2, "0 operands");
+    expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
+    expect("bitbudget show a b", 2, "2 operands");
+    expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
+    expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
+    expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
+    expect("bitbudget run a.yaml --threads 4x", 2, "--threads 4x");
+    expect("bitbudget run a.yaml -z", 2, "option -z");
+    expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
+    expect("bitbudget show a.h5 --within cheap", 2, "--within cheap");
+    expect("bitbudget config", 2, "one of --list and --resolved");
+    expect("bitbudget config --list other", 2, "no experiment 'other'");
+    expect("bitbudget new other", 2, "expected one of toy, wafer");
+}
+
+static void runs_write_a_file_and_print_a_table(void **state)
+{
+    (void)state;
+    expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/a.h5");
+    assert_non_null(strstr(printed, "* fp16"));
+    expect("bitbudget show outputs/a.h5 --within 0.1", 0,
+           "cheapest within overlay error [nm] 0.1: fp32");
+    expect("bitbudget run a.yaml -q", 3, "--force");
+    expect("bitbudget run a.yaml -q --force", 0, "results: outputs/a.h5");
+    expect("bitbudget run a.yaml -q -o other.h5", 0, "results: other.h5");
+    expect("bitbudget run a.yaml -o none/other.h5", 3, "No such file");
+    expect("bitbudget run none.yaml", 3, "cannot read configuration");
+    expect("bitbudget show a.yaml", 3, "not an HDF5 file");
+    expect("bitbudget show none.h5", 3, "No such file");
+}
+
+static void bad_configs_print_every_problem(void **state)
+{
+    (void)state;
+    expect("bitbudget run a.yaml length_m=9 flag=yes", 2,
+           "override 'length_m=9': length_m = 9: expected a number in (0, 5] m\n"
+           "override 'flag=yes': flag = yes: expected true or false\n"
+           "bitbudget: a.yaml: 2 problems\n");
+    expect("bitbudget run a.yaml grid.rows=90 grid.columns=3", 2, "too tall a grid");
+    expect("bitbudget check a.yaml --device gpu", 2, "device = gpu: expected one of auto, cpu");
+    assert_int_equal(access("outputs/never.h5", F_OK), -1);
+}
+
+static void failures_of_a_run_leave_no_file(void **state)
+{
+    (void)state;
+    expect("bitbudget run a.yaml steps=666 -o failed.h5", 5, "no such device here");
+    assert_int_equal(access("failed.h5", F_OK), -1);
+}
+
+static void other_commands(void **state)
+{
+    (void)state;
+    expect("bitbudget check a.yaml -o plan.h5 --threads 3", 0, "plan.h5");
+    assert_non_null(strstr(printed, "threads                      3"));
+    assert_int_equal(access("plan.h5", F_OK), -1);
+    expect("bitbudget config --list toy", 0, "records.N.grid.columns");
+    expect("bitbudget config --resolved a.yaml seed=5", 0, "\nseed: 5\n");
+    expect("bitbudget new toy", 0, "length_m: 0.5");
+    expect("bitbudget new toy new.yaml", 0, "configuration: new.yaml");
+    expect("bitbudget new toy new.yaml", 3, "--force");
+    expect("bitbudget check new.yaml", 0, "toy: ");
+    expect("bitbudget info", 0, "output           passed");
+}
+
+static void signals_end_a_run_at_once(void **state)
+{
+    (void)state;
+    static const int numbers[] = {SIGINT, SIGTERM};
+    const struct timespec settle = {0, 300000000};
+    for (int i = 0; i < 2; ++i) {
+        pid_t child = start("bitbudget run a.yaml wait_s=60 -o interrupted.h5");
+        (void)nanosleep(&settle, NULL);
+        time_t before = time(NULL);
+        assert_int_equal(kill(child, numbers[i]), 0);
+        assert_int_equal(finish(child), 128 + numbers[i]);
+        assert_true(time(NULL) - before <= 2);
+        assert_int_equal(access("interrupted.h5", F_OK), -1);
+    }
+    assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
+}
+
+static void a_full_stdout_is_an_error(void **state)
+{
+    (void)state;
+    int how = system("'" BB_BINARY_DIR "/bitbudget' config --list > /dev/full 2> full.txt");
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 3);
+    assert_int_equal(system("grep -q 'cannot write to stdout' full.txt"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(usage_errors_exit_with_2),
+        cmocka_unit_test(runs_write_a_file_and_print_a_table),
+        cmocka_unit_test(bad_configs_print_every_problem),
+        cmocka_unit_test(failures_of_a_run_leave_no_file),
+        cmocka_unit_test(other_commands),
+        cmocka_unit_test(signals_end_a_run_at_once),
+        cmocka_unit_test(a_full_stdout_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files are whole or absent: full disks, limits, kills and signals while they are written.
+#include "core/memory.h"
+#include "sim/interrupt.h"
+#include "sim/output/file.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { BYTES = 1 << 20, KILLS = 60 };
+
+static unsigned char pattern[BYTES];
+
+static int enter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < BYTES; ++i) {
+        pattern[i] = (unsigned char)(i * 7 + i / 251);
+    }
+    return bb_interrupt_install() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+static bool is_whole(const char *path)
+{
+    static unsigned char content[BYTES + 1];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(content, 1, sizeof content, file);
+    (void)fclose(file);
+    return length == BYTES && memcmp(content, pattern, BYTES) == 0;
+}
+
+// Files in a folder whose names end in `ending`.
+static int count_files(const char *folder, const char *ending)
+{
+    int count = 0;
+    DIR *all = opendir(folder);
+    assert_non_null(all);
+    for (const struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all)) {
+        size_t length = strlen(entry->d_name);
+        count += length >= strlen(ending) &&
+                 strcmp(entry->d_name + length - strlen(ending), ending) == 0;
+    }
+    (void)closedir(all);
+    return count;
+}
+
+static void writing_and_replacing(void **state)
+{
+    (void)state;
+    check_ok(bb_file_check("a.h5", false, false, BYTES));
+    check_ok(bb_file_write("a.h5", false, pattern, BYTES));
+    assert_true(is_whole("a.h5"));
+    check_fails(bb_file_check("a.h5", false, false, 0), BB_IO, "--force");
+    check_fails(bb_file_write("a.h5", false, "other", 5), BB_IO, "exists");
+    assert_true(is_whole("a.h5"));
+    check_ok(bb_file_check("a.h5", false, true, 0));
+    check_ok(bb_file_write("a.h5", true, pattern, BYTES));
+    assert_int_equal(count_files(".", ".part"), 0);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void folders_that_are_none(void **state)
+{
+    (void)state;
+    check_fails(bb_file_check("missing/a.h5", false, false, 0), BB_IO, "No such file");
+    check_ok(bb_file_check("made/a.h5", true, false, 0));
+    assert_int_equal(rmdir("made"), 0);
+    check_fails(bb_file_check("missing/deeper/a.h5", true, false, 0), BB_IO, "cannot make");
+    check_ok(bb_file_write("plain", false, "x", 1));
+    check_fails(bb_file_check("plain/a.h5", true, false, 0), BB_IO, "no folder");
+    check_fails(bb_file_check("folder/", false, true, 0), BB_IO, "names no file");
+    check_fails(bb_file_check("", false, true, 0), BB_IO, "names no file");
+    assert_int_equal(mkdir("folder", 0777), 0);
+    check_fails(bb_file_check("folder", false, true, 0), BB_IO, "it is a folder");
+    // Never rename over a device.
+    check_fails(bb_file_check("/dev/full", false, true, 0), BB_IO, "no regular file");
+    check_fails(bb_file_write("missing/a.h5", false, pattern, BYTES), BB_IO, "No such file");
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void file_size_limits_are_errors(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit small = {BYTES / 2, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    bb_status status = bb_file_write("limited.h5", false, pattern, BYTES);
+    bb_status checked = bb_file_check("limited.h5", false, false, BYTES);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, BB_IO);
+    assert_int_equal(checked, BB_IO);
+    assert_int_equal(access("limited.h5", F_OK), -1);
+    assert_int_equal(count_files(".", ".part"), 0);
+}
+
+static void full_and_read_only_disks(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("disk", 0777), 0);
+    if (mount("none", "disk", "tmpfs", 0, "size=512k") != 0) {
+        print_message("no tmpfs may be mounted here (%s)\n", strerror(errno));
+        skip();
+    }
+    bb_status small = bb_file_write("disk/old.h5", false, pattern, 1000);
+    bb_status planned = bb_file_check("disk/a.h5", false, false, BYTES);
+    bb_status written = bb_file_write("disk/a.h5", false, pattern, BYTES);
+    bb_status replaced = bb_file_write("disk/old.h5", true, pattern, BYTES);
+    int left = count_files("disk", ".h5");
+    int parts = count_files("disk", ".part");
+    struct stat old;
+    int found = stat("disk/old.h5", &old);
+    int remounted = mount("none", "disk", "tmpfs", MS_REMOUNT | MS_RDONLY, "size=512k");
+    bb_status sealed = bb_file_check("disk/b.h5", false, false, 0);
+    char message[200];
+    (void)snprintf(message, sizeof message, "%s", bb_status_message());
+    assert_int_equal(umount("disk"), 0);
+    assert_int_equal(small, BB_OK);
+    assert_int_equal(planned, BB_IO);
+    assert_int_equal(written, BB_IO);
+    assert_int_equal(replaced, BB_IO);
+    assert_int_equal(left, 1);
+    assert_int_equal(parts, 0);
+    assert_int_equal(found, 0);
+    assert_int_equal(old.st_size, 1000);
+    assert_int_equal(remounted, 0);
+    assert_int_equal(sealed, BB_IO);
+    assert_non_null(strstr(message, "Read-only"));
+}
+
+static void wait_nanoseconds(long nanoseconds)
+{
+    const struct timespec pause = {0, nanoseconds};
+    (void)nanosleep(&pause, NULL);
+}
+
+// A child that writes the same file again and again, killed at some instant.
+static void kill_a_writer(int signal_number, long after, int *how)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (;;) {
+            if (bb_file_write("victim.h5", true, pattern, BYTES) != BB_OK) {
+                _exit(99);
+            }
+        }
+    }
+    wait_nanoseconds(after);
+    assert_int_equal(kill(child, signal_number), 0);
+    assert_int_equal(waitpid(child, how, 0), child);
+}
+
+static void kills_leave_whole_files_or_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KILLS; ++i) {
+        int how = 0;
+        (void)unlink("victim.h5");
+        kill_a_writer(SIGKILL, 100000L * (1 + i), &how);
+        assert_true(WIFSIGNALED(how));
+        if (access("victim.h5", F_OK) == 0) {
+            assert_true(is_whole("victim.h5"));
+        }
+    }
+}
+
+static void signals_remove_the_part(void **state)
+{
+    (void)state;
+    assert_int_equal(system("rm -f *.part .*.part"), 0);
+    for (int i = 0; i < 20; ++i) {
+        int how = 0;
+        int number = i % 2 == 0 ? SIGINT : SIGTERM;
+        kill_a_writer(number, 300000L * (1 + i), &how);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 128 + number);
+        assert_int_equal(count_files(".", ".part"), 0);
+        if (access("victim.h5", F_OK) == 0) {
+            assert_true(is_whole("victim.h5"));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writing_and_replacing),
+        cmocka_unit_test(folders_that_are_none),
+        cmocka_unit_test(file_size_limits_are_errors),
+        cmocka_unit_test(full_and_read_only_disks),
+        cmocka_unit_test(kills_leave_whole_files_or_none),
+        cmocka_unit_test(signals_remove_the_part),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

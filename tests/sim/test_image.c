@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written is what is read, by our reader and by xarray with both of its engines.
+#include "core/memory.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+#include "sim/output/reader.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+#include <sys/wait.h>
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+static bb_results *make_results(void)
+{
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    return results;
+}
+
+static void write_file(const bb_results *results, const char *path)
+{
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_image_build(results, &image, &bytes));
+    check_ok(bb_file_write(path, true, image, bytes));
+    BB_RELEASE(&image);
+}
+
+static void compare(const bb_dataset *got, const bb_dataset *expected)
+{
+    assert_non_null(got);
+    assert_int_equal(got->rank, expected->rank);
+    assert_int_equal(got->count, expected->count);
+    assert_int_equal(got->measured, expected->measured);
+    assert_string_equal(got->unit, expected->unit);
+    assert_string_equal(got->long_name, expected->long_name);
+    for (bb_index i = 0; i < got->count; ++i) {
+        if (got->is_text) {
+            assert_string_equal(got->texts[i], expected->texts[i]);
+        } else {
+            assert_memory_equal(&got->numbers[i], &expected->numbers[i], sizeof(double));
+        }
+    }
+}
+
+static void files_read_back_bit_for_bit(void **state)
+{
+    (void)state;
+    bb_results *results = make_results();
+    bb_results *back = NULL;
+    check_ok(bb_provenance_end(results));
+    write_file(results, "a.h5");
+    check_ok(bb_reader_read("a.h5", &back));
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *expected = bb_results_dataset(results, i);
+        char path[200];
+        (void)snprintf(path, sizeof path, "%s%s%s", expected->group,
+                       expected->group[0] == '\0' ? "" : "/", expected->name);
+        compare(bb_results_find(back, path), expected);
+    }
+    assert_string_equal(bb_results_note_text(back, "", "title"), "a fixture");
+    bb_results_destroy(&back);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void unfinished_results_are_refused(void **state)
+{
+    (void)state;
+    bb_results *results = make_results();
+    bb_results *back = NULL;
+    write_file(results, "b.h5");
+    check_fails(bb_reader_read("b.h5", &back), BB_IO, "no attribute 'status'");
+    check_ok(bb_provenance_end(results));
+    check_ok(bb_results_note(results, "", "status", "running"));
+    write_file(results, "b.h5");
+    check_fails(bb_reader_read("b.h5", &back), BB_IO, "status 'running'");
+    check_ok(bb_results_note(results, "", "status", "complete"));
+    check_ok(bb_results_set(results, "results/by", 0, 1.5));
+    write_file(results, "b.h5");
+    check_fails(bb_reader_read("b.h5", &back), BB_IO, "damaged: the results have digest");
+    assert_null(back);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// A provenance with a long configuration, as a run records it.
+static void add_configuration(bb_results *results)
+{
+    enum { LONG = 80000 };
+    char *text = NULL;
+    check_ok(BB_ZEROED(LONG, &text));
+    memset(text, '#', LONG - 1);
+    const char *names[] = {"a.yaml"};
+    const char *texts[] = {text};
+    const char *resolved[] = {"experiment: wafer\n"};
+    check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 1, names));
+    check_ok(bb_results_texts(results, "provenance/config_as_typed", "text", "config_file", texts));
+    check_ok(bb_results_texts(results, "provenance/config_resolved", "text", "", resolved));
+    BB_RELEASE(&text);
+}
+
+static void xarray_opens_them_with_both_engines(void **state)
+{
+    (void)state;
+    bb_results *results = make_results();
+    add_configuration(results);
+    check_ok(bb_provenance_end(results));
+    write_file(results, "c.h5");
+    bb_results_destroy(&results);
+    int how = system("/usr/bin/python3 '" BB_SOURCE_DIR "/tests/sim/read_with_xarray.py' c.h5");
+    if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
+        skip();
+    }
+    assert_int_equal(how, 0);
+    assert_int_equal(system("/usr/bin/python3 '" BB_SOURCE_DIR "/examples/read_results.py' c.h5"
+                            " | grep -q 'overlay_error_x_nm .* 0.01 .* 0.5 .* NaN'"),
+                     0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_read_back_bit_for_bit),
+        cmocka_unit_test(unfinished_results_are_refused),
+        cmocka_unit_test(xarray_opens_them_with_both_engines),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Foreign, truncated and bit-flipped files: an error that says so, never a crash, a hang or
+// silence.
+#include "core/memory.h"
+#include "core/random.h"
+#include "sim/isolation.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+#include "sim/output/reader.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+#include <signal.h>
+
+enum { MUTANTS = 400 };
+
+static unsigned char *image;
+static bb_index image_bytes;
+static char digest[BB_DIGEST_BYTES];
+
+static int enter(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_image_start());
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_provenance_end(results));
+    check_ok(bb_results_digest(results, false, digest));
+    check_ok(bb_image_build(results, &image, &image_bytes));
+    bb_results_destroy(&results);
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    BB_RELEASE(&image);
+    return fixture_leave();
+}
+
+// In a child: reads m.h5 and holds what it reads, where it reads anything, to the digest.
+static bb_status read_mutant(void *context)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    char got[BB_DIGEST_BYTES];
+    (void)context;
+    BB_TRY(bb_reader_read("m.h5", &results));
+    BB_TRY(bb_results_digest(results, false, got));
+    BB_REQUIRE(strcmp(got, digest) == 0, BB_INTERNAL, "results changed in silence");
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+static void check_mutant(const unsigned char *bytes, bb_index count, bb_index *refused)
+{
+    check_ok(bb_file_write("m.h5", true, bytes, count));
+    bb_status status = bb_isolation_run("m.h5", 1, read_mutant, NULL);
+    if (status != BB_OK && status != BB_IO && status != BB_MEMORY) {
+        print_error("status %d: %s\n", (int)status, bb_status_message());
+        fail();
+    }
+    *refused += status != BB_OK;
+}
+
+static void truncated_files_are_refused(void **state)
+{
+    (void)state;
+    bb_index refused = 0;
+    for (int i = 0; i < 40; ++i) {
+        check_mutant(image, 1 + image_bytes * i / 41, &refused);
+    }
+    assert_int_equal(refused, 40);
+}
+
+static void flipped_bits_are_seen_or_harmless(void **state)
+{
+    (void)state;
+    bb_index refused = 0;
+    unsigned char *mutant = NULL;
+    check_ok(BB_ALLOCATE(image_bytes, &mutant));
+    for (uint64_t i = 0; i < MUTANTS; ++i) {
+        uint32_t words[4];
+        memcpy(mutant, image, (size_t)image_bytes);
+        bb_random_words(11, BB_STREAM_SELF_TEST, i, words);
+        // Half of them in the first bytes, where the structure of the file begins.
+        uint32_t range = i % 2 == 0 ? (uint32_t)image_bytes : 4096;
+        for (int flips = 0; flips < 1 + (int)(words[2] % 4); ++flips) {
+            mutant[(words[0] + (uint32_t)flips * words[3]) % range] ^=
+                (unsigned char)(1u << ((words[1] >> flips) % 8));
+        }
+        check_mutant(mutant, image_bytes, &refused);
+    }
+    BB_RELEASE(&mutant);
+    print_message("%td of %d mutants refused, the rest unharmed\n", refused, MUTANTS);
+    assert_true(refused > MUTANTS / 10);
+}
+
+static void foreign_files_are_refused(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_file_write("text.h5", false, "just a text", 11));
+    check_fails(bb_reader_read("text.h5", &results), BB_IO, "not an HDF5 file");
+    check_ok(bb_file_write("empty.h5", false, "", 0));
+    check_fails(bb_reader_read("empty.h5", &results), BB_IO, "not an HDF5 file");
+    check_fails(bb_reader_read("none.h5", &results), BB_IO, "No such file");
+    check_fails(bb_reader_read(".", &results), BB_IO, "not a regular file");
+    // HDF5, but not ours.
+    unsigned char *foreign = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_results_create(&results));
+    check_ok(bb_results_note(results, "", "title", "someone else's"));
+    check_ok(bb_image_build(results, &foreign, &bytes));
+    check_ok(bb_file_write("foreign.h5", false, foreign, bytes));
+    BB_RELEASE(&foreign);
+    bb_results_destroy(&results);
+    check_fails(bb_reader_read("foreign.h5", &results), BB_IO, "not a result file of bitbudget");
+    assert_null(results);
+}
+
+static bb_status crash(void *context)
+{
+    (void)context;
+    (void)raise(SIGSEGV);
+    return BB_OK;
+}
+
+static bb_status hang(void *context)
+{
+    (void)context;
+    while (pause() == -1) {
+    }
+    return BB_OK;
+}
+
+static bb_status refuse(void *context)
+{
+    bb_status status = BB_OK;
+    BB_FAIL(BB_IO, "a message of %s", (const char *)context);
+done:
+    return status;
+}
+
+static void crashes_and_hangs_become_errors(void **state)
+{
+    (void)state;
+    char who[] = "the child";
+    check_fails(bb_isolation_run("x.h5", 5, crash, NULL), BB_IO, "died of signal 11");
+    check_fails(bb_isolation_run("x.h5", 1, hang, NULL), BB_IO, "over 1 s");
+    check_fails(bb_isolation_run("x.h5", 5, refuse, who), BB_IO, "a message of the child");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(flipped_bits_are_seen_or_harmless),
+        cmocka_unit_test(foreign_files_are_refused),
+        cmocka_unit_test(crashes_and_hangs_become_errors),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+static void datasets_hold_what_was_given(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    const bb_dataset *by = bb_results_find(results, "results/by");
+    assert_int_equal(by->rank, 2);
+    assert_int_equal(by->shape[0], 4);
+    assert_int_equal(by->shape[1], 2);
+    assert_true(by->numbers[3] == 4.0);
+    assert_string_equal(by->axes[1], "wavelength");
+    const bb_dataset *energy = bb_results_find(results, "results/energy_j");
+    for (bb_index i = 0; i < energy->count; ++i) {
+        assert_true(isnan(energy->numbers[i]));
+    }
+    check_ok(bb_results_set(results, "results/energy_j", 2, 5.0));
+    assert_true(energy->numbers[2] == 5.0);
+    check_ok(bb_results_set_text(results, "results/status", 0, "non_finite"));
+    assert_string_equal(bb_results_find(results, "results/status")->texts[0], "non_finite");
+    assert_int_equal(bb_results_find(results, "results/total")->rank, 0);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void mistakes_are_refused(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_fails(bb_results_values(results, "results/by", "1", "", "pipeline", NULL), BB_INVALID,
+                "stands already");
+    check_fails(bb_results_values(results, "results/x", "1", "", "target", NULL), BB_INVALID,
+                "no axis 'target'");
+    // A scale in a sibling group cannot be read by netCDF.
+    check_fails(bb_results_values(results, "detail/x", "1", "", "pipeline", NULL), BB_INVALID,
+                "no axis 'pipeline'");
+    check_fails(bb_results_values(results, "results/x", "1", "", "status", NULL), BB_INVALID,
+                "no axis 'status'");
+    check_fails(bb_results_values(results, "results/a b", "1", "", "", NULL), BB_INVALID,
+                "letters, digits and _");
+    check_fails(bb_results_values(results, "a/b/c", "1", "", "", NULL), BB_INVALID,
+                "expected name");
+    check_fails(bb_results_axis(results, "empty", "1", "", 0, NULL), BB_INVALID, "at least one");
+    check_fails(bb_results_set(results, "results/energy_j", 4, 0.0), BB_INVALID, "expected 0 to 3");
+    check_fails(bb_results_set(results, "results/status", 0, 0.0), BB_INVALID, "no result");
+    check_ok(bb_results_values(results, "detail/x", "1", "", "wavelength", NULL));
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void digests_see_results_and_nothing_else(void **state)
+{
+    (void)state;
+    char before[BB_DIGEST_BYTES], after[BB_DIGEST_BYTES];
+    char stable_before[BB_DIGEST_BYTES], stable_after[BB_DIGEST_BYTES];
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_digest(results, false, before));
+    check_ok(bb_results_digest(results, true, stable_before));
+    check_ok(bb_results_note(results, "provenance", "host", "elsewhere"));
+    check_ok(bb_results_digest(results, false, after));
+    assert_string_equal(before, after);
+    // A time changes the digest, but not the reproducible one.
+    check_ok(bb_results_set(results, "results/solve_time_s", 0, 7.0));
+    check_ok(bb_results_digest(results, false, after));
+    check_ok(bb_results_digest(results, true, stable_after));
+    assert_string_not_equal(before, after);
+    assert_string_equal(stable_before, stable_after);
+    check_ok(bb_results_set(results, "results/by", 7, 8.5));
+    check_ok(bb_results_digest(results, true, stable_after));
+    assert_string_not_equal(stable_before, stable_after);
+    bb_results_destroy(&results);
+}
+
+static void notes_are_replaced(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(bb_results_note(results, "provenance", "device", "auto"));
+    check_ok(bb_results_note(results, "provenance", "device", "cpu"));
+    assert_int_equal(bb_results_note_count(results), 1);
+    assert_string_equal(bb_results_note_text(results, "provenance", "device"), "cpu");
+    assert_null(bb_results_note_text(results, "", "device"));
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(datasets_hold_what_was_given),
+        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(digests_see_results_and_nothing_else),
+        cmocka_unit_test(notes_are_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

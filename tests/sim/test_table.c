@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "sim/output/table.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+static void write_table(double within, bb_text *out)
+{
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, within, out));
+    bb_results_destroy(&results);
+}
+
+static void columns_are_aligned_and_the_front_is_marked(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    write_table(NAN, &text);
+    const char *expected =
+        "  pipeline   status   overlay x [nm]  overlay y [nm]   operator [MB]      solve [ms]\n"
+        "* reference  ok                    0               0           8.000           2.000\n"
+        "* fp32       ok              0.01000         0.02000           4.000           1.000\n"
+        "* fp16       ok               0.5000          0.2500           2.000          0.5000\n"
+        "  hp3        not_spd               -               -           2.000               -\n"
+        "* on the Pareto front of overlay error [nm], bytes and time\n";
+    assert_string_equal(bb_text_string(&text), expected);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void cheapest_within(double price, const char *expected)
+{
+    bb_text text = {0};
+    write_table(price, &text);
+    if (strstr(bb_text_string(&text), expected) == NULL) {
+        print_error("no '%s' in\n%s", expected, bb_text_string(&text));
+        fail();
+    }
+    bb_text_release(&text);
+}
+
+static void the_cheapest_within_a_price(void **state)
+{
+    (void)state;
+    cheapest_within(1.0, "cheapest within overlay error [nm] 1: fp16 (price 0.5000, 2.000 MB)");
+    // The price is the larger of x and y.
+    cheapest_within(0.02, "0.02: fp32 (price 0.02000");
+    cheapest_within(0.015, "0.015: reference");
+    cheapest_within(0.0, "0: reference");
+}
+
+static void dominated_pipelines_are_not_marked(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_set(results, "results/operator_bytes", 1, 9e6));
+    check_ok(bb_results_set(results, "results/solve_time_s", 1, 3e-3));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
+    assert_non_null(strstr(text.data, "\n  fp32 "));
+    assert_non_null(strstr(text.data, "\n* reference "));
+    check_ok(bb_results_set(results, "results/overlay_error_x_nm", 0, NAN));
+    bb_text_release(&text);
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
+    assert_non_null(strstr(text.data, "no pipeline is within overlay error [nm] 1e-09"));
+    bb_results_destroy(&results);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void results_without_pipelines_are_refused(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_fails(bb_table_write(&bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
+                "without an axis 'pipeline'");
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_aligned_and_the_front_is_marked),
+        cmocka_unit_test(the_cheapest_within_a_price),
+        cmocka_unit_test(dominated_pipelines_are_not_marked),
+        cmocka_unit_test(results_without_pipelines_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
