@@ -172,7 +172,7 @@ static void every_allocation_may_fail(void **state)
     bb_index k = 0;
     for (bool failed = true; failed;) {
         bb_memory_fail_at(++k);
-        bb_status got = create(0.010, cells, points, &of);
+        bb_status got = create(0.003, cells, points, &of);
         if (got == BB_OK) {
             got = run_field(&of, 44, NULL);
             destroy(&of);
