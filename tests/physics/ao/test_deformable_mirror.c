@@ -8,7 +8,7 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(39.0, 0.2, 10, &mirror));
+    check_ok(bb_deformable_mirror_create(39.0, 0.2, 10, sqrt(30.0), &mirror));
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
     assert_int_equal(mirror.actuator_count, 100);
     assert_int_equal(mirror.dropped_modes, 5);
@@ -34,7 +34,7 @@ static void interaction_is_the_point_difference(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(6.0, 0.0, 3, &mirror));
+    check_ok(bb_deformable_mirror_create(6.0, 0.0, 3, NAN, &mirror));
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
@@ -57,7 +57,7 @@ static void projector_inverts_the_modes_kept(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, 0.2, 8, &mirror));
+    check_ok(bb_deformable_mirror_create(8.0, 0.2, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
     double *interaction = NULL;
@@ -95,7 +95,7 @@ static void no_subaperture_is_an_error(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_fails(bb_deformable_mirror_create(8.0, 0.2, 1, &mirror), BB_INVALID,
+    check_fails(bb_deformable_mirror_create(8.0, 0.2, 1, NAN, &mirror), BB_INVALID,
                 "a mirror of 1 lenslets");
 }
 
