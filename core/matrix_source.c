@@ -20,6 +20,18 @@ done:
     return status;
 }
 
+bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(source->rows == source->columns, BB_INVALID, "matrix %s is %td x %td, not square",
+               source->name, source->rows, source->columns);
+    for (bb_index i = 0; i < source->rows; ++i) {
+        BB_TRY(source->fill(source, i, i, bb_view_matrix(out + i, 1, 1)));
+    }
+done:
+    return status;
+}
+
 static bb_status fill_dense(const bb_matrix_source *source, bb_index row, bb_index column,
                             bb_view out)
 {

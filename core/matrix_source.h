@@ -34,6 +34,9 @@ struct bb_matrix_source {
 BB_CHECKED bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row,
                                            bb_index column, bb_view out);
 
+/// The diagonal [rows] of a square source. Errors: BB_INVALID, the fill's.
+BB_CHECKED bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out);
+
 /// A source that reads a row-major dense matrix in memory, which must outlive it.
 bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name, const char *unit);
 

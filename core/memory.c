@@ -95,7 +95,9 @@ bb_status bb_memory_text(const char *text, char **out)
 {
     size_t length = strlen(text) + 1;
     BB_RETURN_IF_FAILED(bb_memory_allocate((bb_index)length, 1, (void **)out));
-    memcpy(*out, text, length);
+    if (*out != NULL) { // always so: length counts the final zero
+        memcpy(*out, text, length);
+    }
     return BB_OK;
 }
 

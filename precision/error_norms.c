@@ -15,8 +15,8 @@ void bb_error_norms_add(bb_error_norms *norms, const double *original, const dou
         double error = approximation[i] - original[i];
         norms->sum_squares += error * error;
         norms->sum += error;
-        // A NaN must not be lost: fmax would drop it.
-        if (!(fabs(error) <= norms->max_error)) {
+        // A NaN must stay: fmax would drop it.
+        if (isnan(error) || fabs(error) > norms->max_error) {
             norms->max_error = fabs(error);
         }
         norms->minimum = fmin(norms->minimum, original[i]);

@@ -110,8 +110,7 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
         }
         return 0;
     }
-    // tf32 and bf16 share fp32's exponents, whose subnormal spacing of 2^-149 or more has no
-    // magic number below 2^-126 that helps: adding 2^23 spacings is exact in fp32 as well.
+    // 2^23 spacings is a normal float for every narrow format, so adding it rounds subnormals.
     double spacing = bb_format_smallest_subnormal(format);
     bb_index over =
         round_f32(24 - info->significand, (float)bb_format_smallest_normal(format),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/check.h"
-
 #include "core/status.h"
+#include "tests/check.h"
 
 static bb_status fails(int got)
 {

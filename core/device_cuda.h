@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: turns CUDA errors into bb_status.
+#ifndef BB_CORE_DEVICE_CUDA_H
+#define BB_CORE_DEVICE_CUDA_H
+
+#include "core/status.h"
+
+#include <cuda_runtime.h>
+
+/// Returns from the function with BB_DEVICE where a CUDA call failed.
+#define BB_CUDA_TRY(call)                                                                          \
+    do {                                                                                           \
+        cudaError_t error_ = (call);                                                               \
+        if (error_ != cudaSuccess) {                                                               \
+            return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "%s: %s", #call,                   \
+                                 cudaGetErrorString(error_));                                      \
+        }                                                                                          \
+    } while (0)
+
+/// The same for the launch just made.
+#define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/tomography.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+static bb_status create_guides(const bb_ao_config *config, bool tilt_blocks, bb_tomography *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_atmosphere_create(config->atmosphere, config->telescope->zenith_angle_deg,
+                                &out->atmosphere));
+    BB_TRY(bb_sensor_array_create_guides(config, &out->atmosphere, &out->guides));
+    BB_TRY(bb_measurement_noise_create(&out->guides, &out->atmosphere, &out->noise));
+    bb_slope_covariance_parts parts = {.name = "Cmm",
+                                       .atmosphere = &out->atmosphere,
+                                       .rows = &out->guides,
+                                       .columns = &out->guides,
+                                       .noise = &out->noise,
+                                       .tilt_blocks = true};
+    BB_TRY(bb_slope_covariance_create(&parts, &out->whole_covariance));
+    out->cmm = out->cmm_core = bb_slope_covariance_source(out->whole_covariance);
+    if (!tilt_blocks) {
+        parts.name = "Cmm without tilts";
+        parts.tilt_blocks = false;
+        BB_TRY(bb_slope_covariance_create(&parts, &out->core_covariance));
+        out->cmm_core = bb_slope_covariance_source(out->core_covariance);
+        BB_TRY(bb_tilt_vectors_create(&out->guides, &out->tilts));
+    }
+done:
+    return status;
+}
+
+// The mirror's pseudo-inverse is the dear part of a point spread: targets share it.
+static bb_status find_spread(const bb_ao_config *config, bb_tomography *tomography, bb_index index)
+{
+    bb_tomography_target *target = &tomography->targets[index];
+    bb_index lenslets = target->truth.sensors[0].lenslets;
+    for (bb_index other = 0; other < index; ++other) {
+        if (tomography->targets[other].truth.sensors[0].lenslets == lenslets) {
+            target->spread = tomography->targets[other].spread;
+            return BB_OK;
+        }
+    }
+    target->owns_spread = true;
+    return bb_point_spread_create(config->telescope->diameter_m, config->telescope->obstruction,
+                                  lenslets, &target->spread);
+}
+
+static bb_status create_target(const bb_ao_config *config, bb_tomography *tomography,
+                               bb_index index)
+{
+    bb_status status = BB_OK;
+    bb_tomography_target *target = &tomography->targets[index];
+    BB_TRY(bb_sensor_array_create_truth(config, index, &tomography->atmosphere, &target->truth));
+    bb_slope_covariance_parts parts = {.name = "Ctm",
+                                       .atmosphere = &tomography->atmosphere,
+                                       .rows = &target->truth,
+                                       .columns = &tomography->guides};
+    BB_TRY(bb_slope_covariance_create(&parts, &target->ctm_covariance));
+    target->ctm = bb_slope_covariance_source(target->ctm_covariance);
+    parts.name = "Ctt";
+    parts.columns = &target->truth;
+    BB_TRY(bb_slope_covariance_create(&parts, &target->ctt_covariance));
+    target->ctt = bb_slope_covariance_source(target->ctt_covariance);
+    BB_TRY(find_spread(config, tomography, index));
+done:
+    return status;
+}
+
+bb_status bb_tomography_create(const bb_ao_config *config, bool tilt_blocks, bb_tomography **out)
+{
+    bb_status status = BB_OK;
+    bb_tomography *tomography = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &tomography));
+    BB_TRY(create_guides(config, tilt_blocks, tomography));
+    BB_TRY(BB_ZEROED(config->target_count, &tomography->targets));
+    tomography->target_count = config->target_count;
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        BB_TRY(create_target(config, tomography, t));
+    }
+    *out = tomography;
+    tomography = NULL;
+done:
+    bb_tomography_destroy(&tomography);
+    return status;
+}
+
+void bb_tomography_destroy(bb_tomography **tomography)
+{
+    bb_tomography *whole = *tomography;
+    if (whole == NULL) {
+        return;
+    }
+    for (bb_index t = 0; t < whole->target_count; ++t) {
+        bb_tomography_target *target = &whole->targets[t];
+        bb_slope_covariance_destroy(&target->ctm_covariance);
+        bb_slope_covariance_destroy(&target->ctt_covariance);
+        if (target->owns_spread) {
+            bb_point_spread_destroy(&target->spread);
+        }
+        bb_sensor_array_release(&target->truth);
+    }
+    BB_RELEASE(&whole->targets);
+    bb_slope_covariance_destroy(&whole->core_covariance);
+    bb_slope_covariance_destroy(&whole->whole_covariance);
+    bb_tilt_vectors_release(&whole->tilts);
+    bb_measurement_noise_release(&whole->noise);
+    bb_sensor_array_release(&whole->guides);
+    bb_atmosphere_release(&whole->atmosphere);
+    BB_RELEASE(tomography);
+}
+
+bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
+                             bb_index wavelength_count, const double *wavelengths_m,
+                             bb_tomography_score *score, double *psf, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    double *correlation = NULL;
+    const bb_point_spread *spread = tomography->targets[target].spread;
+    bb_index pixels = bb_point_spread_layout(spread)->pixels;
+    BB_TRY(BB_ALLOCATE(pixels * pixels, &correlation));
+    BB_TRY(bb_point_spread_residual(spread, cee, correlation, &score->residual_rms, outcome));
+    for (bb_index w = 0; w < wavelength_count; ++w) {
+        score->strehl[w] = bb_point_spread_strehl(spread, correlation, wavelengths_m[w]);
+    }
+    if (psf != NULL) {
+        BB_TRY(bb_point_spread_image(spread, correlation, wavelengths_m[0], psf));
+    }
+done:
+    BB_RELEASE(&correlation);
+    return status;
+}

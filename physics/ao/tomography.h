@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tomographic problem of one configuration: all covariances as matrix sources, and how a
+// residual covariance is scored. One struct from the physics to the solvers and back.
+//
+// A reconstructor R estimates the slopes of a truth sensor in a target's direction from those of
+// the guide stars: R = Ctm Cmm^-1. Laser stars do not know their tilt, which adds a variance to all
+// their x slopes and to all their y slopes: Cmm = Ccore + V diag(variance) V^T. With blocks, Ccore
+// has that constant in it; otherwise it is left to the solver as the low-rank part.
+#ifndef BB_PHYSICS_AO_TOMOGRAPHY_H
+#define BB_PHYSICS_AO_TOMOGRAPHY_H
+
+#include "physics/ao/measurement_noise.h"
+#include "physics/ao/point_spread.h"
+#include "physics/ao/slope_covariance.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One direction in which the correction is scored. Everything belongs to the tomography.
+typedef struct bb_tomography_target {
+    bb_sensor_array truth;
+    bb_slope_covariance *ctm_covariance;
+    bb_slope_covariance *ctt_covariance;
+    const bb_matrix_source *ctm; ///< m x n, arcsec^2
+    const bb_matrix_source *ctt; ///< m x m, arcsec^2, noiseless
+    bb_point_spread *spread;     ///< shared by targets of equal lenslets
+    bool owns_spread;
+} bb_tomography_target;
+
+typedef struct bb_tomography {
+    bb_atmosphere atmosphere;
+    bb_sensor_array guides;
+    bb_measurement_noise noise;
+    bb_tilt_vectors tilts; ///< the part of Cmm outside `cmm_core`; 0 columns with tilt blocks
+    bb_slope_covariance *whole_covariance;
+    bb_slope_covariance *core_covariance;
+    const bb_matrix_source *cmm;      ///< n x n with noise and tilts: what a residual is made of
+    const bb_matrix_source *cmm_core; ///< n x n: what is factored
+    bb_index target_count;
+    bb_tomography_target *targets; ///< [target_count]
+} bb_tomography;
+
+/// Builds everything from a checked configuration (bb_ao_config_check), which must outlive it.
+/// Errors: BB_MEMORY, BB_INVALID, BB_INTERNAL (a library failed). Owner: the caller.
+BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bool tilt_blocks,
+                                          bb_tomography **out);
+void bb_tomography_destroy(bb_tomography **tomography);
+
+/// Price of a residual in one direction.
+typedef struct bb_tomography_score {
+    double *strehl;      ///< [wavelengths], by the caller; NaN where the residual is not finite
+    double residual_rms; ///< m
+} bb_tomography_score;
+
+/// Scores a residual covariance `cee` [m][m] (arcsec^2) of target `target`. `psf` may be NULL; else
+/// it receives the image [N][N] at the first wavelength (bb_point_spread_layout says N). Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target,
+                                        const double *cee, bb_index wavelength_count,
+                                        const double *wavelengths_m, bb_tomography_score *score,
+                                        double *psf, bb_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/disc_mesh.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+// Radius 0: every cell is kept.
+typedef struct layout {
+    bb_index columns;
+    bb_index rows;
+    double origin_x;
+    double origin_y;
+    double spacing;
+    double radius;
+    bool periodic;
+} layout;
+
+static bool keeps(const layout *plan, bb_index column, bb_index row)
+{
+    if (plan->radius == 0.0) {
+        return true;
+    }
+    double x = plan->origin_x + ((double)column + 0.5) * plan->spacing;
+    double y = plan->origin_y + ((double)row + 0.5) * plan->spacing;
+    return x * x + y * y <= plan->radius * plan->radius;
+}
+
+static bb_index grid_node(const bb_disc_mesh *mesh, bb_index column, bb_index row)
+{
+    return (row % mesh->node_rows) * mesh->node_columns + column % mesh->node_columns;
+}
+
+static void corners(const bb_disc_mesh *mesh, bb_index column, bb_index row, bb_index at[4])
+{
+    at[0] = grid_node(mesh, column, row);
+    at[1] = grid_node(mesh, column + 1, row);
+    at[2] = grid_node(mesh, column + 1, row + 1);
+    at[3] = grid_node(mesh, column, row + 1);
+}
+
+// Numbers the kept cells and marks the nodes that they use.
+static void number_cells(const layout *plan, bb_disc_mesh *mesh)
+{
+    for (bb_index row = 0; row < mesh->rows; ++row) {
+        for (bb_index column = 0; column < mesh->columns; ++column) {
+            bool kept = keeps(plan, column, row);
+            mesh->cell_at[row * mesh->columns + column] = kept ? (int32_t)mesh->cell_count++ : -1;
+            if (kept) {
+                bb_index at[4];
+                corners(mesh, column, row, at);
+                for (int k = 0; k < 4; ++k) {
+                    mesh->node_at[at[k]] = 1;
+                }
+            }
+        }
+    }
+}
+
+static void number_nodes(bb_disc_mesh *mesh)
+{
+    for (bb_index i = 0; i < mesh->node_columns * mesh->node_rows; ++i) {
+        mesh->node_at[i] = mesh->node_at[i] ? (int32_t)mesh->node_count++ : -1;
+    }
+}
+
+static void fill_nodes(bb_disc_mesh *mesh)
+{
+    for (bb_index row = 0; row < mesh->node_rows; ++row) {
+        for (bb_index column = 0; column < mesh->node_columns; ++column) {
+            int32_t node = mesh->node_at[row * mesh->node_columns + column];
+            if (node >= 0) {
+                mesh->node_column[node] = (int32_t)column;
+                mesh->node_row[node] = (int32_t)row;
+            }
+        }
+    }
+    double quarter = 0.25 * mesh->spacing * mesh->spacing;
+    for (bb_index row = 0; row < mesh->rows; ++row) {
+        for (bb_index column = 0; column < mesh->columns; ++column) {
+            int32_t cell = mesh->cell_at[row * mesh->columns + column];
+            if (cell < 0) {
+                continue;
+            }
+            bb_index at[4];
+            corners(mesh, column, row, at);
+            for (int k = 0; k < 4; ++k) {
+                int32_t node = mesh->node_at[at[k]];
+                mesh->cell_nodes[4 * cell + k] = node;
+                mesh->node_area[node] += quarter;
+            }
+        }
+    }
+}
+
+static bb_status build(const layout *plan, bb_disc_mesh **out)
+{
+    bb_status status = BB_OK;
+    bb_disc_mesh *mesh = NULL;
+    BB_REQUIRE(plan->spacing > 0.0 && isfinite(plan->spacing), BB_INVALID,
+               "mesh spacing = %g m, expected a positive length", plan->spacing);
+    BB_REQUIRE(plan->columns > 0 && plan->rows > 0 && plan->columns < 30000 && plan->rows < 30000,
+               BB_INVALID, "mesh of %td x %td cells, expected 1..29999 a side", plan->columns,
+               plan->rows);
+    BB_TRY(BB_ZEROED(1, &mesh));
+    mesh->spacing = plan->spacing;
+    mesh->origin_x = plan->origin_x;
+    mesh->origin_y = plan->origin_y;
+    mesh->columns = plan->columns;
+    mesh->rows = plan->rows;
+    mesh->periodic = plan->periodic;
+    mesh->node_columns = plan->columns + (plan->periodic ? 0 : 1);
+    mesh->node_rows = plan->rows + (plan->periodic ? 0 : 1);
+    BB_TRY(BB_ALLOCATE(mesh->columns * mesh->rows, &mesh->cell_at));
+    BB_TRY(BB_ZEROED(mesh->node_columns * mesh->node_rows, &mesh->node_at));
+    number_cells(plan, mesh);
+    number_nodes(mesh);
+    BB_REQUIRE(mesh->cell_count > 0, BB_INVALID, "no cell of %g m has its centre within %g m",
+               plan->spacing, plan->radius);
+    BB_TRY(BB_ALLOCATE(4 * mesh->cell_count, &mesh->cell_nodes));
+    BB_TRY(BB_ALLOCATE(mesh->node_count, &mesh->node_column));
+    BB_TRY(BB_ALLOCATE(mesh->node_count, &mesh->node_row));
+    BB_TRY(BB_ZEROED(mesh->node_count, &mesh->node_area));
+    fill_nodes(mesh);
+    *out = mesh;
+    mesh = NULL;
+done:
+    bb_disc_mesh_destroy(&mesh);
+    return status;
+}
+
+bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(radius > 0.0 && spacing > 0.0 && radius / spacing < 14999.0, BB_INVALID,
+               "disc of radius %g m in cells of %g m, expected up to 14999 cells a radius", radius,
+               spacing);
+    // A hair below the quotient, so that rounding of 0.15 / 0.0005 adds no empty column.
+    bb_index half = (bb_index)ceil(radius / spacing * (1.0 - 1e-12));
+    double corner = -(double)half * spacing;
+    layout plan = {2 * half, 2 * half, corner, corner, spacing, radius, false};
+    BB_TRY(build(&plan, out));
+done:
+    return status;
+}
+
+bb_status bb_disc_mesh_rectangle(bb_index columns, bb_index rows, double spacing,
+                                 bb_disc_mesh **out)
+{
+    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, false};
+    return build(&plan, out);
+}
+
+bb_status bb_disc_mesh_periodic(bb_index columns, bb_index rows, double spacing, bb_disc_mesh **out)
+{
+    bb_status status = BB_OK;
+    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, true};
+    BB_REQUIRE(columns >= 3 && rows >= 3, BB_INVALID,
+               "periodic mesh of %td x %td cells, expected at least 3 a side", columns, rows);
+    BB_TRY(build(&plan, out));
+done:
+    return status;
+}
+
+double bb_disc_mesh_x(const bb_disc_mesh *mesh, bb_index node)
+{
+    return mesh->origin_x + mesh->spacing * mesh->node_column[node];
+}
+
+double bb_disc_mesh_y(const bb_disc_mesh *mesh, bb_index node)
+{
+    return mesh->origin_y + mesh->spacing * mesh->node_row[node];
+}
+
+bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index row)
+{
+    return column >= 0 && row >= 0 && column < mesh->columns && row < mesh->rows &&
+           mesh->cell_at[row * mesh->columns + column] >= 0;
+}
+
+bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y)
+{
+    double at_x = (x - mesh->origin_x) / mesh->spacing;
+    double at_y = (y - mesh->origin_y) / mesh->spacing;
+    if (!(at_x >= 0.0 && at_y >= 0.0 && at_x <= (double)mesh->columns &&
+          at_y <= (double)mesh->rows)) {
+        return -1;
+    }
+    bb_index column = (bb_index)at_x;
+    bb_index row = (bb_index)at_y;
+    // A point on a border may belong to the cell on its other side.
+    for (bb_index dy = 0; dy <= (at_y == (double)row); ++dy) {
+        for (bb_index dx = 0; dx <= (at_x == (double)column); ++dx) {
+            if (bb_disc_mesh_has_cell(mesh, column - dx, row - dy)) {
+                return mesh->cell_at[(row - dy) * mesh->columns + column - dx];
+            }
+        }
+    }
+    return -1;
+}
+
+double bb_disc_mesh_area(const bb_disc_mesh *mesh)
+{
+    return (double)mesh->cell_count * mesh->spacing * mesh->spacing;
+}
+
+void bb_disc_mesh_destroy(bb_disc_mesh **mesh)
+{
+    if (mesh == NULL || *mesh == NULL) {
+        return;
+    }
+    BB_RELEASE(&(*mesh)->cell_nodes);
+    BB_RELEASE(&(*mesh)->cell_at);
+    BB_RELEASE(&(*mesh)->node_at);
+    BB_RELEASE(&(*mesh)->node_column);
+    BB_RELEASE(&(*mesh)->node_row);
+    BB_RELEASE(&(*mesh)->node_area);
+    BB_RELEASE(mesh);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mesh of square Q1 cells for wafer physics: the full cells of a square grid whose centre lies
+// within the radius (a staircase disc), or a whole rectangle, or a periodic one for tests.
+//
+// Limits: the edge is a staircase, so the area is right to 0.02 % and edge displacements to about
+// 0.14 % at 0.5 mm; the error stays first order in the spacing. Full cells keep the bound of the
+// explicit time step that cut cells would reduce.
+//
+// Nodes and cells are numbered along the grid, x fastest. Grid node (column, row) stands at
+// origin + spacing * (column, row); the disc is centred on (0, 0), which is a grid node.
+#ifndef BB_PHYSICS_WAFER_DISC_MESH_H
+#define BB_PHYSICS_WAFER_DISC_MESH_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Read-only to users. The grid has columns x rows cells and (columns + 1) x (rows + 1) nodes, or
+/// columns x rows nodes when periodic.
+typedef struct bb_disc_mesh {
+    double spacing;  ///< side of a cell, m
+    double origin_x; ///< of grid node (0, 0), m
+    double origin_y;
+    bb_index columns; ///< cells of the grid
+    bb_index rows;
+    bb_index node_columns; ///< nodes of the grid
+    bb_index node_rows;
+    bool periodic;
+    bb_index cell_count;
+    bb_index node_count;
+    int32_t *cell_nodes;  ///< [cell_count][4], counter-clockwise from the lower left
+    int32_t *cell_at;     ///< [rows][columns] cell, -1 where there is none
+    int32_t *node_at;     ///< [node_rows][node_columns] node, -1 where there is none
+    int32_t *node_column; ///< [node_count]
+    int32_t *node_row;    ///< [node_count]
+    double *node_area;    ///< [node_count] spacing^2 / 4 for each cell of the node, m2
+} bb_disc_mesh;
+
+/// Cells whose centre lies within `radius` of (0, 0). Both in m. Errors: BB_INVALID, BB_MEMORY.
+BB_CHECKED bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out);
+
+/// All cells of a rectangle with its lower left corner at (0, 0).
+BB_CHECKED bb_status bb_disc_mesh_rectangle(bb_index columns, bb_index rows, double spacing,
+                                            bb_disc_mesh **out);
+
+/// As bb_disc_mesh_rectangle with opposite edges joined; at least 3 x 3 cells.
+BB_CHECKED bb_status bb_disc_mesh_periodic(bb_index columns, bb_index rows, double spacing,
+                                           bb_disc_mesh **out);
+
+double bb_disc_mesh_x(const bb_disc_mesh *mesh, bb_index node);
+double bb_disc_mesh_y(const bb_disc_mesh *mesh, bb_index node);
+
+/// Cell whose closed square holds (x, y), any one of them on a border; -1 when there is none.
+bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y);
+
+/// True when grid cell (column, row) exists; any integers may be asked.
+bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index row);
+
+/// Area of all cells, m2.
+double bb_disc_mesh_area(const bb_disc_mesh *mesh);
+
+void bb_disc_mesh_destroy(bb_disc_mesh **mesh);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

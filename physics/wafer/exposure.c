@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/exposure.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+typedef struct box {
+    double x0, x1, y0, y1;
+} box;
+
+// A field edge that passes through a node to rounding leaves no sliver on its other side.
+static double from_node(double edge, double at, double half)
+{
+    double away = edge - at;
+    return fabs(away) < 1e-9 * half ? 0.0 : away;
+}
+
+static double overlap(double a0, double a1, double b0, double b1)
+{
+    return fmax(fmin(a1, b1) - fmax(a0, b0), 0.0);
+}
+
+// Live quarters on one side (below: side 0, above: side 1) of a node, cut by the field.
+static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_scan *scan,
+                                   const bb_field *field, const box *area, bb_index node, int side)
+{
+    double x = bb_disc_mesh_x(mesh, node);
+    double y = bb_disc_mesh_y(mesh, node);
+    double half = 0.5 * mesh->spacing;
+    bb_index column = mesh->node_column[node];
+    bb_index row = mesh->node_row[node] - 1 + side;
+    double x0 = from_node(area->x0, x, half);
+    double x1 = from_node(area->x1, x, half);
+    // Lengths from the node: a whole quarter is spacing / 2 without rounding.
+    double left = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
+    double right = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
+    // The middle of the covered x; halves that are both covered meet at the node.
+    double from = left > 0.0 ? fmin(x, area->x1) - left : fmax(x, area->x0);
+    bb_exposure_strip strip = {.width = left + right};
+    strip.low = fmax(side == 0 ? -half : 0.0, from_node(area->y0, y, half));
+    strip.high = fmin(side == 0 ? 0.0 : half, from_node(area->y1, y, half));
+    if (strip.high <= strip.low) {
+        strip.width = 0.0;
+    }
+    strip.offset = bb_scan_arc(scan, field, from + 0.5 * strip.width) - y;
+    return strip;
+}
+
+// Integral of F over the strip: the part that the slit has passed and the part that it is on. In
+// lengths from the node, so that a passed strip gives the same number in every step.
+static double strip_fraction(const bb_exposure_strip *strip, double slit, double width)
+{
+    double s = slit + strip->offset;
+    double passed = fmin(fmax(s - 0.5 * width, strip->low), strip->high);
+    double reached = fmin(fmax(s + 0.5 * width, strip->low), strip->high);
+    double at_passed = fmin((s - passed) / width + 0.5, 1.0);
+    double at_reached = fmax((s - reached) / width + 0.5, 0.0);
+    return passed - strip->low + 0.5 * (reached - passed) * (at_passed + at_reached);
+}
+
+// Nodes of the mesh grid whose own area may meet the field.
+static void node_range(double low, double high, double origin, double spacing, bb_index count,
+                       bb_index range[2])
+{
+    bb_index first = (bb_index)ceil((low - origin) / spacing - 0.5 - 1e-9);
+    bb_index last = (bb_index)floor((high - origin) / spacing + 0.5 + 1e-9);
+    range[0] = first < 0 ? 0 : first;
+    range[1] = last >= count ? count - 1 : last;
+}
+
+static void collect(const bb_disc_mesh *mesh, const box *area, bb_exposure *exposure)
+{
+    bb_index x[2];
+    bb_index y[2];
+    double covered = 0.0;
+    node_range(area->x0, area->x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
+    node_range(area->y0, area->y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
+    for (bb_index row = y[0]; row <= y[1]; ++row) {
+        for (bb_index column = x[0]; column <= x[1]; ++column) {
+            int32_t node = mesh->node_at[row * mesh->node_columns + column];
+            if (node < 0) {
+                continue;
+            }
+            bb_exposure_strip *strips = exposure->strips + 2 * exposure->count;
+            double part = 0.0;
+            for (int side = 0; side < 2; ++side) {
+                strips[side] = cut_strip(mesh, exposure->scan, &exposure->field, area, node, side);
+                part += strips[side].width * (strips[side].high - strips[side].low);
+            }
+            if (part > 0.0) {
+                exposure->node[exposure->count++] = node;
+                covered += part;
+            }
+        }
+    }
+    double whole = (area->x1 - area->x0) * (area->y1 - area->y0);
+    exposure->total = exposure->energy_density * covered;
+    exposure->clipped = exposure->energy_density * fmax(whole - covered, 0.0);
+}
+
+static bb_index most_nodes(const bb_disc_mesh *mesh, const bb_scan *scan)
+{
+    bb_index across = (bb_index)ceil(scan->field_width / mesh->spacing) + 3;
+    bb_index along = (bb_index)ceil(scan->field_height / mesh->spacing) + 3;
+    return across * along;
+}
+
+bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_index index,
+                             double absorption, bb_exposure **out)
+{
+    bb_status status = BB_OK;
+    bb_exposure *exposure = NULL;
+    BB_REQUIRE(index >= 0 && index < scan->field_count, BB_INVALID, "field %td, expected 0..%td",
+               index, scan->field_count - 1);
+    BB_REQUIRE(!mesh->periodic, BB_INVALID, "a periodic mesh cannot be exposed");
+    BB_TRY(BB_ZEROED(1, &exposure));
+    exposure->scan = scan;
+    exposure->field = scan->fields[index];
+    exposure->energy_density = scan->dose * absorption;
+    BB_TRY(BB_ALLOCATE(most_nodes(mesh, scan), &exposure->node));
+    BB_TRY(BB_ALLOCATE(2 * most_nodes(mesh, scan), &exposure->strips));
+    box area = {
+        exposure->field.x - 0.5 * scan->field_width, exposure->field.x + 0.5 * scan->field_width,
+        exposure->field.y - 0.5 * scan->field_height, exposure->field.y + 0.5 * scan->field_height};
+    collect(mesh, &area, exposure);
+    *out = exposure;
+    exposure = NULL;
+done:
+    bb_exposure_destroy(&exposure);
+    return status;
+}
+
+double bb_exposure_energy(const bb_exposure *exposure, bb_index step, double *energy)
+{
+    const bb_scan *scan = exposure->scan;
+    double width = scan->slit_width;
+    double begin = bb_scan_slit_y(scan, &exposure->field, (double)step * scan->step);
+    double end = bb_scan_slit_y(scan, &exposure->field, (double)(step + 1) * scan->step);
+    double sum = 0.0;
+    for (bb_index i = 0; i < exposure->count; ++i) {
+        double area = 0.0;
+        for (int side = 0; side < 2; ++side) {
+            const bb_exposure_strip *strip = exposure->strips + 2 * i + side;
+            if (strip->width > 0.0) {
+                area += strip->width * fabs(strip_fraction(strip, end, width) -
+                                            strip_fraction(strip, begin, width));
+            }
+        }
+        energy[i] = exposure->energy_density * area;
+        sum += energy[i];
+    }
+    return sum;
+}
+
+double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const double *per_joule,
+                           double *energy, double *state)
+{
+    double sum = bb_exposure_energy(exposure, step, energy);
+    for (bb_index i = 0; i < exposure->count; ++i) {
+        int32_t node = exposure->node[i];
+        state[node] += per_joule[node] * energy[i];
+    }
+    return sum;
+}
+
+void bb_exposure_destroy(bb_exposure **exposure)
+{
+    if (exposure == NULL || *exposure == NULL) {
+        return;
+    }
+    BB_RELEASE(&(*exposure)->node);
+    BB_RELEASE(&(*exposure)->strips);
+    BB_RELEASE(exposure);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/scan.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+// Fields with at most this part of their area inside the usable radius are left out.
+static const double LEAST_PART = 0.05;
+
+static double clamp(double value, double low, double high)
+{
+    return fmin(fmax(value, low), high);
+}
+
+// Integral of sqrt(R^2 - x^2) from 0 to x.
+static double half_disc(double radius, double x)
+{
+    return 0.5 * (x * sqrt(fmax(radius * radius - x * x, 0.0)) +
+                  radius * radius * asin(clamp(x / radius, -1.0, 1.0)));
+}
+
+// Integral over [x0, x1] of the height of the circle below y, clipped to the circle:
+// min(max(y, -c), c) with c = sqrt(R^2 - x^2).
+static double clipped_height(double radius, double x0, double x1, double y)
+{
+    double reach = fabs(y) < radius ? sqrt(radius * radius - y * y) : 0.0;
+    double inner0 = clamp(x0, -reach, reach);
+    double inner1 = clamp(x1, -reach, reach);
+    double curved = half_disc(radius, x1) - half_disc(radius, x0) -
+                    (half_disc(radius, inner1) - half_disc(radius, inner0));
+    return copysign(1.0, y) * curved + y * (inner1 - inner0);
+}
+
+double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1)
+{
+    double left = clamp(x0, -radius, radius);
+    double right = clamp(x1, -radius, radius);
+    return clipped_height(radius, left, right, y1) - clipped_height(radius, left, right, y0);
+}
+
+static double part_inside(const bb_scan *scan, const bb_field *field)
+{
+    double width = scan->field_width;
+    double height = scan->field_height;
+    return bb_scan_area_inside(scan->usable_radius, field->x - 0.5 * width, field->x + 0.5 * width,
+                               field->y - 0.5 * height, field->y + 0.5 * height) /
+           (width * height);
+}
+
+static bool is_full(const bb_scan *scan, const bb_field *field)
+{
+    return hypot(fabs(field->x) + 0.5 * scan->field_width,
+                 fabs(field->y) + 0.5 * scan->field_height) <= scan->usable_radius;
+}
+
+static bb_status append(bb_scan *scan, bb_index *capacity, bb_field field)
+{
+    if (scan->field_count == *capacity) {
+        *capacity = *capacity == 0 ? 128 : 2 * *capacity;
+        BB_RETURN_IF_FAILED(
+            bb_memory_resize(*capacity, sizeof *scan->fields, (void **)&scan->fields));
+    }
+    field.up = scan->field_count % 2 == 0;
+    field.first_step = scan->field_count * (scan->light_steps + scan->dark_steps);
+    scan->fields[scan->field_count++] = field;
+    return BB_OK;
+}
+
+// Rows of even number among the kept ones run from left to right.
+static bb_status lay_out(bb_scan *scan)
+{
+    bb_index capacity = 0;
+    bb_index columns = (bb_index)ceil(scan->usable_radius / scan->field_width);
+    bb_index rows = (bb_index)ceil(scan->usable_radius / scan->field_height + 0.5);
+    bool rightward = true;
+    for (bb_index row = -rows; row <= rows; ++row) {
+        bb_index before = scan->field_count;
+        for (bb_index i = 0; i < 2 * columns; ++i) {
+            bb_field field = {.row = row, .column = rightward ? i - columns : columns - 1 - i};
+            field.x = ((double)field.column + 0.5) * scan->field_width;
+            field.y = (double)row * scan->field_height;
+            field.full = is_full(scan, &field);
+            if (part_inside(scan, &field) > LEAST_PART) {
+                BB_RETURN_IF_FAILED(append(scan, &capacity, field));
+            }
+        }
+        rightward = rightward == (scan->field_count == before);
+    }
+    return BB_OK;
+}
+
+static bb_status check_scored(const bb_scan_config *config, bb_index field_count)
+{
+    bb_status status = BB_OK;
+    const bb_index *scored = config->fields.items;
+    for (bb_index i = 0; i < config->fields.count; ++i) {
+        BB_REQUIRE(scored[i] >= 0 && scored[i] < field_count, BB_INVALID,
+                   "scan.fields: %td, expected 0..%td: the layout has %td fields", scored[i],
+                   field_count - 1, field_count);
+    }
+done:
+    return status;
+}
+
+bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **out)
+{
+    bb_status status = BB_OK;
+    bb_scan *scan = NULL;
+    BB_REQUIRE(2.0 * config->slit_arc_radius_mm > config->field_width_mm, BB_INVALID,
+               "scan.slit_arc_radius_mm = %g, expected more than half the field width, %g",
+               config->slit_arc_radius_mm, 0.5 * config->field_width_mm);
+    BB_REQUIRE(step > 0.0 && config->light_steps > 0 && config->dark_steps >= 0, BB_INVALID,
+               "scan of %td light and %td dark steps of %g s, expected at least 1, 0 and over 0",
+               config->light_steps, config->dark_steps, step);
+    BB_TRY(BB_ZEROED(1, &scan));
+    scan->field_width = 1e-3 * config->field_width_mm;
+    scan->field_height = 1e-3 * config->field_height_mm;
+    scan->usable_radius = 1e-3 * config->usable_radius_mm;
+    scan->dose = 10.0 * config->dose_mj_per_cm2;
+    scan->slit_width = 1e-3 * config->slit_width_mm;
+    scan->arc_radius = 1e-3 * config->slit_arc_radius_mm;
+    double half = 0.5 * scan->field_width;
+    scan->sagitta = scan->arc_radius - sqrt(scan->arc_radius * scan->arc_radius - half * half);
+    scan->travel = scan->field_height + scan->sagitta + scan->slit_width;
+    scan->step = step;
+    scan->light_steps = config->light_steps;
+    scan->dark_steps = config->dark_steps;
+    scan->speed = scan->travel / ((double)config->light_steps * step);
+    BB_TRY(lay_out(scan));
+    BB_REQUIRE(scan->field_count > 0, BB_INVALID, "no field of %g x %g mm lies within %g mm",
+               config->field_width_mm, config->field_height_mm, config->usable_radius_mm);
+    BB_TRY(check_scored(config, scan->field_count));
+    *out = scan;
+    scan = NULL;
+done:
+    bb_scan_destroy(&scan);
+    return status;
+}
+
+double bb_scan_slit_y(const bb_scan *scan, const bb_field *field, double time)
+{
+    double low = field->y - 0.5 * scan->field_height - 0.5 * scan->slit_width;
+    double gone = scan->speed * time;
+    return field->up ? low + gone : low + scan->travel - gone;
+}
+
+double bb_scan_arc(const bb_scan *scan, const bb_field *field, double x)
+{
+    double half = 0.5 * scan->field_width;
+    double off = clamp(x - field->x, -half, half);
+    return sqrt(scan->arc_radius * scan->arc_radius - off * off) - scan->arc_radius;
+}
+
+double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_index step, double x,
+                             double y)
+{
+    double at = bb_scan_arc(scan, field, x) - y;
+    double begin = at + bb_scan_slit_y(scan, field, (double)step * scan->step);
+    double end = at + bb_scan_slit_y(scan, field, (double)(step + 1) * scan->step);
+    return fabs(clamp(end / scan->slit_width + 0.5, 0.0, 1.0) -
+                clamp(begin / scan->slit_width + 0.5, 0.0, 1.0));
+}
+
+void bb_scan_destroy(bb_scan **scan)
+{
+    if (scan == NULL || *scan == NULL) {
+        return;
+    }
+    BB_RELEASE(&(*scan)->fields);
+    BB_RELEASE(scan);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fields on the wafer, the order and timing of their exposure, and the slit that sweeps them.
+//
+// Layout: edges of field columns on x = 0, a row of fields centred on y = 0; fields with more than
+// 5 % of their area inside the usable radius are kept (96 for 26 x 33 mm in 147 mm). Order: rows
+// from the lowest y up, the first from left to right, then alternately (meander); scans run up (to
+// greater y) in even and down in odd exposures.
+//
+// Slit: an arc of chord field width, y = y_slit(t) + arc(x), arc(x) = sqrt(Ra^2 - (x - Xc)^2) - Ra,
+// and width w along y. At a point, s = y_slit(t) + arc(x) - y, and the fraction of the dose that an
+// up scan has given by t is F(s) = clamp(s / w + 1/2, 0, 1); a down scan has given 1 - F(s). The
+// slit travels field height + sagitta + w at constant speed in the light steps, so that every point
+// of the field gets the whole dose.
+#ifndef BB_PHYSICS_WAFER_SCAN_H
+#define BB_PHYSICS_WAFER_SCAN_H
+
+#include "physics/wafer/wafer_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_field {
+    double x; ///< centre, m
+    double y;
+    bb_index column;     ///< column of the layout; column 0 starts at x = 0
+    bb_index row;        ///< row of the layout; row 0 is centred on y = 0
+    bool up;             ///< scanned to greater y
+    bool full;           ///< wholly inside the usable radius
+    bb_index first_step; ///< time step of its first light step
+} bb_field;
+
+/// Read-only to users; lengths in m, times in s.
+typedef struct bb_scan {
+    double field_width;
+    double field_height;
+    double usable_radius;
+    double dose; ///< J/m2 at the resist
+    double slit_width;
+    double arc_radius;
+    double sagitta; ///< of the arc over the field width
+    double travel;  ///< of the slit in the light steps
+    double step;    ///< time step
+    double speed;   ///< travel / (light_steps * step), m/s
+    bb_index light_steps;
+    bb_index dark_steps;
+    bb_index field_count;
+    bb_field *fields; ///< [field_count], in order of exposure
+} bb_scan;
+
+/// Lays out all fields of a wafer. `step` is the time step in s. Errors: BB_INVALID (an arc radius
+/// of at most half the field width, no field, a scored field beyond the last), BB_MEMORY.
+BB_CHECKED bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **out);
+
+/// y_slit of a field at `time` s after its first light step began, m; any time may be asked.
+double bb_scan_slit_y(const bb_scan *scan, const bb_field *field, double time);
+
+/// arc(x), m, at most 0; x in wafer coordinates, clamped to the field.
+double bb_scan_arc(const bb_scan *scan, const bb_field *field, double x);
+
+/// Fraction of the dose that point (x, y) of the field gets in light step `step` (0 is the first).
+double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_index step, double x,
+                             double y);
+
+/// Part of the rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0), m2, in closed form.
+double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1);
+
+void bb_scan_destroy(bb_scan **scan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/slit_grid.h"
+
+#include <math.h>
+#include <stdint.h>
+
+double bb_slit_grid_strip(const bb_scan *scan)
+{
+    return scan->slit_width + scan->speed * scan->step + scan->sagitta;
+}
+
+// The most rows that leave a quarter of a row of the window over.
+static bb_index fitting_rows(const bb_scan *scan, bb_index window_rows)
+{
+    return (bb_index)floor(((double)window_rows - 0.25) * scan->field_height /
+                           bb_slit_grid_strip(scan));
+}
+
+bb_status bb_slit_grid_make(const bb_response_config *config, const bb_scan *scan,
+                            bb_slit_grid *out)
+{
+    bb_status status = BB_OK;
+    bb_index columns = config->slit_points.columns;
+    bb_index rows = config->slit_points.rows;
+    BB_REQUIRE(columns >= 2 && rows >= 2, BB_INVALID,
+               "response.slit_points of %td x %td, expected at least 2 x 2", columns, rows);
+    bool given = config->field_rows != BB_INTEGER_UNSET;
+    bb_index field_rows = given ? config->field_rows : fitting_rows(scan, rows);
+    double strip = bb_slit_grid_strip(scan);
+    BB_REQUIRE(field_rows >= rows, BB_INVALID,
+               "response.field_rows = %td%s, expected at least the %td rows of the window",
+               field_rows, given ? "" : " (from the strip)", rows);
+    double pitch = scan->field_height / (double)field_rows;
+    BB_REQUIRE((double)rows * pitch >= strip, BB_INVALID,
+               "response.slit_points: %td rows of %.4g mm do not cover the %.4g mm exposed in a "
+               "step, expected at least %td rows, or response.field_rows up to %td",
+               rows, 1e3 * pitch, 1e3 * strip, (bb_index)ceil(strip / pitch),
+               (bb_index)floor((double)rows * scan->field_height / strip));
+    *out = (bb_slit_grid){
+        .scan = scan,
+        .columns = columns,
+        .window_rows = rows,
+        .field_rows = field_rows,
+        .window_points = columns * rows,
+        .field_points = columns * field_rows,
+        .pitch_x = scan->field_width / (double)(columns - 1),
+        .pitch_y = pitch,
+    };
+done:
+    return status;
+}
+
+double bb_slit_grid_x(const bb_slit_grid *grid, const bb_field *field, bb_index point)
+{
+    double from_middle = (double)(point % grid->columns) - 0.5 * (double)(grid->columns - 1);
+    return field->x + from_middle * grid->pitch_x;
+}
+
+double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index point)
+{
+    double from_middle = (double)(point / grid->columns) - 0.5 * (double)(grid->field_rows - 1);
+    return field->y + from_middle * grid->pitch_y;
+}
+
+bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb_index step)
+{
+    const bb_scan *scan = grid->scan;
+    double begin = bb_scan_slit_y(scan, field, (double)step * scan->step);
+    double end = bb_scan_slit_y(scan, field, (double)(step + 1) * scan->step);
+    double middle = 0.5 * (begin + end - scan->sagitta);
+    double bottom = field->y - 0.5 * scan->field_height;
+    double first = (middle - bottom) / grid->pitch_y - 0.5 * (double)grid->window_rows;
+    double last = (double)(grid->field_rows - grid->window_rows);
+    return (bb_index)fmin(fmax(rint(first), 0.0), last);
+}
+
+double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                                const double *window, double x, double y)
+{
+    double across = (x - field->x) / grid->pitch_x + 0.5 * (double)(grid->columns - 1);
+    double along =
+        (y - field->y) / grid->pitch_y + 0.5 * (double)(grid->field_rows - 1) - (double)offset;
+    double column = fmin(fmax(floor(across), 0.0), (double)(grid->columns - 2));
+    double row = fmin(fmax(floor(along), 0.0), (double)(grid->window_rows - 2));
+    double a = across - column;
+    double b = along - row;
+    const double *low = window + (bb_index)row * grid->columns + (bb_index)column;
+    const double *high = low + grid->columns;
+    return (1.0 - b) * ((1.0 - a) * low[0] + a * low[1]) + b * ((1.0 - a) * high[0] + a * high[1]);
+}

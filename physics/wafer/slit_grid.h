@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Points at which displacements are computed: a grid over one field, of which a window of rows
+// follows the slit.
+//
+// Columns stand edge to edge across the field (first and last on its edges), so that no scored
+// point is extrapolated across the slit. Rows are the centres of `field_rows` equal slices of the
+// field, pitch = height / field_rows, so that they tile it and the window moves by whole rows. One
+// light step exposes a strip of height slit width + speed * step + sagitta; the window's slices
+// cover it
+// (`rows * pitch >= strip`). Unless given, field_rows is the most for which a quarter of a row is
+// left over: 103 for 18 rows of the canonical fast scan. Give it where scans of several speeds
+// share one matrix.
+#ifndef BB_PHYSICS_WAFER_SLIT_GRID_H
+#define BB_PHYSICS_WAFER_SLIT_GRID_H
+
+#include "physics/wafer/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Read-only to users. Point p of a field = row * columns + column, x fastest; rows count up along
+/// y.
+typedef struct bb_slit_grid {
+    const bb_scan *scan; ///< borrowed
+    bb_index columns;
+    bb_index window_rows;
+    bb_index field_rows;
+    bb_index window_points; ///< columns * window_rows: M
+    bb_index field_points;  ///< columns * field_rows: L
+    double pitch_x;         ///< m
+    double pitch_y;
+} bb_slit_grid;
+
+/// Errors: BB_INVALID (fewer than 2 columns or rows, a window that is taller than the field or does
+/// not cover the strip; the message names what would do). The scan must outlive the grid.
+BB_CHECKED bb_status bb_slit_grid_make(const bb_response_config *config, const bb_scan *scan,
+                                       bb_slit_grid *out);
+
+/// Height of the strip that one light step exposes, m.
+double bb_slit_grid_strip(const bb_scan *scan);
+
+/// Wafer coordinates of point `point` of a field, m.
+double bb_slit_grid_x(const bb_slit_grid *grid, const bb_field *field, bb_index point);
+double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index point);
+
+/// First row of the window in light step `step`: the rows [offset, offset + window_rows) of the
+/// response matrix times columns are the ones to multiply.
+bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb_index step);
+
+/// Value at (x, y) of the window that starts at row `offset`: bilinear, exact for linear fields,
+/// continued linearly outside. window [window_rows][columns].
+double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                                const double *window, double x, double y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/thermal.h"
+
+#include "core/memory.h"
+#include "physics/wafer/clamp_grid.h"
+
+#include <math.h>
+
+// Coefficients in SI.
+typedef struct coefficients {
+    double areal_capacity;    // C, J/(m2 K)
+    double conductance;       // k d, W/K
+    double exchange;          // h_c, W/(m2 K)
+    double clamp_capacity;    // C_c
+    double clamp_conductance; // k_c d_c
+    double water;             // h_w
+} coefficients;
+
+static coefficients convert(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
+{
+    double thickness = 1e-6 * wafer->thickness_um;
+    double depth = 1e-3 * clamp->thickness_mm;
+    return (coefficients){
+        .areal_capacity = wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * thickness,
+        .conductance = wafer->conductivity_w_per_m_k * thickness,
+        .exchange = clamp->exchange_w_per_m2_k,
+        .clamp_capacity = clamp->heat_capacity_j_per_m3_k * depth,
+        .clamp_conductance = clamp->conductivity_w_per_m_k * depth,
+        .water = clamp->water_exchange_w_per_m2_k,
+    };
+}
+
+// Adds (K + H) of one conductance between two unknowns.
+static bb_status add_conductance(bb_triplets *list, bb_index i, bb_index j, double value)
+{
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, i, i, value));
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, j, j, value));
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, i, j, -value));
+    return bb_triplets_add(list, j, i, -value);
+}
+
+// Q1 square as six conductances: k d / 6 along an edge and k d / 3 across a diagonal.
+static bb_status add_conduction(bb_triplets *list, const int32_t *cell_nodes, bb_index cells,
+                                bb_index first, double conductance)
+{
+    for (bb_index cell = 0; cell < cells; ++cell) {
+        const int32_t *node = cell_nodes + 4 * cell;
+        for (int k = 0; k < 4; ++k) {
+            BB_RETURN_IF_FAILED(add_conductance(list, first + node[k], first + node[(k + 1) % 4],
+                                                conductance / 6.0));
+        }
+        for (int k = 0; k < 2; ++k) {
+            BB_RETURN_IF_FAILED(
+                add_conductance(list, first + node[k], first + node[k + 2], conductance / 3.0));
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status add_exchange(bb_triplets *list, const bb_disc_mesh *mesh,
+                              const bb_clamp_grid *grid, double exchange)
+{
+    const bb_csr *prolongation = &grid->prolongation;
+    for (bb_index node = 0; node < mesh->node_count; ++node) {
+        for (bb_index i = prolongation->row_start[node]; i < prolongation->row_start[node + 1];
+             ++i) {
+            BB_RETURN_IF_FAILED(
+                add_conductance(list, node, mesh->node_count + prolongation->column[i],
+                                exchange * mesh->node_area[node] * prolongation->value[i]));
+        }
+    }
+    return BB_OK;
+}
+
+static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                          const coefficients *of, bb_thermal *thermal)
+{
+    for (bb_index i = 0; i < thermal->node_count; ++i) {
+        thermal->capacity[i] = of->areal_capacity * mesh->node_area[i];
+        thermal->loss[i] = grid == NULL ? of->exchange * mesh->node_area[i] : 0.0;
+    }
+    for (bb_index j = 0; j < thermal->clamp_count; ++j) {
+        thermal->capacity[thermal->node_count + j] = of->clamp_capacity * grid->node_area[j];
+        thermal->loss[thermal->node_count + j] = of->water * grid->node_area[j];
+    }
+    for (bb_index i = 0; i < thermal->size; ++i) {
+        thermal->per_joule[i] = 1.0 / thermal->capacity[i];
+    }
+}
+
+// The bound of the header; 2 over it is a step that is surely stable.
+static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                            const coefficients *of, bb_thermal *thermal)
+{
+    bb_status status = BB_OK;
+    double *covered = NULL;
+    double side = mesh->spacing;
+    double greatest = 4.0 * of->conductance / (of->areal_capacity * side * side) +
+                      (grid == NULL ? 1.0 : 2.0) * of->exchange / of->areal_capacity;
+    if (grid != NULL) {
+        const bb_csr *prolongation = &grid->prolongation;
+        BB_TRY(BB_ZEROED(grid->node_count, &covered));
+        for (bb_index node = 0; node < mesh->node_count; ++node) {
+            for (bb_index i = prolongation->row_start[node]; i < prolongation->row_start[node + 1];
+                 ++i) {
+                covered[prolongation->column[i]] += mesh->node_area[node] * prolongation->value[i];
+            }
+        }
+        for (bb_index j = 0; j < grid->node_count; ++j) {
+            double rate = 4.0 * of->clamp_conductance / (grid->spacing * grid->spacing) +
+                          2.0 * of->exchange * covered[j] / grid->node_area[j] + of->water;
+            greatest = fmax(greatest, rate / of->clamp_capacity);
+        }
+    }
+    thermal->stable_step = 2.0 / greatest;
+done:
+    BB_RELEASE(&covered);
+    return status;
+}
+
+// Turns K + H, in place, into A = I - dt M^-1 (K + H), and finds the positivity limit.
+static void make_step_matrix(bb_thermal *thermal)
+{
+    bb_csr *matrix = &thermal->step_matrix;
+    double steepest = 0.0;
+    for (bb_index row = 0; row < matrix->rows; ++row) {
+        double scale = thermal->step * thermal->per_joule[row];
+        for (bb_index i = matrix->row_start[row]; i < matrix->row_start[row + 1]; ++i) {
+            if (matrix->column[i] == row) {
+                steepest = fmax(steepest, matrix->value[i] * thermal->per_joule[row]);
+                matrix->value[i] = 1.0 - scale * matrix->value[i];
+            } else {
+                matrix->value[i] *= -scale;
+            }
+        }
+    }
+    thermal->positive_step = 1.0 / steepest;
+}
+
+static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                          const coefficients *of, bb_thermal *thermal)
+{
+    bb_status status = BB_OK;
+    bb_triplets list = {0};
+    BB_TRY(add_conduction(&list, mesh->cell_nodes, mesh->cell_count, 0, of->conductance));
+    if (grid != NULL) {
+        BB_TRY(add_conduction(&list, grid->cell_nodes, grid->cell_count, mesh->node_count,
+                              of->clamp_conductance));
+        BB_TRY(add_exchange(&list, mesh, grid, of->exchange));
+    }
+    for (bb_index i = 0; i < thermal->size; ++i) {
+        BB_TRY(bb_triplets_add(&list, i, i, thermal->loss[i]));
+    }
+    BB_TRY(bb_csr_assemble(thermal->size, thermal->size, &list, &thermal->step_matrix));
+    make_step_matrix(thermal);
+done:
+    bb_triplets_release(&list);
+    return status;
+}
+
+bb_status bb_thermal_create(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
+                            const bb_clamp_config *clamp, bb_clamp_model model, double step,
+                            bb_thermal **out)
+{
+    bb_status status = BB_OK;
+    bb_clamp_grid *grid = NULL;
+    bb_thermal *thermal = NULL;
+    coefficients of = convert(wafer, clamp);
+    if (model == BB_CLAMP_LAYER) {
+        BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
+    }
+    BB_TRY(BB_ZEROED(1, &thermal));
+    thermal->node_count = mesh->node_count;
+    thermal->clamp_count = grid == NULL ? 0 : grid->node_count;
+    thermal->size = thermal->node_count + thermal->clamp_count;
+    thermal->step = step;
+    BB_TRY(BB_ALLOCATE(thermal->size, &thermal->capacity));
+    BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
+    BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
+    fill_capacity(mesh, grid, &of, thermal);
+    BB_TRY(bound_step(mesh, grid, &of, thermal));
+    BB_REQUIRE(step > 0.0 && step <= thermal->stable_step, BB_INVALID,
+               "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
+               "stable beyond on a mesh of %g mm",
+               1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing);
+    BB_TRY(assemble(mesh, grid, &of, thermal));
+    *out = thermal;
+    thermal = NULL;
+done:
+    bb_clamp_grid_destroy(&grid);
+    bb_thermal_destroy(&thermal);
+    return status;
+}
+
+static double weighted_sum(const double *weight, const double *value, bb_index count)
+{
+    double sum = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        sum += weight[i] * value[i];
+    }
+    return sum;
+}
+
+double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state)
+{
+    return weighted_sum(thermal->capacity, state, thermal->node_count);
+}
+
+double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state)
+{
+    return weighted_sum(thermal->capacity + thermal->node_count, state + thermal->node_count,
+                        thermal->clamp_count);
+}
+
+double bb_thermal_step_loss(const bb_thermal *thermal, const double *state)
+{
+    return thermal->step * weighted_sum(thermal->loss, state, thermal->size);
+}
+
+void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
+                   double deposited)
+{
+    ledger->deposited += deposited;
+    ledger->lost += bb_thermal_step_loss(thermal, state);
+}
+
+double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state)
+{
+    ledger->stored_wafer = bb_thermal_wafer_energy(thermal, state);
+    ledger->stored_clamp = bb_thermal_clamp_energy(thermal, state);
+    double gap = ledger->deposited - ledger->lost - ledger->stored_wafer - ledger->stored_clamp;
+    return ledger->deposited == 0.0 ? gap : gap / ledger->deposited;
+}
+
+void bb_thermal_destroy(bb_thermal **thermal)
+{
+    if (thermal == NULL || *thermal == NULL) {
+        return;
+    }
+    bb_csr_release(&(*thermal)->step_matrix);
+    BB_RELEASE(&(*thermal)->per_joule);
+    BB_RELEASE(&(*thermal)->capacity);
+    BB_RELEASE(&(*thermal)->loss);
+    BB_RELEASE(thermal);
+}

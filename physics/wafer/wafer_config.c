@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/wafer_config.h"
+
+#include <stddef.h>
+
+#define REAL(type, member, units, low, high, text, help)                                           \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_DOUBLE, .unit = (units), .offset = offsetof(type, member), \
+        .minimum = (low), .maximum = (high), .default_text = (text), .meaning = (help)             \
+    }
+#define POSITIVE(type, member, units, low, high, text, help)                                       \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_DOUBLE, .unit = (units), .offset = offsetof(type, member), \
+        .minimum = (low), .maximum = (high), .exclusive_minimum = true, .default_text = (text),    \
+        .meaning = (help)                                                                          \
+    }
+#define COUNT(type, member, low, high, text, help)                                                 \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_INTEGER, .unit = "1", .offset = offsetof(type, member),    \
+        .minimum = (low), .maximum = (high), .default_text = (text), .meaning = (help)             \
+    }
+#define CHOICE(type, member, words, text, help)                                                    \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_CHOICE, .offset = offsetof(type, member),                  \
+        .choices = (words), .default_text = (text), .meaning = (help)                              \
+    }
+#define GRID(type, member, help)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_GROUP, .offset = offsetof(type, member),                   \
+        .schema = &grid_schema, .meaning = (help)                                                  \
+    }
+
+static const bb_key wafer_material_keys[] = {
+    REAL(bb_wafer_material_config, diameter_mm, "mm", 10.0, 450.0, "300.0",
+         "Diameter of the wafer."),
+    REAL(bb_wafer_material_config, thickness_um, "um", 50.0, 2000.0, "775.0",
+         "Thickness of the wafer."),
+    POSITIVE(bb_wafer_material_config, conductivity_w_per_m_k, "W/(m K)", 0.0, 5000.0, "148.0",
+             "Thermal conductivity of the wafer."),
+    POSITIVE(bb_wafer_material_config, density_kg_per_m3, "kg/m3", 0.0, 30000.0, "2330.0",
+             "Density of the wafer."),
+    POSITIVE(bb_wafer_material_config, specific_heat_j_per_kg_k, "J/(kg K)", 0.0, 10000.0, "712.0",
+             "Specific heat of the wafer."),
+    REAL(bb_wafer_material_config, expansion_per_k, "1/K", 0.0, 1e-4, "2.6e-6",
+         "Coefficient of thermal expansion of the wafer."),
+    POSITIVE(bb_wafer_material_config, youngs_modulus_gpa, "GPa", 0.0, 2000.0, "160.0",
+             "Young's modulus of the wafer, isotropic."),
+    REAL(bb_wafer_material_config, poisson_ratio, "1", 0.0, 0.49, "0.28",
+         "Poisson's ratio of the wafer."),
+    REAL(bb_wafer_material_config, absorption, "1", 1.0, 1.5, "1.0",
+         "Heat over dose: above 1 where out-of-band light adds heat."),
+};
+const bb_schema bb_wafer_material_schema =
+    BB_SCHEMA("wafer", bb_wafer_material_config, wafer_material_keys);
+
+static const bb_key clamp_keys[] = {
+    REAL(bb_clamp_config, exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e5, "1500.0",
+         "Heat exchange between wafer and clamp."),
+    POSITIVE(bb_clamp_config, tangential_stiffness_n_per_m3, "N/m3", 0.0, 1e14, "1.0e+11",
+             "Tangential stiffness of the burls per area."),
+    POSITIVE(bb_clamp_config, normal_stiffness_n_per_m3, "N/m3", 0.0, 1e15, "1.0e+12",
+             "Normal stiffness of the burls per area."),
+    POSITIVE(bb_clamp_config, spacing_mm, "mm", 0.0, 50.0, "3.0",
+             "Spacing of the clamp grid; at least that of the mesh."),
+    POSITIVE(bb_clamp_config, thickness_mm, "mm", 0.0, 100.0, "8.0",
+             "Thickness of the clamp layer."),
+    POSITIVE(bb_clamp_config, heat_capacity_j_per_m3_k, "J/(m3 K)", 0.0, 1e8, "2.0e+6",
+             "Heat capacity of the clamp per volume."),
+    REAL(bb_clamp_config, conductivity_w_per_m_k, "W/(m K)", 0.0, 5000.0, "1.3",
+         "Thermal conductivity of the clamp."),
+    REAL(bb_clamp_config, water_exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e6, "3000.0",
+         "Heat exchange between clamp and cooling water."),
+};
+const bb_schema bb_clamp_schema = BB_SCHEMA("clamp", bb_clamp_config, clamp_keys);
+
+static const char *const steppings[] = {"explicit", NULL};
+
+static const bb_key mesh_keys[] = {
+    REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
+    POSITIVE(bb_mesh_config, step_ms, "ms", 0.0, 1000.0, "1.0",
+             "Time step; refused where it is not stable on the mesh."),
+    CHOICE(bb_mesh_config, stepping, steppings, "explicit",
+           "Time stepping: forward Euler with lumped mass."),
+};
+const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
+
+static const char *const orders[] = {"meander", NULL};
+
+static const bb_key scan_keys[] = {
+    REAL(bb_scan_config, field_width_mm, "mm", 1.0, 100.0, "26.0",
+         "Width of a field, along the slit."),
+    REAL(bb_scan_config, field_height_mm, "mm", 1.0, 100.0, "33.0",
+         "Height of a field, along the scan."),
+    POSITIVE(bb_scan_config, usable_radius_mm, "mm", 0.0, 225.0, "147.0",
+             "Fields with over 5 % of their area inside are exposed; points inside are scored."),
+    CHOICE(bb_scan_config, order, orders, "meander",
+           "Order of exposure: rows in turn, alternate sense."),
+    {.name = "fields",
+       .kind = BB_KEY_INTEGERS,
+       .unit = "1",
+       .offset = offsetof(bb_scan_config, fields),
+       .minimum = 0.0,
+       .maximum = 100000.0,
+       .accepts_all = true,
+       .minimum_count = 1,
+       .default_text = "all",
+       .meaning = "Scored fields by exposure order from 0, or all; earlier ones only heat."},
+    REAL(bb_scan_config, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, "30.0", "Dose at the resist."),
+    COUNT(bb_scan_config, light_steps, 1.0, 1e5, "34", "Time steps in which a field is exposed."),
+    COUNT(bb_scan_config, dark_steps, 0.0, 1e6, "36",
+          "Time steps from the end of a field to the start of the next."),
+    POSITIVE(bb_scan_config, slit_width_mm, "mm", 0.0, 10.0, "1.6",
+             "Width of the slit along the scan."),
+    REAL(bb_scan_config, slit_arc_radius_mm, "mm", 1.0, 10000.0, "30.0",
+         "Radius of the arc of the slit; over half the field width."),
+};
+const bb_schema bb_scan_schema = BB_SCHEMA("scan", bb_scan_config, scan_keys);
+
+static const bb_key grid_keys[] = {
+    COUNT(bb_grid_config, columns, 2.0, 20000.0, NULL, "Number of columns."),
+    COUNT(bb_grid_config, rows, 2.0, 20000.0, NULL, "Number of rows."),
+};
+static const bb_schema grid_schema = BB_SCHEMA("grid", bb_grid_config, grid_keys);
+
+static const char *const generators[] = {"kernel", "fem", NULL};
+static const char *const axes[] = {"x", "y", "z", NULL};
+
+static const bb_key response_keys[] = {
+    CHOICE(bb_response_config, generator, generators, "kernel",
+           "Rows from the closed-form kernel or from adjoint finite-element solves."),
+    {.name = "axes",
+       .kind = BB_KEY_CHOICES,
+       .offset = offsetof(bb_response_config, axes),
+       .choices = axes,
+       .minimum_count = 1,
+       .default_text = "[x, y, z]",
+       .meaning = "Displacements to compute."                                                    },
+    GRID(bb_response_config, grid,
+         "Cells of the temperature grid S over the square that bounds the wafer."),
+    GRID(bb_response_config, slit_points,
+         "Points of the slit window in which displacements are computed each step."),
+    { .name = "field_rows",
+       .kind = BB_KEY_INTEGER,
+       .unit = "1",
+       .offset = offsetof(bb_response_config, field_rows),
+       .minimum = 2.0,
+       .maximum = 20000.0,
+       .optional = true,
+       .meaning = "Rows of slit points of a whole field; unset: the most that the window allows."},
+};
+const bb_schema bb_response_schema = BB_SCHEMA("response", bb_response_config, response_keys);
+
+static const bb_key metrology_keys[] = {
+    COUNT(bb_metrology_config, columns, 1.0, 1000.0, "13", "Scored points across a field."),
+    COUNT(bb_metrology_config, rows, 1.0, 1000.0, "19", "Scored points along a field."),
+};
+const bb_schema bb_metrology_schema = BB_SCHEMA("metrology", bb_metrology_config, metrology_keys);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configuration of the wafer experiment: what is heated, what it lies on, how it is meshed,
+// scanned, turned into displacements and scored. Members carry the unit of the user's key; each
+// module converts to SI once, when it is created. The defaults of materials and clamp are
+// engineering values of the right order of magnitude, not any vendor's data.
+#ifndef BB_PHYSICS_WAFER_WAFER_CONFIG_H
+#define BB_PHYSICS_WAFER_WAFER_CONFIG_H
+
+#include "core/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Keys of `wafer:`. Isotropic silicon at about 295 K.
+typedef struct bb_wafer_material_config {
+    double diameter_mm;
+    double thickness_um;
+    double conductivity_w_per_m_k;
+    double density_kg_per_m3;
+    double specific_heat_j_per_kg_k;
+    double expansion_per_k;
+    double youngs_modulus_gpa;
+    double poisson_ratio;
+    double absorption; ///< heat over dose: 1 for EUV alone, more with out-of-band light
+} bb_wafer_material_config;
+
+/// Keys of `clamp:`. The clamp is a rigid layer with a temperature of its own, cooled by water.
+typedef struct bb_clamp_config {
+    double exchange_w_per_m2_k;
+    double tangential_stiffness_n_per_m3;
+    double normal_stiffness_n_per_m3;
+    double spacing_mm;
+    double thickness_mm;
+    double heat_capacity_j_per_m3_k;
+    double conductivity_w_per_m_k;
+    double water_exchange_w_per_m2_k;
+} bb_clamp_config;
+
+typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT } bb_mesh_stepping;
+
+/// Keys of `mesh:`.
+typedef struct bb_mesh_config {
+    double spacing_mm;
+    double step_ms;
+    int stepping; ///< bb_mesh_stepping
+} bb_mesh_config;
+
+typedef enum bb_scan_order { BB_SCAN_MEANDER } bb_scan_order;
+
+/// Keys of `scan:`. Steps are time steps of the mesh.
+typedef struct bb_scan_config {
+    double field_width_mm;
+    double field_height_mm;
+    double usable_radius_mm;
+    int order;      ///< bb_scan_order
+    bb_list fields; ///< bb_index: scored fields by exposure order from 0; BB_LIST_ALL for `all`
+    double dose_mj_per_cm2;
+    bb_index light_steps;
+    bb_index dark_steps;
+    double slit_width_mm;
+    double slit_arc_radius_mm;
+} bb_scan_config;
+
+/// A {columns, rows} group.
+typedef struct bb_grid_config {
+    bb_index columns;
+    bb_index rows;
+} bb_grid_config;
+
+typedef enum bb_response_generator { BB_GENERATOR_KERNEL, BB_GENERATOR_FEM } bb_response_generator;
+
+typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
+
+/// Keys of `response:`.
+typedef struct bb_response_config {
+    int generator;              ///< bb_response_generator
+    bb_list axes;               ///< int: bb_axis
+    bb_grid_config grid;        ///< S: cells over the square that bounds the disc
+    bb_grid_config slit_points; ///< points of the slit window of one light step
+    bb_index field_rows;        ///< rows of slit points of a whole field; unset: from the strip
+} bb_response_config;
+
+/// Keys of `metrology:`. Scored points of a field: centres of equal cells.
+typedef struct bb_metrology_config {
+    bb_index columns;
+    bb_index rows;
+} bb_metrology_config;
+
+extern const bb_schema bb_wafer_material_schema;
+extern const bb_schema bb_clamp_schema;
+extern const bb_schema bb_mesh_schema;
+extern const bb_schema bb_scan_schema;
+extern const bb_schema bb_response_schema;
+extern const bb_schema bb_metrology_schema;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao_attempt.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index wavelengths,
+                               bb_ao_attempt *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_ao_attempt){.common = bb_attempt_start(pipeline)};
+    BB_TRY(BB_ZEROED(targets, &out->r));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->strehl));
+    BB_TRY(bb_attempt_unset(targets, &out->residual_m));
+    BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
+done:
+    return status;
+}
+
+void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
+{
+    for (bb_index t = 0; attempt->r != NULL && t < targets; ++t) {
+        BB_RELEASE(&attempt->r[t]);
+    }
+    BB_RELEASE(&attempt->r);
+    BB_RELEASE(&attempt->strehl);
+    BB_RELEASE(&attempt->residual_m);
+    BB_RELEASE(&attempt->psf);
+}
+
+static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attempts,
+                                 bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_attempt *common[BB_STUDY_PIPELINES];
+    double strehl[BB_STUDY_PIPELINES];
+    double loss[BB_STUDY_PIPELINES];
+    double residual_nm[BB_STUDY_PIPELINES];
+    double reference = attempts[bb_ao_study_reference(study)].strehl[0];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        strehl[p] = attempts[p].strehl[0];
+        loss[p] = reference - strehl[p];
+        residual_nm[p] = 1e9 * attempts[p].residual_m[0];
+        attempts[p].common.qoi_relative_error = fabs(loss[p]) / reference;
+        common[p] = &attempts[p].common;
+    }
+    BB_TRY(bb_attempts_publish(results, study->pipelines.count, common));
+    BB_TRY(bb_attempts_publish_number(results, "strehl", "1",
+                                      "Strehl ratio, first target and wavelength", strehl));
+    BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",
+                                      "Strehl ratio of the reference minus this one's", loss));
+    BB_TRY(bb_attempts_publish_number(results, "residual_rms_nm", "nm",
+                                      "rms of the residual wavefront, first target", residual_nm));
+done:
+    return status;
+}
+
+// strehl_by and residual_rms_by_nm over their axes.
+static bb_status publish_directions(const bb_ao_study *study, const bb_ao_attempt *attempts,
+                                    bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_index targets = study->targets.count;
+    bb_index wavelengths = study->wavelengths_um.count;
+    bb_index count = study->pipelines.count;
+    double *strehls = NULL;   // [count][targets][wavelengths]
+    double *residuals = NULL; // [count][targets]
+    double *indices = NULL;   // [targets]
+    BB_TRY(BB_ALLOCATE(count * targets * wavelengths, &strehls));
+    BB_TRY(BB_ALLOCATE(count * targets, &residuals));
+    BB_TRY(BB_ALLOCATE(targets, &indices));
+    for (bb_index p = 0; p < count; ++p) {
+        for (bb_index i = 0; i < targets * wavelengths; ++i) {
+            strehls[p * targets * wavelengths + i] = attempts[p].strehl[i];
+        }
+        for (bb_index t = 0; t < targets; ++t) {
+            residuals[p * targets + t] = 1e9 * attempts[p].residual_m[t];
+        }
+    }
+    for (bb_index t = 0; t < targets; ++t) {
+        indices[t] = (double)t;
+    }
+    BB_TRY(
+        bb_results_axis(results, "results/target", "1", "index of the target", targets, indices));
+    BB_TRY(bb_results_axis(results, "results/wavelength", "um", "wavelength", wavelengths,
+                           study->wavelengths_um.items));
+    BB_TRY(bb_results_values(results, "results/strehl_by", "1", "Strehl ratio",
+                             "pipeline, target, wavelength", strehls));
+    BB_TRY(bb_results_values(results, "results/residual_rms_by_nm", "nm",
+                             "rms of the residual wavefront", "pipeline, target", residuals));
+done:
+    BB_RELEASE(&strehls);
+    BB_RELEASE(&residuals);
+    BB_RELEASE(&indices);
+    return status;
+}
+
+static bb_status publish_images(const bb_ao_study *study, const bb_tomography *problem,
+                                const bb_ao_attempt *attempts, bb_results *results)
+{
+    enum { EDGE = BB_AO_PSF_PIXELS };
+    bb_status status = BB_OK;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(problem->targets[0].spread);
+    const double *wavelengths_um = study->wavelengths_um.items;
+    double pixel_mas = 1e-6 * wavelengths_um[0] / ((double)grid->pixels * grid->pixel_m) *
+                       (180.0 / M_PI) * 3600.0e3;
+    double offsets[EDGE];
+    double *images = NULL; // [pipelines][EDGE][EDGE]
+    BB_TRY(BB_ALLOCATE(study->pipelines.count * EDGE * EDGE, &images));
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        for (bb_index i = 0; i < (bb_index)EDGE * EDGE; ++i) {
+            images[p * EDGE * EDGE + i] = attempts[p].psf[i];
+        }
+    }
+    for (int i = 0; i < EDGE; ++i) {
+        offsets[i] = pixel_mas * (double)(i - EDGE / 2);
+    }
+    BB_TRY(bb_results_axis(results, "results/psf_y", "mas", "offset from the axis", EDGE, offsets));
+    BB_TRY(bb_results_axis(results, "results/psf_x", "mas", "offset from the axis", EDGE, offsets));
+    BB_TRY(bb_results_values(results, "results/psf", "1",
+                             "long-exposure point spread, 1 at the diffraction-limited peak; first "
+                             "target and wavelength",
+                             "pipeline, psf_y, psf_x", images));
+done:
+    BB_RELEASE(&images);
+    return status;
+}
+
+bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *problem,
+                                 bb_ao_attempt *attempts, bb_results *results)
+{
+    bb_status status = BB_OK;
+    BB_TRY(publish_scalars(study, attempts, results));
+    BB_TRY(publish_directions(study, attempts, results));
+    BB_TRY(publish_images(study, problem, attempts, results));
+done:
+    return status;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao_experiment.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/scaling.h"
+#include "sim/ao_attempt.h"
+#include "sim/device_choice.h"
+#include "solvers/reconstructor.h"
+#include "solvers/residual_covariance.h"
+
+#include <math.h>
+#include <string.h>
+
+static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
+
+typedef struct ao_run {
+    const bb_ao_study *study;
+    const bb_ao_pipeline *pipelines;
+    bb_index pipeline_count, target_count, wavelength_count;
+    double *wavelengths_m; // [wavelength_count]
+    bb_tomography *problem;
+    double *scale;           // [n] of the unit diagonal, NULL for none
+    double **ctm;            // [target_count], each [m][n]
+    bb_ao_attempt *attempts; // [pipeline_count]
+} ao_run;
+
+static bb_status start(const bb_ao_study *study, ao_run *run)
+{
+    bb_status status = BB_OK;
+    const double *wavelengths_um = study->wavelengths_um.items;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->target_count = study->targets.count;
+    run->wavelength_count = study->wavelengths_um.count;
+    BB_TRY(BB_ALLOCATE(run->wavelength_count, &run->wavelengths_m));
+    for (bb_index w = 0; w < run->wavelength_count; ++w) {
+        run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
+    }
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
+                                    run->wavelength_count, &run->attempts[p]));
+        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
+                                &run->attempts[p].common.device));
+    }
+done:
+    return status;
+}
+
+static void finish(ao_run *run)
+{
+    for (bb_index p = 0; run->attempts != NULL && p < run->pipeline_count; ++p) {
+        bb_ao_attempt_release(&run->attempts[p], run->target_count);
+    }
+    BB_RELEASE(&run->attempts);
+    for (bb_index t = 0; run->ctm != NULL && t < run->target_count; ++t) {
+        BB_RELEASE(&run->ctm[t]);
+    }
+    BB_RELEASE(&run->ctm);
+    BB_RELEASE(&run->scale);
+    BB_RELEASE(&run->wavelengths_m);
+    bb_tomography_destroy(&run->problem);
+}
+
+typedef struct filling {
+    const bb_matrix_source *source;
+    double *values;
+} filling;
+
+static bb_status fill_rows(void *context, bb_index begin, bb_index end)
+{
+    const filling *work = context;
+    bb_index columns = work->source->columns;
+    return bb_matrix_source_fill(
+        work->source, begin, 0,
+        bb_view_matrix(work->values + begin * columns, end - begin, columns));
+}
+
+// Ctm is the same for every pipeline.
+static bb_status fill_right_hand_side(const bb_matrix_source *ctm, double **out)
+{
+    BB_RETURN_IF_FAILED(BB_ALLOCATE(ctm->rows * ctm->columns, out));
+    filling work = {ctm, *out};
+    return bb_parallel_ranges(ctm->rows, 16, fill_rows, &work);
+}
+
+static bb_status build_problem(ao_run *run)
+{
+    bb_status status = BB_OK;
+    double *diagonal = NULL;
+    const bb_ao_config physics = bb_ao_study_physics(run->study);
+    bool blocks = run->study->solver.lgs_tilt == (int)BB_AO_LGS_TILT_CONSTANT_BLOCK;
+    BB_TRY(bb_tomography_create(&physics, blocks, &run->problem));
+    bb_index n = run->problem->cmm->rows;
+    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, run->target_count,
+                run->pipeline_count);
+    BB_TRY(BB_ZEROED(run->target_count, &run->ctm));
+    for (bb_index t = 0; t < run->target_count; ++t) {
+        BB_TRY(fill_right_hand_side(run->problem->targets[t].ctm, &run->ctm[t]));
+    }
+    if (run->study->solver.scale == (int)BB_AO_SCALE_UNIT_DIAGONAL) {
+        BB_TRY(BB_ALLOCATE(n, &diagonal));
+        BB_TRY(BB_ALLOCATE(n, &run->scale));
+        BB_TRY(bb_matrix_source_diagonal(run->problem->cmm_core, diagonal));
+        BB_TRY(bb_scaling_unit_diagonal(diagonal, n, run->scale));
+    }
+done:
+    BB_RELEASE(&diagonal);
+    return status;
+}
+
+static bb_tile_plan tile_plan(const bb_ao_study *study, const bb_ao_pipeline *pipeline)
+{
+    return (bb_tile_plan){.tile_size = study->solver.tile,
+                          .arithmetic = (bb_variant)pipeline->arithmetic,
+                          .policy = pipeline->policy};
+}
+
+static size_t fp32_bytes(const bb_ao_study *study, bb_index n)
+{
+    bb_tile_plan single = {.tile_size = study->solver.tile, .arithmetic = BB_VARIANT_SP};
+    return bb_tile_plan_bytes(&single, n);
+}
+
+// R of every target from one factor.
+static bb_status reconstruct(const ao_run *run, const bb_tile_matrix *factor,
+                             bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_update *update = NULL;
+    const bb_tilt_vectors *tilts = &run->problem->tilts;
+    const bb_low_rank part = {tilts->columns, tilts->vectors, tilts->variance};
+    bb_index solved = tilts->columns;
+    BB_TRY(bb_low_rank_update_create(factor, run->scale, &part, &attempt->common.outcome, &update));
+    for (bb_index t = 0; t < run->target_count && attempt->common.outcome.kind == BB_OUTCOME_OK;
+         ++t) {
+        const bb_matrix_source *ctm = run->problem->targets[t].ctm;
+        BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &attempt->r[t]));
+        memcpy(attempt->r[t], run->ctm[t], (size_t)(ctm->rows * ctm->columns) * sizeof(double));
+        BB_TRY(bb_reconstructor_solve(factor, run->scale, update, ctm->rows, attempt->r[t],
+                                      &attempt->common.outcome));
+        solved += ctm->rows;
+    }
+    attempt->common.flops = bb_tile_cholesky_flops(factor->n, solved);
+done:
+    bb_low_rank_update_destroy(&update);
+    return status;
+}
+
+static bb_status solve(const ao_run *run, const bb_ao_pipeline *pipeline, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *factor = NULL;
+    const bb_tile_plan plan = tile_plan(run->study, pipeline);
+    bb_index n = run->problem->cmm->rows;
+    bb_index right_hand_sides = run->problem->tilts.columns;
+    for (bb_index t = 0; t < run->target_count; ++t) {
+        right_hand_sides += run->problem->targets[t].ctm->rows;
+    }
+    attempt->common.flops_dense = bb_tile_cholesky_flops(n, right_hand_sides);
+    attempt->common.fp32_bytes = (double)fp32_bytes(run->study, n);
+    double begin = bb_clock_seconds();
+    BB_TRY(bb_tile_matrix_create(run->problem->cmm_core, run->scale, &plan, &factor));
+    attempt->common.operator_bytes = (double)bb_tile_matrix_bytes(factor);
+    double encoded = bb_clock_seconds();
+    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->common.outcome));
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(reconstruct(run, factor, attempt));
+    }
+    attempt->common.encode_seconds = encoded - begin;
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+        attempt->common.solve_seconds = bb_clock_seconds() - encoded;
+    } else {
+        attempt->common.flops = NAN;
+        bb_log_warning("pipeline %s: %s, %s", pipeline->name,
+                       bb_outcome_name(attempt->common.outcome.kind),
+                       attempt->common.outcome.detail);
+    }
+done:
+    bb_tile_matrix_destroy(&factor);
+    return status;
+}
+
+// The central part of a point-spread image.
+static void crop(const double *image, bb_index pixels, double *out)
+{
+    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
+    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
+        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
+            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
+        }
+    }
+}
+
+static bb_status rate(const ao_run *run, bb_index target, const double *cee, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    double *image = NULL;
+    bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
+    bb_tomography_score score = {.strehl = attempt->strehl + target * run->wavelength_count};
+    if (target == 0) {
+        BB_TRY(BB_ALLOCATE(pixels * pixels, &image));
+    }
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &score, image, &attempt->common.outcome));
+    attempt->residual_m[target] = score.residual_rms;
+    if (image != NULL) {
+        crop(image, pixels, attempt->psf);
+    }
+done:
+    BB_RELEASE(&image);
+    return status;
+}
+
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_attempt *attempt;
+    bb_index target;
+} estimate;
+
+static bb_status list_estimates(const ao_run *run, bb_residual_task *tasks, estimate *estimates,
+                                bb_index *out_count)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        bb_ao_attempt *attempt = &run->attempts[p];
+        for (bb_index t = 0; t < run->target_count; ++t) {
+            const bb_tomography_target *target = &run->problem->targets[t];
+            if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
+                continue;
+            }
+            tasks[count] = (bb_residual_task){attempt->r[t], target->ctm, target->ctt, NULL};
+            BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
+            estimates[count++] = (estimate){attempt, t};
+        }
+    }
+    *out_count = count;
+done:
+    return status;
+}
+
+// Every estimate of every pipeline and target in one pass over Cmm.
+static bb_status score(const ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index most = run->pipeline_count * run->target_count;
+    bb_index count = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    BB_TRY(BB_ZEROED(most, &tasks));
+    BB_TRY(BB_ZEROED(most, &estimates));
+    BB_TRY(list_estimates(run, tasks, estimates, &count));
+    BB_TRY(bb_residual_covariance(run->problem->cmm, count, tasks));
+    for (bb_index i = 0; i < count; ++i) {
+        bb_progress("scoring", i, count);
+        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].attempt));
+    }
+    bb_progress("scoring", count, count);
+done:
+    for (bb_index i = 0; tasks != NULL && i < most; ++i) {
+        BB_RELEASE(&tasks[i].cee);
+    }
+    BB_RELEASE(&tasks);
+    BB_RELEASE(&estimates);
+    return status;
+}
+
+bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
+                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    ao_run run = {0};
+    (void)options;
+    BB_TRY(start(study, &run));
+    BB_TRY(build_problem(&run));
+    for (bb_index p = 0; p < run.pipeline_count; ++p) {
+        bb_progress("solving", p, run.pipeline_count);
+        BB_TRY(solve(&run, &run.pipelines[p], &run.attempts[p]));
+    }
+    BB_TRY(score(&run));
+    BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+done:
+    finish(&run);
+    return status;
+}
+
+bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *ao = study;
+    const bb_ao_pipeline *pipelines = ao->pipelines.items;
+    bb_tomography *problem = NULL;
+    double seconds = 0.0;
+    double factor_bytes = 0.0;
+    const bb_ao_config physics = bb_ao_study_physics(ao);
+    BB_TRY(bb_tomography_create(&physics, false, &problem));
+    double n = (double)problem->cmm->rows;
+    double m = 0.0;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        m += (double)problem->targets[t].ctm->rows;
+    }
+    double layers = (double)problem->atmosphere.layer_count;
+    double pipeline_count = (double)ao->pipelines.count;
+    for (bb_index p = 0; p < ao->pipelines.count; ++p) {
+        const bb_tile_plan tiles = tile_plan(ao, &pipelines[p]);
+        double bytes = (double)bb_tile_plan_bytes(&tiles, problem->cmm->rows);
+        bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
+        double held = bytes * (wide ? 1.0 : 2.0); // narrow tiles are emulated in floats
+        factor_bytes = held > factor_bytes ? held : factor_bytes;
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
+    }
+    // Rough rates of one core: 2e7 covariance entries and layers, 1e10 operations a second.
+    double cores = (double)options->threads;
+    seconds = (0.5 * pipeline_count + 2.0) * n * n * layers / 2e7 / cores +
+              pipeline_count * bb_tile_cholesky_flops(problem->cmm->rows, (bb_index)(2.0 * m)) /
+                  1e10 / cores;
+    plan->host_bytes = factor_bytes + pipeline_count * 8.0 * (2.0 * n * m + m * m);
+    plan->estimated_seconds = seconds + 1.0;
+    BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", n, m));
+    BB_TRY(bb_plan_add(plan, "layers", "%.0f", layers));
+done:
+    bb_tomography_destroy(&problem);
+    return status;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ao driver: covariances -> tile factor and reconstructor per pipeline -> residual -> Strehl.
+#ifndef BB_SIM_AO_EXPERIMENT_H
+#define BB_SIM_AO_EXPERIMENT_H
+
+#include "sim/experiment.h"
+
+/// Contracts in sim/experiment.h; `study` is a bb_ao_study.
+BB_CHECKED bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options,
+                                           bb_plan *plan);
+BB_CHECKED bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
+                                          bb_results *results);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration of an adaptive-optics study: physics groups, the solver, and the pipelines that
+// are compared.
+#ifndef BB_SIM_AO_STUDY_H
+#define BB_SIM_AO_STUDY_H
+
+#include "physics/ao/ao_config.h"
+#include "precision/policy.h"
+#include "sim/study.h"
+
+typedef enum bb_ao_scale { BB_AO_SCALE_UNIT_DIAGONAL, BB_AO_SCALE_NONE } bb_ao_scale;
+
+typedef enum bb_ao_lgs_tilt {
+    BB_AO_LGS_TILT_UPDATE,         ///< exact rank-2 update in fp64
+    BB_AO_LGS_TILT_CONSTANT_BLOCK, ///< a constant added to the star's blocks
+} bb_ao_lgs_tilt;
+
+/// Keys of `solver:`.
+typedef struct bb_ao_solver_config {
+    bb_index tile;
+    int scale;    ///< bb_ao_scale
+    int lgs_tilt; ///< bb_ao_lgs_tilt
+} bb_ao_solver_config;
+
+/// One record of `pipelines:`.
+typedef struct bb_ao_pipeline {
+    const char *name;
+    int arithmetic; ///< bb_variant
+    bb_policy_config policy;
+    bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
+    int device;            ///< bb_study_device; -1: the study's
+} bb_ao_pipeline;
+
+typedef struct bb_ao_study {
+    bb_study common;
+    bb_telescope_config telescope;
+    bb_atmosphere_config atmosphere;
+    bb_sensors_config sensors;
+    bb_list guide_stars;    ///< of bb_guide_star_config
+    bb_list targets;        ///< of bb_target_config
+    bb_list wavelengths_um; ///< of double
+    bb_ao_solver_config solver;
+    bb_list pipelines; ///< of bb_ao_pipeline
+} bb_ao_study;
+
+extern const bb_schema bb_ao_study_schema;
+
+/// A small study of every required key, for `bitbudget new`.
+extern const char bb_ao_study_starter[];
+
+/// The rules between keys of a bb_ao_study. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *config,
+                                       bb_problems *problems);
+
+/// Index of the reference among the study's pipelines.
+bb_index bb_ao_study_reference(const bb_ao_study *study);
+
+/// The part of the study that the physics reads; borrows from it.
+bb_ao_config bb_ao_study_physics(const bb_ao_study *study);
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/attempt.h"
+
+#include "core/memory.h"
+#include "sim/study.h"
+
+#include <math.h>
+#include <stdio.h>
+
+bb_attempt bb_attempt_start(const char *pipeline)
+{
+    return (bb_attempt){.pipeline = pipeline,
+                        .qoi_relative_error = NAN,
+                        .operator_bytes = NAN,
+                        .fp32_bytes = NAN,
+                        .flops = NAN,
+                        .flops_dense = NAN,
+                        .encode_seconds = NAN,
+                        .solve_seconds = NAN,
+                        .energy_joules = NAN};
+}
+
+bb_status bb_attempt_unset(bb_index count, double **out)
+{
+    BB_RETURN_IF_FAILED(BB_ALLOCATE(count, out));
+    for (bb_index i = 0; i < count; ++i) {
+        (*out)[i] = NAN;
+    }
+    return BB_OK;
+}
+
+bb_status bb_attempts_publish_number(bb_results *results, const char *name, const char *unit,
+                                     const char *long_name, const double *values)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    return bb_results_values(results, path, unit, long_name, "pipeline", values);
+}
+
+static bb_status publish_texts(bb_results *results, bb_index count,
+                               const bb_attempt *const *attempts)
+{
+    bb_status status = BB_OK;
+    const char *names[BB_STUDY_PIPELINES];
+    const char *states[BB_STUDY_PIPELINES];
+    const char *details[BB_STUDY_PIPELINES];
+    const char *devices[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < count; ++p) {
+        names[p] = attempts[p]->pipeline;
+        states[p] = bb_outcome_name(attempts[p]->outcome.kind);
+        details[p] = attempts[p]->outcome.detail;
+        devices[p] = bb_device_operations(attempts[p]->device)->name;
+    }
+    BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline", count, names));
+    BB_TRY(bb_results_texts(results, "results/status", "ok, or how the computation failed",
+                            "pipeline", states));
+    BB_TRY(bb_results_texts(results, "results/status_detail", "where and what failed", "pipeline",
+                            details));
+    BB_TRY(
+        bb_results_texts(results, "results/device", "device that computed", "pipeline", devices));
+done:
+    return status;
+}
+
+enum { QOI, BYTES, RATIO, FLOPS, FLOPS_DENSE, ENCODE, SOLVE, ENERGY, COLUMNS };
+
+static const struct {
+    const char *path, *unit, *long_name;
+    bool measured;
+} columns[COLUMNS] = {
+    [QOI] = {"results/qoi_relative_error",     "1",    "error of the quantity of interest",    false},
+    [BYTES] = {"results/operator_bytes",         "byte", "operator as stored",                   false},
+    [RATIO] = {"results/compression_ratio",      "1",    "bytes in fp32 over operator_bytes",    false},
+    [FLOPS] = {"results/flops",                  "1",    "operations done",                      false},
+    [FLOPS_DENSE] = {"results/flops_dense_equivalent", "1",    "operations of the dense algorithm",
+             false                                                                                  },
+    [ENCODE] = {"results/encode_time_s",          "s",    "making and encoding the operator",     true },
+    [SOLVE] = {"results/solve_time_s",           "s",    "apply, or factor and solve",           true },
+    [ENERGY] = {"results/energy_j",               "J",    "energy of apply, or factor and solve", true },
+};
+
+static void list_numbers(const bb_attempt *attempt, double out[COLUMNS])
+{
+    out[QOI] = attempt->qoi_relative_error;
+    out[BYTES] = attempt->operator_bytes;
+    out[RATIO] = attempt->fp32_bytes / attempt->operator_bytes;
+    out[FLOPS] = attempt->flops;
+    out[FLOPS_DENSE] = attempt->flops_dense;
+    out[ENCODE] = attempt->encode_seconds;
+    out[SOLVE] = attempt->solve_seconds;
+    out[ENERGY] = attempt->energy_joules;
+}
+
+bb_status bb_attempts_publish(bb_results *results, bb_index count,
+                              const bb_attempt *const *attempts)
+{
+    bb_status status = BB_OK;
+    double values[COLUMNS][BB_STUDY_PIPELINES];
+    double numbers[COLUMNS];
+    BB_REQUIRE(count <= BB_STUDY_PIPELINES, BB_INTERNAL, "%td pipelines, expected at most %d",
+               count, BB_STUDY_PIPELINES);
+    BB_TRY(publish_texts(results, count, attempts));
+    for (bb_index p = 0; p < count; ++p) {
+        list_numbers(attempts[p], numbers);
+        for (int c = 0; c < COLUMNS; ++c) {
+            values[c][p] = numbers[c];
+        }
+    }
+    for (int c = 0; c < COLUMNS; ++c) {
+        BB_TRY((columns[c].measured ? bb_results_measured : bb_results_values)(
+            results, columns[c].path, columns[c].unit, columns[c].long_name, "pipeline",
+            values[c]));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every experiment says of one pipeline, and the part of /results that all experiments share.
+#ifndef BB_SIM_ATTEMPT_H
+#define BB_SIM_ATTEMPT_H
+
+#include "core/device.h"
+#include "core/outcome.h"
+#include "sim/output/results.h"
+
+/// Numbers are NaN where a failed or unmeasured pipeline has none.
+typedef struct bb_attempt {
+    const char *pipeline; ///< name, borrowed
+    bb_outcome outcome;
+    bb_device_kind device;
+    double qoi_relative_error;
+    double operator_bytes, fp32_bytes;
+    double flops, flops_dense;
+    double encode_seconds, solve_seconds, energy_joules;
+} bb_attempt;
+
+/// All NaN.
+bb_attempt bb_attempt_start(const char *pipeline);
+
+/// Writes the axis /results/pipeline, status, status_detail, device and the numbers above, for
+/// `count` attempts in the study's order.
+BB_CHECKED bb_status bb_attempts_publish(bb_results *results, bb_index count,
+                                         const bb_attempt *const *attempts);
+
+/// Writes one number a pipeline as results/<name>.
+BB_CHECKED bb_status bb_attempts_publish_number(bb_results *results, const char *name,
+                                                const char *unit, const char *long_name,
+                                                const double *values);
+
+/// Allocates `count` doubles, all NaN. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_attempt_unset(bb_index count, double **out);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/command.h"
+
+#include "build_info.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/config/suggestion.h"
+#include "sim/interrupt.h"
+#include "sim/output/image.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name;
+    bb_status (*act)(const bb_options *options, const bb_experiment_table *experiments);
+    unsigned accepted;     // options
+    bb_index fewest, most; // operands
+    const char *summary;
+    const char *help;
+} command;
+
+#define LEVEL_HELP                                                                                 \
+    "  -q, --quiet      only warnings on stderr\n"                                                 \
+    "  -v, --verbose    details too, and where an error passed through\n"
+#define CONFIG_HELP                                                                                \
+    "CONFIG is a YAML file; each key=value replaces one key of it, lists by number:\n"             \
+    "  atmosphere.r0_m=0.1   pipelines.1.storage=fp16   scan.fields=[3,4]\n"
+
+// clang-format off
+static const command commands[] = {
+    {"run", bb_command_run,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP,
+     1, INTPTR_MAX, "simulate a study and write its results",
+     "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
+     "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
+     "\n  -o, --output FILE  result file; default outputs/<config name>.h5\n"
+     "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
+     "  --threads N      default: all processors; the results do not depend on it\n"
+     "  --dump LIST      operators to add to the file, such as R,Cmm,rows\n"
+     "  --force          replace a result file that exists\n" LEVEL_HELP},
+    {"check", bb_command_check,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP,
+     1, INTPTR_MAX, "check a study and print its plan; nothing is computed",
+     "usage: bitbudget check CONFIG [key=value ...] [options of run]\n\n"
+     "Checks a study and prints its plan: sizes, memory, time, output.\n" CONFIG_HELP},
+    {"config", bb_command_config,
+     BB_OPTION_LIST | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
+     0, INTPTR_MAX, "list every key, or print a study with its defaults",
+     "usage: bitbudget config --list [EXPERIMENT]\n"
+     "       bitbudget config --resolved CONFIG [key=value ...]\n\n"
+     "--list prints every key with type, unit, range, default and meaning; --resolved prints the\n"
+     "study as it will be run: bases, overrides and defaults filled in.\n"},
+    {"info", bb_command_info, BB_OPTION_THREADS | BB_OPTION_LEVEL, 0, 0,
+     "print version, libraries and devices, and run the self-test",
+     "usage: bitbudget info\n\n"
+     "Prints version, libraries, processor and devices, and runs a self-test of seconds.\n"},
+    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_LEVEL, 1, 1,
+     "print the result table of a result file",
+     "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
+     "Prints the result table; * marks the Pareto front of price, bytes and time.\n\n"
+     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n"
+     "                   overlay error in nm (wafer), loss of Strehl ratio (ao)\n"},
+    {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LEVEL, 1, 2,
+     "write a commented configuration to start from",
+     "usage: bitbudget new EXPERIMENT [FILE] [--force]\n\n"
+     "Writes a commented configuration with every key, to stdout without FILE.\n"},
+};
+// clang-format on
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_overview(FILE *file)
+{
+    (void)fprintf(file, "usage: bitbudget COMMAND [arguments]\n\n");
+    for (int i = 0; i < COMMAND_COUNT; ++i) {
+        (void)fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    }
+    (void)fprintf(file, "\n'bitbudget COMMAND --help' says more; --version prints the version.\n");
+}
+
+static bb_status find_command(const char *name, const command **out)
+{
+    bb_status status = BB_OK;
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    *out = NULL;
+    for (int i = 0; i < COMMAND_COUNT; ++i) {
+        if (strcmp(commands[i].name, name) == 0) {
+            *out = &commands[i];
+            goto done;
+        }
+        bb_suggestion_consider(name, commands[i].name, &distance, &nearest);
+    }
+    BB_FAIL(BB_INVALID, "no command '%s'%s%s%s; 'bitbudget --help' lists them", name,
+            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)");
+done:
+    return status;
+}
+
+static bb_status act(int argument_count, char **arguments, const bb_experiment_table *experiments,
+                     bb_options *options)
+{
+    bb_status status = BB_OK;
+    const command *found = NULL;
+    BB_TRY(find_command(arguments[1], &found));
+    BB_TRY(bb_options_parse(argument_count, arguments, found->accepted, options));
+    if (options->help) {
+        (void)fputs(found->help, stdout);
+        goto done;
+    }
+    BB_REQUIRE(options->operand_count >= found->fewest && options->operand_count <= found->most,
+               BB_INVALID, "%td operands; see 'bitbudget %s --help'", options->operand_count,
+               found->name);
+    bb_log_set_level(options->level);
+    BB_TRY(bb_image_start());
+    BB_TRY(bb_interrupt_install());
+    BB_TRY(found->act(options, experiments));
+done:
+    return status;
+}
+
+static bool asks_for(const char *argument, const char *brief, const char *full)
+{
+    return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
+}
+
+int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_options options = {.level = BB_LOG_NORMAL};
+    if (argument_count < 2) {
+        print_overview(stderr);
+        return bb_status_exit_code(BB_INVALID);
+    }
+    if (asks_for(arguments[1], "-h", "--help") || strcmp(arguments[1], "help") == 0) {
+        print_overview(stdout);
+    } else if (strcmp(arguments[1], "--version") == 0) {
+        (void)printf("bitbudget %s (%s)\n", BB_VERSION, BB_COMMIT);
+    } else {
+        status = act(argument_count, arguments, experiments, &options);
+    }
+    bb_threads_stop();
+    if (status == BB_OK && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+        status =
+            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
+    }
+    if (status != BB_OK) {
+        (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
+        if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
+            (void)fputs(bb_status_trace_text(), stderr);
+        }
+    }
+    return bb_status_exit_code(status);
+}
+
+bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,
+                          bb_config **out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    const char **overrides = NULL;
+    char *device = NULL;
+    bb_index count = options->operand_count - 1;
+    BB_TRY(BB_ALLOCATE(count + 1, &overrides));
+    for (bb_index i = 0; i < count; ++i) {
+        overrides[i] = options->operands[i + 1];
+    }
+    if (options->device != NULL) {
+        BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
+        overrides[count++] = device;
+    }
+    status =
+        bb_experiment_load(experiments, options->operands[0], overrides, count, &problems, out);
+    if (problems.count > 0) {
+        (void)fputs(bb_text_string(&problems.lines), stderr);
+    }
+done:
+    BB_RELEASE(&device);
+    BB_RELEASE(&overrides);
+    bb_problems_release(&problems);
+    return status;
+}
+
+bb_status bb_command_output(const bb_options *options, char **out)
+{
+    if (options->output != NULL) {
+        return bb_memory_text(options->output, out);
+    }
+    const char *slash = strrchr(options->operands[0], '/');
+    const char *name = slash == NULL ? options->operands[0] : slash + 1;
+    const char *dot = strrchr(name, '.');
+    bool yaml =
+        dot != NULL && dot != name && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    int length = yaml ? (int)(dot - name) : (int)strlen(name);
+    return bb_memory_printf(out, "outputs/%.*s.h5", length, name);
+}

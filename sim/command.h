@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of the program, one file each in sim/command/, dispatched by a table.
+#ifndef BB_SIM_COMMAND_H
+#define BB_SIM_COMMAND_H
+
+#include "sim/experiment.h"
+#include "sim/options.h"
+
+/// Runs the command line and returns the exit code: 0 done, 2 usage or configuration, 3 input or
+/// output, 4 out of memory, 5 device, 6 internal. Messages go to stderr, results to stdout.
+int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
+
+/// Loads the configuration that operands name, "CONFIG [key=value ...]", with --device as one more
+/// override, and prints all its problems. Errors and ownership as bb_config_load.
+BB_CHECKED bb_status bb_command_load(const bb_options *options,
+                                     const bb_experiment_table *experiments, bb_config **out);
+
+/// The output of a configuration: -o, or outputs/<config name>.h5. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_command_output(const bb_options *options, char **out);
+
+BB_CHECKED bb_status bb_command_run(const bb_options *options,
+                                    const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_check(const bb_options *options,
+                                      const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_config(const bb_options *options,
+                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_info(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_show(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_new(const bb_options *options,
+                                    const bb_experiment_table *experiments);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget check: the plan of a study; nothing is computed, nothing is written.
+#include "core/memory.h"
+#include "sim/command.h"
+#include "sim/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void print_bytes(const char *what, double bytes)
+{
+    (void)printf("  %-28s %.1f MB\n", what, 1e-6 * bytes);
+}
+
+bb_status bb_command_check(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_plan plan = {.estimated_seconds = NAN};
+    char *path = NULL;
+    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
+    BB_TRY(bb_command_load(options, experiments, &config));
+    const bb_study *study = bb_config_study(config);
+    const bb_experiment *experiment =
+        bb_experiment_find(experiments, bb_config_schema(config)->name);
+    BB_TRY(bb_command_output(options, &path));
+    BB_TRY(experiment->plan(study, &run, &plan));
+    (void)printf("%s: %s\n", experiment->name, study->title);
+    (void)fputs(bb_text_string(&plan.lines), stdout);
+    print_bytes("memory on the host", plan.host_bytes);
+    print_bytes("memory on the device", plan.device_bytes);
+    if (isnan(plan.estimated_seconds)) {
+        (void)printf("  %-28s not estimated\n", "time");
+    } else {
+        (void)printf("  %-28s %.3g s\n", "time, estimated", plan.estimated_seconds);
+    }
+    bool taken = access(path, F_OK) == 0 && !options->force;
+    (void)printf("  %-28s %s%s\n", "output", path, taken ? " (exists; --force replaces it)" : "");
+done:
+    BB_RELEASE(&path);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+    return status;
+}

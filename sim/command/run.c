@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget run: configuration in, result table and HDF5 file out.
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/command.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+#include "sim/output/table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// Configuration and provenance of any result, on top of what the plan says of its data.
+enum { METADATA_BYTES = 1 << 18 };
+
+static bb_status check_output(const bb_options *options, const bb_experiment *experiment,
+                              const void *study, const bb_run_options *run, const char *path)
+{
+    bb_status status = BB_OK;
+    bb_plan plan = {0};
+    BB_TRY(experiment->plan(study, run, &plan));
+    BB_TRY(bb_file_check(path, options->output == NULL, options->force,
+                         plan.output_bytes + METADATA_BYTES));
+done:
+    bb_plan_release(&plan);
+    return status;
+}
+
+static bb_status compute(const bb_options *options, const bb_experiment *experiment,
+                         const bb_config *config, const bb_run_options *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const void *study = bb_config_study(config);
+    BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
+                               run->threads));
+    BB_TRY(experiment->run(study, run, results));
+    BB_TRY(bb_provenance_end(results));
+done:
+    return status;
+}
+
+static bb_status write_results(const bb_options *options, const char *path,
+                               const bb_results *results)
+{
+    bb_status status = BB_OK;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(path, options->force, image, bytes));
+done:
+    BB_RELEASE(&image);
+    return status;
+}
+
+bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    char *path = NULL;
+    bb_text table = {0};
+    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
+    double start = bb_clock_seconds();
+    BB_TRY(bb_command_load(options, experiments, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(experiments, bb_config_schema(config)->name);
+    BB_TRY(bb_command_output(options, &path));
+    BB_TRY(check_output(options, experiment, bb_config_study(config), &run, path));
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(compute(options, experiment, config, &run, results));
+    BB_TRY(bb_table_write(experiment, results, NAN, &table));
+    BB_TRY(write_results(options, path, results));
+    (void)fputs(bb_text_string(&table), stdout);
+    (void)printf("results: %s\n", path);
+    bb_log_info("done in %.1f s", bb_clock_seconds() - start);
+done:
+    bb_text_release(&table);
+    BB_RELEASE(&path);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    return status;
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/binding.h"
+
+#include "core/memory.h"
+#include "sim/config/scalar.h"
+#include "sim/config/suggestion.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct binder {
+    bb_arena *arena;
+    bb_problems *problems;
+} binder;
+
+static bb_status bind_group(binder *in, const bb_schema *schema, const bb_node *map, bool forgiving,
+                            const char *path, void *out);
+static bb_status bind_value(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                            void *member);
+
+// "path = value: expected ..." with a guess where there is one.
+static bb_status refuse(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                        const char *guess)
+{
+    bb_status status = BB_OK;
+    bb_text expected = {0};
+    bb_text got = {0};
+    BB_TRY(bb_binding_expectation(key, &expected));
+    if (node->kind != BB_NODE_SCALAR) {
+        BB_TRY(bb_text_add(&got, ": got %s", bb_node_kind_name(node->kind)));
+    } else if (node->quoted) {
+        BB_TRY(bb_text_add(&got, " = \"%.80s\"", node->text));
+    } else {
+        BB_TRY(bb_text_add(&got, " = %.80s", node->text));
+    }
+    BB_TRY(bb_problems_add(in->problems, node->place, "%s%s%s expected %s%s%s%s", path, got.data,
+                           node->kind == BB_NODE_SCALAR ? ":" : ",", bb_text_string(&expected),
+                           guess == NULL ? "" : " (did you mean ", guess == NULL ? "" : guess,
+                           guess == NULL ? "" : "?)"));
+done:
+    bb_text_release(&got);
+    bb_text_release(&expected);
+    return status;
+}
+
+static bool within(const bb_key *key, double value)
+{
+    if (key->minimum == 0.0 && key->maximum == 0.0) {
+        return true;
+    }
+    bool low = key->exclusive_minimum ? value > key->minimum : value >= key->minimum;
+    bool high = key->exclusive_maximum ? value < key->maximum : value <= key->maximum;
+    return low && high;
+}
+
+static bool is_plain(const bb_node *node)
+{
+    return node->kind == BB_NODE_SCALAR && !node->quoted;
+}
+
+static bb_status bind_double(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                             double *out)
+{
+    char guess[BB_SCALAR_BYTES];
+    bool guessed = false;
+    if (is_plain(node)) {
+        if (bb_scalar_double(node->text, out) && within(key, *out)) {
+            return BB_OK;
+        }
+        guessed = bb_scalar_guess(node->text, guess);
+    }
+    return refuse(in, key, node, path, guessed ? guess : NULL);
+}
+
+static bb_status bind_integer(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                              bb_index *out)
+{
+    char guess[BB_SCALAR_BYTES];
+    bb_index guessed_value = 0;
+    bool guessed = false;
+    if (is_plain(node)) {
+        if (bb_scalar_integer(node->text, out) && within(key, (double)*out)) {
+            return BB_OK;
+        }
+        guessed = bb_scalar_guess(node->text, guess) && bb_scalar_integer(guess, &guessed_value);
+    }
+    return refuse(in, key, node, path, guessed ? guess : NULL);
+}
+
+static bb_status bind_choice(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                             int *out)
+{
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (int i = 0; node->kind == BB_NODE_SCALAR && key->choices[i] != NULL; ++i) {
+        if (strcmp(node->text, key->choices[i]) == 0) {
+            *out = i;
+            return BB_OK;
+        }
+        bb_suggestion_consider(node->text, key->choices[i], &distance, &nearest);
+    }
+    return refuse(in, key, node, path, nearest);
+}
+
+static bb_status bind_boolean(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                              bool *out)
+{
+    if (is_plain(node) && (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)) {
+        *out = node->text[0] == 't';
+        return BB_OK;
+    }
+    return refuse(in, key, node, path, NULL);
+}
+
+static bb_status bind_text(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                           const char **out)
+{
+    // Nothing, ~ and null are "no value" to a YAML reader, not a text.
+    bool nothing = is_plain(node) && (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
+                                      strcmp(node->text, "null") == 0);
+    if (node->kind != BB_NODE_SCALAR || nothing) {
+        return refuse(in, key, node, path, NULL);
+    }
+    *out = node->text;
+    return BB_OK;
+}
+
+static size_t item_bytes(const bb_key *key)
+{
+    switch (key->kind) {
+    case BB_KEY_DOUBLES:
+        return sizeof(double);
+    case BB_KEY_INTEGERS:
+        return sizeof(bb_index);
+    case BB_KEY_CHOICES:
+        return sizeof(int);
+    default:
+        return key->schema->bytes;
+    }
+}
+
+static bb_status bind_item(binder *in, const bb_key *key, const bb_node *item, const char *path,
+                           void *out)
+{
+    bb_key single = *key;
+    single.accepts_all = false;
+    single.kind = key->kind == BB_KEY_DOUBLES    ? BB_KEY_DOUBLE
+                  : key->kind == BB_KEY_INTEGERS ? BB_KEY_INTEGER
+                  : key->kind == BB_KEY_CHOICES  ? BB_KEY_CHOICE
+                                                 : BB_KEY_GROUP;
+    return bind_value(in, &single, item, path, out);
+}
+
+static bb_status refuse_repetition(binder *in, const bb_key *key, const bb_node *list,
+                                   const char *path, const int *items)
+{
+    bb_status status = BB_OK;
+    const bb_node *item = list->first;
+    for (bb_index i = 0; key->kind == BB_KEY_CHOICES && i < list->count; ++i, item = item->next) {
+        for (bb_index j = 0; j < i; ++j) {
+            if (items[j] == items[i] && items[i] >= 0) {
+                BB_TRY(bb_problems_add(in->problems, item->place,
+                                       "%s.%td = %s: the same word twice", path, i, item->text));
+                break;
+            }
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status bind_list(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                           bb_list *out)
+{
+    bb_status status = BB_OK;
+    char *item_path = NULL;
+    bb_list list = {0};
+    if (key->accepts_all && is_plain(node) && strcmp(node->text, "all") == 0) {
+        out->count = BB_LIST_ALL;
+        goto done;
+    }
+    if (node->kind != BB_NODE_LIST) {
+        BB_TRY(refuse(in, key, node, path, NULL));
+        goto done;
+    }
+    bb_index least = key->minimum_count > 0      ? key->minimum_count
+                     : bb_binding_omissible(key) ? 0
+                                                 : 1;
+    if (node->count < least) {
+        BB_TRY(bb_problems_add(in->problems, node->place,
+                               "%s: a list of %td items, expected at least %td", path, node->count,
+                               least));
+    }
+    BB_TRY(bb_arena_zeroed(in->arena, node->count, item_bytes(key), &list.items));
+    const bb_node *item = node->first;
+    for (bb_index i = 0; i < node->count; ++i, item = item->next) {
+        char *member = (char *)list.items + (size_t)i * item_bytes(key);
+        BB_RELEASE(&item_path);
+        BB_TRY(bb_memory_printf(&item_path, "%s.%td", path, i));
+        if (key->kind == BB_KEY_CHOICES) {
+            *(int *)(void *)member = -1;
+        }
+        BB_TRY(bind_item(in, key, item, item_path, member));
+    }
+    list.count = node->count;
+    BB_TRY(refuse_repetition(in, key, node, path, list.items));
+    *out = list;
+done:
+    BB_RELEASE(&item_path);
+    return status;
+}
+
+static bb_status bind_map(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                          void *member)
+{
+    bb_node wrapped = {.kind = BB_NODE_MAP, .place = node->place};
+    bb_node value = *node;
+    if (node->kind == BB_NODE_MAP) {
+        return bind_group(in, key->schema, node, false, path, member);
+    }
+    bool nothing = is_plain(node) && node->text[0] == '\0';
+    if (key->shorthand == NULL || nothing) {
+        return refuse(in, key, node, path, NULL);
+    }
+    value.key = key->shorthand;
+    value.key_place = node->place;
+    bb_node_append(&wrapped, &value);
+    return bind_group(in, key->schema, &wrapped, false, path, member);
+}
+
+static bb_status bind_value(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                            void *member)
+{
+    switch (key->kind) {
+    case BB_KEY_DOUBLE:
+        return bind_double(in, key, node, path, member);
+    case BB_KEY_INTEGER:
+        return bind_integer(in, key, node, path, member);
+    case BB_KEY_BOOLEAN:
+        return bind_boolean(in, key, node, path, member);
+    case BB_KEY_TEXT:
+        return bind_text(in, key, node, path, member);
+    case BB_KEY_CHOICE:
+        return bind_choice(in, key, node, path, member);
+    case BB_KEY_GROUP:
+        return bind_map(in, key, node, path, member);
+    default:
+        return bind_list(in, key, node, path, member);
+    }
+}
+
+static void leave_unset(const bb_key *key, void *member)
+{
+    if (key->kind == BB_KEY_DOUBLE) {
+        *(double *)member = NAN;
+    } else if (key->kind == BB_KEY_INTEGER) {
+        *(bb_index *)member = BB_INTEGER_UNSET;
+    } else if (key->kind == BB_KEY_CHOICE) {
+        *(int *)member = -1;
+    }
+}
+
+// A default is text as the user would write it, and passes the same rules as the user's.
+static bb_status bind_default(binder *in, const bb_key *key, const char *path, void *member)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    binder inner = {in->arena, &problems};
+    bb_node *node = NULL;
+    BB_TRY(bb_node_parse(in->arena, "default", false, key->default_text, strlen(key->default_text),
+                         &problems, &node));
+    if (node == NULL) {
+        BB_TRY(bb_text_add(&problems.lines, "nothing"));
+    } else {
+        BB_TRY(bind_value(&inner, key, node, path, member));
+    }
+    BB_REQUIRE(problems.lines.length == 0, BB_INTERNAL, "default of %s does not fit its rule: %s",
+               path, problems.lines.data);
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status bind_absent(binder *in, const bb_key *key, bb_place place, bool forgiving,
+                             const char *path, void *member)
+{
+    bb_status status = BB_OK;
+    bb_text expected = {0};
+    leave_unset(key, member);
+    if (key->default_text != NULL) {
+        BB_TRY(bind_default(in, key, path, member));
+    } else if (key->kind == BB_KEY_GROUP) {
+        const bb_node empty = {.kind = BB_NODE_MAP, .place = place};
+        BB_TRY(bind_group(in, key->schema, &empty, forgiving || key->optional, path, member));
+    } else if (!key->optional && !forgiving) {
+        BB_TRY(bb_binding_expectation(key, &expected));
+        BB_TRY(bb_problems_add(in->problems, place, "%s: missing; expected %s", path,
+                               bb_text_string(&expected)));
+    }
+done:
+    bb_text_release(&expected);
+    return status;
+}
+
+static bb_status refuse_unknown(binder *in, const bb_schema *schema, const bb_node *member,
+                                const char *path)
+{
+    bb_status status = BB_OK;
+    bb_text keys = {0};
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        bb_suggestion_consider(member->key, schema->keys[i].name, &distance, &nearest);
+        BB_TRY(bb_text_add(&keys, "%s%s", i == 0 ? "" : ", ", schema->keys[i].name));
+    }
+    // A key of a group inside this one: the user wrote it one level too high.
+    for (bb_index i = 0; nearest == NULL && i < schema->key_count; ++i) {
+        const bb_key *group = &schema->keys[i];
+        if (group->kind == BB_KEY_GROUP && bb_schema_key(group->schema, member->key) != NULL) {
+            BB_TRY(bb_problems_add(in->problems, member->key_place,
+                                   "%s: unknown key (did you mean %s.%s?); valid keys: %s", path,
+                                   group->name, member->key, bb_text_string(&keys)));
+            goto done;
+        }
+    }
+    BB_TRY(bb_problems_add(in->problems, member->key_place, "%s: unknown key%s%s%s; valid keys: %s",
+                           path, nearest == NULL ? "" : " (did you mean ",
+                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)",
+                           bb_text_string(&keys)));
+done:
+    bb_text_release(&keys);
+    return status;
+}
+
+static bb_status join(char **out, const char *path, const char *name)
+{
+    BB_RELEASE(out);
+    return bb_memory_printf(out, "%s%s%s", path, path[0] == '\0' ? "" : ".", name);
+}
+
+static bb_status bind_group(binder *in, const bb_schema *schema, const bb_node *map, bool forgiving,
+                            const char *path, void *out)
+{
+    bb_status status = BB_OK;
+    char *key_path = NULL;
+    for (const bb_node *member = map->first; member != NULL; member = member->next) {
+        if (bb_schema_key(schema, member->key) == NULL) {
+            BB_TRY(join(&key_path, path, member->key));
+            BB_TRY(refuse_unknown(in, schema, member, key_path));
+        }
+    }
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        void *member = (char *)out + key->offset;
+        const bb_node *node = bb_node_member(map, key->name);
+        BB_TRY(join(&key_path, path, key->name));
+        if (node != NULL) {
+            leave_unset(key, member);
+            BB_TRY(bind_value(in, key, node, key_path, member));
+        } else {
+            BB_TRY(bind_absent(in, key, map->place, forgiving, key_path, member));
+        }
+    }
+done:
+    BB_RELEASE(&key_path);
+    return status;
+}
+
+bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
+                          const char *path, bb_problems *problems, void *out)
+{
+    bb_status status = BB_OK;
+    binder in = {arena, problems};
+    const bb_node empty = {.kind = BB_NODE_MAP, .place = {.origin = "configuration"}};
+    memset(out, 0, schema->bytes);
+    if (tree != NULL && tree->kind != BB_NODE_MAP) {
+        BB_TRY(bb_problems_add(problems, tree->place, "got %s, expected a map of key: value lines",
+                               bb_node_kind_name(tree->kind)));
+        goto done;
+    }
+    BB_TRY(bind_group(&in, schema, tree == NULL ? &empty : tree, false, path, out));
+done:
+    return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a tree to a struct by its schema table, and the names and ranges that messages and listings
+// share. Files, overrides and defaults all pass here.
+#ifndef BB_SIM_CONFIG_BINDING_H
+#define BB_SIM_CONFIG_BINDING_H
+
+#include "core/schema.h"
+#include "sim/config/node.h"
+
+/// Fills `out` (schema->bytes) from `tree`, a map or NULL for an empty one. Keys that are absent
+/// take their defaults; everything wrong is added to `problems` under paths that start with `path`
+/// ("" at the root). Strings and lists live in `arena` or in the tree. Errors: BB_MEMORY,
+/// BB_INTERNAL (a default of the table does not fit its own rule).
+BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
+                                     const char *path, bb_problems *problems, void *out);
+
+/// Key of a schema by name, NULL where it has none.
+const bb_key *bb_schema_key(const bb_schema *schema, const char *name);
+
+/// What a key takes, as "a number in (0, 5] m" or "one of fp64, fp32".
+BB_CHECKED bb_status bb_binding_expectation(const bb_key *key, bb_text *out);
+
+/// The range alone, as "in (0, 5]", "at least 1" or "" where there is none.
+BB_CHECKED bb_status bb_binding_range(const bb_key *key, bb_text *out);
+
+/// True when the key stands for something that a user may leave out of a file.
+bool bb_binding_omissible(const bb_key *key);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/config.h"
+
+#include "core/memory.h"
+#include "sim/config/arena.h"
+#include "sim/config/binding.h"
+#include "sim/config/emission.h"
+#include "sim/config/layer.h"
+#include "sim/config/suggestion.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct bb_config {
+    bb_arena arena;
+    bb_layers layers;
+    bb_node *tree;
+    const bb_schema *schema;
+    void *study;
+};
+
+void bb_config_destroy(bb_config **config)
+{
+    if (*config != NULL) {
+        bb_arena_release(&(*config)->arena);
+    }
+    BB_RELEASE(config);
+}
+
+static bool names_experiment(const char *override)
+{
+    return strncmp(override, "experiment=", strlen("experiment=")) == 0;
+}
+
+// The experiment decides which tables the rest is read by, so its overrides come first.
+static bb_status choose_schema(bb_config *config, const bb_config_request *request,
+                               bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_text words = {0};
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (bb_index i = 0; i < request->override_count; ++i) {
+        if (names_experiment(request->overrides[i])) {
+            BB_TRY(bb_layers_override(&config->arena, NULL, config->tree, request->overrides[i],
+                                      problems));
+        }
+    }
+    const bb_node *node = bb_node_member(config->tree, "experiment");
+    const char *name = node != NULL && node->kind == BB_NODE_SCALAR ? node->text : NULL;
+    for (bb_index i = 0; i < request->schema_count; ++i) {
+        const bb_schema *schema = request->schemas[i];
+        if (name != NULL && strcmp(name, schema->name) == 0) {
+            config->schema = schema;
+            goto done;
+        }
+        if (name != NULL) {
+            bb_suggestion_consider(name, schema->name, &distance, &nearest);
+        }
+        BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", schema->name));
+    }
+    BB_TRY(bb_problems_add(problems, node == NULL ? config->tree->place : node->place,
+                           "experiment%s%s: %sexpected one of %s%s%s%s", name == NULL ? "" : " = ",
+                           name == NULL ? "" : name, node == NULL ? "missing; " : "",
+                           bb_text_string(&words), nearest == NULL ? "" : " (did you mean ",
+                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)"));
+done:
+    bb_text_release(&words);
+    return status;
+}
+
+// `seed: random` becomes a number here, so that everything after sees and records that number.
+static bb_status draw_seed(bb_config *config)
+{
+    bb_status status = BB_OK;
+    uint64_t drawn = 0;
+    bb_node *seed = bb_node_member(config->tree, "seed");
+    if (seed == NULL || seed->kind != BB_NODE_SCALAR || strcmp(seed->text, "random") != 0) {
+        goto done;
+    }
+    BB_REQUIRE(getrandom(&drawn, sizeof drawn, 0) == (ssize_t)sizeof drawn, BB_IO,
+               "cannot draw a random seed: %s", strerror(errno));
+    seed->quoted = false;
+    BB_TRY(bb_arena_printf(&config->arena, &seed->text, "%llu", (unsigned long long)(drawn >> 12)));
+done:
+    return status;
+}
+
+static bb_status read_layers(bb_config *config, const bb_config_request *request,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_layers_read(&config->arena, request->path, &config->layers, problems, &config->tree));
+    if (config->tree == NULL) {
+        goto done;
+    }
+    BB_TRY(choose_schema(config, request, problems));
+    if (config->schema == NULL) {
+        goto done;
+    }
+    for (bb_index i = 0; i < request->override_count; ++i) {
+        if (names_experiment(request->overrides[i])) {
+            continue;
+        }
+        BB_TRY(bb_layers_override(&config->arena, config->schema, config->tree,
+                                  request->overrides[i], problems));
+    }
+    BB_TRY(draw_seed(config));
+    BB_TRY(bb_arena_zeroed(&config->arena, 1, config->schema->bytes, &config->study));
+    BB_TRY(
+        bb_binding_bind(&config->arena, config->schema, config->tree, "", problems, config->study));
+done:
+    return status;
+}
+
+bb_status bb_config_load(const bb_config_request *request, bb_problems *problems, bb_config **out)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &config));
+    BB_TRY(read_layers(config, request, problems));
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s", request->path,
+               problems->count, problems->count == 1 ? "" : "s");
+    *out = config;
+    config = NULL;
+done:
+    bb_config_destroy(&config);
+    return status;
+}
+
+const void *bb_config_study(const bb_config *config)
+{
+    return config->study;
+}
+
+const bb_schema *bb_config_schema(const bb_config *config)
+{
+    return config->schema;
+}
+
+bb_index bb_config_file_count(const bb_config *config)
+{
+    return config->layers.count;
+}
+
+const char *bb_config_file_name(const bb_config *config, bb_index file)
+{
+    return config->layers.files[file].name;
+}
+
+const char *bb_config_file_text(const bb_config *config, bb_index file)
+{
+    return config->layers.files[file].text;
+}
+
+bb_place bb_config_place(const bb_config *config, const char *path)
+{
+    return bb_node_nearest(config->tree, path)->place;
+}
+
+bb_status bb_config_resolved(const bb_config *config, bb_text *out)
+{
+    return bb_emission_write(config->schema, config->study, false, out);
+}
+
+bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_arena arena = {0};
+    bb_problems problems = {0};
+    bb_node *tree = NULL;
+    void *study = NULL;
+    BB_TRY(bb_node_parse(&arena, "starter", true, starter, strlen(starter), &problems, &tree));
+    BB_TRY(bb_arena_zeroed(&arena, 1, schema->bytes, &study));
+    BB_TRY(bb_binding_bind(&arena, schema, tree, "", &problems, study));
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "the starter of %s does not fit: %s", schema->name,
+               bb_text_string(&problems.lines));
+    BB_TRY(bb_emission_write(schema, study, true, out));
+done:
+    bb_problems_release(&problems);
+    bb_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/emission.h"
+
+#include "sim/config/binding.h"
+#include "sim/config/scalar.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { COMMENT_COLUMN = 44, FLOW_COLUMN = 96 };
+
+static bb_status write_group(const bb_schema *schema, const void *object, bool comments, int indent,
+                             bb_text *out);
+
+// Quotes a text unless every reader takes it for a text as it stands.
+static bb_status write_text(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (bb_scalar_plain(text)) {
+        return bb_text_add(out, "%s", text);
+    }
+    BB_TRY(bb_text_add(out, "\""));
+    for (const char *c = text; *c != '\0'; ++c) {
+        if (*c == '"' || *c == '\\') {
+            BB_TRY(bb_text_add(out, "\\%c", *c));
+        } else if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            BB_TRY(bb_text_add(out, "\\x%02x", (unsigned char)*c));
+        } else {
+            BB_TRY(bb_text_add_bytes(out, c, 1));
+        }
+    }
+    BB_TRY(bb_text_add(out, "\""));
+done:
+    return status;
+}
+
+static bb_status write_double(double value, bb_text *out)
+{
+    char digits[BB_SCALAR_BYTES];
+    bb_scalar_print(value, digits);
+    return bb_text_add(out, "%s", digits);
+}
+
+static bb_status write_list(const bb_key *key, const bb_list *list, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (list->count == BB_LIST_ALL) {
+        return bb_text_add(out, "all");
+    }
+    BB_TRY(bb_text_add(out, "["));
+    for (bb_index i = 0; i < list->count; ++i) {
+        BB_TRY(bb_text_add(out, i == 0 ? "" : ", "));
+        if (key->kind == BB_KEY_DOUBLES) {
+            BB_TRY(write_double(((const double *)list->items)[i], out));
+        } else if (key->kind == BB_KEY_INTEGERS) {
+            BB_TRY(bb_text_add(out, "%td", ((const bb_index *)list->items)[i]));
+        } else {
+            BB_TRY(write_text(key->choices[((const int *)list->items)[i]], out));
+        }
+    }
+    BB_TRY(bb_text_add(out, "]"));
+done:
+    return status;
+}
+
+static bool is_unset(const bb_key *key, const void *object)
+{
+    const void *member = (const char *)object + key->offset;
+    switch (key->kind) {
+    case BB_KEY_DOUBLE:
+        return isnan(*(const double *)member);
+    case BB_KEY_INTEGER:
+        return *(const bb_index *)member == BB_INTEGER_UNSET;
+    case BB_KEY_TEXT:
+        return *(const char *const *)member == NULL;
+    case BB_KEY_CHOICE:
+        return *(const int *)member < 0;
+    case BB_KEY_BOOLEAN:
+        return false;
+    case BB_KEY_GROUP:
+        // Left out by the user: something in it that must be there is not.
+        for (bb_index i = 0; i < key->schema->key_count; ++i) {
+            const bb_key *inner = &key->schema->keys[i];
+            if (!bb_binding_omissible(inner) && is_unset(inner, member)) {
+                return true;
+            }
+        }
+        return false;
+    default:
+        // An empty list is a value unless leaving the key out means the same.
+        return ((const bb_list *)member)->count == 0 && key->default_text == NULL;
+    }
+}
+
+static bb_status write_value(const bb_key *key, const void *member, bb_text *out)
+{
+    switch (key->kind) {
+    case BB_KEY_DOUBLE:
+        return write_double(*(const double *)member, out);
+    case BB_KEY_INTEGER:
+        return bb_text_add(out, "%td", *(const bb_index *)member);
+    case BB_KEY_BOOLEAN:
+        return bb_text_add(out, *(const bool *)member ? "true" : "false");
+    case BB_KEY_TEXT:
+        return write_text(*(const char *const *)member, out);
+    case BB_KEY_CHOICE:
+        return write_text(key->choices[*(const int *)member], out);
+    default:
+        return write_list(key, member, out);
+    }
+}
+
+// "# unit, range or words. Meaning" behind the line that started at `start`.
+static bb_status write_comment(const bb_key *key, bb_index start, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text expected = {0};
+    bool group = key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS;
+    if (!group) {
+        BB_TRY(bb_binding_expectation(key, &expected));
+    }
+    bb_index gap = COMMENT_COLUMN - (out->length - start);
+    BB_TRY(bb_text_add(out, "%*s# %s%s%s%s", (int)(gap > 2 ? gap : 2), "",
+                       bb_text_string(&expected), group || key->meaning == NULL ? "" : ". ",
+                       key->meaning == NULL ? "" : key->meaning,
+                       key->optional && key->default_text == NULL ? " Optional." : ""));
+done:
+    bb_text_release(&expected);
+    return status;
+}
+
+// A list of maps, one "- {...}" line a record.
+static bb_status write_records(const bb_key *key, const bb_list *list, int indent, bb_text *out);
+
+// {a: 1, b: 2}: every set key of a record on one line.
+static bb_status write_flow(const bb_schema *schema, const void *object, int indent, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bool first = true;
+    bb_index line = out->length - indent - 2;
+    BB_TRY(bb_text_add(out, "{"));
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        const void *member = (const char *)object + key->offset;
+        if (is_unset(key, object)) {
+            continue;
+        }
+        if (!first) {
+            BB_TRY(bb_text_add(out, ","));
+            bool full = out->length - line > FLOW_COLUMN - 20;
+            line = full ? out->length : line;
+            BB_TRY(bb_text_add(out, full ? "\n%*s" : " ", indent + 3, ""));
+        }
+        first = false;
+        BB_TRY(bb_text_add(out, "%s: ", key->name));
+        if (key->kind == BB_KEY_GROUP) {
+            BB_TRY(write_flow(key->schema, member, indent + 3, out));
+        } else if (key->kind == BB_KEY_RECORDS) {
+            BB_TRY(write_records(key, member, -1, out));
+        } else {
+            BB_TRY(write_value(key, member, out));
+        }
+    }
+    BB_TRY(bb_text_add(out, "}"));
+done:
+    return status;
+}
+
+static bb_status write_records(const bb_key *key, const bb_list *list, int indent, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bool inside = indent < 0;
+    if (inside) {
+        BB_TRY(bb_text_add(out, "["));
+    }
+    for (bb_index i = 0; i < list->count; ++i) {
+        const char *record = (const char *)list->items + (size_t)i * key->schema->bytes;
+        if (!inside) {
+            BB_TRY(bb_text_add(out, "%*s- ", indent, ""));
+        } else if (i > 0) {
+            BB_TRY(bb_text_add(out, ", "));
+        }
+        BB_TRY(write_flow(key->schema, record, inside ? 0 : indent, out));
+        if (!inside) {
+            BB_TRY(bb_text_add(out, "\n"));
+        }
+    }
+    if (inside) {
+        BB_TRY(bb_text_add(out, "]"));
+    }
+done:
+    return status;
+}
+
+// What the keys of a record are, as comments above the records.
+static bb_status write_record_legend(const bb_schema *schema, const char *prefix, int indent,
+                                     bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        bb_index start = out->length;
+        BB_TRY(bb_text_add(out, "%*s# %s%s%s%s", indent, "", prefix, key->name,
+                           key->default_text == NULL ? "" : ", default ",
+                           key->default_text == NULL ? "" : key->default_text));
+        BB_TRY(write_comment(key, start, out));
+        BB_TRY(bb_text_add(out, "\n"));
+        if (key->kind == BB_KEY_GROUP) {
+            char inner[120];
+            (void)snprintf(inner, sizeof inner, "%s%s.", prefix, key->name);
+            BB_TRY(write_record_legend(key->schema, inner, indent, out));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status write_block(const bb_key *key, const void *member, bool comments, int indent,
+                             bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_index start = out->length;
+    if (key->kind == BB_KEY_GROUP) {
+        BB_TRY(bb_text_add(out, "%*s%s:", indent, "", key->name));
+        if (comments) {
+            BB_TRY(write_comment(key, start, out));
+        }
+        BB_TRY(bb_text_add(out, "\n"));
+        BB_TRY(write_group(key->schema, member, comments, indent + 2, out));
+        goto done;
+    }
+    const bb_list *list = member;
+    bool written_out = list->count > 0;
+    BB_TRY(bb_text_add(out, "%*s%s:%s", indent, "", key->name, written_out ? "" : " []"));
+    if (comments) {
+        BB_TRY(write_comment(key, start, out));
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+    if (comments) {
+        BB_TRY(write_record_legend(key->schema, "", indent + 2, out));
+    }
+    BB_TRY(write_records(key, list, indent + 2, out));
+done:
+    return status;
+}
+
+static bb_status write_group(const bb_schema *schema, const void *object, bool comments, int indent,
+                             bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        const void *member = (const char *)object + key->offset;
+        bb_index start = out->length;
+        bool unset = is_unset(key, object);
+        if (unset && !comments) {
+            continue;
+        }
+        if (unset) {
+            BB_TRY(bb_text_add(out, "%*s# %s:", indent, "", key->name));
+        } else if (key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS) {
+            BB_TRY(write_block(key, member, comments, indent, out));
+            continue;
+        } else {
+            BB_TRY(bb_text_add(out, "%*s%s: ", indent, "", key->name));
+            BB_TRY(write_value(key, member, out));
+        }
+        if (comments) {
+            BB_TRY(write_comment(key, start, out));
+        }
+        BB_TRY(bb_text_add(out, "\n"));
+        if (unset && (key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS)) {
+            BB_TRY(write_record_legend(key->schema, "  ", indent, out));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_write(const bb_schema *schema, const void *object, bool comments,
+                            bb_text *out)
+{
+    return write_group(schema, object, comments, 0, out);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From structs back to YAML that this program and PyYAML read to the same values, and the listing
+// of every key that a schema has.
+#ifndef BB_SIM_CONFIG_EMISSION_H
+#define BB_SIM_CONFIG_EMISSION_H
+
+#include "core/schema.h"
+#include "sim/text.h"
+
+/// Writes every key with its value, defaults included. With `comments`, each line carries the unit,
+/// range and meaning of its key, and keys that are unset stand as comments. Unset keys are left out
+/// otherwise, and so is an optional group in which a required key is unset. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_emission_write(const bb_schema *schema, const void *object, bool comments,
+                                       bb_text *out);
+
+/// Writes one line a key: path, kind, unit, range or words, default and meaning, in columns.
+BB_CHECKED bb_status bb_emission_list(const bb_schema *schema, bb_text *out);
+
+#endif

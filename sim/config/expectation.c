@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words for what a key takes; part of sim/config/binding.h.
+#include "sim/config/binding.h"
+
+#include <math.h>
+#include <string.h>
+
+const bb_key *bb_schema_key(const bb_schema *schema, const char *name)
+{
+    for (bb_index i = 0; schema != NULL && i < schema->key_count; ++i) {
+        if (strcmp(schema->keys[i].name, name) == 0) {
+            return &schema->keys[i];
+        }
+    }
+    return NULL;
+}
+
+bool bb_binding_omissible(const bb_key *key)
+{
+    return key->optional || key->default_text != NULL;
+}
+
+bb_status bb_binding_range(const bb_key *key, bb_text *out)
+{
+    if (key->minimum == 0.0 && key->maximum == 0.0) {
+        return BB_OK;
+    }
+    bool below = isinf(key->minimum);
+    bool above = isinf(key->maximum);
+    if (below && above) {
+        return BB_OK;
+    }
+    if (above) {
+        return bb_text_add(out, "%s %.15g", key->exclusive_minimum ? "greater than" : "at least",
+                           key->minimum);
+    }
+    if (below) {
+        return bb_text_add(out, "%s %.15g", key->exclusive_maximum ? "less than" : "at most",
+                           key->maximum);
+    }
+    return bb_text_add(out, "in %c%.15g, %.15g%c", key->exclusive_minimum ? '(' : '[', key->minimum,
+                       key->maximum, key->exclusive_maximum ? ')' : ']');
+}
+
+static bb_status add_range_and_unit(const bb_key *key, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text range = {0};
+    BB_TRY(bb_binding_range(key, &range));
+    if (range.length > 0) {
+        BB_TRY(bb_text_add(out, " %s", range.data));
+    }
+    if (key->unit != NULL && strcmp(key->unit, "1") != 0) {
+        BB_TRY(bb_text_add(out, " %s", key->unit));
+    }
+done:
+    bb_text_release(&range);
+    return status;
+}
+
+static bb_status add_words(const bb_key *key, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; key->choices[i] != NULL; ++i) {
+        BB_TRY(bb_text_add(out, "%s%s", i == 0 ? "" : ", ", key->choices[i]));
+    }
+done:
+    return status;
+}
+
+static bb_status add_group(const bb_key *key, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, key->kind == BB_KEY_GROUP ? "a map of " : "a list of maps of "));
+    for (bb_index i = 0; i < key->schema->key_count; ++i) {
+        BB_TRY(bb_text_add(out, "%s%s", i == 0 ? "" : ", ", key->schema->keys[i].name));
+    }
+    if (key->shorthand != NULL) {
+        BB_TRY(bb_text_add(out, ", or a plain %s", key->shorthand));
+    }
+done:
+    return status;
+}
+
+bb_status bb_binding_expectation(const bb_key *key, bb_text *out)
+{
+    static const char *const names[] = {
+        [BB_KEY_DOUBLE] = "a number",
+        [BB_KEY_INTEGER] = "an integer",
+        [BB_KEY_BOOLEAN] = "true or false",
+        [BB_KEY_TEXT] = "a text",
+        [BB_KEY_CHOICE] = "one of ",
+        [BB_KEY_DOUBLES] = "a list of numbers",
+        [BB_KEY_INTEGERS] = "a list of integers",
+        [BB_KEY_CHOICES] = "a list of words out of ",
+        [BB_KEY_GROUP] = "",
+        [BB_KEY_RECORDS] = "",
+    };
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "%s", names[key->kind]));
+    if (key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS) {
+        BB_TRY(add_group(key, out));
+    } else if (key->kind == BB_KEY_CHOICE || key->kind == BB_KEY_CHOICES) {
+        BB_TRY(add_words(key, out));
+    } else {
+        BB_TRY(add_range_and_unit(key, out));
+    }
+    if (key->accepts_all) {
+        BB_TRY(bb_text_add(out, ", or the word all"));
+    }
+done:
+    return status;
+}

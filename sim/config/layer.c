@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/layer.h"
+
+#include "core/memory.h"
+#include "sim/config/binding.h"
+#include "sim/config/scalar.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// Reads a whole regular file into the arena and notes it among the layers.
+static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    char *text = NULL;
+    FILE *file = fopen(path, "rb");
+    BB_REQUIRE(file != NULL, BB_IO, "cannot read configuration '%s': %s", path, strerror(errno));
+    BB_REQUIRE(fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode), BB_IO,
+               "cannot read configuration '%s': not a regular file", path);
+    BB_REQUIRE(about.st_size <= BB_NODE_BYTES, BB_INVALID,
+               "configuration '%s' has %lld bytes, expected at most %d", path,
+               (long long)about.st_size, BB_NODE_BYTES);
+    BB_TRY(bb_arena_zeroed(arena, (bb_index)about.st_size + 1, 1, (void **)&text));
+    size_t length = fread(text, 1, (size_t)about.st_size, file);
+    BB_REQUIRE(length == (size_t)about.st_size && ferror(file) == 0, BB_IO,
+               "cannot read configuration '%s': %s", path, strerror(errno));
+    BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' holds a NUL character",
+               path);
+    layers->files[layers->count].text = text;
+    layers->files[layers->count].device = about.st_dev;
+    layers->files[layers->count].inode = about.st_ino;
+    BB_TRY(bb_arena_text(arena, path, strlen(path), &layers->files[layers->count].name));
+    ++layers->count;
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+static bool read_before(const bb_layers *layers)
+{
+    bb_index last = layers->count - 1;
+    for (bb_index i = 0; i < last; ++i) {
+        if (layers->files[i].device == layers->files[last].device &&
+            layers->files[i].inode == layers->files[last].inode) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The base's path: relative to the folder of the file that names it.
+static bb_status join_base(bb_arena *arena, const char *path, const char *base, const char **out)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = base[0] == '/' || slash == NULL ? 0 : (int)(slash - path) + 1;
+    return bb_arena_printf(arena, out, "%.*s%s", folder, path, base);
+}
+
+// Takes `base:` out of a tree; `*out` is NULL where there is none or it is no text.
+static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path, bb_problems *problems,
+                           bb_node **base, const char **out)
+{
+    bb_status status = BB_OK;
+    *out = NULL;
+    *base = bb_node_member(tree, "base");
+    if (*base == NULL) {
+        goto done;
+    }
+    bb_node_remove(tree, *base);
+    if ((*base)->kind != BB_NODE_SCALAR || (*base)->text[0] == '\0') {
+        BB_TRY(bb_problems_add(problems, (*base)->place, "base: expected the path of a file"));
+        goto done;
+    }
+    BB_TRY(join_base(arena, path, (*base)->text, out));
+done:
+    return status;
+}
+
+static bb_status parse_layer(bb_arena *arena, bb_layers *layers, bb_problems *problems,
+                             bb_node **out)
+{
+    bb_status status = BB_OK;
+    bb_node *tree = NULL;
+    const char *name = layers->files[layers->count - 1].name;
+    const char *text = layers->files[layers->count - 1].text;
+    bb_index before = problems->count;
+    BB_TRY(bb_node_parse(arena, name, true, text, strlen(text), problems, &tree));
+    if (problems->count > before) {
+        goto done;
+    }
+    if (tree == NULL || tree->kind != BB_NODE_MAP) {
+        BB_TRY(bb_problems_add(problems, (bb_place){name, 1, 1},
+                               "%s, expected a map of key: value lines",
+                               tree == NULL ? "empty" : bb_node_kind_name(tree->kind)));
+        goto done;
+    }
+    *out = tree;
+done:
+    return status;
+}
+
+bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
+                         bb_problems *problems, bb_node **out)
+{
+    bb_status status = BB_OK;
+    bb_node *tree = NULL;
+    bb_node *base_key = NULL;
+    bb_node *base_tree = NULL;
+    const char *base = NULL;
+    *out = NULL;
+    BB_TRY(read_file(arena, path, layers));
+    if (read_before(layers)) {
+        BB_TRY(bb_problems_add(problems, (bb_place){path, 1, 1},
+                               "base: this file is its own base, directly or through others"));
+        goto done;
+    }
+    BB_TRY(parse_layer(arena, layers, problems, &tree));
+    if (tree == NULL) {
+        goto done;
+    }
+    BB_TRY(take_base(arena, tree, path, problems, &base_key, &base));
+    if (base == NULL) {
+        *out = tree;
+        goto done;
+    }
+    if (layers->count == BB_LAYER_FILES) {
+        BB_TRY(bb_problems_add(problems, base_key->place, "base: more than %d files in a chain",
+                               BB_LAYER_FILES));
+        goto done;
+    }
+    BB_TRY(bb_layers_read(arena, base, layers, problems, &base_tree));
+    if (base_tree != NULL) {
+        bb_node_merge(base_tree, tree);
+        *out = base_tree;
+    }
+done:
+    return status;
+}
+
+// Opens a plain value that stands for a group into that group.
+static bb_status open_shorthand(bb_arena *arena, const bb_key *key, bb_node *parent, bb_node **node)
+{
+    bb_status status = BB_OK;
+    bb_node *map = NULL;
+    bb_node *value = NULL;
+    if ((*node)->kind == BB_NODE_MAP || key == NULL || key->shorthand == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *map, (void **)&map));
+    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *value, (void **)&value));
+    map->kind = BB_NODE_MAP;
+    map->place = (*node)->place;
+    *value = **node;
+    value->key = key->shorthand;
+    bb_node_replace(parent, *node, map);
+    bb_node_append(map, value);
+    *node = map;
+done:
+    return status;
+}
+
+typedef struct walk {
+    bb_arena *arena;
+    bb_problems *problems;
+    bb_place place;   // the override, for messages
+    const char *path; // whole, for messages
+    bb_node *node;    // where the walk stands
+    const bb_schema *schema;
+    const bb_key *key; // of `node`, where it is known
+} walk;
+
+static bb_status step_into_list(walk *at, const char *part, bb_node **child)
+{
+    bb_index index = -1;
+    bool number = bb_scalar_integer(part, &index);
+    *child = number ? bb_node_item(at->node, index) : NULL;
+    if (*child == NULL) {
+        return bb_problems_add(at->problems, at->place,
+                               "%s: '%s' is no item of a list of %td, expected 0 to %td", at->path,
+                               part, at->node->count, at->node->count - 1);
+    }
+    return BB_OK;
+}
+
+// One part of the path; `*child` is NULL after a problem. A key that is absent is made, as a map.
+static bb_status step(walk *at, const char *part, bool last, bb_node *value, bb_node **child)
+{
+    bb_status status = BB_OK;
+    bb_node *made = NULL;
+    *child = NULL;
+    if (at->node->kind == BB_NODE_LIST) {
+        BB_TRY(step_into_list(at, part, child));
+    } else if (at->node->kind == BB_NODE_MAP) {
+        at->key = bb_schema_key(at->schema, part);
+        at->schema = at->key == NULL ? NULL : at->key->schema;
+        *child = bb_node_member(at->node, part);
+        if (*child == NULL) {
+            BB_TRY(bb_arena_zeroed(at->arena, 1, sizeof *made, (void **)&made));
+            made->kind = BB_NODE_MAP;
+            made->place = made->key_place = at->place;
+            BB_TRY(bb_arena_text(at->arena, part, strlen(part), &made->key));
+            bb_node_append(at->node, made);
+            *child = made;
+        }
+    } else {
+        BB_TRY(bb_problems_add(at->problems, at->place, "%s: there is a single value above '%s'",
+                               at->path, part));
+    }
+    if (*child == NULL) {
+        goto done;
+    }
+    if (last) {
+        value->key_place = at->place;
+        bb_node_replace(at->node, *child, value);
+    } else {
+        bool group = at->key != NULL && at->key->kind == BB_KEY_GROUP;
+        BB_TRY(open_shorthand(at->arena, group ? at->key : NULL, at->node, child));
+    }
+done:
+    return status;
+}
+
+static bb_status walk_path(walk *at, bb_node *value)
+{
+    bb_status status = BB_OK;
+    const char *rest = at->path;
+    for (;;) {
+        char part[128];
+        bb_node *child = NULL;
+        size_t length = strcspn(rest, ".");
+        if (length == 0 || length >= sizeof part) {
+            BB_TRY(bb_problems_add(at->problems, at->place,
+                                   "expected a key path such as atmosphere.r0_m or "
+                                   "pipelines.1.name"));
+            goto done;
+        }
+        memcpy(part, rest, length);
+        part[length] = '\0';
+        bool last = rest[length] == '\0';
+        BB_TRY(step(at, part, last, value, &child));
+        if (child == NULL || last) {
+            goto done;
+        }
+        at->node = child;
+        rest += length + 1;
+    }
+done:
+    return status;
+}
+
+bb_status bb_layers_override(bb_arena *arena, const bb_schema *schema, bb_node *tree,
+                             const char *override, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_node *value = NULL;
+    walk at = {.arena = arena, .problems = problems, .node = tree, .schema = schema};
+    const char *equals = strchr(override, '=');
+    bb_index before = problems->count;
+    BB_TRY(bb_arena_printf(arena, &at.place.origin, "override '%s'", override));
+    if (equals == NULL || equals == override) {
+        BB_TRY(bb_problems_add(problems, at.place, "expected key.path=value"));
+        goto done;
+    }
+    BB_TRY(bb_arena_text(arena, override, (size_t)(equals - override), &at.path));
+    BB_TRY(bb_node_parse(arena, at.place.origin, false, equals + 1, strlen(equals + 1), problems,
+                         &value));
+    if (problems->count > before) {
+        goto done;
+    }
+    if (value == NULL) {
+        BB_TRY(bb_problems_add(problems, at.place, "%s: no value after '='", at.path));
+        goto done;
+    }
+    BB_TRY(walk_path(&at, value));
+done:
+    return status;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layers of a configuration: files on their bases, then overrides, merged into one tree.
+#ifndef BB_SIM_CONFIG_LAYER_H
+#define BB_SIM_CONFIG_LAYER_H
+
+#include "core/schema.h"
+#include "sim/config/node.h"
+
+enum { BB_LAYER_FILES = 8 };
+
+/// Files in the order read; names and texts live in the arena.
+typedef struct bb_layers {
+    bb_index count;
+    struct {
+        const char *name;
+        const char *text;
+        unsigned long long device, inode; ///< what tells a file from another
+    } files[BB_LAYER_FILES];
+} bb_layers;
+
+/// Reads a file and its bases and merges them; `*out` is NULL when `problems` say why. Errors:
+/// BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
+                                    bb_problems *problems, bb_node **out);
+
+/// Merges one "path=value" into the tree. `schema` may be NULL; with it, a plain value that stands
+/// for a group (storage: zfp) opens into that group. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_layers_override(bb_arena *arena, const bb_schema *schema, bb_node *tree,
+                                        const char *override, bb_problems *problems);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bb_node *bb_node_member(const bb_node *map, const char *key)
+{
+    if (map == NULL || map->kind != BB_NODE_MAP) {
+        return NULL;
+    }
+    for (bb_node *child = map->first; child != NULL; child = child->next) {
+        if (strcmp(child->key, key) == 0) {
+            return child;
+        }
+    }
+    return NULL;
+}
+
+bb_node *bb_node_item(const bb_node *list, bb_index index)
+{
+    if (list == NULL || list->kind != BB_NODE_LIST || index < 0) {
+        return NULL;
+    }
+    bb_node *child = list->first;
+    while (child != NULL && index-- > 0) {
+        child = child->next;
+    }
+    return child;
+}
+
+// The pointer that points at `child`: the parent's or a sibling's.
+static bb_node **link_to(bb_node *parent, const bb_node *child)
+{
+    bb_node **link = &parent->first;
+    while (*link != child) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+void bb_node_append(bb_node *parent, bb_node *child)
+{
+    bb_node **link = link_to(parent, NULL);
+    child->next = NULL;
+    *link = child;
+    ++parent->count;
+}
+
+void bb_node_replace(bb_node *parent, bb_node *old, bb_node *value)
+{
+    bb_node **link = link_to(parent, old);
+    value->key = old->key;
+    if (value->key_place.origin == NULL) {
+        value->key_place = old->key_place;
+    }
+    value->next = old->next;
+    *link = value;
+}
+
+void bb_node_remove(bb_node *parent, const bb_node *child)
+{
+    bb_node **link = link_to(parent, child);
+    *link = child->next;
+    --parent->count;
+}
+
+void bb_node_merge(bb_node *base, bb_node *over)
+{
+    for (bb_node *child = over->first, *next = NULL; child != NULL; child = next) {
+        next = child->next;
+        bb_node *old = bb_node_member(base, child->key);
+        if (old == NULL) {
+            bb_node_append(base, child);
+        } else if (old->kind == BB_NODE_MAP && child->kind == BB_NODE_MAP) {
+            bb_node_merge(old, child);
+        } else {
+            bb_node_replace(base, old, child);
+        }
+    }
+    base->place = over->place;
+}
+
+const bb_node *bb_node_nearest(const bb_node *root, const char *path)
+{
+    const bb_node *node = root;
+    while (node != NULL && *path != '\0') {
+        char part[128];
+        size_t length = strcspn(path, ".");
+        if (length >= sizeof part) {
+            break;
+        }
+        memcpy(part, path, length);
+        part[length] = '\0';
+        const bb_node *child = node->kind == BB_NODE_LIST
+                                   ? bb_node_item(node, strtol(part, NULL, 10))
+                                   : bb_node_member(node, part);
+        if (child == NULL) {
+            break;
+        }
+        node = child;
+        path += length + (path[length] == '.');
+    }
+    return node;
+}
+
+const char *bb_node_kind_name(bb_node_kind kind)
+{
+    static const char *const names[] = {
+        [BB_NODE_SCALAR] = "a single value", [BB_NODE_LIST] = "a list", [BB_NODE_MAP] = "a map"};
+    return names[kind];
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong with a configuration: all of it, one line each, to be printed in one go.
+#ifndef BB_SIM_CONFIG_PROBLEM_H
+#define BB_SIM_CONFIG_PROBLEM_H
+
+#include "sim/text.h"
+
+/// Where a value was written. A line of 0 means that `origin` alone says it, as an override does.
+typedef struct bb_place {
+    const char *origin; ///< file name, or "override 'key=value'"
+    bb_index line;      ///< from 1
+    bb_index column;    ///< from 1
+} bb_place;
+
+/// Zero-initialise; release with bb_problems_release.
+typedef struct bb_problems {
+    bb_text lines; ///< each "file.yaml:12:15: key = value: expected ...\n"
+    bb_index count;
+} bb_problems;
+
+/// Adds one line. After 100 lines further problems are counted only. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_problems_add(bb_problems *problems, bb_place place, const char *format, ...)
+    BB_PRINTF(3, 4);
+
+void bb_problems_release(bb_problems *problems);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/suggestion.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WORD_BYTES = 64 };
+
+static bb_index least(bb_index a, bb_index b)
+{
+    return a < b ? a : b;
+}
+
+// Optimal string alignment distance, three rows at a time.
+bb_index bb_suggestion_distance(const char *from, const char *to)
+{
+    bb_index rows[3][WORD_BYTES] = {{0}};
+    bb_index n = least((bb_index)strlen(from), WORD_BYTES - 1);
+    bb_index m = least((bb_index)strlen(to), WORD_BYTES - 1);
+    for (bb_index j = 0; j <= m; ++j) {
+        rows[0][j] = j;
+    }
+    for (bb_index i = 1; i <= n; ++i) {
+        const bb_index *before = rows[(i + 1) % 3];
+        const bb_index *above = rows[(i - 1) % 3];
+        bb_index *row = rows[i % 3];
+        row[0] = i;
+        for (bb_index j = 1; j <= m; ++j) {
+            row[j] =
+                least(least(above[j], row[j - 1]) + 1, above[j - 1] + (from[i - 1] != to[j - 1]));
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
+                row[j] = least(row[j], before[j - 2] + 1);
+            }
+        }
+    }
+    return rows[n % 3][m];
+}
+
+void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
+                            const char **best)
+{
+    bb_index found = bb_suggestion_distance(word, candidate);
+    bb_index length = (bb_index)strlen(word);
+    // "spacing" for "spacing_mm": the unit was left out, which many edits away is still near.
+    bool part = length >= 3 && (strncmp(candidate, word, (size_t)length) == 0 ||
+                                strncmp(word, candidate, strlen(candidate)) == 0);
+    if (part) {
+        found = least(found, 2);
+    }
+    if (found < *distance && (part || found <= 1 + length / 4)) {
+        *distance = found;
+        *best = candidate;
+    }
+}

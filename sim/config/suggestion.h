@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nearest of a list of words, for "did you mean".
+#ifndef BB_SIM_CONFIG_SUGGESTION_H
+#define BB_SIM_CONFIG_SUGGESTION_H
+
+#include "core/status.h"
+
+/// Edits (insert, delete, change, swap of neighbours, each 1) that lead from one word to the other;
+/// words longer than 63 bytes are cut.
+bb_index bb_suggestion_distance(const char *from, const char *to);
+
+/// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough
+/// to be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts
+/// at PTRDIFF_MAX.
+void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
+                            const char **best);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bb_node_parse: from libyaml's events to a tree of nodes.
+#include "sim/config/node.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+typedef struct reader {
+    yaml_parser_t parser;
+    bb_arena *arena;
+    bb_problems *problems;
+    const char *origin;
+    bool line_numbers;
+    bool broken; // the rest of the text cannot be read
+} reader;
+
+static bb_place place_of(const reader *in, yaml_mark_t mark)
+{
+    if (!in->line_numbers) {
+        return (bb_place){.origin = in->origin};
+    }
+    return (bb_place){in->origin, (bb_index)mark.line + 1, (bb_index)mark.column + 1};
+}
+
+static bb_status next_event(reader *in, yaml_event_t *event)
+{
+    bb_status status = BB_OK;
+    memset(event, 0, sizeof *event);
+    if (yaml_parser_parse(&in->parser, event) == 1) {
+        goto done;
+    }
+    BB_REQUIRE(in->parser.error != YAML_MEMORY_ERROR, BB_MEMORY,
+               "host memory exhausted while reading %s", in->origin);
+    in->broken = true;
+    BB_TRY(bb_problems_add(in->problems, place_of(in, in->parser.problem_mark), "not YAML: %s%s%s",
+                           in->parser.context == NULL ? "" : in->parser.context,
+                           in->parser.context == NULL ? "" : ": ", in->parser.problem));
+done:
+    return status;
+}
+
+// What this program does not take although YAML has it.
+static bb_status refuse_extras(reader *in, const yaml_event_t *event)
+{
+    const yaml_char_t *anchor = NULL;
+    const yaml_char_t *tag = NULL;
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    bb_status status = BB_OK;
+    if (anchor != NULL) {
+        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+                               "anchor &%s: anchors and aliases are not read; write the value out",
+                               (const char *)anchor));
+    }
+    if (tag != NULL) {
+        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+                               "tag %s: tags are not read; leave it out", (const char *)tag));
+    }
+done:
+    return status;
+}
+
+static bb_status make_node(reader *in, const yaml_event_t *event, bb_node_kind kind, bb_node **out)
+{
+    bb_status status = BB_OK;
+    bb_node *node = NULL;
+    BB_TRY(refuse_extras(in, event));
+    BB_TRY(bb_arena_zeroed(in->arena, 1, sizeof *node, (void **)&node));
+    node->kind = kind;
+    node->place = place_of(in, event->start_mark);
+    if (kind == BB_NODE_SCALAR) {
+        const char *value = (const char *)event->data.scalar.value;
+        size_t length = event->data.scalar.length;
+        if (strlen(value) != length) {
+            BB_TRY(bb_problems_add(in->problems, node->place, "NUL character in a text"));
+        }
+        node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        BB_TRY(bb_arena_text(in->arena, value, length, &node->text));
+    }
+    *out = node;
+done:
+    return status;
+}
+
+static bb_status read_node(reader *in, const yaml_event_t *event, int depth, bb_node **out);
+
+static bb_status add_child(reader *in, bb_node *parent, bb_node *child)
+{
+    if (parent->count == BB_NODE_CHILDREN) {
+        in->broken = true;
+        return bb_problems_add(in->problems, child->place, "more than %d entries in %s",
+                               BB_NODE_CHILDREN, bb_node_kind_name(parent->kind));
+    }
+    bb_node_append(parent, child);
+    return BB_OK;
+}
+
+static bb_status read_list(reader *in, bb_node *list, int depth)
+{
+    bb_status status = BB_OK;
+    yaml_event_t event = {0};
+    for (;;) {
+        bb_node *item = NULL;
+        yaml_event_delete(&event);
+        BB_TRY(next_event(in, &event));
+        if (in->broken || event.type == YAML_SEQUENCE_END_EVENT) {
+            break;
+        }
+        BB_TRY(read_node(in, &event, depth + 1, &item));
+        if (in->broken || item == NULL) {
+            break;
+        }
+        BB_TRY(add_child(in, list, item));
+    }
+done:
+    yaml_event_delete(&event);
+    return status;
+}
+
+static bb_status read_member(reader *in, bb_node *map, const yaml_event_t *key, int depth)
+{
+    bb_status status = BB_OK;
+    yaml_event_t event = {0};
+    bb_node *name = NULL;
+    bb_node *value = NULL;
+    if (key->type != YAML_SCALAR_EVENT) {
+        in->broken = true;
+        BB_TRY(bb_problems_add(in->problems, place_of(in, key->start_mark),
+                               "a key must be a single word"));
+        goto done;
+    }
+    BB_TRY(make_node(in, key, BB_NODE_SCALAR, &name));
+    BB_TRY(next_event(in, &event));
+    if (!in->broken) {
+        BB_TRY(read_node(in, &event, depth + 1, &value));
+    }
+    if (value == NULL) {
+        goto done;
+    }
+    const bb_node *earlier = bb_node_member(map, name->text);
+    if (earlier != NULL) {
+        BB_TRY(bb_problems_add(in->problems, name->place, "%s: duplicate key, first on line %td",
+                               name->text, earlier->key_place.line));
+        goto done;
+    }
+    value->key = name->text;
+    value->key_place = name->place;
+    BB_TRY(add_child(in, map, value));
+done:
+    yaml_event_delete(&event);
+    return status;
+}
+
+static bb_status read_map(reader *in, bb_node *map, int depth)
+{
+    bb_status status = BB_OK;
+    yaml_event_t event = {0};
+    while (!in->broken) {
+        yaml_event_delete(&event);
+        BB_TRY(next_event(in, &event));
+        if (in->broken || event.type == YAML_MAPPING_END_EVENT) {
+            break;
+        }
+        BB_TRY(read_member(in, map, &event, depth));
+    }
+done:
+    yaml_event_delete(&event);
+    return status;
+}
+
+static bb_status read_node(reader *in, const yaml_event_t *event, int depth, bb_node **out)
+{
+    bb_status status = BB_OK;
+    if (depth > BB_NODE_DEPTH) {
+        in->broken = true;
+        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+                               "nested deeper than %d levels", BB_NODE_DEPTH));
+        goto done;
+    }
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        BB_TRY(make_node(in, event, BB_NODE_SCALAR, out));
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        BB_TRY(make_node(in, event, BB_NODE_LIST, out));
+        BB_TRY(read_list(in, *out, depth));
+        break;
+    case YAML_MAPPING_START_EVENT:
+        BB_TRY(make_node(in, event, BB_NODE_MAP, out));
+        BB_TRY(read_map(in, *out, depth));
+        break;
+    default:
+        in->broken = true;
+        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+                               "anchors and aliases are not read; write the value out"));
+        break;
+    }
+done:
+    return status;
+}
+
+static bb_status read_document(reader *in, bb_node **out)
+{
+    bb_status status = BB_OK;
+    yaml_event_t event = {0};
+    bb_index documents = 0;
+    for (;;) {
+        yaml_event_delete(&event);
+        BB_TRY(next_event(in, &event));
+        if (in->broken || event.type == YAML_STREAM_END_EVENT) {
+            break;
+        }
+        if (event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT) {
+            continue;
+        }
+        if (event.type == YAML_DOCUMENT_START_EVENT) {
+            bool directives = event.data.document_start.version_directive != NULL ||
+                              event.data.document_start.tag_directives.start !=
+                                  event.data.document_start.tag_directives.end;
+            if (++documents > 1 || directives) {
+                BB_TRY(bb_problems_add(in->problems, place_of(in, event.start_mark),
+                                       documents > 1
+                                           ? "a second document; expected one a file"
+                                           : "%% directives are not read; leave them out"));
+                break;
+            }
+            continue;
+        }
+        BB_TRY(read_node(in, &event, 1, out));
+    }
+done:
+    yaml_event_delete(&event);
+    return status;
+}
+
+bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, const char *text,
+                        size_t length, bb_problems *problems, bb_node **out)
+{
+    bb_status status = BB_OK;
+    reader in = {
+        .arena = arena, .problems = problems, .origin = origin, .line_numbers = line_numbers};
+    bool started = false;
+    *out = NULL;
+    if (length > BB_NODE_BYTES) {
+        BB_TRY(bb_problems_add(problems, (bb_place){.origin = origin},
+                               "%zu bytes, expected at most %d", length, BB_NODE_BYTES));
+        goto done;
+    }
+    BB_REQUIRE(yaml_parser_initialize(&in.parser) == 1, BB_MEMORY,
+               "host memory exhausted while reading %s", origin);
+    started = true;
+    yaml_parser_set_encoding(&in.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&in.parser, (const unsigned char *)text, length);
+    BB_TRY(read_document(&in, out));
+done:
+    if (started) {
+        yaml_parser_delete(&in.parser);
+    }
+    return status;
+}

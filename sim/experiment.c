@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment.h"
+
+#include "sim/ao_experiment.h"
+#include "sim/ao_study.h"
+#include "sim/wafer_experiment.h"
+#include "sim/wafer_study.h"
+
+#include <string.h>
+
+enum { MAXIMUM_EXPERIMENTS = 16 };
+
+static const bb_column wafer_columns[] = {
+    {"overlay_error_x_nm", "overlay x [nm]", 1.0 },
+    {"overlay_error_y_nm", "overlay y [nm]", 1.0 },
+    {"qoi_relative_error", "relative error", 1.0 },
+    {"operator_bytes",     "operator [MB]",  1e-6},
+    {"compression_ratio",  "ratio to fp32",  1.0 },
+    {"solve_time_s",       "solve [ms]",     1e3 },
+    {"encode_time_s",      "encode [ms]",    1e3 },
+    {"energy_j",           "energy [J]",     1.0 },
+};
+static const char *const wafer_prices[] = {"overlay_error_x_nm", "overlay_error_y_nm"};
+
+static const bb_column ao_columns[] = {
+    {"strehl",             "strehl",         1.0 },
+    {"strehl_loss",        "strehl loss",    1.0 },
+    {"residual_rms_nm",    "residual [nm]",  1.0 },
+    {"qoi_relative_error", "relative error", 1.0 },
+    {"operator_bytes",     "operator [MB]",  1e-6},
+    {"compression_ratio",  "ratio to fp32",  1.0 },
+    {"solve_time_s",       "solve [ms]",     1e3 },
+    {"encode_time_s",      "encode [ms]",    1e3 },
+    {"energy_j",           "energy [J]",     1.0 },
+};
+static const char *const ao_prices[] = {"strehl_loss"};
+
+// clang-format off
+static const bb_experiment rows[] = {
+    {.name = "wafer", .schema = &bb_wafer_study_schema,
+     .starter = bb_wafer_study_starter,
+     .check = bb_wafer_study_check, .plan = bb_wafer_experiment_plan,
+     .run = bb_wafer_experiment_run,
+     .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
+     .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
+     .price_name = "overlay error [nm]"},
+    {.name = "ao", .schema = &bb_ao_study_schema,
+     .starter = bb_ao_study_starter,
+     .check = bb_ao_study_check, .plan = bb_ao_experiment_plan, .run = bb_ao_experiment_run,
+     .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
+     .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
+     .price_name = "strehl loss"},
+};
+// clang-format on
+
+const bb_experiment_table bb_experiments = {rows, (bb_index)(sizeof rows / sizeof rows[0])};
+
+const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const char *name)
+{
+    for (bb_index i = 0; i < table->count; ++i) {
+        if (strcmp(table->rows[i].name, name) == 0) {
+            return &table->rows[i];
+        }
+    }
+    return NULL;
+}
+
+bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
+                             const char *const *overrides, bb_index override_count,
+                             bb_problems *problems, bb_config **out)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    const bb_schema *schemas[MAXIMUM_EXPERIMENTS] = {NULL};
+    bb_config_request request = {path, overrides, override_count, schemas, table->count};
+    BB_REQUIRE(table->count <= MAXIMUM_EXPERIMENTS, BB_INTERNAL, "%td experiments, expected %d",
+               table->count, MAXIMUM_EXPERIMENTS);
+    for (bb_index i = 0; i < table->count; ++i) {
+        schemas[i] = table->rows[i].schema;
+    }
+    BB_TRY(bb_config_load(&request, problems, &config));
+    const bb_experiment *experiment = bb_experiment_find(table, bb_config_schema(config)->name);
+    BB_TRY(experiment->check(bb_config_study(config), config, problems));
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s", path, problems->count,
+               problems->count == 1 ? "" : "s");
+    *out = config;
+    config = NULL;
+done:
+    bb_config_destroy(&config);
+    return status;
+}

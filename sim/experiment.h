@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Experiments: what a configuration can ask for. One row a table, one driver a row.
+#ifndef BB_SIM_EXPERIMENT_H
+#define BB_SIM_EXPERIMENT_H
+
+#include "sim/config/config.h"
+#include "sim/output/results.h"
+#include "sim/plan.h"
+
+/// What the command line decides beside the study.
+typedef struct bb_run_options {
+    bb_index threads; ///< as bb_threads_set was told
+    const char *dump; ///< operators to add to the output, "R,Cmm,rows"; NULL for none
+} bb_run_options;
+
+/// One column of the result table: a dataset of /results over `pipeline`.
+typedef struct bb_column {
+    const char *dataset; ///< "overlay_error_x_nm"
+    const char *header;  ///< "overlay x [nm]"
+    double scale;        ///< shown value = scale * stored value
+} bb_column;
+
+typedef struct bb_experiment {
+    const char *name; ///< of its schema too
+    const bb_schema *schema;
+    const char *starter; ///< a small YAML study with every required key
+    /// Adds what the tables cannot say to `problems`.
+    bb_status (*check)(const void *study, const bb_config *config, bb_problems *problems);
+    /// Sizes, memory and time before anything is computed.
+    bb_status (*plan)(const void *study, const bb_run_options *options, bb_plan *plan);
+    /// Computes and fills `results`; numerical failures are results.
+    bb_status (*run)(const void *study, const bb_run_options *options, bb_results *results);
+    const bb_column *columns; ///< [column_count] of the result table, in order
+    bb_index column_count;
+    const char *const *prices; ///< [price_count] datasets; the price is the largest of them
+    bb_index price_count;
+    const char *price_name; ///< "overlay error [nm]"
+} bb_experiment;
+
+/// A table of experiments; the program's is bb_experiments, tests have their own.
+typedef struct bb_experiment_table {
+    const bb_experiment *rows;
+    bb_index count;
+} bb_experiment_table;
+
+extern const bb_experiment_table bb_experiments;
+
+/// Row by name, NULL where there is none.
+const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const char *name);
+
+/// Loads a configuration by the table's schemas and holds it to the experiment's rules. Errors and
+/// ownership as bb_config_load.
+BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
+                                        const char *const *overrides, bb_index override_count,
+                                        bb_problems *problems, bb_config **out);
+
+#endif

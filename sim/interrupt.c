@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/interrupt.h"
+
+#include "sim/output/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static void leave(int number)
+{
+    bb_file_abandon();
+    _exit(128 + number);
+}
+
+bb_status bb_interrupt_install(void)
+{
+    bb_status status = BB_OK;
+    struct sigaction end = {.sa_handler = leave};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigemptyset(&end.sa_mask);
+    (void)sigaddset(&end.sa_mask, SIGINT);
+    (void)sigaddset(&end.sa_mask, SIGTERM);
+    BB_REQUIRE(sigaction(SIGINT, &end, NULL) == 0 && sigaction(SIGTERM, &end, NULL) == 0 &&
+                   sigaction(SIGXFSZ, &ignore, NULL) == 0,
+               BB_INTERNAL, "cannot install signal handlers: %s", strerror(errno));
+done:
+    return status;
+}

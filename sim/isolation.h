@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work that may crash or hang because of what it reads, done in a child process.
+#ifndef BB_SIM_ISOLATION_H
+#define BB_SIM_ISOLATION_H
+
+#include "core/status.h"
+
+/// Runs task(context) in a forked child and returns its status, its message carried over. A child
+/// that dies by a signal or takes over `seconds` gives BB_IO; `what` says what it was reading. What
+/// the task prints appears; what it changes in memory does not. Call it where no other thread runs.
+BB_CHECKED bb_status bb_isolation_run(const char *what, unsigned seconds,
+                                      bb_status (*task)(void *context), void *context);
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/options.h"
+
+#include "core/thread.h"
+#include "sim/config/scalar.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <string.h>
+
+enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, DUMP, WITHIN, LIST, RESOLVED };
+
+static const struct option long_options[] = {
+    {"output",   required_argument, NULL, 'o'     },
+    {"device",   required_argument, NULL, DEVICE  },
+    {"threads",  required_argument, NULL, THREADS },
+    {"force",    no_argument,       NULL, FORCE   },
+    {"quiet",    no_argument,       NULL, 'q'     },
+    {"verbose",  no_argument,       NULL, 'v'     },
+    {"dump",     required_argument, NULL, DUMP    },
+    {"within",   required_argument, NULL, WITHIN  },
+    {"list",     no_argument,       NULL, LIST    },
+    {"resolved", no_argument,       NULL, RESOLVED},
+    {"help",     no_argument,       NULL, 'h'     },
+    {NULL,       0,                 NULL, 0       },
+};
+
+static unsigned bit_of(int option)
+{
+    static const struct {
+        int option;
+        unsigned bit;
+    } bits[] = {
+        {'o',      BB_OPTION_OUTPUT  },
+        {DEVICE,   BB_OPTION_DEVICE  },
+        {THREADS,  BB_OPTION_THREADS },
+        {FORCE,    BB_OPTION_FORCE   },
+        {'q',      BB_OPTION_LEVEL   },
+        {'v',      BB_OPTION_LEVEL   },
+        {DUMP,     BB_OPTION_DUMP    },
+        {WITHIN,   BB_OPTION_WITHIN  },
+        {LIST,     BB_OPTION_LIST    },
+        {RESOLVED, BB_OPTION_RESOLVED},
+    };
+    for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
+        if (bits[i].option == option) {
+            return bits[i].bit;
+        }
+    }
+    return 0;
+}
+
+static bb_status take_value(int option, const char *value, bb_options *out)
+{
+    bb_status status = BB_OK;
+    switch (option) {
+    case 'h':
+        out->help = true;
+        break;
+    case 'o':
+        out->output = value;
+        break;
+    case 'q':
+        out->level = BB_LOG_QUIET;
+        break;
+    case 'v':
+        out->level = BB_LOG_VERBOSE;
+        break;
+    case DEVICE:
+        out->device = value;
+        break;
+    case DUMP:
+        out->dump = value;
+        break;
+    case FORCE:
+        out->force = true;
+        break;
+    case LIST:
+        out->list = true;
+        break;
+    case RESOLVED:
+        out->resolved = true;
+        break;
+    case THREADS:
+        BB_REQUIRE(bb_scalar_integer(value, &out->threads) && out->threads >= 1 &&
+                       out->threads <= 1024,
+                   BB_INVALID, "--threads %s, expected an integer in [1, 1024]", value);
+        break;
+    default:
+        BB_REQUIRE(bb_scalar_double(value, &out->within) && out->within >= 0.0, BB_INVALID,
+                   "--within %s, expected a number of at least 0", value);
+        break;
+    }
+done:
+    return status;
+}
+
+bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted, bb_options *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_options){.argument_count = argument_count,
+                        .arguments = arguments,
+                        .threads = bb_threads_available(),
+                        .within = NAN,
+                        .level = BB_LOG_NORMAL};
+    // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
+    int count = argument_count - 1;
+    char **rest = arguments + 1;
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int before = optind > 0 ? optind : 1;
+        int option = getopt_long(count, rest, ":ho:qv", long_options, NULL);
+        if (option == -1) {
+            break;
+        }
+        const char *typed = rest[optind > before ? optind - 1 : before];
+        BB_REQUIRE(option != ':', BB_INVALID, "option %s needs a value", typed);
+        BB_REQUIRE(option == 'h' || (option != '?' && (bit_of(option) & accepted) != 0), BB_INVALID,
+                   "option %s is not one of '%s'; see 'bitbudget %s --help'", typed, rest[0],
+                   rest[0]);
+        BB_TRY(take_value(option, optarg, out));
+    }
+    out->operands = rest + optind;
+    out->operand_count = count - optind;
+done:
+    return status;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that commands share, parsed in one place so that each means the same everywhere.
+#ifndef BB_SIM_OPTIONS_H
+#define BB_SIM_OPTIONS_H
+
+#include "core/log.h"
+
+#include <stdbool.h>
+
+/// Bits of what a command takes.
+enum {
+    BB_OPTION_OUTPUT = 1 << 0,  ///< -o, --output FILE
+    BB_OPTION_DEVICE = 1 << 1,  ///< --device WORD
+    BB_OPTION_THREADS = 1 << 2, ///< --threads N
+    BB_OPTION_FORCE = 1 << 3,   ///< --force
+    BB_OPTION_LEVEL = 1 << 4,   ///< -q, -v
+    BB_OPTION_DUMP = 1 << 5,    ///< --dump LIST
+    BB_OPTION_WITHIN = 1 << 6,  ///< --within PRICE
+    BB_OPTION_LIST = 1 << 7,    ///< --list
+    BB_OPTION_RESOLVED = 1 << 8 ///< --resolved
+};
+
+/// What the user asked for. Texts are borrowed from the command line.
+typedef struct bb_options {
+    int argument_count; ///< of the whole command line
+    char *const *arguments;
+    char **operands; ///< [operand_count] what is no option, in order
+    bb_index operand_count;
+    const char *output;
+    const char *device;
+    const char *dump;
+    bb_index threads; ///< all online processors unless given
+    double within;    ///< NaN unless given
+    bool force;
+    bool list;
+    bool resolved;
+    bool help;
+    bb_log_level level;
+} bb_options;
+
+/// Parses arguments[2...]; `accepted` is a sum of bits. Reorders `arguments` so that operands come
+/// last. Errors: BB_INVALID with a sentence for the user.
+BB_CHECKED bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted,
+                                      bb_options *out);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/file.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+// Name of the file being written, for bb_file_abandon; `pending` is set last and cleared first.
+static char pending_name[PATH_BYTES];
+static volatile sig_atomic_t pending;
+
+void bb_file_abandon(void)
+{
+    if (pending) {
+        (void)unlink(pending_name);
+    }
+}
+
+static void forget_pending(bool remove_it)
+{
+    if (remove_it) {
+        bb_file_abandon();
+    }
+    pending = 0;
+}
+
+// Folder of a path: "." where it names none.
+static bb_status folder_of(const char *path, char **out)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return bb_memory_text(".", out);
+    }
+    int length = slash == path ? 1 : (int)(slash - path);
+    return bb_memory_printf(out, "%.*s", length, path);
+}
+
+static bb_status check_target(const char *path, bool force)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    if (lstat(path, &about) != 0) {
+        BB_REQUIRE(errno == ENOENT, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+        goto done;
+    }
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "cannot write output '%s': it is %s, no regular file",
+               path, S_ISDIR(about.st_mode) ? "a folder" : "something else");
+    BB_REQUIRE(force, BB_IO, "output '%s' exists; name another with -o, or replace it with --force",
+               path);
+done:
+    return status;
+}
+
+// Creates the temporary file and notes it as pending. The name holds the process id, so that runs
+// side by side do not meet, and a leftover says whose it was.
+static bb_status create_pending(const char *path, int *out)
+{
+    bb_status status = BB_OK;
+    const char *slash = strrchr(path, '/');
+    int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
+    int length = snprintf(pending_name, sizeof pending_name, "%.*s.%s.%ld.part", folder, path,
+                          path + folder, (long)getpid());
+    BB_REQUIRE(length > 0 && length < PATH_BYTES, BB_IO, "output path of over %d bytes",
+               PATH_BYTES);
+    pending = 1;
+    *out = open(pending_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    BB_REQUIRE(*out >= 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+done:
+    return status;
+}
+
+static bb_status reserve(int file, const char *path, double bytes)
+{
+    bb_status status = BB_OK;
+    if (bytes < 1.0) {
+        goto done;
+    }
+    int error = posix_fallocate(file, 0, (off_t)bytes);
+    // A file system that cannot reserve is no reason to refuse: the write itself is checked.
+    BB_REQUIRE(error == 0 || error == EOPNOTSUPP || error == EINVAL, BB_IO,
+               "cannot write output '%s': no room for %.0f bytes: %s", path, bytes,
+               strerror(error));
+done:
+    return status;
+}
+
+bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes)
+{
+    bb_status status = BB_OK;
+    char *folder = NULL;
+    int file = -1;
+    struct stat about;
+    BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO, "output '%s' names no file",
+               path);
+    BB_TRY(folder_of(path, &folder));
+    if (make_folder && mkdir(folder, 0777) != 0) {
+        BB_REQUIRE(errno == EEXIST, BB_IO, "cannot make output folder '%s': %s", folder,
+                   strerror(errno));
+    }
+    BB_REQUIRE(stat(folder, &about) == 0, BB_IO, "output folder '%s': %s", folder, strerror(errno));
+    BB_REQUIRE(S_ISDIR(about.st_mode), BB_IO, "output folder '%s' is no folder", folder);
+    BB_TRY(check_target(path, force));
+    BB_TRY(create_pending(path, &file));
+    BB_TRY(reserve(file, path, bytes));
+done:
+    forget_pending(file >= 0);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    BB_RELEASE(&folder);
+    return status;
+}
+
+static bb_status write_all(int file, const char *path, const char *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    for (bb_index written = 0; written < bytes;) {
+        ssize_t count = write(file, data + written, (size_t)(bytes - written));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        BB_REQUIRE(count > 0, BB_IO, "cannot write output '%s': %s after %td of %td bytes", path,
+                   strerror(errno), written, bytes);
+        written += count;
+    }
+    BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+done:
+    return status;
+}
+
+// Gives the temporary file its final name; without `force` only if that is still free.
+static bb_status take_name(const char *path, bool force)
+{
+    bb_status status = BB_OK;
+    if (!force) {
+        if (link(pending_name, path) == 0) {
+            goto done;
+        }
+        BB_REQUIRE(errno != EEXIST, BB_IO, "output '%s' appeared during the run and is kept", path);
+        // No hard links on this file system: rename, after one more look.
+        BB_TRY(check_target(path, false));
+    }
+    BB_REQUIRE(rename(pending_name, path) == 0, BB_IO, "cannot write output '%s': %s", path,
+               strerror(errno));
+done:
+    return status;
+}
+
+static void sync_folder(const char *path)
+{
+    char *folder = NULL;
+    if (folder_of(path, &folder) == BB_OK) {
+        int id = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (id >= 0) {
+            // The file is whole under its name already; this only makes the name last a power cut.
+            (void)fsync(id);
+            (void)close(id);
+        }
+    }
+    BB_RELEASE(&folder);
+}
+
+bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    int file = -1;
+    BB_TRY(check_target(path, force));
+    BB_TRY(create_pending(path, &file));
+    BB_TRY(reserve(file, path, (double)bytes));
+    BB_TRY(write_all(file, path, data, bytes));
+    int closed = close(file);
+    file = -1;
+    BB_REQUIRE(closed == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+    BB_TRY(take_name(path, force));
+    sync_folder(path);
+done:
+    forget_pending(true);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return status;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/image.h"
+
+#include "core/memory.h"
+
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SMALL_BYTES = 4096, CHUNK_BYTES = 1 << 20, CORE_INCREMENT = 1 << 20, DEFLATE_LEVEL = 4 };
+
+static _Thread_local char error_text[256];
+
+static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *context)
+{
+    (void)number;
+    (void)context;
+    (void)snprintf(error_text, sizeof error_text, "%s: %s", error->func_name, error->desc);
+    return 0;
+}
+
+const char *bb_image_error(void)
+{
+    (void)snprintf(error_text, sizeof error_text, "no detail");
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, NULL);
+    return error_text;
+}
+
+#define HDF5_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_image_error(), #call)
+
+bb_status bb_image_start(void)
+{
+    bb_status status = BB_OK;
+    HDF5_TRY(H5dont_atexit());
+    HDF5_TRY(H5open());
+    HDF5_TRY(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
+done:
+    return status;
+}
+
+static bb_status text_type(size_t bytes, hid_t *out)
+{
+    bb_status status = BB_OK;
+    HDF5_TRY(*out = H5Tcopy(H5T_C_S1));
+    HDF5_TRY(H5Tset_size(*out, bytes));
+    HDF5_TRY(H5Tset_cset(*out, H5T_CSET_UTF8));
+done:
+    return status;
+}
+
+static bb_status write_attribute(hid_t owner, const char *name, const char *text, double number)
+{
+    bb_status status = BB_OK;
+    hid_t type = -1;
+    hid_t space = -1;
+    hid_t attribute = -1;
+    HDF5_TRY(space = H5Screate(H5S_SCALAR));
+    if (text != NULL) {
+        BB_TRY(text_type(text[0] == '\0' ? 1 : strlen(text), &type));
+    } else {
+        HDF5_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
+    }
+    HDF5_TRY(attribute = H5Acreate2(owner, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
+    if (text != NULL) {
+        HDF5_TRY(H5Awrite(attribute, type, text));
+    } else {
+        HDF5_TRY(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number));
+    }
+done:
+    (void)H5Aclose(attribute);
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
+    return status;
+}
+
+// Chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
+static void choose_chunk(const bb_dataset *dataset, hsize_t chunk[BB_RESULTS_RANK])
+{
+    bb_index bytes = dataset->count * (bb_index)sizeof(double);
+    for (int a = 0; a < dataset->rank; ++a) {
+        chunk[a] = (hsize_t)dataset->shape[a];
+    }
+    for (int a = 0; a < dataset->rank && bytes > CHUNK_BYTES; ++a) {
+        bb_index inner = bytes / dataset->shape[a];
+        bb_index kept = CHUNK_BYTES / inner;
+        chunk[a] = (hsize_t)(kept < 1 ? 1 : kept);
+        bytes = inner * (bb_index)chunk[a];
+    }
+}
+
+static bb_status creation_list(const bb_dataset *dataset, hid_t *out)
+{
+    bb_status status = BB_OK;
+    const double fill = NAN;
+    HDF5_TRY(*out = H5Pcreate(H5P_DATASET_CREATE));
+    HDF5_TRY(H5Pset_attr_creation_order(*out, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    if (dataset->is_text) {
+        goto done;
+    }
+    HDF5_TRY(H5Pset_fill_value(*out, H5T_NATIVE_DOUBLE, &fill));
+    if (dataset->rank > 0 && dataset->count * (bb_index)sizeof(double) > SMALL_BYTES) {
+        hsize_t chunk[BB_RESULTS_RANK];
+        choose_chunk(dataset, chunk);
+        HDF5_TRY(H5Pset_chunk(*out, dataset->rank, chunk));
+        HDF5_TRY(H5Pset_shuffle(*out));
+        HDF5_TRY(H5Pset_deflate(*out, DEFLATE_LEVEL));
+        HDF5_TRY(H5Pset_fletcher32(*out));
+    }
+done:
+    return status;
+}
+
+static bb_status make_group(hid_t file, const char *name, hid_t *out)
+{
+    bb_status status = BB_OK;
+    hid_t list = -1;
+    if (name[0] == '\0') {
+        HDF5_TRY(*out = H5Gopen2(file, "/", H5P_DEFAULT));
+        goto done;
+    }
+    htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
+    HDF5_TRY(exists);
+    if (exists > 0) {
+        HDF5_TRY(*out = H5Gopen2(file, name, H5P_DEFAULT));
+        goto done;
+    }
+    HDF5_TRY(list = H5Pcreate(H5P_GROUP_CREATE));
+    HDF5_TRY(H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(*out = H5Gcreate2(file, name, H5P_DEFAULT, list, H5P_DEFAULT));
+done:
+    (void)H5Pclose(list);
+    return status;
+}
+
+static bb_status attach_axes(hid_t file, hid_t group, const bb_dataset *dataset, hid_t id)
+{
+    bb_status status = BB_OK;
+    hid_t scale = -1;
+    if (dataset->is_axis) {
+        HDF5_TRY(H5DSset_scale(id, dataset->name));
+        goto done;
+    }
+    for (int a = 0; a < dataset->rank; ++a) {
+        htri_t here = H5Lexists(group, dataset->axes[a], H5P_DEFAULT);
+        HDF5_TRY(here);
+        HDF5_TRY(scale = H5Dopen2(here > 0 ? group : file, dataset->axes[a], H5P_DEFAULT));
+        HDF5_TRY(H5DSattach_scale(id, scale, (unsigned)a));
+        (void)H5Dclose(scale);
+        scale = -1;
+    }
+done:
+    (void)H5Dclose(scale);
+    return status;
+}
+
+static bb_status describe(hid_t id, const bb_dataset *dataset)
+{
+    bb_status status = BB_OK;
+    if (!dataset->is_text) {
+        BB_TRY(write_attribute(id, "units", dataset->unit, NAN));
+        if (!dataset->is_axis) {
+            BB_TRY(write_attribute(id, "_FillValue", NULL, NAN));
+        }
+    }
+    BB_TRY(write_attribute(id, "long_name", dataset->long_name, NAN));
+    if (dataset->measured) {
+        BB_TRY(write_attribute(id, "measured", NULL, 1.0));
+    }
+done:
+    return status;
+}
+
+static bb_status write_dataset(hid_t file, const bb_dataset *dataset)
+{
+    bb_status status = BB_OK;
+    hid_t group = -1;
+    hid_t space = -1;
+    hid_t type = -1;
+    hid_t list = -1;
+    hid_t id = -1;
+    hsize_t shape[BB_RESULTS_RANK];
+    for (int a = 0; a < dataset->rank; ++a) {
+        shape[a] = (hsize_t)dataset->shape[a];
+    }
+    BB_TRY(make_group(file, dataset->group, &group));
+    HDF5_TRY(space = dataset->rank == 0 ? H5Screate(H5S_SCALAR)
+                                        : H5Screate_simple(dataset->rank, shape, NULL));
+    if (dataset->is_text) {
+        BB_TRY(text_type(H5T_VARIABLE, &type));
+    } else {
+        HDF5_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
+    }
+    BB_TRY(creation_list(dataset, &list));
+    HDF5_TRY(id = H5Dcreate2(group, dataset->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    if (dataset->is_text) {
+        HDF5_TRY(H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, dataset->texts));
+    } else {
+        HDF5_TRY(H5Dwrite(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, dataset->numbers));
+    }
+    BB_TRY(attach_axes(file, group, dataset, id));
+    BB_TRY(describe(id, dataset));
+done:
+    (void)H5Dclose(id);
+    (void)H5Pclose(list);
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
+    (void)H5Gclose(group);
+    return status;
+}
+
+static bb_status write_group_attribute(hid_t file, const bb_attribute *attribute)
+{
+    bb_status status = BB_OK;
+    hid_t group = -1;
+    BB_TRY(make_group(file, attribute->owner, &group));
+    BB_TRY(write_attribute(group, attribute->name, attribute->text, attribute->number));
+done:
+    (void)H5Gclose(group);
+    return status;
+}
+
+static bb_status create_file(hid_t *out)
+{
+    bb_status status = BB_OK;
+    hid_t access = -1;
+    hid_t creation = -1;
+    HDF5_TRY(access = H5Pcreate(H5P_FILE_ACCESS));
+    HDF5_TRY(H5Pset_fapl_core(access, CORE_INCREMENT, false));
+    HDF5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18));
+    HDF5_TRY(creation = H5Pcreate(H5P_FILE_CREATE));
+    HDF5_TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(*out = H5Fcreate("bitbudget-image", H5F_ACC_TRUNC, creation, access));
+done:
+    (void)H5Pclose(creation);
+    (void)H5Pclose(access);
+    return status;
+}
+
+bb_status bb_image_build(const bb_results *results, unsigned char **out, bb_index *bytes)
+{
+    bb_status status = BB_OK;
+    hid_t file = -1;
+    unsigned char *image = NULL;
+    BB_TRY(create_file(&file));
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        BB_TRY(write_dataset(file, bb_results_dataset(results, i)));
+    }
+    for (bb_index i = 0; i < bb_results_note_count(results); ++i) {
+        BB_TRY(write_group_attribute(file, bb_results_attribute(results, i)));
+    }
+    HDF5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    ssize_t size = H5Fget_file_image(file, NULL, 0);
+    HDF5_TRY(size);
+    BB_TRY(BB_ALLOCATE(size, &image));
+    HDF5_TRY(H5Fget_file_image(file, image, (size_t)size));
+    HDF5_TRY(H5Fclose(file));
+    file = -1;
+    *out = image;
+    *bytes = size;
+    image = NULL;
+done:
+    BB_RELEASE(&image);
+    (void)H5Fclose(file);
+    return status;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/provenance.h"
+
+#include "build_info.h"
+#include "core/clock.h"
+#include "core/memory.h"
+
+#include <cblas.h>
+#include <fftw3.h>
+#include <gsl/gsl_version.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <yaml.h>
+
+#define SCHEMA_VERSION "1"
+
+// Those that change what libraries do or where a run stands.
+static const char *const recorded_environment[] = {
+    "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",     "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
+    "HDF5_PLUGIN_PATH",     "HDF5_USE_FILE_LOCKING", "SLURM_JOB_ID",    "SLURM_ARRAY_JOB_ID",
+    "SLURM_ARRAY_TASK_ID",  "POCL_DEVICES",          "LD_LIBRARY_PATH", "LD_PRELOAD",
+};
+
+void bb_provenance_libraries(bb_library out[BB_LIBRARIES])
+{
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    int yaml[3] = {0};
+    enum { HDF5, OPENBLAS, FFTW, GSL, YAML };
+    static const char *const library_names[] = {"hdf5", "openblas", "fftw", "gsl", "libyaml"};
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        out[i].name = library_names[i];
+    }
+    (void)H5get_libversion(&major, &minor, &release);
+    yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
+    (void)snprintf(out[HDF5].version, sizeof out[HDF5].version, "%u.%u.%u", major, minor, release);
+    (void)snprintf(out[OPENBLAS].version, sizeof out[OPENBLAS].version, "%.80s, core %.30s",
+                   openblas_get_config(), openblas_get_corename());
+    (void)snprintf(out[FFTW].version, sizeof out[FFTW].version, "%s", fftw_version);
+    (void)snprintf(out[GSL].version, sizeof out[GSL].version, "%s", gsl_version);
+    (void)snprintf(out[YAML].version, sizeof out[YAML].version, "%d.%d.%d", yaml[0], yaml[1],
+                   yaml[2]);
+}
+
+void bb_provenance_processor(char *out, size_t bytes)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    (void)snprintf(out, bytes, "unknown");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
+            (void)snprintf(out, bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+            break;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static bb_status note(bb_results *results, const char *name, const char *text)
+{
+    return bb_results_note(results, "provenance", name, text);
+}
+
+static bb_status record_build(bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_library libraries[BB_LIBRARIES];
+    char name[80];
+    BB_TRY(note(results, "version", BB_VERSION));
+    BB_TRY(note(results, "commit", BB_COMMIT));
+    BB_TRY(note(results, "compiler", BB_COMPILER));
+    BB_TRY(note(results, "flags", BB_FLAGS));
+    BB_TRY(note(results, "fp_contraction",
+                strstr(BB_FLAGS, "-ffp-contract=off") != NULL ? "off" : "not pinned"));
+    bb_provenance_libraries(libraries);
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        (void)snprintf(name, sizeof name, "library_%s", libraries[i].name);
+        BB_TRY(note(results, name, libraries[i].version));
+    }
+done:
+    return status;
+}
+
+static bb_status record_machine(bb_results *results)
+{
+    bb_status status = BB_OK;
+    struct utsname system;
+    char text[600];
+    char name[80];
+    if (uname(&system) == 0) {
+        BB_TRY(note(results, "host", system.nodename));
+        (void)snprintf(text, sizeof text, "%.100s %.100s %.100s", system.sysname, system.release,
+                       system.machine);
+        BB_TRY(note(results, "system", text));
+    }
+    bb_provenance_processor(text, sizeof text);
+    BB_TRY(note(results, "processor", text));
+    for (size_t i = 0; i < sizeof recorded_environment / sizeof recorded_environment[0]; ++i) {
+        const char *value = getenv(recorded_environment[i]);
+        if (value != NULL) {
+            (void)snprintf(name, sizeof name, "environment_%s", recorded_environment[i]);
+            BB_TRY(note(results, name, value));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status record_config(bb_results *results, const bb_config *config)
+{
+    bb_status status = BB_OK;
+    bb_index count = bb_config_file_count(config);
+    const char **names = NULL;
+    const char **texts = NULL;
+    bb_text resolved = {0};
+    BB_TRY(BB_ALLOCATE(count, &names));
+    BB_TRY(BB_ALLOCATE(count, &texts));
+    for (bb_index i = 0; i < count; ++i) {
+        names[i] = bb_config_file_name(config, i);
+        texts[i] = bb_config_file_text(config, i);
+    }
+    BB_TRY(bb_results_text_axis(results, "provenance/config_file",
+                                "configuration files, the one run first, then its bases", count,
+                                names));
+    BB_TRY(bb_results_texts(results, "provenance/config_as_typed", "configuration files as read",
+                            "config_file", texts));
+    BB_TRY(bb_config_resolved(config, &resolved));
+    const char *text = bb_text_string(&resolved);
+    BB_TRY(bb_results_texts(results, "provenance/config_resolved",
+                            "configuration with bases, overrides and defaults", "", &text));
+done:
+    bb_text_release(&resolved);
+    BB_RELEASE(&texts);
+    BB_RELEASE(&names);
+    return status;
+}
+
+static bb_status record_command(bb_results *results, int argument_count, char *const *arguments)
+{
+    bb_status status = BB_OK;
+    bb_text line = {0};
+    for (int i = 0; i < argument_count; ++i) {
+        // Quoted where a shell needs it, so that the line can be run again.
+        bool plain =
+            arguments[i][0] != '\0' && strpbrk(arguments[i], " \t\n\"'\\$`*?[]{}()<>|&;#~") == NULL;
+        BB_TRY(bb_text_add(&line, plain ? "%s%s" : "%s'%s'", i == 0 ? "" : " ", arguments[i]));
+    }
+    BB_TRY(note(results, "command", bb_text_string(&line)));
+done:
+    bb_text_release(&line);
+    return status;
+}
+
+bb_status bb_provenance_begin(bb_results *results, const bb_config *config, const bb_study *study,
+                              int argument_count, char *const *arguments, bb_index threads)
+{
+    bb_status status = BB_OK;
+    char now[21];
+    bb_clock_utc(now);
+    BB_TRY(bb_results_note(results, "", "Conventions", "CF-1.8"));
+    BB_TRY(bb_results_note(results, "", "title", study->title));
+    BB_TRY(bb_results_note(results, "", "source", "bitbudget " BB_VERSION));
+    BB_TRY(bb_results_note(results, "", "experiment", study->experiment));
+    BB_TRY(bb_results_note(results, "", "schema_version", SCHEMA_VERSION));
+    BB_TRY(note(results, "start_utc", now));
+    BB_TRY(record_command(results, argument_count, arguments));
+    BB_TRY(bb_results_note_number(results, "provenance", "seed", (double)study->seed));
+    BB_TRY(bb_results_note_number(results, "provenance", "threads", (double)threads));
+    BB_TRY(note(results, "device", bb_study_device_names[study->device]));
+    BB_TRY(record_build(results));
+    BB_TRY(record_machine(results));
+    BB_TRY(record_config(results, config));
+done:
+    return status;
+}
+
+bb_status bb_provenance_end(bb_results *results)
+{
+    bb_status status = BB_OK;
+    char now[21];
+    char digest[BB_DIGEST_BYTES];
+    bb_clock_utc(now);
+    BB_TRY(note(results, "end_utc", now));
+    BB_TRY(bb_results_digest(results, false, digest));
+    BB_TRY(bb_results_note(results, "", "results_digest", digest));
+    BB_TRY(bb_results_digest(results, true, digest));
+    BB_TRY(bb_results_note(results, "", "reproducible_digest", digest));
+    BB_TRY(bb_results_note(results, "", "status", "complete"));
+done:
+    return status;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/reader.h"
+
+#include "core/memory.h"
+#include "sim/output/image.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAXIMUM_ITEMS = 1 << 27, TEXT_BYTES = 4096, NAME_BYTES = 128 };
+
+#define READ_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_image_error(), #call)
+
+// A fixed or variable-length text attribute, "" where it is absent or no text.
+static bb_status read_text_attribute(hid_t owner, const char *name, char out[TEXT_BYTES])
+{
+    bb_status status = BB_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    out[0] = '\0';
+    if (H5Aexists(owner, name) <= 0) {
+        goto done;
+    }
+    READ_TRY(attribute = H5Aopen(owner, name, H5P_DEFAULT));
+    READ_TRY(type = H5Aget_type(attribute));
+    READ_TRY(space = H5Aget_space(attribute));
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
+        H5Tget_size(type) >= TEXT_BYTES || H5Sget_simple_extent_npoints(space) != 1) {
+        goto done;
+    }
+    size_t bytes = H5Tget_size(type);
+    READ_TRY(H5Aread(attribute, type, out));
+    out[bytes] = '\0';
+done:
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+    return status;
+}
+
+static bb_status copy_root_attribute(hid_t file, const char *name, bool needed, bb_results *results)
+{
+    bb_status status = BB_OK;
+    char text[TEXT_BYTES];
+    BB_TRY(read_text_attribute(file, name, text));
+    BB_REQUIRE(!needed || text[0] != '\0', BB_IO,
+               "no attribute '%s': not a result file of bitbudget, or not finished", name);
+    if (text[0] != '\0') {
+        BB_TRY(bb_results_note(results, "", name, text));
+    }
+done:
+    return status;
+}
+
+typedef struct names {
+    char (*items)[NAME_BYTES];
+    bb_index count, capacity;
+} names;
+
+static herr_t collect_name(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+    names *list = context;
+    (void)group;
+    if (info->type == H5L_TYPE_HARD && list->count < list->capacity && strlen(name) < NAME_BYTES) {
+        (void)strcpy(list->items[list->count++], name);
+    }
+    return 0;
+}
+
+typedef struct item {
+    hid_t id, type, space;
+    bb_index count;
+    int rank;
+    bool is_text, is_axis, measured;
+    char unit[TEXT_BYTES];
+    char long_name[TEXT_BYTES];
+    char axes[BB_RESULTS_RANK * NAME_BYTES];
+} item;
+
+static void close_item(item *at)
+{
+    (void)H5Sclose(at->space);
+    (void)H5Tclose(at->type);
+    (void)H5Dclose(at->id);
+}
+
+static herr_t name_of_scale(hid_t dataset, unsigned axis, hid_t scale, void *context)
+{
+    item *at = context;
+    char path[TEXT_BYTES];
+    (void)dataset;
+    (void)axis;
+    if (H5Iget_name(scale, path, sizeof path) <= 0) {
+        return -1;
+    }
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    if (strlen(name) >= NAME_BYTES) {
+        return -1;
+    }
+    if (at->axes[0] != '\0') {
+        (void)strcat(at->axes, ", ");
+    }
+    (void)strcat(at->axes, name);
+    return 1;
+}
+
+static bb_status open_item(hid_t group, const char *name, item *at)
+{
+    bb_status status = BB_OK;
+    READ_TRY(at->id = H5Dopen2(group, name, H5P_DEFAULT));
+    READ_TRY(at->type = H5Dget_type(at->id));
+    READ_TRY(at->space = H5Dget_space(at->id));
+    hssize_t count = H5Sget_simple_extent_npoints(at->space);
+    at->rank = H5Sget_simple_extent_ndims(at->space);
+    H5T_class_t class = H5Tget_class(at->type);
+    at->is_text = class == H5T_STRING && H5Tis_variable_str(at->type) > 0;
+    BB_REQUIRE(at->is_text || class == H5T_FLOAT, BB_IO, "'%s' holds neither numbers nor texts",
+               name);
+    BB_REQUIRE(count >= 0 && count <= MAXIMUM_ITEMS, BB_IO, "'%s' of %lld items", name,
+               (long long)count);
+    BB_REQUIRE(at->rank >= 0 && at->rank <= BB_RESULTS_RANK, BB_IO, "'%s' has %d axes", name,
+               at->rank);
+    at->count = (bb_index)count;
+    at->is_axis = H5DSis_scale(at->id) > 0;
+    at->measured = H5Aexists(at->id, "measured") > 0;
+    for (int a = 0; !at->is_axis && a < at->rank; ++a) {
+        READ_TRY(H5DSiterate_scales(at->id, (unsigned)a, NULL, name_of_scale, at));
+    }
+    BB_TRY(read_text_attribute(at->id, "units", at->unit));
+    BB_TRY(read_text_attribute(at->id, "long_name", at->long_name));
+done:
+    return status;
+}
+
+static bb_status add_texts(bb_results *results, const char *path, item *at)
+{
+    bb_status status = BB_OK;
+    char **texts = NULL;
+    BB_TRY(BB_ZEROED(at->count, &texts));
+    READ_TRY(H5Dread(at->id, at->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts));
+    const char *const *borrowed = (const char *const *)texts;
+    if (at->is_axis) {
+        BB_TRY(bb_results_text_axis(results, path, at->long_name, at->count, borrowed));
+    } else {
+        BB_TRY(bb_results_texts(results, path, at->long_name, at->axes, borrowed));
+    }
+done:
+    if (texts != NULL) {
+        (void)H5Dvlen_reclaim(at->type, at->space, H5P_DEFAULT, texts);
+    }
+    BB_RELEASE(&texts);
+    return status;
+}
+
+static bb_status add_numbers(bb_results *results, const char *path, item *at)
+{
+    bb_status status = BB_OK;
+    double *numbers = NULL;
+    BB_TRY(BB_ALLOCATE(at->count, &numbers));
+    READ_TRY(H5Dread(at->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers));
+    if (at->is_axis) {
+        BB_TRY(bb_results_axis(results, path, at->unit, at->long_name, at->count, numbers));
+    } else if (at->measured) {
+        BB_TRY(bb_results_measured(results, path, at->unit, at->long_name, at->axes, numbers));
+    } else {
+        BB_TRY(bb_results_values(results, path, at->unit, at->long_name, at->axes, numbers));
+    }
+    const bb_dataset *dataset = bb_results_find(results, path);
+    BB_REQUIRE(dataset->count == at->count, BB_IO, "'%s' has %td items, its axes %td", path,
+               at->count, dataset->count);
+done:
+    BB_RELEASE(&numbers);
+    return status;
+}
+
+// Reads the datasets of a group that are axes, or those that are not.
+static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
+{
+    bb_status status = BB_OK;
+    enum { MAXIMUM_DATASETS = 1000 };
+    hid_t group = -1;
+    char *path = NULL;
+    names list = {.capacity = MAXIMUM_DATASETS};
+    item at = {.id = -1, .type = -1, .space = -1};
+    hsize_t start = 0;
+    BB_TRY(BB_ZEROED(list.capacity, &list.items));
+    READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
+    READ_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_name, &list));
+    for (bb_index i = 0; i < list.count; ++i) {
+        H5O_info_t about;
+        READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
+        if (about.type != H5O_TYPE_DATASET) {
+            continue;
+        }
+        at = (item){.id = -1, .type = -1, .space = -1};
+        BB_TRY(open_item(group, list.items[i], &at));
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
+                                group_name[1] == '\0' ? "" : "/", list.items[i]));
+        if (at.is_axis == axes) {
+            BB_TRY(at.is_text ? add_texts(results, path, &at) : add_numbers(results, path, &at));
+        }
+        close_item(&at);
+        at = (item){.id = -1, .type = -1, .space = -1};
+    }
+done:
+    close_item(&at);
+    (void)H5Gclose(group);
+    BB_RELEASE(&path);
+    BB_RELEASE(&list.items);
+    return status;
+}
+
+static bb_status check_digest(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    char digest[BB_DIGEST_BYTES];
+    const char *recorded = bb_results_note_text(results, "", "results_digest");
+    BB_TRY(bb_results_digest(results, false, digest));
+    BB_REQUIRE(strcmp(digest, recorded) == 0, BB_IO,
+               "damaged: the results have digest %s, the file says %s", digest, recorded);
+done:
+    return status;
+}
+
+static bb_status read_all(hid_t file, bb_results *results)
+{
+    bb_status status = BB_OK;
+    BB_TRY(copy_root_attribute(file, "status", true, results));
+    BB_TRY(copy_root_attribute(file, "experiment", true, results));
+    BB_TRY(copy_root_attribute(file, "results_digest", true, results));
+    BB_TRY(copy_root_attribute(file, "title", false, results));
+    BB_TRY(copy_root_attribute(file, "source", false, results));
+    BB_TRY(copy_root_attribute(file, "schema_version", false, results));
+    const char *text = bb_results_note_text(results, "", "status");
+    BB_REQUIRE(strcmp(text, "complete") == 0, BB_IO, "status '%s', expected complete", text);
+    BB_TRY(read_datasets(file, "/", true, results));
+    BB_TRY(read_datasets(file, "/results", true, results));
+    BB_TRY(read_datasets(file, "/results", false, results));
+    BB_TRY(check_digest(results));
+done:
+    return status;
+}
+
+bb_status bb_reader_read(const char *path, bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    hid_t file = -1;
+    struct stat about;
+    BB_REQUIRE(stat(path, &about) == 0 && access(path, R_OK) == 0, BB_IO, "%s", strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "not a regular file");
+    BB_REQUIRE(H5Fis_hdf5(path) > 0, BB_IO, "not an HDF5 file");
+    READ_TRY(file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(read_all(file, results));
+    *out = results;
+    results = NULL;
+done:
+    bb_results_destroy(&results);
+    (void)H5Fclose(file);
+    return status;
+}

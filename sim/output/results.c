@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/results.h"
+
+#include "core/memory.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+struct bb_results {
+    bb_dataset *datasets;
+    bb_index dataset_count, dataset_capacity;
+    bb_attribute *attributes;
+    bb_index attribute_count, attribute_capacity;
+};
+
+static void release_dataset(bb_dataset *dataset)
+{
+    for (bb_index i = 0; dataset->texts != NULL && i < dataset->count; ++i) {
+        BB_RELEASE(&dataset->texts[i]);
+    }
+    for (int a = 0; a < BB_RESULTS_RANK; ++a) {
+        BB_RELEASE(&dataset->axes[a]);
+    }
+    BB_RELEASE(&dataset->texts);
+    BB_RELEASE(&dataset->numbers);
+    BB_RELEASE(&dataset->group);
+    BB_RELEASE(&dataset->name);
+    BB_RELEASE(&dataset->unit);
+    BB_RELEASE(&dataset->long_name);
+}
+
+static void release_attribute(bb_attribute *attribute)
+{
+    BB_RELEASE(&attribute->owner);
+    BB_RELEASE(&attribute->name);
+    BB_RELEASE(&attribute->text);
+}
+
+bb_status bb_results_create(bb_results **out)
+{
+    return BB_ZEROED(1, out);
+}
+
+void bb_results_destroy(bb_results **results)
+{
+    bb_results *all = *results;
+    if (all != NULL) {
+        for (bb_index i = 0; i < all->dataset_count; ++i) {
+            release_dataset(&all->datasets[i]);
+        }
+        for (bb_index i = 0; i < all->attribute_count; ++i) {
+            release_attribute(&all->attributes[i]);
+        }
+        BB_RELEASE(&all->datasets);
+        BB_RELEASE(&all->attributes);
+    }
+    BB_RELEASE(results);
+}
+
+static bb_status make_room(bb_index count, bb_index *capacity, size_t bytes, void **items)
+{
+    bb_status status = BB_OK;
+    if (count == *capacity) {
+        BB_TRY(bb_memory_resize(2 * count + 16, bytes, items));
+        *capacity = 2 * count + 16;
+    }
+done:
+    return status;
+}
+
+// Index by group and name, -1 where absent.
+static bb_index locate(const bb_results *results, const char *group, const char *name)
+{
+    for (bb_index i = 0; i < results->dataset_count; ++i) {
+        const bb_dataset *dataset = &results->datasets[i];
+        if (strcmp(dataset->group, group) == 0 && strcmp(dataset->name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_word(const char *text)
+{
+    bool good = isalpha((unsigned char)text[0]) != 0;
+    for (const char *c = text; *c != '\0'; ++c) {
+        good = good && (isalnum((unsigned char)*c) || *c == '_');
+    }
+    return good;
+}
+
+static bb_status split_path(const char *path, char **group, char **name)
+{
+    bb_status status = BB_OK;
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 0 : (int)(slash - path);
+    BB_TRY(bb_memory_printf(group, "%.*s", length, path));
+    BB_TRY(bb_memory_text(slash == NULL ? path : slash + 1, name));
+    BB_REQUIRE(is_word(*name) && (length == 0 || is_word(*group)), BB_INVALID,
+               "result '%s', expected name or group/name of letters, digits and _", path);
+done:
+    return status;
+}
+
+// The axes' names and sizes from "pipeline, target".
+static bb_status resolve_axes(const bb_results *results, const char *axes, bb_dataset *dataset)
+{
+    bb_status status = BB_OK;
+    const char *rest = axes + strspn(axes, ", ");
+    dataset->count = 1;
+    while (*rest != '\0') {
+        size_t length = strcspn(rest, ", ");
+        BB_REQUIRE(dataset->rank < BB_RESULTS_RANK, BB_INVALID,
+                   "result '%s' over axes '%s', expected at most %d", dataset->name, axes,
+                   BB_RESULTS_RANK);
+        BB_TRY(bb_memory_printf(&dataset->axes[dataset->rank], "%.*s", (int)length, rest));
+        bb_index axis = locate(results, dataset->group, dataset->axes[dataset->rank]);
+        if (axis < 0) {
+            axis = locate(results, "", dataset->axes[dataset->rank]);
+        }
+        BB_REQUIRE(axis >= 0 && results->datasets[axis].is_axis, BB_INVALID,
+                   "result '%s': no axis '%s' in its group or the root", dataset->name,
+                   dataset->axes[dataset->rank]);
+        dataset->shape[dataset->rank] = results->datasets[axis].count;
+        dataset->count *= results->datasets[axis].count;
+        ++dataset->rank;
+        rest += length;
+        rest += strspn(rest, ", ");
+    }
+done:
+    return status;
+}
+
+static bb_status copy_data(bb_dataset *dataset, const double *numbers, const char *const *texts)
+{
+    bb_status status = BB_OK;
+    if (dataset->is_text) {
+        BB_TRY(BB_ZEROED(dataset->count, &dataset->texts));
+        for (bb_index i = 0; i < dataset->count; ++i) {
+            const char *text = texts == NULL || texts[i] == NULL ? "" : texts[i];
+            BB_TRY(bb_memory_text(text, &dataset->texts[i]));
+        }
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(dataset->count, &dataset->numbers));
+    for (bb_index i = 0; i < dataset->count; ++i) {
+        dataset->numbers[i] = numbers == NULL ? NAN : numbers[i];
+    }
+done:
+    return status;
+}
+
+// Takes the place of everything that adds: `draft` says what kind of dataset it is.
+static bb_status add_dataset(bb_results *results, const char *path, bb_dataset draft,
+                             const char *unit, const char *long_name, const char *axes,
+                             const double *numbers, const char *const *texts)
+{
+    bb_status status = BB_OK;
+    BB_TRY(split_path(path, &draft.group, &draft.name));
+    BB_REQUIRE(locate(results, draft.group, draft.name) < 0, BB_INVALID,
+               "result '%s' stands already", path);
+    BB_TRY(bb_memory_text(unit, &draft.unit));
+    BB_TRY(bb_memory_text(long_name, &draft.long_name));
+    if (draft.is_axis) {
+        BB_REQUIRE(draft.count > 0, BB_INVALID, "axis '%s' of %td items, expected at least one",
+                   path, draft.count);
+        draft.rank = 1;
+        draft.shape[0] = draft.count;
+        BB_TRY(bb_memory_text(draft.name, &draft.axes[0]));
+    } else {
+        BB_TRY(resolve_axes(results, axes, &draft));
+    }
+    BB_TRY(copy_data(&draft, numbers, texts));
+    BB_TRY(make_room(results->dataset_count, &results->dataset_capacity, sizeof draft,
+                     (void **)&results->datasets));
+    results->datasets[results->dataset_count++] = draft;
+    memset(&draft, 0, sizeof draft);
+done:
+    release_dataset(&draft);
+    return status;
+}
+
+bb_status bb_results_axis(bb_results *results, const char *path, const char *unit,
+                          const char *long_name, bb_index count, const double *values)
+{
+    const bb_dataset draft = {.is_axis = true, .count = count};
+    return add_dataset(results, path, draft, unit, long_name, "", values, NULL);
+}
+
+bb_status bb_results_text_axis(bb_results *results, const char *path, const char *long_name,
+                               bb_index count, const char *const *texts)
+{
+    const bb_dataset draft = {.is_axis = true, .is_text = true, .count = count};
+    return add_dataset(results, path, draft, "", long_name, "", NULL, texts);
+}
+
+bb_status bb_results_values(bb_results *results, const char *path, const char *unit,
+                            const char *long_name, const char *axes, const double *data)
+{
+    const bb_dataset draft = {0};
+    return add_dataset(results, path, draft, unit, long_name, axes, data, NULL);
+}
+
+bb_status bb_results_measured(bb_results *results, const char *path, const char *unit,
+                              const char *long_name, const char *axes, const double *data)
+{
+    const bb_dataset draft = {.measured = true};
+    return add_dataset(results, path, draft, unit, long_name, axes, data, NULL);
+}
+
+bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
+                           const char *axes, const char *const *texts)
+{
+    const bb_dataset draft = {.is_text = true};
+    return add_dataset(results, path, draft, "", long_name, axes, NULL, texts);
+}
+
+static bb_index locate_path(const bb_results *results, const char *path)
+{
+    for (bb_index i = 0; i < results->dataset_count; ++i) {
+        const bb_dataset *dataset = &results->datasets[i];
+        size_t length = strlen(dataset->group);
+        const char *name = length == 0 ? path : path + length + 1;
+        bool inside =
+            length == 0 || (strncmp(path, dataset->group, length) == 0 && path[length] == '/');
+        if (inside && strcmp(name, dataset->name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const bb_dataset *bb_results_find(const bb_results *results, const char *path)
+{
+    bb_index index = locate_path(results, path);
+    return index < 0 ? NULL : &results->datasets[index];
+}
+
+static bb_status find_item(bb_results *results, const char *path, bb_index index, bool text,
+                           bb_dataset **out)
+{
+    bb_status status = BB_OK;
+    bb_index place = locate_path(results, path);
+    BB_REQUIRE(place >= 0 && results->datasets[place].is_text == text, BB_INVALID,
+               "no result '%s' of %s", path, text ? "texts" : "numbers");
+    BB_REQUIRE(index >= 0 && index < results->datasets[place].count, BB_INVALID,
+               "item %td of result '%s', expected 0 to %td", index, path,
+               results->datasets[place].count - 1);
+    *out = &results->datasets[place];
+done:
+    return status;
+}
+
+bb_status bb_results_set(bb_results *results, const char *path, bb_index index, double value)
+{
+    bb_status status = BB_OK;
+    bb_dataset *dataset = NULL;
+    BB_TRY(find_item(results, path, index, false, &dataset));
+    dataset->numbers[index] = value;
+done:
+    return status;
+}
+
+bb_status bb_results_set_text(bb_results *results, const char *path, bb_index index,
+                              const char *text)
+{
+    bb_status status = BB_OK;
+    bb_dataset *dataset = NULL;
+    char *copy = NULL;
+    BB_TRY(find_item(results, path, index, true, &dataset));
+    BB_TRY(bb_memory_text(text, &copy));
+    BB_RELEASE(&dataset->texts[index]);
+    dataset->texts[index] = copy;
+done:
+    return status;
+}
+
+static bb_attribute *find_attribute(const bb_results *results, const char *owner, const char *name)
+{
+    for (bb_index i = 0; i < results->attribute_count; ++i) {
+        bb_attribute *attribute = &results->attributes[i];
+        if (strcmp(attribute->owner, owner) == 0 && strcmp(attribute->name, name) == 0) {
+            return attribute;
+        }
+    }
+    return NULL;
+}
+
+static bb_status add_attribute(bb_results *results, const char *owner, const char *name,
+                               const char *text, double number)
+{
+    bb_status status = BB_OK;
+    bb_attribute draft = {.number = number};
+    BB_TRY(bb_memory_text(owner, &draft.owner));
+    BB_TRY(bb_memory_text(name, &draft.name));
+    if (text != NULL) {
+        BB_TRY(bb_memory_text(text, &draft.text));
+    }
+    bb_attribute *old = find_attribute(results, owner, name);
+    if (old == NULL) {
+        BB_TRY(make_room(results->attribute_count, &results->attribute_capacity, sizeof draft,
+                         (void **)&results->attributes));
+        old = &results->attributes[results->attribute_count++];
+        memset(old, 0, sizeof *old);
+    }
+    release_attribute(old);
+    *old = draft;
+    memset(&draft, 0, sizeof draft);
+done:
+    release_attribute(&draft);
+    return status;
+}
+
+bb_status bb_results_note(bb_results *results, const char *group, const char *name,
+                          const char *text)
+{
+    return add_attribute(results, group, name, text, NAN);
+}
+
+bb_status bb_results_note_number(bb_results *results, const char *group, const char *name,
+                                 double number)
+{
+    return add_attribute(results, group, name, NULL, number);
+}
+
+const char *bb_results_note_text(const bb_results *results, const char *group, const char *name)
+{
+    const bb_attribute *attribute = find_attribute(results, group, name);
+    return attribute == NULL ? NULL : attribute->text;
+}
+
+bb_index bb_results_count(const bb_results *results)
+{
+    return results->dataset_count;
+}
+
+const bb_dataset *bb_results_dataset(const bb_results *results, bb_index index)
+{
+    return &results->datasets[index];
+}
+
+bb_index bb_results_note_count(const bb_results *results)
+{
+    return results->attribute_count;
+}
+
+const bb_attribute *bb_results_attribute(const bb_results *results, bb_index index)
+{
+    return &results->attributes[index];
+}

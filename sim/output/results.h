@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The results of a run in memory: datasets of doubles or texts over named axes, in groups, with
+// attributes. One shape of data from the driver to the HDF5 file, the table on the terminal and
+// back.
+//
+// Paths are "name" (in the root) or "group/name"; groups come into being with their first entry. An
+// axis is a one-dimensional coordinate of its own name. A dataset names its axes, slowest first, as
+// "pipeline, target"; each is looked up in the dataset's own group, then in the root, because
+// readers find coordinates nowhere else. Numbers that were not given are NaN. Data are copied in.
+#ifndef BB_SIM_OUTPUT_RESULTS_H
+#define BB_SIM_OUTPUT_RESULTS_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+
+enum { BB_RESULTS_RANK = 4 };
+
+typedef struct bb_results bb_results;
+
+/// One dataset, for readers of the results; everything belongs to the results.
+typedef struct bb_dataset {
+    char *group; ///< "" for the root
+    char *name;
+    char *unit; ///< "" for texts
+    char *long_name;
+    bool is_axis; ///< a coordinate
+    bool is_text;
+    bool measured; ///< depends on the machine and the moment: a time, an energy
+    int rank;      ///< 0 for a single value
+    bb_index shape[BB_RESULTS_RANK];
+    char *axes[BB_RESULTS_RANK];
+    bb_index count;  ///< items: the product of the shape
+    double *numbers; ///< [shape], NULL for texts
+    char **texts;    ///< [shape], NULL for numbers
+} bb_dataset;
+
+/// An attribute of the root (group ""), of a group or of a dataset (group "results/strehl").
+typedef struct bb_attribute {
+    char *owner;
+    char *name;
+    char *text; ///< NULL for a number
+    double number;
+} bb_attribute;
+
+BB_CHECKED bb_status bb_results_create(bb_results **out);
+void bb_results_destroy(bb_results **results);
+
+/// An axis of numbers, `values` [count]. Errors of all that add: BB_INVALID (a name that is taken,
+/// an axis that is missing, a name with characters beyond letters, digits and _), BB_MEMORY.
+BB_CHECKED bb_status bb_results_axis(bb_results *results, const char *path, const char *unit,
+                                     const char *long_name, bb_index count, const double *values);
+
+/// An axis of texts, `texts` [count].
+BB_CHECKED bb_status bb_results_text_axis(bb_results *results, const char *path,
+                                          const char *long_name, bb_index count,
+                                          const char *const *texts);
+
+/// A dataset of numbers over `axes` ("" for a single value); `data` row-major over the axes, NULL
+/// for all NaN. `unit` is "1" for a pure number; seconds are "s" (readers turn the word into time
+/// spans).
+BB_CHECKED bb_status bb_results_values(bb_results *results, const char *path, const char *unit,
+                                       const char *long_name, const char *axes, const double *data);
+
+/// As bb_results_values, for what is measured rather than computed (times, energies): it differs
+/// from run to run and stays out of the reproducible digest.
+BB_CHECKED bb_status bb_results_measured(bb_results *results, const char *path, const char *unit,
+                                         const char *long_name, const char *axes,
+                                         const double *data);
+
+/// A dataset of texts over `axes`; a NULL text is "".
+BB_CHECKED bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
+                                      const char *axes, const char *const *texts);
+
+/// Sets one number or text of a dataset that stands: `index` counts row-major.
+BB_CHECKED bb_status bb_results_set(bb_results *results, const char *path, bb_index index,
+                                    double value);
+BB_CHECKED bb_status bb_results_set_text(bb_results *results, const char *path, bb_index index,
+                                         const char *text);
+
+/// Attributes of the root ("") or of a group ("provenance"); a second one of a name replaces it.
+BB_CHECKED bb_status bb_results_note(bb_results *results, const char *group, const char *name,
+                                     const char *text);
+BB_CHECKED bb_status bb_results_note_number(bb_results *results, const char *group,
+                                            const char *name, double number);
+
+/// Dataset by path, NULL where absent; valid until the results change.
+const bb_dataset *bb_results_find(const bb_results *results, const char *path);
+
+/// Text of an attribute, NULL where absent or a number.
+const char *bb_results_note_text(const bb_results *results, const char *group, const char *name);
+
+bb_index bb_results_count(const bb_results *results);
+const bb_dataset *bb_results_dataset(const bb_results *results, bb_index index);
+bb_index bb_results_note_count(const bb_results *results);
+const bb_attribute *bb_results_attribute(const bb_results *results, bb_index index);
+
+enum { BB_DIGEST_BYTES = 33 };
+
+/// XXH3-128 over names, shapes and values of /results as 32 hexadecimal digits. With
+/// `reproducible_only`, measured datasets stay out: same binary, seed and device, same digest.
+BB_CHECKED bb_status bb_results_digest(const bb_results *results, bool reproducible_only,
+                                       char out[BB_DIGEST_BYTES]);
+
+#endif

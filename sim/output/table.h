@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The result table of a run as text: a row a pipeline, the Pareto front marked, and the cheapest
+// pipeline within a price.
+#ifndef BB_SIM_OUTPUT_TABLE_H
+#define BB_SIM_OUTPUT_TABLE_H
+
+#include "sim/experiment.h"
+#include "sim/output/results.h"
+#include "sim/text.h"
+
+/// Writes the table. A pipeline is marked `*` when no other is at most as high in price, bytes and
+/// time and lower in one. `within` is a price, NaN for none: the pipeline of fewest bytes, then
+/// least time, whose price is at most that is named. Pipelines that failed show their status and
+/// `-`, and take no part. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
+BB_CHECKED bb_status bb_table_write(const bb_experiment *experiment, const bb_results *results,
+                                    double within, bb_text *out);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan of a run: what it will hold, move and take, stated before anything is computed.
+#ifndef BB_SIM_PLAN_H
+#define BB_SIM_PLAN_H
+
+#include "sim/text.h"
+
+/// Zero-initialise; release with bb_plan_release.
+typedef struct bb_plan {
+    bb_text lines;            ///< "what  value" lines, for the user
+    double host_bytes;        ///< peak, estimated
+    double device_bytes;      ///< peak, estimated; 0 on the host alone
+    double output_bytes;      ///< of the results in the output file, before compression
+    double estimated_seconds; ///< NaN where no estimate is made
+} bb_plan;
+
+/// Adds a line: what it is, and a formatted value with its unit.
+BB_CHECKED bb_status bb_plan_add(bb_plan *plan, const char *what, const char *format, ...)
+    BB_PRINTF(3, 4);
+
+void bb_plan_release(bb_plan *plan);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the studies of all experiments have in common: their first keys and the rules on pipelines.
+#ifndef BB_SIM_STUDY_H
+#define BB_SIM_STUDY_H
+
+#include "core/schema.h"
+#include "sim/config/config.h"
+
+typedef enum bb_study_device {
+    BB_STUDY_DEVICE_AUTO,
+    BB_STUDY_DEVICE_CPU,
+    BB_STUDY_DEVICE_CUDA,
+    BB_STUDY_DEVICE_OPENCL,
+} bb_study_device;
+
+/// NULL-terminated names in the order of the enum.
+extern const char *const bb_study_device_names[];
+
+/// First member of every study struct.
+typedef struct bb_study {
+    const char *experiment;
+    const char *title;
+    bb_index seed;
+    int device; ///< bb_study_device
+} bb_study;
+
+/// First rows of every study's table; `type` has a bb_study called `common`.
+#define BB_STUDY_KEYS(type)                                                                        \
+    {.name = "experiment",                                                                         \
+     .kind = BB_KEY_TEXT,                                                                          \
+     .offset = offsetof(type, common.experiment),                                                  \
+     .meaning = "What is simulated: the name of an experiment."},                                  \
+        {.name = "title",                                                                          \
+         .kind = BB_KEY_TEXT,                                                                      \
+         .offset = offsetof(type, common.title),                                                   \
+         .default_text = "\"\"",                                                                   \
+         .meaning = "A line for the reader of the results."},                                      \
+        {.name = "seed",                                                                           \
+         .kind = BB_KEY_INTEGER,                                                                   \
+         .offset = offsetof(type, common.seed),                                                    \
+         .minimum = 0.0,                                                                           \
+         .maximum = 9007199254740992.0,                                                            \
+         .default_text = "1",                                                                      \
+         .meaning = "Of every random stream; the word random draws one and records it."},          \
+    {                                                                                              \
+        .name = "device", .kind = BB_KEY_CHOICE, .offset = offsetof(type, common.device),          \
+        .choices = bb_study_device_names, .default_text = "auto",                                  \
+        .meaning = "Where pipelines compute unless they say so; auto prints its choice."           \
+    }
+
+enum { BB_STUDY_PIPELINES = 64 };
+
+/// What the rules need to know of a pipeline.
+typedef struct bb_pipeline_facts {
+    const char *name;
+    bool full_precision; ///< fp64 throughout: fit to be the reference
+} bb_pipeline_facts;
+
+/// Index of the reference pipeline: the one called `reference`, else the first.
+bb_index bb_study_reference(const bb_pipeline_facts *pipelines, bb_index count);
+
+/// Holds the rules on `pipelines:`: names that are unique, not empty and printable, a reference in
+/// full precision, at most BB_STUDY_PIPELINES of them. `rule` says what full precision is. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines, bb_index count,
+                                              const char *rule, const bb_config *config,
+                                              bb_problems *problems);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A growing string: messages, tables and YAML are written into one.
+#ifndef BB_SIM_TEXT_H
+#define BB_SIM_TEXT_H
+
+#include "core/status.h"
+
+/// Zero-initialise; release with bb_text_release. `data` is NULL while empty.
+typedef struct bb_text {
+    char *data; ///< NUL-terminated
+    bb_index length;
+    bb_index capacity;
+} bb_text;
+
+/// Appends a formatted piece. Errors: BB_MEMORY, and the text is then unchanged.
+BB_CHECKED bb_status bb_text_add(bb_text *text, const char *format, ...) BB_PRINTF(2, 3);
+
+/// Appends `length` bytes as they are.
+BB_CHECKED bb_status bb_text_add_bytes(bb_text *text, const char *bytes, bb_index length);
+
+/// The string, "" while empty; valid until the next change.
+const char *bb_text_string(const bb_text *text);
+
+void bb_text_release(bb_text *text);
+
+#endif

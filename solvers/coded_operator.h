@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coded matrix and how to apply it: y = C x on a device. Each stored value is decoded, multiplied
+// in one format and accumulated in another. The scheme of Doucet et al. (wafer feed-forward) is
+// storage fp32, multiply fp32, accumulate fp64.
+//
+// The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,
+// ... in turn, then a tree of halves; each row is summed by one thread. cuda: the same with 256
+// lanes, one block a row. The two agree within the error bound of either sum.
+#ifndef BB_SOLVERS_CODED_OPERATOR_H
+#define BB_SOLVERS_CODED_OPERATOR_H
+
+#include "core/device.h"
+#include "precision/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Formats of the products (operands rounded to it, product rounded to it) and of the sums.
+typedef struct bb_gemv_arithmetic {
+    bb_format multiply;   ///< BB_FORMAT_FP64 or BB_FORMAT_FP32
+    bb_format accumulate; ///< BB_FORMAT_FP64 or BB_FORMAT_FP32, no narrower than multiply
+} bb_gemv_arithmetic;
+
+typedef struct bb_coded_operator bb_coded_operator;
+
+/// Makes the matrix ready on a device: the cpu uses it in place, a GPU takes a copy of its words.
+/// Matrix and device are borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic
+/// other than above), BB_MEMORY (host or device), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
+                                              bb_gemv_arithmetic arithmetic,
+                                              bb_coded_operator **out);
+void bb_coded_operator_destroy(bb_coded_operator **operation);
+
+/// y[i] = row (row + i) of C times x for i in [0, rows). x [columns] and y [rows] are on the host,
+/// in fp64; rounding to the multiply format happens here, the rows' scales are undone in fp64.
+/// `seconds` grows by the time on the device, transfers included. Errors: BB_INVALID (rows outside
+/// the matrix), BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row,
+                                             bb_index rows, const double *x, double *y,
+                                             double *seconds);
+
+/// Floating-point operations of one application: 2 rows columns.
+double bb_coded_operator_flops(bb_index rows, bb_index columns);
+
+/// Arguments of the kernel's twins, all in the device's memory: coded_operator.c and its .cu.
+typedef struct bb_coded_product {
+    const void *words; ///< of the first row to multiply
+    bb_format format;
+    bb_gemv_arithmetic arithmetic;
+    bb_index columns;
+    const double *x;    ///< [columns], for fp64 products
+    const float *x_f32; ///< [columns], for fp32 products
+    double *y;          ///< [rows], scales not undone
+} bb_coded_product;
+
+bb_status bb_coded_product_cuda(void *stream, bb_index rows, void *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,1 +1,0 @@
-typedef int bb_empty;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/reconstructor.h"
+
+#include "core/memory.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+struct bb_low_rank_update {
+    bb_low_rank part;
+    double *v;    // [count][n]
+    double *core; // [count][count], Cholesky factor of C^-1 + V U
+};
+
+static void scale_columns(double *x, bb_index rows, bb_index n, const double *scale)
+{
+    for (bb_index i = 0; scale != NULL && i < rows; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            x[i * n + j] *= scale[j];
+        }
+    }
+}
+
+// X <- X A0^-1 = ((X D) (D A0 D)^-1) D.
+static bb_status apply_inverse(const bb_tile_matrix *factor, const double *scale, bb_index rows,
+                               double *x)
+{
+    scale_columns(x, rows, factor->n, scale);
+    BB_RETURN_IF_FAILED(bb_tile_cholesky_solve(factor, rows, x));
+    scale_columns(x, rows, factor->n, scale);
+    return BB_OK;
+}
+
+bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
+                                    const bb_low_rank *part, bb_outcome *outcome,
+                                    bb_low_rank_update **out)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_update *update = NULL;
+    bb_index n = factor->n;
+    int count = (int)part->count;
+    *out = NULL;
+    if (count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(1, &update));
+    update->part = *part;
+    BB_TRY(BB_ALLOCATE(count * n, &update->v));
+    BB_TRY(BB_ALLOCATE((bb_index)count * count, &update->core));
+    for (int k = 0; k < count; ++k) {
+        cblas_dcopy((int)n, part->vectors + k, count, update->v + k * n, 1);
+    }
+    BB_TRY(apply_inverse(factor, scale, count, update->v));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, count, (int)n, 1.0, update->v,
+                (int)n, part->vectors, count, 0.0, update->core, count);
+    for (int i = 0; i < count; ++i) {
+        BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
+                   "variance %d of a low-rank part is %g, expected a positive number", i,
+                   part->variances[i]);
+        update->core[i * count + i] += 1.0 / part->variances[i];
+    }
+    if (bb_first_non_finite(update->core, (bb_index)count * count) >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
+    } else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, update->core, count) != 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                       "low-rank update: core is not positive definite");
+    }
+    *out = update;
+    update = NULL;
+done:
+    bb_low_rank_update_destroy(&update);
+    return status;
+}
+
+void bb_low_rank_update_destroy(bb_low_rank_update **update)
+{
+    if (*update != NULL) {
+        BB_RELEASE(&(*update)->v);
+        BB_RELEASE(&(*update)->core);
+        BB_RELEASE(update);
+    }
+}
+
+// R <- R - ((R U) core^-1) V.
+static bb_status apply_update(const bb_low_rank_update *update, bb_index m, bb_index n, double *r)
+{
+    bb_status status = BB_OK;
+    double *weights = NULL; // [m][count]
+    int count = (int)update->part.count;
+    BB_TRY(BB_ALLOCATE(m * count, &weights));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, count, (int)n, 1.0, r, (int)n,
+                update->part.vectors, count, 0.0, weights, count);
+    // The core was factored as column-major upper: U^T U, read row-major as L L^T.
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, count, 1.0,
+                update->core, count, weights, count);
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, count,
+                1.0, update->core, count, weights, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, count, -1.0, weights,
+                count, update->v, (int)n, 1.0, r, (int)n);
+done:
+    BB_RELEASE(&weights);
+    return status;
+}
+
+bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
+                                 const bb_low_rank_update *update, bb_index m, double *r,
+                                 bb_outcome *outcome)
+{
+    BB_RETURN_IF_FAILED(apply_inverse(factor, scale, m, r));
+    if (update != NULL) {
+        BB_RETURN_IF_FAILED(apply_update(update, m, factor->n, r));
+    }
+    bb_index bad = bb_first_non_finite(r, m * factor->n);
+    if (bad >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)",
+                       bad / factor->n, bad % factor->n);
+    }
+    return BB_OK;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/tile_matrix.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+
+static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
+{
+    bb_index left = n - tile * tile_size;
+    return left < tile_size ? left : tile_size;
+}
+
+static bb_variant tile_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
+{
+    bb_variant variant = bb_policy_variant(&plan->policy, plan->arithmetic, row, column);
+    if (row == column && variant != BB_VARIANT_DP) {
+        return BB_VARIANT_SP;
+    }
+    return variant;
+}
+
+static size_t tile_bytes(bb_variant variant, bb_index items)
+{
+    bb_format format = bb_variant_describe(variant)->output;
+    return (size_t)items * (size_t)bb_format_describe(format)->bytes;
+}
+
+bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column)
+{
+    return &matrix->tiles[row * (row + 1) / 2 + column];
+}
+
+size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
+{
+    size_t bytes = 0;
+    bb_index tile_rows = (n + plan->tile_size - 1) / plan->tile_size;
+    for (bb_index row = 0; row < tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            bb_index items =
+                tile_extent(n, plan->tile_size, row) * tile_extent(n, plan->tile_size, column);
+            bytes += tile_bytes(tile_variant(plan, row, column), items);
+        }
+    }
+    return bytes;
+}
+
+size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix)
+{
+    size_t bytes = 0;
+    bb_index count = matrix->tile_rows * (matrix->tile_rows + 1) / 2;
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_tile *tile = &matrix->tiles[t];
+        bytes += tile_bytes(tile->variant, tile->rows * tile->columns);
+    }
+    return bytes;
+}
+
+void bb_tile_round(bb_tile *tile)
+{
+    if (tile->f32 != NULL) {
+        bb_format format = bb_variant_describe(tile->variant)->output;
+        (void)bb_format_round_f32(format, tile->f32, tile->rows * tile->columns, tile->f32);
+    }
+}
+
+typedef struct loading {
+    const bb_matrix_source *source;
+    const double *scale;
+    bb_tile_matrix *matrix;
+} loading;
+
+// From fp64 to the tile's format in one rounding.
+static void keep_values(bb_tile *tile, const double *values)
+{
+    bb_format format = bb_variant_describe(tile->variant)->output;
+    bb_index items = tile->rows * tile->columns;
+    for (bb_index i = 0; i < items; ++i) {
+        if (tile->f64 != NULL) {
+            tile->f64[i] = values[i];
+        } else {
+            tile->f32[i] = (float)bb_format_round(format, values[i]);
+        }
+    }
+}
+
+static bb_status load_tile(const loading *load, bb_tile *tile, bb_index row, bb_index column)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    bb_index items = tile->rows * tile->columns;
+    BB_TRY(BB_ALLOCATE(items, &values));
+    BB_TRY(bb_matrix_source_fill(load->source, row, column,
+                                 bb_view_matrix(values, tile->rows, tile->columns)));
+    for (bb_index i = 0; load->scale != NULL && i < tile->rows; ++i) {
+        for (bb_index j = 0; j < tile->columns; ++j) {
+            values[i * tile->columns + j] *= load->scale[row + i] * load->scale[column + j];
+        }
+    }
+    if (tile->variant == BB_VARIANT_DP) {
+        BB_TRY(BB_ALLOCATE(items, &tile->f64));
+    } else {
+        BB_TRY(BB_ALLOCATE(items, &tile->f32));
+    }
+    keep_values(tile, values);
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status load_tile_row(void *context, bb_index index)
+{
+    const loading *load = context;
+    bb_tile_matrix *matrix = load->matrix;
+    bb_index row = matrix->tile_rows - 1 - index; // the longest first
+    for (bb_index column = 0; column <= row; ++column) {
+        BB_RETURN_IF_FAILED(load_tile(load, bb_tile_matrix_at(matrix, row, column),
+                                      row * matrix->tile_size, column * matrix->tile_size));
+    }
+    return BB_OK;
+}
+
+bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
+                                const bb_tile_plan *plan, bb_tile_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *matrix = NULL;
+    *out = NULL;
+    BB_REQUIRE(source->rows == source->columns && source->rows > 0, BB_INVALID,
+               "matrix %s is %td x %td, expected square and not empty", source->name, source->rows,
+               source->columns);
+    BB_REQUIRE(plan->tile_size > 0, BB_INVALID, "tile of %td rows, expected at least 1",
+               plan->tile_size);
+    BB_TRY(BB_ZEROED(1, &matrix));
+    matrix->n = source->rows;
+    matrix->tile_size = plan->tile_size;
+    matrix->tile_rows = (matrix->n + plan->tile_size - 1) / plan->tile_size;
+    BB_TRY(BB_ZEROED(matrix->tile_rows * (matrix->tile_rows + 1) / 2, &matrix->tiles));
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            *bb_tile_matrix_at(matrix, row, column) =
+                (bb_tile){.variant = tile_variant(plan, row, column),
+                          .rows = tile_extent(matrix->n, plan->tile_size, row),
+                          .columns = tile_extent(matrix->n, plan->tile_size, column)};
+        }
+    }
+    loading load = {source, scale, matrix};
+    BB_TRY(bb_parallel_for(matrix->tile_rows, load_tile_row, &load));
+    *out = matrix;
+    matrix = NULL;
+done:
+    bb_tile_matrix_destroy(&matrix);
+    return status;
+}
+
+void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
+{
+    if (*matrix == NULL) {
+        return;
+    }
+    bb_index count = (*matrix)->tile_rows * ((*matrix)->tile_rows + 1) / 2;
+    for (bb_index t = 0; (*matrix)->tiles != NULL && t < count; ++t) {
+        BB_RELEASE(&(*matrix)->tiles[t].f64);
+        BB_RELEASE(&(*matrix)->tiles[t].f32);
+    }
+    BB_RELEASE(&(*matrix)->tiles);
+    BB_RELEASE(matrix);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lower triangle of a symmetric matrix in square tiles, each tile with the variant that its policy
+// gave it: the variant says which format the tile is stored in and how products into it are
+// computed.
+//
+// On the CPU the narrow formats are emulated: a tile of a 16-bit format is kept in floats that hold
+// values of that format only, and counted with its true size.
+#ifndef BB_SOLVERS_TILE_MATRIX_H
+#define BB_SOLVERS_TILE_MATRIX_H
+
+#include "core/matrix_source.h"
+#include "precision/policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One tile, row-major, leading dimension = its column count.
+typedef struct bb_tile {
+    bb_variant variant; ///< diagonal tiles: BB_VARIANT_DP or BB_VARIANT_SP only
+    bb_index rows, columns;
+    double *f64; ///< values of a dp tile, NULL otherwise
+    float *f32;  ///< values of every other tile, NULL for dp
+} bb_tile;
+
+typedef struct bb_tile_matrix {
+    bb_index n;         ///< rows of the matrix
+    bb_index tile_size; ///< rows of every tile but the last
+    bb_index tile_rows; ///< ceil(n / tile_size)
+    bb_tile *tiles;     ///< [tile_rows (tile_rows + 1) / 2], row by row
+} bb_tile_matrix;
+
+/// What the tiles of a pipeline look like.
+typedef struct bb_tile_plan {
+    bb_index tile_size;
+    bb_variant arithmetic; ///< of the pipeline
+    bb_policy_config policy;
+} bb_tile_plan;
+
+/// Pulls the lower triangle of D A D from a symmetric source and rounds each tile to its format;
+/// `scale` [n] is the diagonal of D, or NULL for none. Potrf, trsm and syrk compute in fp32 unless
+/// the policy says dp, so a diagonal tile is dp or sp. Errors: BB_INVALID, BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
+                                           const bb_tile_plan *plan, bb_tile_matrix **out);
+void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
+
+/// Tile (row, column) with row >= column.
+bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column);
+
+/// Bytes of the stored triangle, each tile in its own format.
+size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
+
+/// The same, planned and not yet allocated.
+size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
+
+/// Rounds a tile's values to the format of its variant, after work in fp32.
+void bb_tile_round(bb_tile *tile);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

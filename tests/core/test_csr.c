@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/csr.h"
+#include "core/thread.h"
+#include "tests/check.h"
+
+static void repeated_entries_are_summed_and_sorted(void **state)
+{
+    (void)state;
+    bb_triplets list = {0};
+    bb_csr matrix;
+    check_ok(bb_triplets_add(&list, 1, 2, 5.0));
+    check_ok(bb_triplets_add(&list, 0, 1, 2.0));
+    check_ok(bb_triplets_add(&list, 1, 0, 3.0));
+    check_ok(bb_triplets_add(&list, 1, 2, -1.0));
+    check_ok(bb_csr_assemble(3, 3, &list, &matrix));
+    assert_int_equal(bb_csr_nonzeros(&matrix), 3);
+    assert_int_equal(matrix.row_start[1], 1);
+    assert_int_equal(matrix.row_start[3], 3);
+    assert_int_equal(matrix.column[1], 0);
+    assert_true(matrix.value[2] == 4.0);
+    double x[3] = {1.0, 10.0, 100.0};
+    double y[3];
+    check_ok(bb_csr_multiply(&matrix, x, y));
+    assert_true(y[0] == 20.0 && y[1] == 403.0 && y[2] == 0.0);
+    bb_csr_release(&matrix);
+    bb_triplets_release(&list);
+}
+
+static void entries_outside_are_refused(void **state)
+{
+    (void)state;
+    bb_triplets list = {0};
+    bb_csr matrix;
+    check_ok(bb_triplets_add(&list, 1, 3, 5.0));
+    check_fails(bb_csr_assemble(3, 3, &list, &matrix), BB_INVALID, "(1, 3) outside 3 x 3");
+    assert_null(matrix.row_start);
+    bb_triplets_release(&list);
+}
+
+static void product_has_the_same_bits_with_any_threads(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static double x[N], one[N], many[N];
+    bb_triplets list = {0};
+    bb_csr matrix;
+    for (int i = 0; i < N; ++i) {
+        x[i] = sin(i);
+        for (int k = -3; k <= 3; ++k) {
+            check_ok(bb_triplets_add(&list, i, (i + 17 * k + N) % N, cos(i + k)));
+        }
+    }
+    check_ok(bb_csr_assemble(N, N, &list, &matrix));
+    check_ok(bb_threads_set(1));
+    check_ok(bb_csr_multiply(&matrix, x, one));
+    check_ok(bb_threads_set(4));
+    check_ok(bb_csr_multiply(&matrix, x, many));
+    assert_memory_equal(one, many, sizeof one);
+    bb_threads_stop();
+    bb_csr_release(&matrix);
+    bb_triplets_release(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_entries_are_summed_and_sorted),
+        cmocka_unit_test(entries_outside_are_refused),
+        cmocka_unit_test(product_has_the_same_bits_with_any_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

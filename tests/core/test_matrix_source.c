@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/matrix_source.h"
+#include "tests/check.h"
+
+static void dense_source_fills_blocks(void **state)
+{
+    (void)state;
+    double values[6] = {1, 2, 3, 4, 5, 6};
+    double block[2] = {0};
+    bb_view matrix = bb_view_matrix(values, 2, 3);
+    bb_matrix_source source = bb_matrix_source_dense(&matrix, "C", "1");
+    check_ok(bb_matrix_source_fill(&source, 1, 1, bb_view_matrix(block, 1, 2)));
+    assert_true(block[0] == 5.0 && block[1] == 6.0);
+}
+
+static void blocks_that_leave_the_matrix_are_refused(void **state)
+{
+    (void)state;
+    double values[6] = {0};
+    double block[6] = {0};
+    bb_view matrix = bb_view_matrix(values, 2, 3);
+    bb_matrix_source source = bb_matrix_source_dense(&matrix, "C", "1");
+    check_fails(bb_matrix_source_fill(&source, 1, 0, bb_view_matrix(block, 2, 3)), BB_INVALID,
+                "matrix C: block 2 x 3 at (1, 0) leaves 2 x 3");
+    bb_view narrow = bb_view_matrix(block, 1, 3);
+    narrow.type = BB_F32;
+    check_fails(bb_matrix_source_fill(&source, 0, 0, narrow), BB_INVALID, "must be fp64");
+}
+
+static void diagonal_of_a_square_source(void **state)
+{
+    (void)state;
+    double values[6] = {1, 2, 3, 4, 5, 6};
+    double diagonal[2] = {0};
+    bb_view square = bb_view_matrix(values, 2, 2);
+    bb_matrix_source source = bb_matrix_source_dense(&square, "C", "1");
+    check_ok(bb_matrix_source_diagonal(&source, diagonal));
+    assert_true(diagonal[0] == 1.0 && diagonal[1] == 4.0);
+    bb_view wide = bb_view_matrix(values, 2, 3);
+    source = bb_matrix_source_dense(&wide, "C", "1");
+    check_fails(bb_matrix_source_diagonal(&source, diagonal), BB_INVALID, "not square");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_source_fills_blocks),
+        cmocka_unit_test(diagonal_of_a_square_source),
+        cmocka_unit_test(blocks_that_leave_the_matrix_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.h"
+#include "tests/check.h"
+
+#include <stdatomic.h>
+
+enum { COUNT = 10000 };
+static atomic_int visits[COUNT];
+
+static bb_status visit(void *context, bb_index index)
+{
+    (void)context;
+    atomic_fetch_add(&visits[index], 1);
+    return BB_OK;
+}
+
+static void every_index_is_visited_once(void **state)
+{
+    (void)state;
+    for (bb_index threads = 1; threads <= 4; ++threads) {
+        check_ok(bb_threads_set(threads));
+        assert_int_equal(bb_threads_count(), threads);
+        memset(visits, 0, sizeof visits);
+        for (int repeat = 0; repeat < 20; ++repeat) {
+            check_ok(bb_parallel_for(COUNT, visit, NULL));
+        }
+        for (int i = 0; i < COUNT; ++i) {
+            assert_int_equal(visits[i], 20);
+        }
+    }
+    bb_threads_stop();
+}
+
+static bb_status fail_from_100(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    (void)context;
+    BB_REQUIRE(index < 100, BB_INVALID, "index %td failed", index);
+done:
+    return status;
+}
+
+static void failure_comes_back_with_its_message(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(3));
+    check_fails(bb_parallel_for(COUNT, fail_from_100, NULL), BB_INVALID, "failed");
+    check_ok(bb_parallel_for(100, fail_from_100, NULL));
+    bb_threads_stop();
+}
+
+static bb_status nested(void *context, bb_index index)
+{
+    (void)index;
+    return bb_parallel_for(10, visit, context);
+}
+
+static void nested_loops_run_on_their_thread(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(4));
+    memset(visits, 0, sizeof visits);
+    check_ok(bb_parallel_for(50, nested, NULL));
+    for (int i = 0; i < 10; ++i) {
+        assert_int_equal(visits[i], 50);
+    }
+    bb_threads_stop();
+}
+
+static bb_status cover(void *context, bb_index begin, bb_index end)
+{
+    assert_int_equal(begin % 64, 0);
+    (void)context;
+    for (bb_index i = begin; i < end; ++i) {
+        atomic_fetch_add(&visits[i], 1);
+    }
+    return BB_OK;
+}
+
+static void ranges_cover_all(void **state)
+{
+    (void)state;
+    memset(visits, 0, sizeof visits);
+    check_ok(bb_parallel_ranges(1000, 64, cover, NULL));
+    for (int i = 0; i < COUNT; ++i) {
+        assert_int_equal(visits[i], i < 1000);
+    }
+}
+
+static void thread_counts_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    check_fails(bb_threads_set(0), BB_INVALID, "0 threads, expected 1..1024");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_index_is_visited_once),
+        cmocka_unit_test(failure_comes_back_with_its_message),
+        cmocka_unit_test(nested_loops_run_on_their_thread),
+        cmocka_unit_test(ranges_cover_all),
+        cmocka_unit_test(thread_counts_out_of_range_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

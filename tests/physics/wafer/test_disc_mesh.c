@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/wafer/disc_mesh.h"
+#include "tests/check.h"
+
+// reference/wafer.md 2.3 item 9.
+static void wafer_has_the_known_counts(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
+    assert_int_equal(mesh->columns, 600);
+    assert_int_equal(mesh->cell_count, 282792);
+    assert_int_equal(mesh->node_count, 283993);
+    double area = 0.0;
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        area += mesh->node_area[i];
+    }
+    check_relative(area, bb_disc_mesh_area(mesh), 1e-11);
+    check_relative(area, 3.14159265358979 * 0.0225, 3e-4);
+    bb_disc_mesh_destroy(&mesh);
+}
+
+static void maps_agree_with_each_other(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    check_ok(bb_disc_mesh_create(0.0103, 0.001, &mesh));
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        bb_index at = mesh->node_row[i] * mesh->node_columns + mesh->node_column[i];
+        assert_int_equal(mesh->node_at[at], i);
+    }
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        const int32_t *nodes = mesh->cell_nodes + 4 * cell;
+        double x = 0.5 * (bb_disc_mesh_x(mesh, nodes[0]) + bb_disc_mesh_x(mesh, nodes[2]));
+        double y = 0.5 * (bb_disc_mesh_y(mesh, nodes[0]) + bb_disc_mesh_y(mesh, nodes[2]));
+        assert_int_equal(bb_disc_mesh_cell(mesh, x, y), cell);
+        assert_true(hypot(x, y) <= 0.0103);
+        check_close(bb_disc_mesh_x(mesh, nodes[1]) - bb_disc_mesh_x(mesh, nodes[0]), 0.001, 1e-12,
+                    0.001);
+        check_close(bb_disc_mesh_y(mesh, nodes[3]) - bb_disc_mesh_y(mesh, nodes[0]), 0.001, 1e-12,
+                    0.001);
+    }
+    assert_int_equal(bb_disc_mesh_cell(mesh, 0.02, 0.0), -1);
+    assert_true(bb_disc_mesh_cell(mesh, 0.010, 0.0) >= 0);
+    bb_disc_mesh_destroy(&mesh);
+}
+
+static void periodic_mesh_wraps(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    check_ok(bb_disc_mesh_periodic(5, 4, 0.1, &mesh));
+    assert_int_equal(mesh->node_count, 20);
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        check_relative(mesh->node_area[i], 0.01, 1e-14);
+    }
+    assert_int_equal(mesh->cell_nodes[4 * 19 + 2], 0);
+    bb_disc_mesh_destroy(&mesh);
+}
+
+static void bad_sizes_are_refused_and_nothing_leaks(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    check_fails(bb_disc_mesh_create(0.15, 0.0, &mesh), BB_INVALID, "disc of radius");
+    check_fails(bb_disc_mesh_periodic(2, 5, 0.1, &mesh), BB_INVALID, "at least 3 a side");
+    bb_index blocks = bb_memory_blocks();
+    for (bb_index k = 1; k <= 7; ++k) {
+        bb_memory_fail_at(k);
+        assert_int_equal(bb_disc_mesh_create(0.01, 0.001, &mesh), BB_MEMORY);
+        bb_memory_fail_at(0);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wafer_has_the_known_counts),
+        cmocka_unit_test(maps_agree_with_each_other),
+        cmocka_unit_test(periodic_mesh_wraps),
+        cmocka_unit_test(bad_sizes_are_refused_and_nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

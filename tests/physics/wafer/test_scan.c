@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/scan.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+// reference/wafer.md 1.2: 96 fields, 58 of them full.
+static void canonical_layout_has_96_fields(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_index full = 0;
+    for (bb_index i = 0; i < scan->field_count; ++i) {
+        full += scan->fields[i].full;
+    }
+    assert_int_equal(scan->field_count, 96);
+    assert_int_equal(full, 58);
+    bb_scan_destroy(&scan);
+}
+
+static void order_is_a_meander_with_alternating_scans(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    int sense = 1;
+    assert_int_equal(scan->fields[0].row, -4);
+    for (bb_index i = 0; i < scan->field_count; ++i) {
+        const bb_field *field = &scan->fields[i];
+        assert_int_equal(field->first_step, 70 * i);
+        assert_int_equal(field->up, i % 2 == 0);
+        if (i == 0) {
+            continue;
+        }
+        if (field->row != field[-1].row) {
+            assert_int_equal(field->row, field[-1].row + 1);
+            sense = -sense;
+        } else {
+            assert_int_equal(field->column, field[-1].column + sense);
+        }
+    }
+    bb_scan_destroy(&scan);
+}
+
+// reference/wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
+static void slit_has_the_known_speed(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_scan_config slow = FAST_SCAN;
+    slow.light_steps = 81;
+    slow.dark_steps = 29;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_close(scan->sagitta, 2.96e-3, 0.005e-3, 1.0);
+    check_close(scan->speed, 1.105, 0.0005, 1.0);
+    bb_scan_destroy(&scan);
+    check_ok(bb_scan_create(&slow, 1e-3, &scan));
+    check_close(scan->speed, 0.464, 0.0005, 1.0);
+    bb_scan_destroy(&scan);
+}
+
+static void every_point_gets_the_whole_dose(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    for (bb_index i = 40; i < 42; ++i) {
+        const bb_field *field = &scan->fields[i];
+        for (int point = 0; point < 25; ++point) {
+            double x = field->x + 0.013 * (point % 5 - 2) / 2.0;
+            double y = field->y + 0.0165 * (double)(point / 5 - 2) / 2.0;
+            double sum = 0.0;
+            for (bb_index step = 0; step < scan->light_steps; ++step) {
+                sum += bb_scan_dose_fraction(scan, field, step, x, y);
+            }
+            check_close(sum, 1.0, 1e-13, 1.0);
+        }
+    }
+    bb_scan_destroy(&scan);
+}
+
+static void down_scan_is_an_up_scan_turned_in_time(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_field up = scan->fields[40];
+    bb_field down = up;
+    down.up = false;
+    for (bb_index step = 0; step < 34; ++step) {
+        double got = bb_scan_dose_fraction(scan, &down, step, up.x + 0.004, up.y + 0.003);
+        double expected = bb_scan_dose_fraction(scan, &up, 33 - step, up.x + 0.004, up.y + 0.003);
+        check_close(got, expected, 1e-12, 1.0);
+    }
+    bb_scan_destroy(&scan);
+}
+
+static void circle_area_is_exact(void **state)
+{
+    (void)state;
+    double pi = acos(-1.0);
+    check_relative(bb_scan_area_inside(2.0, -3.0, 3.0, -3.0, 3.0), 4.0 * pi, 1e-14);
+    check_relative(bb_scan_area_inside(2.0, 0.0, 3.0, 0.0, 3.0), pi, 1e-14);
+    check_relative(bb_scan_area_inside(2.0, -1.0, 1.0, -1.0, 1.0), 4.0, 1e-14);
+    check_close(bb_scan_area_inside(2.0, 2.5, 3.0, 0.0, 1.0), 0.0, 1e-14, 1.0);
+    // Segment of height 1: R^2 acos(1/2) - sqrt(3).
+    check_relative(bb_scan_area_inside(2.0, -3.0, 3.0, 1.0, 3.0), 4.0 * acos(0.5) - sqrt(3.0),
+                   1e-13);
+}
+
+static void bad_scans_are_refused(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_scan_config config = FAST_SCAN;
+    bb_index scored[] = {40, 96};
+    config.fields = (bb_list){scored, 2};
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "expected 0..95");
+    config = FAST_SCAN;
+    config.slit_arc_radius_mm = 13.0;
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "slit_arc_radius_mm = 13");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_layout_has_96_fields),
+        cmocka_unit_test(order_is_a_meander_with_alternating_scans),
+        cmocka_unit_test(slit_has_the_known_speed),
+        cmocka_unit_test(every_point_gets_the_whole_dose),
+        cmocka_unit_test(down_scan_is_an_up_scan_turned_in_time),
+        cmocka_unit_test(circle_area_is_exact),
+        cmocka_unit_test(bad_scans_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

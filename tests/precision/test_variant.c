@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/variant.h"
+#include "tests/check.h"
+
+// Table I of the tomographic-reconstructor paper, and the order of the names.
+static void variants_have_the_bits_of_the_table(void **state)
+{
+    (void)state;
+    const struct {
+        bb_variant variant;
+        const char *name;
+        bb_format operand, accumulator, output;
+    } rows[] = {
+        {BB_VARIANT_DP,  "dp",  BB_FORMAT_FP64, BB_FORMAT_FP64, BB_FORMAT_FP64},
+        {BB_VARIANT_SP,  "sp",  BB_FORMAT_FP32, BB_FORMAT_FP32, BB_FORMAT_FP32},
+        {BB_VARIANT_HP1, "hp1", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
+        {BB_VARIANT_HP2, "hp2", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP16},
+        {BB_VARIANT_HP3, "hp3", BB_FORMAT_FP16, BB_FORMAT_FP16, BB_FORMAT_FP16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const bb_variant_info *info = bb_variant_describe(rows[i].variant);
+        assert_string_equal(info->name, rows[i].name);
+        assert_int_equal(info->operand, rows[i].operand);
+        assert_int_equal(info->accumulator, rows[i].accumulator);
+        assert_int_equal(info->output, rows[i].output);
+    }
+    for (int i = 0; i < BB_VARIANT_COUNT; ++i) {
+        assert_string_equal(bb_variant_describe((bb_variant)i)->name, bb_variant_names[i]);
+    }
+    assert_null(bb_variant_names[BB_VARIANT_COUNT]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(variants_have_the_bits_of_the_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
