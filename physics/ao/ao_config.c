@@ -116,7 +116,7 @@ const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sens
 static const bb_key mirror_keys[] = {
     {NUMBER(bb_mirror_config, condition, "1", 1.0, 1.0e6,
             "Largest over smallest singular value of the interaction matrix that is kept; unset: "
-            "twice the lenslets. moao: 5.4772256, which loses the tilts from 16 lenslets on."),
+            "sqrt(30), as moao, below 15 lenslets and twice the lenslets from there on."),
      .exclusive_minimum = true, .optional = true},
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
@@ -337,7 +337,9 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
     BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE, BB_INVALID,
                "sensors.slope_model = %d, expected point_difference", config->sensors->slope_model);
     BB_TRY(check_lenslets(config->sensors->lenslets, obstruction, "sensors"));
-    BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
+    if (config->mirror != NULL) {
+        BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
+    }
     BB_TRY(check_guide_stars(config));
     BB_REQUIRE(config->target_count > 0, BB_INVALID, "targets: %td, expected at least one",
                config->target_count);

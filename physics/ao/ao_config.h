@@ -107,7 +107,7 @@ typedef struct bb_guide_star_config {
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.
 typedef struct bb_mirror_config {
-    double condition; ///< largest over smallest singular value kept; NaN: twice the lenslets
+    double condition; ///< largest over smallest singular value kept; NaN: the usual one
 } bb_mirror_config;
 
 /// A direction in which the correction is scored by a noiseless truth sensor.
@@ -129,7 +129,7 @@ typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
-    const bb_mirror_config *mirror;
+    const bb_mirror_config *mirror;          ///< NULL: all unset
     const bb_guide_star_config *guide_stars; ///< [guide_star_count]
     bb_index guide_star_count;
     const bb_target_config *targets; ///< [target_count]

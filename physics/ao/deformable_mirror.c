@@ -13,6 +13,12 @@
 static const double stroke_m = 1.0e-6; // per volt
 static const double coupling = 0.2;
 
+// moao's, where it leaves the tilts alone; else what separates the two modes unseen.
+static double usual_condition(bb_index lenslets)
+{
+    return lenslets < 15 ? sqrt(30.0) : 2.0 * (double)lenslets;
+}
+
 static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)
 {
     const double n = (double)lenslets;
@@ -122,7 +128,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, double obstruction, bb_
     bb_deformable_mirror mirror = {
         .diameter_m = diameter_m,
         .lenslets = lenslets,
-        .condition = isnan(condition) ? 2.0 * (double)lenslets : condition,
+        .condition = isnan(condition) ? usual_condition(lenslets) : condition,
         .measurement_count = 2 * bb_subapertures_count(lenslets, obstruction)};
     double *interaction = NULL;
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,

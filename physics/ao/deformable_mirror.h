@@ -9,9 +9,10 @@
 // 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
 // projector is its pseudo-inverse without singular values below the largest over `condition`.
 //
-// moao's condition is sqrt(30). But the singular values of tilts fall as 1 / n, so that from n = 16
+// moao's condition is sqrt(30). But the singular values of tilts fall as 1 / n, so that from n = 15
 // on it drops the tilts, and with them their share of the residual. Two modes, near piston and
 // waffle, are seen a hundred times more weakly than the best or not at all: 2 n drops these only.
+// The usual condition is sqrt(30) below 15 lenslets and 2 n from there on.
 #ifndef BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 #define BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 
@@ -33,7 +34,7 @@ typedef struct bb_deformable_mirror {
     double *projector; ///< Dx [actuator_count][measurement_count], volts per arcsec
 } bb_deformable_mirror;
 
-/// Builds mirror and projector; `condition` > 1, or NaN for 2 n. Costs the singular value
+/// Builds mirror and projector; `condition` > 1, or NaN for the usual one. Costs the singular value
 /// decomposition of a matrix [measurements][actuators]: about 1 s for n = 40, minutes for n = 86.
 /// Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture), BB_INTERNAL (LAPACK did not
 /// converge).

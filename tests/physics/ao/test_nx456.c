@@ -108,7 +108,7 @@ static void strehl_ratios_match_the_reference(void **state)
     (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
-    const score got = score_residual(&k, sqrt(30.0), 5);
+    const score got = score_residual(&k, NAN, 5);
     check_close(got.rms_nm, 121.0, 0.05, 1.0);
     check_close(got.h_band, 0.81350, 1e-5, 1.0);
     check_close(got.k_band, 0.89025, 1e-5, 1.0);
@@ -120,7 +120,7 @@ static void keeping_the_tilts_lowers_the_strehl_ratio(void **state)
     (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
-    const score got = score_residual(&k, NAN, 2);
+    const score got = score_residual(&k, 20.0, 2);
     // No reference: the value that this program gave first, to notice a change.
     check_close(got.h_band, 0.80727, 1e-5, 1.0);
     check_relative(got.rms_nm, 123.181, 1e-5);
