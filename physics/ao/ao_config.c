@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 // One row of a schema table: a required number, one with a default, one that may stay unset.
 #define NUMBER(type, member, unit_text, low, high, text)                                           \
@@ -112,6 +113,14 @@ static const bb_key sensors_keys[] = {
 };
 const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sensors_keys);
 
+static const bb_key mirror_keys[] = {
+    {NUMBER(bb_mirror_config, condition, "1", 1.0, 1.0e6,
+            "Largest over smallest singular value of the interaction matrix that is kept; unset: "
+            "sqrt(30), as moao, below 15 lenslets and twice the lenslets from there on."),
+     .exclusive_minimum = true, .optional = true},
+};
+const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
+
 static const char *const kinds[] = {"ngs", "lgs", NULL};
 
 static const bb_key guide_star_keys[] = {
@@ -202,9 +211,11 @@ static bb_status check_ranges(const bb_schema *schema, const void *object, const
         const char *member = (const char *)object + key->offset;
         if (key->kind == BB_KEY_DOUBLE) {
             double value = *(const double *)(const void *)member;
+            bool plain = strcmp(key->unit, "1") == 0;
             BB_REQUIRE((key->optional && isnan(value)) || in_range(key, value), BB_INVALID,
-                       "%s.%s = %g %s, expected a finite number %s %g and %s %g", path, key->name,
-                       value, key->unit, key->exclusive_minimum ? ">" : ">=", key->minimum,
+                       "%s.%s = %g%s%s, expected a finite number %s %g and %s %g", path, key->name,
+                       value, plain ? "" : " ", plain ? "" : key->unit,
+                       key->exclusive_minimum ? ">" : ">=", key->minimum,
                        key->exclusive_maximum ? "<" : "<=", key->maximum);
         } else if (key->kind == BB_KEY_INTEGER) {
             bb_index value = *(const bb_index *)(const void *)member;
@@ -326,6 +337,9 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
     BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE, BB_INVALID,
                "sensors.slope_model = %d, expected point_difference", config->sensors->slope_model);
     BB_TRY(check_lenslets(config->sensors->lenslets, obstruction, "sensors"));
+    if (config->mirror != NULL) {
+        BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
+    }
     BB_TRY(check_guide_stars(config));
     BB_REQUIRE(config->target_count > 0, BB_INVALID, "targets: %td, expected at least one",
                config->target_count);

@@ -105,6 +105,11 @@ typedef struct bb_guide_star_config {
     double launch_y_m; ///< optional, lgs
 } bb_guide_star_config;
 
+/// The deformable mirror behind a truth sensor, see deformable_mirror.h.
+typedef struct bb_mirror_config {
+    double condition; ///< largest over smallest singular value kept; NaN: the usual one
+} bb_mirror_config;
+
 /// A direction in which the correction is scored by a noiseless truth sensor.
 typedef struct bb_target_config {
     double x_arcsec;
@@ -115,6 +120,7 @@ typedef struct bb_target_config {
 extern const bb_schema bb_telescope_schema;
 extern const bb_schema bb_atmosphere_schema;
 extern const bb_schema bb_sensors_schema;
+extern const bb_schema bb_mirror_schema;
 extern const bb_schema bb_guide_star_schema;
 extern const bb_schema bb_target_schema;
 
@@ -123,6 +129,7 @@ typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
+    const bb_mirror_config *mirror;          ///< NULL: all unset
     const bb_guide_star_config *guide_stars; ///< [guide_star_count]
     bb_index guide_star_count;
     const bb_target_config *targets; ///< [target_count]

@@ -13,6 +13,12 @@
 static const double stroke_m = 1.0e-6; // per volt
 static const double coupling = 0.2;
 
+// moao's, where it leaves the tilts alone; else what separates the two modes unseen.
+static double usual_condition(bb_index lenslets)
+{
+    return lenslets < 15 ? sqrt(30.0) : 2.0 * (double)lenslets;
+}
+
 static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)
 {
     const double n = (double)lenslets;
@@ -101,7 +107,7 @@ static bb_status invert(double *interaction, bb_deformable_mirror *mirror)
                "singular values of the %td x %td interaction matrix: dgesdd returned %d", rows,
                columns, (int)info);
     bb_index kept = 0;
-    while (kept < rank && s[kept] >= s[0] / sqrt(30.0)) {
+    while (kept < rank && s[kept] >= s[0] / mirror->condition) {
         cblas_dscal((int)columns, 1.0 / s[kept], vt + kept * columns, 1);
         ++kept;
     }
@@ -116,14 +122,17 @@ done:
 }
 
 bb_status bb_deformable_mirror_create(double diameter_m, double obstruction, bb_index lenslets,
-                                      bb_deformable_mirror *out)
+                                      double condition, bb_deformable_mirror *out)
 {
     bb_status status = BB_OK;
-    bb_deformable_mirror mirror = {.diameter_m = diameter_m,
-                                   .lenslets = lenslets,
-                                   .measurement_count =
-                                       2 * bb_subapertures_count(lenslets, obstruction)};
+    bb_deformable_mirror mirror = {
+        .diameter_m = diameter_m,
+        .lenslets = lenslets,
+        .condition = isnan(condition) ? usual_condition(lenslets) : condition,
+        .measurement_count = 2 * bb_subapertures_count(lenslets, obstruction)};
     double *interaction = NULL;
+    BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
+               "mirror condition %g, expected more than 1", condition);
     BB_TRY(place_actuators(obstruction, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",

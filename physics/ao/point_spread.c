@@ -161,12 +161,13 @@ done:
 }
 
 bb_status bb_point_spread_create(double diameter_m, double obstruction, bb_index lenslets,
-                                 bb_point_spread **out)
+                                 double condition, bb_point_spread **out)
 {
     bb_status status = BB_OK;
     bb_point_spread *spread = NULL;
     BB_TRY(BB_ZEROED(1, &spread));
-    BB_TRY(bb_deformable_mirror_create(diameter_m, obstruction, lenslets, &spread->mirror));
+    BB_TRY(
+        bb_deformable_mirror_create(diameter_m, obstruction, lenslets, condition, &spread->mirror));
     BB_TRY(lay_out(spread));
     BB_TRY(make_plans(spread));
     BB_TRY(transform_influence(spread));

@@ -36,10 +36,12 @@ typedef struct bb_point_spread_grid {
     bb_index dropped_modes;
 } bb_point_spread_grid;
 
+/// `condition` is that of deformable_mirror.h, NaN for the usual one.
 /// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid), BB_INTERNAL (a
 /// library failed). Not to be called from several threads at once: FFTW plans are made here.
 BB_CHECKED bb_status bb_point_spread_create(double diameter_m, double obstruction,
-                                            bb_index lenslets, bb_point_spread **out);
+                                            bb_index lenslets, double condition,
+                                            bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
 
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);

@@ -17,6 +17,7 @@ typedef struct ao_case {
     bb_telescope_config telescope;
     bb_atmosphere_config atmosphere;
     bb_sensors_config sensors;
+    bb_mirror_config mirror;
     bb_guide_star_config stars[MOST_STARS];
     bb_target_config targets[MOST_TARGETS];
     bb_index star_count, target_count;
@@ -27,6 +28,7 @@ static inline bb_ao_config case_config(const ao_case *c)
     return (bb_ao_config){.telescope = &c->telescope,
                           .atmosphere = &c->atmosphere,
                           .sensors = &c->sensors,
+                          .mirror = &c->mirror,
                           .guide_stars = c->stars,
                           .guide_star_count = c->star_count,
                           .targets = c->targets,
@@ -72,33 +74,35 @@ static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
         .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
 }
 
-// clang-format off: version 14 crashes on this initialiser.
 /// Telescope, atmosphere and sensors without stars or targets.
 static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
 {
-    return (ao_case){
-        .telescope = {.diameter_m = diameter_m,                 .obstruction = 0.2},
-        .atmosphere = { .profile = BB_PROFILE_MOAO_2, .outer_scale_m = 25.0, .r0_m = NAN},
-        .sensors = { .lenslets = lenslets,
-                      .slope_model = BB_SLOPE_POINT_DIFFERENCE,
-                      .frame_ms = 4.0,
-                      .read_noise_e = 3.0,
-                      .atmosphere_transmission = 0.84,
-                      .ngs = {.pixel_arcsec = 0.3,
-                            .wavelength_nm = 650.0,
-                            .bandwidth_nm = 330.0,
-                            .transmission = 0.425},
-                      .lgs = {.pixel_arcsec = 1.0,
-                            .wavelength_nm = 589.0,
-                            .transmission = 0.382,
-                            .flux_ph_per_m2_s = 6.0e7,
-                            .spot_arcsec = 1.0,
-                            .depth_km = 5.0,
-                            .tilt_variance_arcsec2 = 1.0}},
-    };
+    ao_case c = {0};
+    c.telescope.diameter_m = diameter_m;
+    c.telescope.obstruction = 0.2;
+    c.atmosphere.profile = BB_PROFILE_MOAO_2;
+    c.atmosphere.outer_scale_m = 25.0;
+    c.atmosphere.r0_m = NAN;
+    c.mirror.condition = NAN;
+    c.sensors.lenslets = lenslets;
+    c.sensors.slope_model = BB_SLOPE_POINT_DIFFERENCE;
+    c.sensors.frame_ms = 4.0;
+    c.sensors.read_noise_e = 3.0;
+    c.sensors.atmosphere_transmission = 0.84;
+    c.sensors.ngs.pixel_arcsec = 0.3;
+    c.sensors.ngs.wavelength_nm = 650.0;
+    c.sensors.ngs.bandwidth_nm = 330.0;
+    c.sensors.ngs.transmission = 0.425;
+    c.sensors.lgs.pixel_arcsec = 1.0;
+    c.sensors.lgs.wavelength_nm = 589.0;
+    c.sensors.lgs.transmission = 0.382;
+    c.sensors.lgs.flux_ph_per_m2_s = 6.0e7;
+    c.sensors.lgs.spot_arcsec = 1.0;
+    c.sensors.lgs.depth_km = 5.0;
+    c.sensors.lgs.tilt_variance_arcsec2 = 1.0;
+    return c;
 }
 
-// clang-format on
 /// The 39 m check case of 912 measurements: 3 laser and 3 natural stars, target on the axis.
 static inline ao_case case_nx456(void)
 {

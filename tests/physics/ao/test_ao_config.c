@@ -36,6 +36,9 @@ static void ranges_are_held_with_the_key_named(void **state)
     c.stars[4].x_arcsec = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[4].x_arcsec");
     c = case_nx456();
+    c.mirror.condition = 1.0;
+    check_fails(check_case(&c), BB_INVALID, "mirror.condition = 1, expected a finite number > 1");
+    c = case_nx456();
     c.sensors.lenslets = 0;
     check_fails(check_case(&c), BB_INVALID, "sensors.lenslets = 0, expected 1..1000");
 }
@@ -133,6 +136,7 @@ static void tables_are_complete(void **state)
     check_schema(&bb_telescope_schema);
     check_schema(&bb_atmosphere_schema);
     check_schema(&bb_sensors_schema);
+    check_schema(&bb_mirror_schema);
     check_schema(&bb_guide_star_schema);
     check_schema(&bb_target_schema);
 }

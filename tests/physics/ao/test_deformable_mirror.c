@@ -8,7 +8,7 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(39.0, 0.2, 10, &mirror));
+    check_ok(bb_deformable_mirror_create(39.0, 0.2, 10, NAN, &mirror));
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
     assert_int_equal(mirror.actuator_count, 100);
     assert_int_equal(mirror.dropped_modes, 5);
@@ -34,7 +34,7 @@ static void interaction_is_the_point_difference(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(6.0, 0.0, 3, &mirror));
+    check_ok(bb_deformable_mirror_create(6.0, 0.0, 3, NAN, &mirror));
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
@@ -57,7 +57,7 @@ static void projector_inverts_the_modes_kept(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, 0.2, 8, &mirror));
+    check_ok(bb_deformable_mirror_create(8.0, 0.2, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
     double *interaction = NULL;
@@ -91,11 +91,49 @@ static void projector_inverts_the_modes_kept(void **state)
     bb_deformable_mirror_release(&mirror);
 }
 
+// Share of a plane's voltages that the projector gives back.
+static double tilt_kept(bb_index lenslets, double condition)
+{
+    bb_deformable_mirror mirror = {0};
+    double *interaction = NULL;
+    check_ok(bb_deformable_mirror_create(8.0, 0.2, lenslets, condition, &mirror));
+    const bb_index m = mirror.measurement_count;
+    const bb_index a = mirror.actuator_count;
+    check_ok(BB_ALLOCATE(m * a, &interaction));
+    check_ok(bb_deformable_mirror_interaction(&mirror, 0.2, interaction));
+    double got = 0.0;
+    double whole = 0.0;
+    for (bb_index k = 0; k < m; ++k) {
+        double slope = 0.0;
+        double answer = 0.0;
+        for (bb_index i = 0; i < a; ++i) {
+            const double x = (double)(2 * mirror.column[i] - lenslets);
+            slope += interaction[k * a + i] * x;
+            answer += mirror.projector[i * m + k] * x;
+            whole += k == 0 ? x * x : 0.0;
+        }
+        got += slope * answer;
+    }
+    BB_RELEASE(&interaction);
+    bb_deformable_mirror_release(&mirror);
+    return got / whole;
+}
+
+static void the_usual_condition_keeps_the_tilts(void **state)
+{
+    (void)state;
+    static const bb_index lenslets[] = {6, 10, 14, 15, 16, 22};
+    for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
+        assert_true(tilt_kept(lenslets[i], NAN) > 0.95);
+    }
+    assert_true(tilt_kept(16, sqrt(30.0)) < 0.1);
+}
+
 static void no_subaperture_is_an_error(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_fails(bb_deformable_mirror_create(8.0, 0.2, 1, &mirror), BB_INVALID,
+    check_fails(bb_deformable_mirror_create(8.0, 0.2, 1, NAN, &mirror), BB_INVALID,
                 "a mirror of 1 lenslets");
 }
 
@@ -106,6 +144,7 @@ int main(void)
         cmocka_unit_test(influence_couples_a_fifth_to_the_neighbour),
         cmocka_unit_test(interaction_is_the_point_difference),
         cmocka_unit_test(projector_inverts_the_modes_kept),
+        cmocka_unit_test(the_usual_condition_keeps_the_tilts),
         cmocka_unit_test(no_subaperture_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

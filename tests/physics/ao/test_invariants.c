@@ -11,7 +11,7 @@ static double strehl(const chain *k, double diameter_m, bb_index lenslets, doubl
     double *correlation = NULL;
     double rms_m = NAN;
     bb_outcome outcome = {0};
-    check_ok(bb_point_spread_create(diameter_m, 0.2, lenslets, &spread));
+    check_ok(bb_point_spread_create(diameter_m, 0.2, lenslets, NAN, &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     check_ok(BB_ALLOCATE(pixels * pixels, &correlation));
     check_ok(bb_point_spread_residual(spread, k->cee, correlation, &rms_m, &outcome));
@@ -216,25 +216,27 @@ static double seeing_limited(const chain *k, double diameter_m, double wavelengt
     return blurred / sharp;
 }
 
-// The mirror's space and the loss of stationarity at the edge make the difference: r0 / d is 4 and
-// more at these wavelengths.
+// The residual's stationarity is an approximation, best where the phase is small: 4 % at 10 um.
+// With moao's condition of sqrt(30) the tilts of 16 lenslets would be lost and the ratio be 28 %
+// high.
 static void without_correction_the_image_is_seeing_limited(void **state)
 {
     (void)state;
-    ao_case c = case_without_stars(8.0, 40);
+    ao_case c = case_without_stars(8.0, 16);
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     c.stars[0].lenslets = 4;
     add_target(&c, 0.0, 0.0);
     chain k = chain_assemble(&c, true);
     check_ok(BB_ZEROED(k.m * k.n, &k.r));
     chain_residual(&k);
-    static const double wavelengths_m[] = {1.65e-6, 2.2e-6, 5.0e-6, 10.0e-6};
-    for (int w = 0; w < 4; ++w) {
-        const double ratio = strehl(&k, 8.0, 40, wavelengths_m[w]);
+    static const double wavelengths_m[] = {5.0e-6, 10.0e-6, 20.0e-6};
+    static const double tolerances[] = {0.15, 0.05, 0.02};
+    for (int w = 0; w < 3; ++w) {
+        const double ratio = strehl(&k, 8.0, c.sensors.lenslets, wavelengths_m[w]);
         const double expected = seeing_limited(&k, 8.0, wavelengths_m[w]);
         print_message("uncorrected at %.2f um: %.5f, seeing-limited %.5f\n", 1e6 * wavelengths_m[w],
                       ratio, expected);
-        check_relative(ratio, expected, 0.15);
+        check_relative(ratio, expected, tolerances[w]);
     }
     chain_release(&k);
 }
@@ -247,8 +249,9 @@ static void the_truth_in_a_star_without_noise_leaves_nothing(void **state)
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
     add_target(&c, -16.0, -36.0);
     chain k = chain_run(&c, false);
-    print_message("trace of Cee over that of Ctt: %.3g\n", trace(k.cee, k.m) / trace(k.ctt, k.m));
-    assert_true(fabs(trace(k.cee, k.m)) < 1e-12 * trace(k.ctt, k.m));
+    print_message("norm of Cee over trace of Ctt: %.3g\n",
+                  frobenius(k.cee, k.m * k.m) / trace(k.ctt, k.m));
+    assert_true(frobenius(k.cee, k.m * k.m) < 1e-12 * trace(k.ctt, k.m));
     chain_release(&k);
 }
 
