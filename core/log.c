@@ -24,6 +24,7 @@ static void erase_bar(void)
     }
 }
 
+BB_PRINTF(2, 0)
 static void write_line(const char *mark, const char *format, va_list arguments)
 {
     char now[21];

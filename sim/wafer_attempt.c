@@ -39,7 +39,7 @@ typedef struct publication {
     const bb_wafer_attempt *reference;
     bb_index pipelines, points;
     double *x, *y, *field_x, *field_y, *field; // [points], m and exposure index
-    double *zero;                              // [points], for axes that the study leaves out
+    double *zero;                              // [points], stands for a second axis
     double *dx, *dy;                           // [points], scratch
     double *residual_x, *residual_y;           // [points], scratch
     bb_results *results;
@@ -80,11 +80,6 @@ static void release(publication *out)
     BB_RELEASE(&out->dy);
     BB_RELEASE(&out->residual_x);
     BB_RELEASE(&out->residual_y);
-}
-
-static const double *mean_of(const publication *out, const bb_wafer_attempt *attempt, int axis)
-{
-    return attempt->mean[axis] != NULL ? attempt->mean[axis] : out->zero;
 }
 
 // |mean| + 3 sigma of candidate minus reference, an axis at a time.
@@ -144,8 +139,8 @@ static bb_status score_overlay(publication *out, overlay_table *table)
                                           out->y,
                                           out->field_x,
                                           out->field_y,
-                                          mean_of(out, &out->attempts[p], BB_AXIS_X),
-                                          mean_of(out, &out->attempts[p], BB_AXIS_Y)};
+                                          out->attempts[p].mean[BB_AXIS_X],
+                                          out->attempts[p].mean[BB_AXIS_Y]};
         for (int m = 0; m < MODELS; ++m) {
             bb_index at = p * MODELS + m;
             BB_TRY(

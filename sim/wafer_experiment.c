@@ -83,36 +83,39 @@ typedef struct encoding {
     bb_coded_matrix *matrix;
 } encoding;
 
-static bb_status encode_row(void *context, bb_index row)
+static bb_status encode_rows(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
     const encoding *work = context;
     bb_index columns = bb_coded_matrix_columns(work->matrix);
     double *values = NULL;
-    BB_TRY(BB_ALLOCATE(columns, &values));
-    bb_view panel = bb_view_matrix(values, 1, columns);
+    BB_TRY(BB_ALLOCATE((end - begin) * columns, &values));
+    bb_view panel = bb_view_matrix(values, end - begin, columns);
     if (work->source != NULL) {
-        BB_TRY(bb_matrix_source_fill(work->source, row, 0, panel));
+        BB_TRY(bb_matrix_source_fill(work->source, begin, 0, panel));
     } else {
-        bb_coded_matrix_decode(work->exact, row, 0, columns, values);
+        for (bb_index row = begin; row < end; ++row) {
+            bb_coded_matrix_decode(work->exact, row, 0, columns, bb_view_row(panel, row - begin));
+        }
     }
-    BB_TRY(bb_coded_matrix_encode(work->matrix, row, panel));
+    BB_TRY(bb_coded_matrix_encode(work->matrix, begin, panel));
 done:
     BB_RELEASE(&values);
     return status;
 }
 
-static bb_status encode(wafer_run *run, bb_index pipeline, const bb_matrix_source *source,
+static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *rows,
                         const bb_coded_matrix *exact, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
+    const bb_matrix_source *source = rows->source;
     const bb_wafer_pipeline *config = &run->pipelines[pipeline];
     bb_attempt *common = &run->attempts[pipeline].common;
     double begin = bb_clock_seconds();
     BB_TRY(bb_coded_matrix_create(&config->storage, (bb_row_scale)config->scale, source->rows,
                                   source->columns, out));
     encoding work = {exact == NULL ? source : NULL, exact, *out};
-    BB_TRY(bb_parallel_for(source->rows, encode_row, &work));
+    BB_TRY(bb_parallel_ranges(source->rows, rows->batch, encode_rows, &work));
     double cells = (double)source->rows * (double)source->columns;
     double live = (double)source->rows * (double)run->problem->grid->live_count;
     common->encode_seconds += bb_clock_seconds() - begin;
@@ -209,15 +212,15 @@ done:
 static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point, int axis)
 {
     bb_status status = BB_OK;
-    bb_field_response rows;
+    bb_wafer_rows rows;
     bb_coded_matrix *exact = NULL;
     bb_coded_matrix *coded = NULL;
     BB_TRY(bb_wafer_problem_rows(run->problem, field, axis, &rows));
-    BB_TRY(encode(run, run->reference, &rows.source, NULL, &exact));
+    BB_TRY(encode(run, run->reference, &rows, NULL, &exact));
     BB_TRY(apply(run, exact, run->reference, field, first_point, axis));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (p != run->reference) {
-            BB_TRY(encode(run, p, &rows.source, exact, &coded));
+            BB_TRY(encode(run, p, &rows, exact, &coded));
             BB_TRY(apply(run, coded, p, field, first_point, axis));
             bb_coded_matrix_destroy(&coded);
         }

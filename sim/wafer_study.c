@@ -124,8 +124,10 @@ done:
     return status;
 }
 
-static bb_status check_axes(const bb_list *axes, const bb_config *config, bb_problems *problems)
+static bb_status check_axes(const bb_response_config *response, const bb_config *config,
+                            bb_problems *problems)
 {
+    const bb_list *axes = &response->axes;
     unsigned found = 0;
     for (bb_index i = 0; i < axes->count; ++i) {
         found |= 1u << ((const int *)axes->items)[i];
@@ -135,7 +137,31 @@ static bb_status check_axes(const bb_list *axes, const bb_config *config, bb_pro
         return bb_problems_add(problems, bb_config_place(config, "response.axes"),
                                "response.axes: expected x and y among them, overlay is both");
     }
+    if (response->generator == (int)BB_GENERATOR_FEM && (found & 1u << BB_AXIS_Z) != 0) {
+        return bb_problems_add(problems, bb_config_place(config, "response.axes"),
+                               "response.axes: z needs the bending plate, which generator fem does "
+                               "not have; take x and y, or generator: kernel");
+    }
     return BB_OK;
+}
+
+static bb_status check_sums(const bb_wafer_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_pipeline *pipelines = study->pipelines.items;
+    char path[64];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (pipelines[p].accumulate > pipelines[p].multiply) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "%s = %s: expected sums no narrower than the products, %s", path,
+                                   bb_working_format_names[pipelines[p].accumulate],
+                                   bb_working_format_names[pipelines[p].multiply]));
+        }
+    }
+done:
+    return status;
 }
 
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
@@ -153,7 +179,8 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
                                     problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
-    BB_TRY(check_axes(&wafer->response.axes, config, problems));
+    BB_TRY(check_sums(wafer, config, problems));
+    BB_TRY(check_axes(&wafer->response, config, problems));
 done:
     return status;
 }

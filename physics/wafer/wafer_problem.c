@@ -3,15 +3,6 @@
 
 #include "core/memory.h"
 
-#include <stdlib.h>
-
-static int ascending(const void *left, const void *right)
-{
-    bb_index a = *(const bb_index *)left;
-    bb_index b = *(const bb_index *)right;
-    return (a > b) - (a < b);
-}
-
 static bb_status list_scored(const bb_scan_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -21,8 +12,10 @@ static bb_status list_scored(const bb_scan_config *config, bb_wafer_problem *pro
     BB_TRY(BB_ALLOCATE(count, &problem->scored));
     for (bb_index i = 0; i < count; ++i) {
         problem->scored[i] = all ? i : wanted[i];
+        BB_REQUIRE(i == 0 || problem->scored[i] > problem->scored[i - 1], BB_INVALID,
+                   "scan.fields: %td after %td, expected ascending order", problem->scored[i],
+                   problem->scored[i - 1]);
     }
-    qsort(problem->scored, (size_t)count, sizeof *problem->scored, ascending);
     problem->scored_count = count;
 done:
     return status;
@@ -47,7 +40,11 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     bb_status status = BB_OK;
     BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
-    BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
+    if (config->response->generator == (int)BB_GENERATOR_FEM) {
+        BB_TRY(bb_membrane_create(problem->mesh, config->wafer, config->clamp, &problem->membrane));
+    } else {
+        BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
+    }
 done:
     return status;
 }
@@ -94,6 +91,7 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem)
     BB_RELEASE(&whole->dwells);
     BB_RELEASE(&whole->scored);
     bb_response_destroy(&whole->response);
+    bb_membrane_destroy(&whole->membrane);
     bb_temperature_grid_destroy(&whole->grid);
     bb_scan_destroy(&whole->scan);
     bb_thermal_destroy(&whole->thermal);
@@ -107,10 +105,22 @@ const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index
 }
 
 bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index, int axis,
-                                bb_field_response *out)
+                                bb_wafer_rows *out)
 {
-    return bb_field_response_make(problem->response, &problem->slit,
-                                  bb_wafer_problem_field(problem, index), axis, out);
+    bb_status status = BB_OK;
+    const bb_field *field = bb_wafer_problem_field(problem, index);
+    out->batch = BB_MEMBRANE_BATCH;
+    if (problem->membrane != NULL) {
+        BB_TRY(bb_fem_response_make(problem->mesh, problem->membrane, problem->grid, &problem->slit,
+                                    field, axis, &out->fem));
+        out->source = &out->fem.source;
+    } else {
+        BB_TRY(
+            bb_field_response_make(problem->response, &problem->slit, field, axis, &out->kernel));
+        out->source = &out->kernel.source;
+    }
+done:
+    return status;
 }
 
 bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,

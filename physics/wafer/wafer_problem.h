@@ -7,6 +7,7 @@
 
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/exposure.h"
+#include "physics/wafer/fem_response.h"
 #include "physics/wafer/response.h"
 #include "physics/wafer/thermal.h"
 
@@ -31,7 +32,8 @@ typedef struct bb_wafer_problem {
     bb_scan *scan;
     bb_temperature_grid *grid;
     bb_slit_grid slit;
-    bb_response *response;
+    bb_response *response; ///< of the kernel generator, else NULL
+    bb_membrane *membrane; ///< of the fem generator, else NULL
     double absorption;
     bb_index scored_count;
     bb_index *scored;     ///< [scored_count] fields by exposure index, ascending
@@ -39,18 +41,27 @@ typedef struct bb_wafer_problem {
     bb_index point_count; ///< scored points of all scored fields
 } bb_wafer_problem;
 
-/// Builds everything; the configuration must outlive it. Errors: BB_INVALID (a step over the stable
-/// limit, scored fields beyond the layout, ...), BB_MEMORY. Owner: the caller.
+/// Builds everything; the configuration must outlive it, its fields ascend. Errors: BB_INVALID (a
+/// step over the stable limit, scored fields beyond the layout or out of order, ...), BB_MEMORY.
+/// Owner: the caller.
 BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out);
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 
 /// The field of scored index `index`.
 const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index);
 
-/// Rows of one axis (bb_axis) for scored field `index`; `out` stays in place while its source is
-/// used.
+/// Response rows of one field and axis by either generator. `out` stays in place while its source
+/// is used: the source points into it.
+typedef struct bb_wafer_rows {
+    const bb_matrix_source *source; ///< [slit field_points][grid cell_count], m/K
+    bb_index batch;                 ///< pull this many rows at once, from a multiple of it
+    bb_field_response kernel;
+    bb_fem_response fem;
+} bb_wafer_rows;
+
+/// Rows of axis `axis` (bb_axis) for scored field `index`. Errors: BB_UNSUPPORTED (z by fem).
 BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
-                                           int axis, bb_field_response *out);
+                                           int axis, bb_wafer_rows *out);
 
 /// Mean cell temperatures S = W T of a thermal state, K, into `cells` [grid cell_count].
 BB_CHECKED bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
