@@ -2,7 +2,11 @@
 #include "physics/ao/slope_covariance.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "physics/ao/ao_constants.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 struct bb_slope_covariance {
     bb_slope_covariance_parts parts;
@@ -45,22 +49,54 @@ static const double *on_layer(const bb_sensor *sensor, bb_index layer, int axis,
     return plane + layer * sensor->count + index;
 }
 
-BB_CLONES static void add_parallel(const bb_structure_table *table, double weight,
-                                   const double from[2], const double *along, const double *across,
-                                   double s1, double s2, bb_index count, double *out)
+// Columns worked on at a time: into a local array, which the compiler knows apart from the table.
+enum { CHUNK = 64 };
+
+// How one row meets one chunk of columns on a layer: separations are from - to.
+typedef struct meeting {
+    double from_along, from_across;
+    const double *to_along, *to_across;
+    double s1, s2;
+} meeting;
+
+BB_CLONES static void difference_parallel(const bb_structure_table table, const meeting *m,
+                                          bb_index count, double values[CHUNK])
 {
+    const double s1 = m->s1;
+    const double s2 = m->s2;
+    double chunk[CHUNK];
     for (bb_index j = 0; j < count; ++j) {
-        out[j] +=
-            weight * bb_slope_parallel(table, from[0] - along[j], from[1] - across[j], s1, s2);
+        chunk[j] = bb_slope_parallel(table, m->from_along - m->to_along[j],
+                                     m->from_across - m->to_across[j], s1, s2);
     }
+    memcpy(values, chunk, (size_t)count * sizeof *values);
 }
 
-BB_CLONES static void add_crossed(const bb_structure_table *table, double weight,
-                                  const double from[2], const double *along, const double *across,
-                                  double s1, double s2, bb_index count, double *out)
+BB_CLONES static void difference_crossed(const bb_structure_table table, const meeting *m,
+                                         bb_index count, double values[CHUNK])
 {
+    const double s1 = m->s1;
+    const double s2 = m->s2;
+    double chunk[CHUNK];
     for (bb_index j = 0; j < count; ++j) {
-        out[j] += weight * bb_slope_crossed(table, from[0] - along[j], from[1] - across[j], s1, s2);
+        chunk[j] = bb_slope_crossed(table, m->from_along - m->to_along[j],
+                                    m->from_across - m->to_across[j], s1, s2);
+    }
+    memcpy(values, chunk, (size_t)count * sizeof *values);
+}
+
+static void add_layer(const bb_structure_table table, double weight, bool parallel, meeting m,
+                      bb_index count, double *out)
+{
+    for (bb_index done = 0; done < count; done += CHUNK) {
+        const bb_index now = count - done < CHUNK ? count - done : CHUNK;
+        double values[CHUNK];
+        (parallel ? difference_parallel : difference_crossed)(table, &m, now, values);
+        for (bb_index j = 0; j < now; ++j) {
+            out[done + j] += weight * values[j];
+        }
+        m.to_along += now;
+        m.to_across += now;
     }
 }
 
@@ -81,13 +117,14 @@ static void fill_turbulence(const bb_atmosphere *atmosphere, const run *r)
         if (a->scale[l] <= 0.0 || b->scale[l] <= 0.0) {
             continue;
         }
-        const double from[2] = {*on_layer(a, l, along, r->row.subaperture),
-                                *on_layer(a, l, across, r->row.subaperture)};
-        const double *to_along = on_layer(b, l, along, r->column.subaperture);
-        const double *to_across = on_layer(b, l, across, r->column.subaperture);
-        (r->row.axis == r->column.axis ? add_parallel : add_crossed)(
-            &atmosphere->structure, unit * atmosphere->strength[l], from, to_along, to_across,
-            0.5 * a->size_m * a->scale[l], 0.5 * b->size_m * b->scale[l], r->count, r->out);
+        const meeting m = {.from_along = *on_layer(a, l, along, r->row.subaperture),
+                           .from_across = *on_layer(a, l, across, r->row.subaperture),
+                           .to_along = on_layer(b, l, along, r->column.subaperture),
+                           .to_across = on_layer(b, l, across, r->column.subaperture),
+                           .s1 = 0.5 * a->size_m * a->scale[l],
+                           .s2 = 0.5 * b->size_m * b->scale[l]};
+        add_layer(atmosphere->structure, unit * atmosphere->strength[l],
+                  r->row.axis == r->column.axis, m, r->count, r->out);
     }
 }
 

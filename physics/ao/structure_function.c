@@ -101,24 +101,18 @@ bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *ou
 {
     bb_status status = BB_OK;
     const bb_index terms = BB_STRUCTURE_DEGREE + 1;
-    const double scale = amplitude(outer_scale_m);
     double *coefficients = NULL;
-    BB_TRY(BB_ALLOCATE(BB_STRUCTURE_INTERVALS * terms, &coefficients));
+    BB_TRY(BB_ZEROED((BB_STRUCTURE_INTERVALS + 2) * terms, &coefficients));
     for (bb_index i = 0; i < BB_STRUCTURE_INTERVALS; ++i) {
         const int octave = BB_STRUCTURE_LOW_OCTAVE + (int)(i >> BB_STRUCTURE_SPLIT_BITS);
         const double part = (double)(i & ((1 << BB_STRUCTURE_SPLIT_BITS) - 1));
         const double width = ldexp(1.0, octave - BB_STRUCTURE_SPLIT_BITS);
         fit_interval(outer_scale_m, ldexp(1.0, octave) + part * width, width,
-                     coefficients + i * terms);
+                     coefficients + (i + 1) * terms);
     }
-    // The series' terms in x^(5/3) and x^2; the next is smaller by x^(5/3).
-    *out = (bb_structure_table){
-        .inverse_square_scale = 1.0 / (outer_scale_m * outer_scale_m),
-        .near_power = scale * BB_PI * pow(2.0, -order) / gsl_sf_gamma(1.0 + order) *
-                      pow(2.0 * BB_PI, 2.0 * order),
-        .near_linear = -scale * BB_PI * pow(2.0, order) / gsl_sf_gamma(2.0 - order) * BB_PI * BB_PI,
-        .far_value = scale * limit(),
-        .coefficients = coefficients};
+    coefficients[(BB_STRUCTURE_INTERVALS + 1) * terms] = amplitude(outer_scale_m) * limit();
+    *out = (bb_structure_table){.inverse_square_scale = 1.0 / (outer_scale_m * outer_scale_m),
+                                .coefficients = coefficients};
 done:
     return status;
 }

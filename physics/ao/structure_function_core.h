@@ -18,10 +18,11 @@
 #include <string.h>
 
 enum {
-    BB_STRUCTURE_SPLIT_BITS = 4,
-    BB_STRUCTURE_DEGREE = 9,
-    BB_STRUCTURE_LOW_OCTAVE = -54, ///< below s = 2^-54 (r < 7.5e-9 L0) two terms suffice
-    BB_STRUCTURE_HIGH_OCTAVE = 6,  ///< from s = 2^6 (r = 8 L0) on D is its limit to the last bit
+    BB_STRUCTURE_SPLIT_BITS = 5,
+    BB_STRUCTURE_DEGREE = 7, ///< eight coefficients: one line of a cache
+    BB_STRUCTURE_LOW_OCTAVE =
+        -90, ///< below s = 2^-90 (r < 3e-14 L0) D is 0 but for 1e-20 of its limit
+    BB_STRUCTURE_HIGH_OCTAVE = 6, ///< from s = 2^6 (r = 8 L0) on D is its limit to the last bit
     BB_STRUCTURE_INTERVALS = (BB_STRUCTURE_HIGH_OCTAVE - BB_STRUCTURE_LOW_OCTAVE)
                              << BB_STRUCTURE_SPLIT_BITS
 };
@@ -30,39 +31,38 @@ enum {
 /// may be a copy on a device.
 typedef struct bb_structure_table {
     double inverse_square_scale; ///< 1 / L0^2, m^-2
-    double near_power;           ///< D = near_power s^(5/6) + near_linear s below the table
-    double near_linear;
-    double far_value;           ///< D above the table
-    const double *coefficients; ///< [BB_STRUCTURE_INTERVALS][BB_STRUCTURE_DEGREE + 1], low first
+    const double *coefficients;  ///< [BB_STRUCTURE_INTERVALS + 2][BB_STRUCTURE_DEGREE + 1], low
+                                 ///< powers first; the outer two are the constants beyond the ends
 } bb_structure_table;
 
-/// D at the squared distance r2 (m^2).
+/// D at the squared distance r2 (m^2). Without branches, so that loops over it become vectors.
 BB_DEVICE_FUNCTION
-double bb_structure_table_value(const bb_structure_table *table, double r2)
+double bb_structure_table_value(const bb_structure_table table, double r2)
 {
-    const double s = r2 * table->inverse_square_scale;
-    uint64_t bits;
+    const double s = r2 * table.inverse_square_scale;
+    int64_t bits;
     memcpy(&bits, &s, sizeof bits);
     // Exponent and leading mantissa bits together count the intervals from s = 2^-1023.
-    const int64_t origin = (int64_t)(1023 + BB_STRUCTURE_LOW_OCTAVE) << BB_STRUCTURE_SPLIT_BITS;
-    const int64_t interval = (int64_t)(bits >> (52 - BB_STRUCTURE_SPLIT_BITS)) - origin;
-    if (interval < 0) {
-        return table->near_power * pow(s, 5.0 / 6.0) + table->near_linear * s;
-    }
-    if (interval >= BB_STRUCTURE_INTERVALS) {
-        return table->far_value;
-    }
-    const uint64_t rest = ((uint64_t)1 << (52 - BB_STRUCTURE_SPLIT_BITS)) - 1;
-    const uint64_t one_plus = (bits & rest) | ((uint64_t)1023 << 52);
+    const int64_t before = ((1023 + BB_STRUCTURE_LOW_OCTAVE) << BB_STRUCTURE_SPLIT_BITS) - 1;
+    int64_t interval = (int64_t)((uint64_t)bits >> (52 - BB_STRUCTURE_SPLIT_BITS)) - before;
+    interval = interval < 0 ? 0 : interval;
+    interval = interval > BB_STRUCTURE_INTERVALS + 1 ? BB_STRUCTURE_INTERVALS + 1 : interval;
+    const int64_t rest = ((int64_t)1 << (52 - BB_STRUCTURE_SPLIT_BITS)) - 1;
+    const int64_t one_plus = (bits & rest) | ((int64_t)1023 << 52);
     double local;
     memcpy(&local, &one_plus, sizeof local);
     local = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;
-    const double *c = table->coefficients + interval * (BB_STRUCTURE_DEGREE + 1);
-    double value = c[BB_STRUCTURE_DEGREE];
-    for (int k = BB_STRUCTURE_DEGREE - 1; k >= 0; --k) {
-        value = value * local + c[k];
-    }
-    return value;
+    // Written out and indexed from the table's start: this is what gcc takes for gathers.
+    const double *c = table.coefficients;
+    const int64_t k = interval * (BB_STRUCTURE_DEGREE + 1);
+    double value = c[k + 7];
+    value = value * local + c[k + 6];
+    value = value * local + c[k + 5];
+    value = value * local + c[k + 4];
+    value = value * local + c[k + 3];
+    value = value * local + c[k + 2];
+    value = value * local + c[k + 1];
+    return value * local + c[k];
 }
 
 /// Covariance of an x slope and an x slope (a along the axis of du; for y swap du and dv), before
@@ -70,8 +70,7 @@ double bb_structure_table_value(const bb_structure_table *table, double r2)
 /// half the projected sizes. The pairing of the terms makes the result the same, bit for bit, when
 /// a and b change places.
 BB_DEVICE_FUNCTION
-double bb_slope_parallel(const bb_structure_table *table, double du, double dv, double s1,
-                         double s2)
+double bb_slope_parallel(const bb_structure_table table, double du, double dv, double s1, double s2)
 {
     const double v2 = dv * dv;
     const double near_right = du + (s1 - s2);
@@ -86,7 +85,7 @@ double bb_slope_parallel(const bb_structure_table *table, double du, double dv, 
 
 /// Covariance of an x slope of a and a y slope of b; for y of a and x of b swap du and dv.
 BB_DEVICE_FUNCTION
-double bb_slope_crossed(const bb_structure_table *table, double du, double dv, double s1, double s2)
+double bb_slope_crossed(const bb_structure_table table, double du, double dv, double s1, double s2)
 {
     const double right = (du + s1) * (du + s1);
     const double left = (du - s1) * (du - s1);
