@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/device_choice.h"
 
+#include "core/log.h"
+
 static bb_status require_cuda(const bb_device_offer *offer)
 {
     bb_status status = BB_OK;
@@ -25,9 +27,10 @@ bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int p
     }
     BB_REQUIRE(wish != (int)BB_STUDY_DEVICE_OPENCL, BB_DEVICE,
                "device opencl is absent: this build has no OpenCL kernels");
-    if (wish == (int)BB_STUDY_DEVICE_AUTO && offer->cuda &&
-        bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
-        *out = BB_DEVICE_CUDA;
+    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
+        bool gpu = offer->cuda && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+        *out = gpu ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
+        bb_log_info("pipeline %s: device auto is %s", pipeline, bb_device_operations(*out)->name);
     }
 done:
     return status;

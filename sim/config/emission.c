@@ -65,6 +65,24 @@ done:
     return status;
 }
 
+static bool is_unset(const bb_key *key, const void *object);
+
+// Left out by the user: something in it that must be there is not, or nothing in it is there.
+static bool is_group_unset(const bb_schema *schema, const void *group)
+{
+    bb_index unset = 0;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *inner = &schema->keys[i];
+        if (is_unset(inner, group)) {
+            ++unset;
+            if (!bb_binding_omissible(inner)) {
+                return true;
+            }
+        }
+    }
+    return unset == schema->key_count;
+}
+
 static bool is_unset(const bb_key *key, const void *object)
 {
     const void *member = (const char *)object + key->offset;
@@ -80,14 +98,7 @@ static bool is_unset(const bb_key *key, const void *object)
     case BB_KEY_BOOLEAN:
         return false;
     case BB_KEY_GROUP:
-        // Left out by the user: something in it that must be there is not.
-        for (bb_index i = 0; i < key->schema->key_count; ++i) {
-            const bb_key *inner = &key->schema->keys[i];
-            if (!bb_binding_omissible(inner) && is_unset(inner, member)) {
-                return true;
-            }
-        }
-        return false;
+        return is_group_unset(key->schema, member);
     default:
         // An empty list is a value unless leaving the key out means the same.
         return ((const bb_list *)member)->count == 0 && key->default_text == NULL;
