@@ -15,8 +15,8 @@ done:
     return status;
 }
 
-bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int pipeline_device,
-                           bb_device_kind *out)
+bb_status bb_device_choose(const bb_device_offer *offer, const char *pipeline, int study_device,
+                           int pipeline_device, bb_device_kind *out)
 {
     bb_status status = BB_OK;
     int wish = pipeline_device >= 0 ? pipeline_device : study_device;
