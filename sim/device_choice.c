@@ -15,8 +15,8 @@ done:
     return status;
 }
 
-bb_status bb_device_choose(const bb_device_offer *offer, const char *pipeline, int study_device,
-                           int pipeline_device, bb_device_kind *out)
+bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int pipeline_device,
+                           bb_device_kind *out)
 {
     bb_status status = BB_OK;
     int wish = pipeline_device >= 0 ? pipeline_device : study_device;
@@ -27,11 +27,20 @@ bb_status bb_device_choose(const bb_device_offer *offer, const char *pipeline, i
     }
     BB_REQUIRE(wish != (int)BB_STUDY_DEVICE_OPENCL, BB_DEVICE,
                "device opencl is absent: this build has no OpenCL kernels");
-    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
-        bool gpu = offer->cuda && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
-        *out = gpu ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
-        bb_log_info("pipeline %s: device auto is %s", pipeline, bb_device_operations(*out)->name);
+    if (wish == (int)BB_STUDY_DEVICE_AUTO && offer->cuda &&
+        bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
+        *out = BB_DEVICE_CUDA;
     }
 done:
     return status;
+}
+
+bb_status bb_device_announce(const bb_device_offer *offer, int study_device)
+{
+    bb_device_kind kind = BB_DEVICE_CPU;
+    BB_RETURN_IF_FAILED(bb_device_choose(offer, study_device, -1, &kind));
+    if (study_device == (int)BB_STUDY_DEVICE_AUTO) {
+        bb_log_info("device auto is %s", bb_device_operations(kind)->name);
+    }
+    return BB_OK;
 }

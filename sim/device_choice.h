@@ -14,10 +14,12 @@ typedef struct bb_device_offer {
     bool cuda;        ///< its kernels have cuda twins
 } bb_device_offer;
 
-/// `pipeline_device` is a bb_study_device or -1 for the study's. The choice for `auto` is logged
-/// with `pipeline`, its name. Errors: BB_DEVICE (absent, with the reason), BB_UNSUPPORTED (no
-/// kernels for it).
-BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, const char *pipeline,
-                                      int study_device, int pipeline_device, bb_device_kind *out);
+/// `pipeline_device` is a bb_study_device or -1 for the study's. Errors: BB_DEVICE (absent, with
+/// the reason), BB_UNSUPPORTED (no kernels for it).
+BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, int study_device,
+                                      int pipeline_device, bb_device_kind *out);
+
+/// Logs what `auto` means for a study that says so. Errors: none of its own.
+BB_CHECKED bb_status bb_device_announce(const bb_device_offer *offer, int study_device);
 
 #endif
