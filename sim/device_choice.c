@@ -38,8 +38,8 @@ done:
 bb_status bb_device_announce(const bb_device_offer *offer, int study_device)
 {
     bb_device_kind kind = BB_DEVICE_CPU;
-    BB_RETURN_IF_FAILED(bb_device_choose(offer, study_device, -1, &kind));
     if (study_device == (int)BB_STUDY_DEVICE_AUTO) {
+        BB_RETURN_IF_FAILED(bb_device_choose(offer, study_device, -1, &kind));
         bb_log_info("device auto is %s", bb_device_operations(kind)->name);
     }
     return BB_OK;
