@@ -149,6 +149,27 @@ static inline void driver_check_threads(const driver_case *of)
     print_message("digest %s on 1, 2 and 4 threads\n", first);
 }
 
+/// What the plan says of the output is within a factor of 2 of the data in the results.
+static inline void driver_check_output_plan(const driver_case *of, const bb_results *results)
+{
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    const bb_run_options options = {.threads = 2};
+    double bytes = 0.0;
+    check_ok(driver_load(of, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        bytes += dataset->is_text ? 0.0 : 8.0 * (double)dataset->count;
+    }
+    print_message("%.0f bytes of data, %.0f planned\n", bytes, plan.output_bytes);
+    assert_true(plan.output_bytes > 0.5 * bytes && plan.output_bytes < 2.0 * bytes);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
 /// Group teardown: the pool of threads ends and nothing is held any more.
 static inline int driver_leave(void **state)
 {

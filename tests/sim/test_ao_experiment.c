@@ -9,7 +9,9 @@ static const driver_case small = {CONFIG_AO_SMALL, {NULL}};
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
-    const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50"}};
+    const driver_case nx456 = {
+        CONFIG_NX456, {"device=cpu", "solver.tile=50"}
+    };
     driver_check_threads(&small);
     driver_check_threads(&nx456);
 }
@@ -83,6 +85,14 @@ static void the_peak_of_the_image_is_the_strehl_ratio(void **state)
                    1e-12);
     const bb_dataset *offset = driver_dataset(results, "psf_x");
     assert_true(offset->numbers[edge / 2] == 0.0);
+    bb_results_destroy(&results);
+}
+
+static void the_output_is_planned(void **state)
+{
+    (void)state;
+    bb_results *results = driver_results(&small);
+    driver_check_output_plan(&small, results);
     bb_results_destroy(&results);
 }
 
@@ -230,6 +240,7 @@ int main(void)
         cmocka_unit_test(targets_share_one_factor),
         cmocka_unit_test(scalars_are_of_the_first_target_and_wavelength),
         cmocka_unit_test(the_peak_of_the_image_is_the_strehl_ratio),
+        cmocka_unit_test(the_output_is_planned),
         cmocka_unit_test(a_second_dp_loses_nothing),
         cmocka_unit_test(bytes_and_operations_are_those_of_the_tiles),
         cmocka_unit_test(nx456_matches_the_reference),

@@ -328,6 +328,16 @@ static void an_overflow_is_a_result(void **state)
     bb_results_destroy(&results);
 }
 
+static void the_output_is_planned(void **state)
+{
+    (void)state;
+    // The plan counts whole fields; one at the edge has few points inside.
+    const driver_case of = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
+    bb_results *results = driver_results(&of);
+    driver_check_output_plan(&of, results);
+    bb_results_destroy(&results);
+}
+
 static void bytes_are_those_of_the_formats(void **state)
 {
     (void)state;
@@ -367,6 +377,7 @@ int main(void)
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),
         cmocka_unit_test(an_overflow_is_a_result),
+        cmocka_unit_test(the_output_is_planned),
         cmocka_unit_test(bytes_are_those_of_the_formats),
     };
     bb_log_set_level(BB_LOG_QUIET);
