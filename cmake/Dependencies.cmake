@@ -2,7 +2,12 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-pkg_check_modules(GSL REQUIRED IMPORTED_TARGET gsl)
+pkg_check_modules(GSL REQUIRED gsl)
+# GSL asks for its own reference cblas, whose names would shadow OpenBLAS's: leave it out.
+list(FILTER GSL_LINK_LIBRARIES EXCLUDE REGEX gslcblas)
+add_library(bb_gsl INTERFACE)
+target_link_libraries(bb_gsl INTERFACE PkgConfig::OPENBLAS ${GSL_LINK_LIBRARIES})
+target_include_directories(bb_gsl SYSTEM INTERFACE ${GSL_INCLUDE_DIRS})
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)

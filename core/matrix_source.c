@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/matrix_source.h"
 
+#include "core/thread.h"
+
 #include <string.h>
 
 bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb_index column,
@@ -18,6 +20,25 @@ bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb
     BB_TRY(source->fill(source, row, column, out));
 done:
     return status;
+}
+
+typedef struct loading {
+    const bb_matrix_source *source;
+    double *out;
+} loading;
+
+static bb_status load_rows(void *context, bb_index begin, bb_index end)
+{
+    const loading *work = context;
+    bb_index columns = work->source->columns;
+    bb_view rows = bb_view_matrix(work->out + begin * columns, end - begin, columns);
+    return work->source->fill(work->source, begin, 0, rows);
+}
+
+bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out)
+{
+    loading work = {source, out};
+    return bb_parallel_ranges(source->rows, 16, load_rows, &work);
 }
 
 bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out)

@@ -34,6 +34,10 @@ struct bb_matrix_source {
 BB_CHECKED bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row,
                                            bb_index column, bb_view out);
 
+/// The whole matrix into `out` [rows][columns], panels of rows over the threads. Errors: the
+/// fill's.
+BB_CHECKED bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out);
+
 /// The diagonal [rows] of a square source. Errors: BB_INVALID, the fill's.
 BB_CHECKED bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out);
 

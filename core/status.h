@@ -90,7 +90,8 @@ void bb_status_restore(const bb_status_record *record);
 /// Fails with a sentence and goes to `done`.
 #define BB_FAIL(code, ...)                                                                         \
     do {                                                                                           \
-        status = bb_status_set((code), __FILE__, __LINE__, __VA_ARGS__);                           \
+        (void)bb_status_set((code), __FILE__, __LINE__, __VA_ARGS__);                              \
+        status = (code);                                                                           \
         goto done;                                                                                 \
     } while (0)
 

@@ -39,38 +39,47 @@ double bb_format_smallest_subnormal(bb_format format)
     return ldexp(1.0, table[format].minimum_exponent - table[format].significand + 1);
 }
 
-// The constants of the rounding of doubles to one format.
+// The constants of the rounding of doubles to one format, and of its words.
 typedef struct rounding {
     int dropped;
     double normal, magic, largest;
-    double overflow; // what replaces a magnitude over `largest`
+    double overflow;      // what replaces a magnitude over `largest`
+    double per_subnormal; // words below `normal` count subnormal spacings
+    uint64_t bias;        // what the shifted bits of a double exceed the word by
+    uint32_t infinite_word;
 } rounding;
 
 static rounding rounding_to(bb_format format)
 {
+    const bb_format_info *info = &table[format];
+    int fraction_bits = info->significand - 1;
+    int word_bias = 1 - info->minimum_exponent;
+    uint32_t all_ones = (uint32_t)((1 << (8 * info->bytes - 1 - fraction_bits)) - 1);
     return (rounding){
-        .dropped = 53 - table[format].significand,
+        .dropped = 53 - info->significand,
         .normal = bb_format_smallest_normal(format),
         .magic = ldexp(bb_format_smallest_subnormal(format), 52),
-        .largest = table[format].largest,
-        .overflow = table[format].saturates ? table[format].largest : INFINITY,
+        .largest = info->largest,
+        .overflow = info->saturates ? info->largest : INFINITY,
+        .per_subnormal = info->bytes > 2 ? 0.0 : 1.0 / bb_format_smallest_subnormal(format),
+        .bias = (uint64_t)(1023 - word_bias) << fraction_bits,
+        .infinite_word = info->bytes > 2 ? 0 : all_ones << fraction_bits,
     };
 }
 
-static inline double round_one(const rounding *to, double value, bb_index *saturated)
+// Rounds a magnitude that is not NaN; infinity overflows as any large number does.
+static inline double round_magnitude(const rounding *to, double magnitude, bb_index *over)
 {
-    double magnitude = fabs(value);
-    if (isnan(value)) {
-        return value;
-    }
-    double rounded = isinf(value)
-                         ? INFINITY
-                         : bb_round_magnitude_f64(magnitude, to->dropped, to->normal, to->magic);
-    if (rounded > to->largest) {
-        rounded = to->overflow;
-        *saturated += isfinite(to->overflow);
-    }
-    return copysign(rounded, value);
+    double rounded = bb_round_magnitude_f64(magnitude, to->dropped, to->normal, to->magic);
+    int too_large = rounded > to->largest;
+    *over += too_large;
+    return too_large ? to->overflow : rounded;
+}
+
+static inline double round_one(const rounding *to, double value, bb_index *over)
+{
+    double rounded = copysign(round_magnitude(to, fabs(value), over), value);
+    return value == value ? rounded : value;
 }
 
 double bb_format_round(bb_format format, double value)
@@ -79,8 +88,25 @@ double bb_format_round(bb_format format, double value)
         return value;
     }
     rounding to = rounding_to(format);
-    bb_index saturated = 0;
-    return round_one(&to, value, &saturated);
+    bb_index over = 0;
+    return round_one(&to, value, &over);
+}
+
+BB_CLONES static bb_index narrow_f64(const rounding *to, const double *values, bb_index count,
+                                     float *out)
+{
+    bb_index over = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        out[i] = (float)round_one(to, values[i], &over);
+    }
+    return over;
+}
+
+bb_index bb_format_narrow(bb_format format, const double *values, bb_index count, float *out)
+{
+    rounding to = rounding_to(format);
+    bb_index over = narrow_f64(&to, values, count, out);
+    return table[format].saturates ? over : 0;
 }
 
 // NaN, infinity and overflow are settled by selects, so that the loop vectorises.
@@ -119,71 +145,63 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
     return info->saturates ? over : 0;
 }
 
-// The word of a magnitude that the format holds exactly.
-static uint32_t word_of(bb_format format, double magnitude)
+// Word of a rounded magnitude without its sign: the double's own bits, shifted and rebiased, or the
+// count of subnormal spacings.
+static inline uint32_t word_of(const rounding *to, double rounded)
 {
-    const bb_format_info *info = &table[format];
-    int fraction_bits = info->significand - 1;
-    int exponent = 0;
-    if (magnitude < bb_format_smallest_normal(format)) {
-        return (uint32_t)(magnitude / bb_format_smallest_subnormal(format));
-    }
-    double fraction = 2.0 * frexp(magnitude, &exponent) - 1.0; // in [0, 1)
-    uint32_t biased = (uint32_t)(exponent - 1 - info->minimum_exponent + 1);
-    return biased << fraction_bits | (uint32_t)ldexp(fraction, fraction_bits);
+    uint32_t normal = (uint32_t)((bb_bits_of_f64(rounded) >> to->dropped) - to->bias);
+    uint32_t subnormal = (uint32_t)(int32_t)(fmin(rounded, to->normal) * to->per_subnormal);
+    uint32_t word = rounded < to->normal ? subnormal : normal;
+    return rounded > to->largest ? to->infinite_word : word;
 }
 
-static uint16_t word_fp16(double value)
+// The two word sizes differ in the place of the sign and in the word of NaN only.
+BB_CLONES static bb_index encode_16(const rounding *to, const double *values, bb_index count,
+                                    uint32_t nan_word, uint16_t *out)
 {
-    uint16_t sign = signbit(value) ? 0x8000u : 0;
-    if (isnan(value)) {
-        return sign | 0x7e00u;
+    bb_index over = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 48) & 0x8000u;
+        uint32_t word = word_of(to, round_magnitude(to, fabs(values[i]), &over));
+        out[i] = (uint16_t)(sign | (values[i] == values[i] ? word : nan_word));
     }
-    return sign | (isinf(value) ? 0x7c00u : (uint16_t)word_of(BB_FORMAT_FP16, fabs(value)));
+    return over;
 }
 
-static uint8_t word_fp8(bb_format format, double value)
+BB_CLONES static bb_index encode_8(const rounding *to, const double *values, bb_index count,
+                                   uint8_t *out)
 {
-    uint8_t sign = signbit(value) ? 0x80u : 0;
-    if (isnan(value)) {
-        return sign | 0x7fu;
+    bb_index over = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 56) & 0x80u;
+        uint32_t word = word_of(to, round_magnitude(to, fabs(values[i]), &over));
+        out[i] = (uint8_t)(sign | (values[i] == values[i] ? word : 0x7fu));
     }
-    return (uint8_t)(sign | word_of(format, fabs(value)));
-}
-
-static void store(bb_format format, double value, void *out, bb_index i)
-{
-    switch (format) {
-    case BB_FORMAT_FP64:
-        ((double *)out)[i] = value;
-        break;
-    case BB_FORMAT_FP32:
-    case BB_FORMAT_TF32:
-        ((float *)out)[i] = (float)value;
-        break;
-    case BB_FORMAT_BF16:
-        ((uint16_t *)out)[i] = (uint16_t)(bb_bits_of_f32((float)value) >> 16);
-        break;
-    case BB_FORMAT_FP16:
-        ((uint16_t *)out)[i] = word_fp16(value);
-        break;
-    default:
-        ((uint8_t *)out)[i] = word_fp8(format, value);
-    }
+    return over;
 }
 
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out)
 {
-    bb_index saturated = 0;
-    if (format == BB_FORMAT_FP64) {
-        memcpy(out, values, (size_t)count * sizeof *values);
-        return 0;
-    }
     rounding to = rounding_to(format);
-    for (bb_index i = 0; i < count; ++i) {
-        store(format, round_one(&to, values[i], &saturated), out, i);
+    bb_index over = 0;
+    switch (format) {
+    case BB_FORMAT_FP64:
+        memcpy(out, values, (size_t)count * sizeof *values);
+        break;
+    case BB_FORMAT_FP32:
+    case BB_FORMAT_TF32:
+        over = narrow_f64(&to, values, count, out);
+        break;
+    case BB_FORMAT_BF16:
+        over = encode_16(&to, values, count, 0x7fc0u, out);
+        break;
+    case BB_FORMAT_FP16:
+        over = encode_16(&to, values, count, 0x7e00u, out);
+        break;
+    default:
+        over = encode_8(&to, values, count, out);
     }
-    return saturated;
+    return table[format].saturates ? over : 0;
 }
 
 BB_CLONES static void decode_fp16(const uint16_t *words, bb_index count, float *out)

@@ -61,6 +61,10 @@ double bb_format_round(bb_format format, double value);
 /// the number of saturated values.
 bb_index bb_format_round_f32(bb_format format, const float *values, bb_index count, float *out);
 
+/// Rounds doubles once to the format and keeps them in floats (formats of 32 bits or fewer, exact).
+/// Returns the number of saturated values.
+bb_index bb_format_narrow(bb_format format, const double *values, bb_index count, float *out);
+
 /// Encodes doubles to the format's words; returns the number of saturated values. `out` holds
 /// count * bytes; words are little-endian as in memory.
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out);

@@ -114,7 +114,7 @@ static bb_status publish_images(const bb_ao_study *study, const bb_tomography *p
         }
     }
     for (int i = 0; i < EDGE; ++i) {
-        offsets[i] = pixel_mas * (double)(i - EDGE / 2);
+        offsets[i] = pixel_mas * ((double)i - 0.5 * EDGE);
     }
     BB_TRY(bb_results_axis(results, "results/psf_y", "mas", "offset from the axis", EDGE, offsets));
     BB_TRY(bb_results_axis(results, "results/psf_x", "mas", "offset from the axis", EDGE, offsets));

@@ -4,7 +4,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/thread.h"
 #include "precision/scaling.h"
 #include "sim/ao_attempt.h"
 #include "sim/device_choice.h"
@@ -40,6 +39,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index w = 0; w < run->wavelength_count; ++w) {
         run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
     }
+    BB_TRY(bb_device_announce(&offer, study->common.device));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
@@ -66,28 +66,6 @@ static void finish(ao_run *run)
     bb_tomography_destroy(&run->problem);
 }
 
-typedef struct filling {
-    const bb_matrix_source *source;
-    double *values;
-} filling;
-
-static bb_status fill_rows(void *context, bb_index begin, bb_index end)
-{
-    const filling *work = context;
-    bb_index columns = work->source->columns;
-    return bb_matrix_source_fill(
-        work->source, begin, 0,
-        bb_view_matrix(work->values + begin * columns, end - begin, columns));
-}
-
-// Ctm is the same for every pipeline.
-static bb_status fill_right_hand_side(const bb_matrix_source *ctm, double **out)
-{
-    BB_RETURN_IF_FAILED(BB_ALLOCATE(ctm->rows * ctm->columns, out));
-    filling work = {ctm, *out};
-    return bb_parallel_ranges(ctm->rows, 16, fill_rows, &work);
-}
-
 static bb_status build_problem(ao_run *run)
 {
     bb_status status = BB_OK;
@@ -100,7 +78,9 @@ static bb_status build_problem(ao_run *run)
                 run->pipeline_count);
     BB_TRY(BB_ZEROED(run->target_count, &run->ctm));
     for (bb_index t = 0; t < run->target_count; ++t) {
-        BB_TRY(fill_right_hand_side(run->problem->targets[t].ctm, &run->ctm[t]));
+        const bb_matrix_source *ctm = run->problem->targets[t].ctm;
+        BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &run->ctm[t]));
+        BB_TRY(bb_matrix_source_load(ctm, run->ctm[t]));
     }
     if (run->study->solver.scale == (int)BB_AO_SCALE_UNIT_DIAGONAL) {
         BB_TRY(BB_ALLOCATE(n, &diagonal));

@@ -37,6 +37,7 @@ typedef struct bb_ao_study {
     bb_telescope_config telescope;
     bb_atmosphere_config atmosphere;
     bb_sensors_config sensors;
+    bb_mirror_config mirror;
     bb_list guide_stars;    ///< of bb_guide_star_config
     bb_list targets;        ///< of bb_target_config
     bb_list wavelengths_um; ///< of double

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bb_attempt bb_attempt_start(const char *pipeline)
 {
@@ -35,6 +36,25 @@ bb_status bb_attempts_publish_number(bb_results *results, const char *name, cons
     char path[96];
     (void)snprintf(path, sizeof path, "results/%s", name);
     return bb_results_values(results, path, unit, long_name, "pipeline", values);
+}
+
+// "cpu", "cuda" or "cpu, cuda": what computed, in the place of what was asked for.
+static bb_status note_devices(bb_results *results, bb_index count,
+                              const bb_attempt *const *attempts)
+{
+    char names[32] = "";
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        bool used = false;
+        for (bb_index p = 0; p < count; ++p) {
+            used = used || attempts[p]->device == (bb_device_kind)kind;
+        }
+        if (used) {
+            size_t at = strlen(names);
+            (void)snprintf(names + at, sizeof names - at, "%s%s", at == 0 ? "" : ", ",
+                           bb_device_operations((bb_device_kind)kind)->name);
+        }
+    }
+    return bb_results_note(results, "provenance", "device", names);
 }
 
 static bb_status publish_texts(bb_results *results, bb_index count,
@@ -99,6 +119,7 @@ bb_status bb_attempts_publish(bb_results *results, bb_index count,
     double numbers[COLUMNS];
     BB_REQUIRE(count <= BB_STUDY_PIPELINES, BB_INTERNAL, "%td pipelines, expected at most %d",
                count, BB_STUDY_PIPELINES);
+    BB_TRY(note_devices(results, count, attempts));
     BB_TRY(publish_texts(results, count, attempts));
     for (bb_index p = 0; p < count; ++p) {
         list_numbers(attempts[p], numbers);

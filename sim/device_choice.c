@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/device_choice.h"
 
+#include "core/log.h"
+
 static bb_status require_cuda(const bb_device_offer *offer)
 {
     bb_status status = BB_OK;
@@ -31,4 +33,14 @@ bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int p
     }
 done:
     return status;
+}
+
+bb_status bb_device_announce(const bb_device_offer *offer, int study_device)
+{
+    bb_device_kind kind = BB_DEVICE_CPU;
+    if (study_device == (int)BB_STUDY_DEVICE_AUTO) {
+        BB_RETURN_IF_FAILED(bb_device_choose(offer, study_device, -1, &kind));
+        bb_log_info("device auto is %s", bb_device_operations(kind)->name);
+    }
+    return BB_OK;
 }

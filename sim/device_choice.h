@@ -19,4 +19,7 @@ typedef struct bb_device_offer {
 BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, int study_device,
                                       int pipeline_device, bb_device_kind *out);
 
+/// Logs what `auto` means for a study that says so. Errors: none of its own.
+BB_CHECKED bb_status bb_device_announce(const bb_device_offer *offer, int study_device);
+
 #endif

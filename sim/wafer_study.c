@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer_study.h"
 
+#include "physics/wafer/scan.h"
 #include "precision/format.h"
 
 #include <stdio.h>
@@ -124,6 +125,24 @@ done:
     return status;
 }
 
+// The layout says how many fields there are; it needs a geometry that holds.
+static bb_status check_layout(const bb_wafer_study *study, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_scan *scan = NULL;
+    bb_status laid_out = bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan);
+    if (laid_out == BB_INVALID) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.fields"), "%s",
+                               bb_status_message()));
+    } else {
+        BB_TRY(laid_out);
+    }
+done:
+    bb_scan_destroy(&scan);
+    return status;
+}
+
 static bb_status check_axes(const bb_response_config *response, const bb_config *config,
                             bb_problems *problems)
 {
@@ -181,6 +200,9 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_sums(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
+    if (problems->count == 0) {
+        BB_TRY(check_layout(wafer, config, problems));
+    }
 done:
     return status;
 }

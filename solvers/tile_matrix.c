@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
+#include <string.h>
+
 static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
 {
     bb_index left = n - tile * tile_size;
@@ -74,12 +76,10 @@ static void keep_values(bb_tile *tile, const double *values)
 {
     bb_format format = bb_variant_describe(tile->variant)->output;
     bb_index items = tile->rows * tile->columns;
-    for (bb_index i = 0; i < items; ++i) {
-        if (tile->f64 != NULL) {
-            tile->f64[i] = values[i];
-        } else {
-            tile->f32[i] = (float)bb_format_round(format, values[i]);
-        }
+    if (tile->f64 != NULL) {
+        memcpy(tile->f64, values, (size_t)items * sizeof *values);
+    } else {
+        (void)bb_format_narrow(format, values, items, tile->f32);
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef BB_TESTS_CHECK_H
 #define BB_TESTS_CHECK_H
 
+// clang-format off
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include <cmocka.h> // needs the ones above
+// clang-format on
 
 /// |got - expected| <= tolerance * |scale|. NaN never passes.
 #define check_close(got, expected, tolerance, scale)                                               \
-    check_close_at((got), (expected), (tolerance) * fabs(scale), #got, __FILE__, __LINE__)
+    check_close_at((got), (expected), (tolerance)*fabs(scale), #got, __FILE__, __LINE__)
 
 /// |got - expected| <= tolerance * |expected|.
 #define check_relative(got, expected, tolerance)                                                   \
-    check_close_at((got), (expected), (tolerance) * fabs(expected), #got, __FILE__, __LINE__)
+    check_close_at((got), (expected), (tolerance)*fabs(expected), #got, __FILE__, __LINE__)
 
 static inline void check_close_at(double got, double expected, double bound, const char *what,
                                   const char *file, int line)

@@ -116,7 +116,7 @@ const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sens
 static const bb_key mirror_keys[] = {
     {NUMBER(bb_mirror_config, condition, "1", 1.0, 1.0e6,
             "Largest over smallest singular value of the interaction matrix that is kept; unset: "
-            "sqrt(30), as moao, below 15 lenslets and twice the lenslets from there on."),
+            "half the lenslets and at least sqrt(30), moao's."),
      .exclusive_minimum = true, .optional = true},
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);

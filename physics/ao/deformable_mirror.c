@@ -13,10 +13,10 @@
 static const double stroke_m = 1.0e-6; // per volt
 static const double coupling = 0.2;
 
-// moao's, where it leaves the tilts alone; else what separates the two modes unseen.
+// moao's sqrt(30), and above ten lenslets what keeps the tilts, near 0.38 n, but not what follows.
 static double usual_condition(bb_index lenslets)
 {
-    return lenslets < 15 ? sqrt(30.0) : 2.0 * (double)lenslets;
+    return fmax(sqrt(30.0), 0.5 * (double)lenslets);
 }
 
 static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)

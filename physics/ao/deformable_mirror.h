@@ -9,10 +9,11 @@
 // 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
 // projector is its pseudo-inverse without singular values below the largest over `condition`.
 //
-// moao's condition is sqrt(30). But the singular values of tilts fall as 1 / n, so that from n = 15
-// on it drops the tilts, and with them their share of the residual. Two modes, near piston and
-// waffle, are seen a hundred times more weakly than the best or not at all: 2 n drops these only.
-// The usual condition is sqrt(30) below 15 lenslets and 2 n from there on.
+// moao's condition is sqrt(30). But the largest singular value is 0.38 n times that of the tilts:
+// from 15 lenslets on they are dropped, and with them their share of the residual (an uncorrected
+// image at 10 um then has a Strehl ratio 30 % too high). Modes seen more weakly are piston, waffle
+// in slow envelopes (0.9 n and 0.5 n times below the largest) and actuators alone at the edge (34
+// times); keeping them only adds their errors. The usual condition is max(sqrt(30), n / 2).
 #ifndef BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 #define BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 
@@ -35,7 +36,7 @@ typedef struct bb_deformable_mirror {
 } bb_deformable_mirror;
 
 /// Builds mirror and projector; `condition` > 1, or NaN for the usual one. Costs the singular value
-/// decomposition of a matrix [measurements][actuators]: about 1 s for n = 40, minutes for n = 86.
+/// decomposition of a matrix [measurements][actuators]: about 2 s for n = 40, minutes for n = 86.
 /// Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture), BB_INTERNAL (LAPACK did not
 /// converge).
 BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, double obstruction,

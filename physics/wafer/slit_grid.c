@@ -58,7 +58,8 @@ double bb_slit_grid_x(const bb_slit_grid *grid, const bb_field *field, bb_index 
 
 double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index point)
 {
-    double from_middle = (double)(point / grid->columns) - 0.5 * (double)(grid->field_rows - 1);
+    bb_index row = point / grid->columns;
+    double from_middle = (double)row - 0.5 * (double)(grid->field_rows - 1);
     return field->y + from_middle * grid->pitch_y;
 }
 

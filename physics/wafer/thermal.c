@@ -79,7 +79,7 @@ static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
         thermal->capacity[i] = of->areal_capacity * mesh->node_area[i];
         thermal->loss[i] = grid == NULL ? of->exchange * mesh->node_area[i] : 0.0;
     }
-    for (bb_index j = 0; j < thermal->clamp_count; ++j) {
+    for (bb_index j = 0; grid != NULL && j < thermal->clamp_count; ++j) {
         thermal->capacity[thermal->node_count + j] = of->clamp_capacity * grid->node_area[j];
         thermal->loss[thermal->node_count + j] = of->water * grid->node_area[j];
     }

@@ -2,6 +2,7 @@
 //
 // bitbudget info: what this program is, what it runs on, and whether it computes as it should.
 #include "build_info.h"
+#include "core/device.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
@@ -11,19 +12,43 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-static void list_devices(void)
+static bb_status print_device(bb_device_kind kind, bb_index ordinal)
 {
-    char processor[256];
-    bb_provenance_processor(processor, sizeof processor);
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    (void)printf("devices\n  %-12s %s, %td processors, %.1f GB\n", "cpu", processor,
-                 bb_threads_available(), 1e-9 * memory);
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    BB_TRY(bb_device_open(kind, ordinal, &device));
+    BB_TRY(bb_device_describe(device, &report));
+    (void)printf("  %-4s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_operations(kind)->name,
+                 ordinal, report.name, report.architecture, report.units,
+                 1e-9 * (double)report.memory_bytes, report.driver[0] == '\0' ? "" : ", driver ",
+                 report.driver);
+done:
+    bb_device_close(&device);
+    return status;
 }
 
-// Philox4x32-10 words of one address, computed with Random123 1.14 when the address scheme was
-// fixed.
+// A device that does not answer is listed with its reason: this command is for finding out.
+static void list_devices(void)
+{
+    (void)printf("devices\n");
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        char reason[256] = "";
+        bb_index count = bb_device_count((bb_device_kind)kind, reason, sizeof reason);
+        const char *name = bb_device_operations((bb_device_kind)kind)->name;
+        if (count == 0) {
+            (void)printf("  %-4s none: %s\n", name, reason);
+        }
+        for (bb_index i = 0; i < count; ++i) {
+            if (print_device((bb_device_kind)kind, i) != BB_OK) {
+                (void)printf("  %-4s %td  %s\n", name, i, bb_status_message());
+            }
+        }
+    }
+}
+
+// The words of one address, recorded when the scheme of addresses was fixed.
 static bb_status test_random(void)
 {
     bb_status status = BB_OK;

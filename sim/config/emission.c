@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { COMMENT_COLUMN = 44, FLOW_COLUMN = 96 };
 
@@ -64,6 +65,24 @@ done:
     return status;
 }
 
+static bool is_unset(const bb_key *key, const void *object);
+
+// Left out by the user: something in it that must be there is not, or nothing in it is there.
+static bool is_group_unset(const bb_schema *schema, const void *group)
+{
+    bb_index unset = 0;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *inner = &schema->keys[i];
+        if (is_unset(inner, group)) {
+            ++unset;
+            if (!bb_binding_omissible(inner)) {
+                return true;
+            }
+        }
+    }
+    return unset == schema->key_count;
+}
+
 static bool is_unset(const bb_key *key, const void *object)
 {
     const void *member = (const char *)object + key->offset;
@@ -79,14 +98,7 @@ static bool is_unset(const bb_key *key, const void *object)
     case BB_KEY_BOOLEAN:
         return false;
     case BB_KEY_GROUP:
-        // Left out by the user: something in it that must be there is not.
-        for (bb_index i = 0; i < key->schema->key_count; ++i) {
-            const bb_key *inner = &key->schema->keys[i];
-            if (!bb_binding_omissible(inner) && is_unset(inner, member)) {
-                return true;
-            }
-        }
-        return false;
+        return is_group_unset(key->schema, member);
     default:
         // An empty list is a value unless leaving the key out means the same.
         return ((const bb_list *)member)->count == 0 && key->default_text == NULL;
@@ -111,6 +123,36 @@ static bb_status write_value(const bb_key *key, const void *member, bb_text *out
     }
 }
 
+// True where leaving the key out would read back the same value.
+static bool at_default(const bb_key *key, const void *object)
+{
+    const void *member = (const char *)object + key->offset;
+    double number = NAN;
+    bb_index integer = 0;
+    if (key->kind == BB_KEY_GROUP && key->default_text == NULL) {
+        for (bb_index i = 0; i < key->schema->key_count; ++i) {
+            if (!at_default(&key->schema->keys[i], member)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (key->default_text == NULL) {
+        return false;
+    }
+    switch (key->kind) {
+    case BB_KEY_DOUBLE:
+        return bb_scalar_double(key->default_text, &number) && number == *(const double *)member;
+    case BB_KEY_INTEGER:
+        return bb_scalar_integer(key->default_text, &integer) &&
+               integer == *(const bb_index *)member;
+    case BB_KEY_CHOICE:
+        return strcmp(key->choices[*(const int *)member], key->default_text) == 0;
+    default:
+        return false;
+    }
+}
+
 // "# unit, range or words. Meaning" behind the line that started at `start`.
 static bb_status write_comment(const bb_key *key, bb_index start, bb_text *out)
 {
@@ -131,10 +173,12 @@ done:
 }
 
 // A list of maps, one "- {...}" line a record.
-static bb_status write_records(const bb_key *key, const bb_list *list, int indent, bb_text *out);
+static bb_status write_records(const bb_key *key, const bb_list *list, bool brief, int indent,
+                               bb_text *out);
 
-// {a: 1, b: 2}: every set key of a record on one line.
-static bb_status write_flow(const bb_schema *schema, const void *object, int indent, bb_text *out)
+// {a: 1, b: 2}: every set key of a record, `brief` without those at their default.
+static bb_status write_flow(const bb_schema *schema, const void *object, bool brief, int indent,
+                            bb_text *out)
 {
     bb_status status = BB_OK;
     bool first = true;
@@ -143,7 +187,7 @@ static bb_status write_flow(const bb_schema *schema, const void *object, int ind
     for (bb_index i = 0; i < schema->key_count; ++i) {
         const bb_key *key = &schema->keys[i];
         const void *member = (const char *)object + key->offset;
-        if (is_unset(key, object)) {
+        if (is_unset(key, object) || (brief && at_default(key, object))) {
             continue;
         }
         if (!first) {
@@ -159,9 +203,9 @@ static bb_status write_flow(const bb_schema *schema, const void *object, int ind
             const bb_key *inner = &key->schema->keys[0];
             BB_TRY(write_value(inner, (const char *)member + inner->offset, out));
         } else if (key->kind == BB_KEY_GROUP) {
-            BB_TRY(write_flow(key->schema, member, indent + 3, out));
+            BB_TRY(write_flow(key->schema, member, brief, indent + 3, out));
         } else if (key->kind == BB_KEY_RECORDS) {
-            BB_TRY(write_records(key, member, -1, out));
+            BB_TRY(write_records(key, member, brief, -1, out));
         } else {
             BB_TRY(write_value(key, member, out));
         }
@@ -171,7 +215,8 @@ done:
     return status;
 }
 
-static bb_status write_records(const bb_key *key, const bb_list *list, int indent, bb_text *out)
+static bb_status write_records(const bb_key *key, const bb_list *list, bool brief, int indent,
+                               bb_text *out)
 {
     bb_status status = BB_OK;
     bool inside = indent < 0;
@@ -185,7 +230,7 @@ static bb_status write_records(const bb_key *key, const bb_list *list, int inden
         } else if (i > 0) {
             BB_TRY(bb_text_add(out, ", "));
         }
-        BB_TRY(write_flow(key->schema, record, inside ? 0 : indent, out));
+        BB_TRY(write_flow(key->schema, record, brief, inside ? 0 : indent, out));
         if (!inside) {
             BB_TRY(bb_text_add(out, "\n"));
         }
@@ -244,7 +289,7 @@ static bb_status write_block(const bb_key *key, const void *member, bool comment
     if (comments) {
         BB_TRY(write_record_legend(key->schema, "", indent + 2, out));
     }
-    BB_TRY(write_records(key, list, indent + 2, out));
+    BB_TRY(write_records(key, list, comments, indent + 2, out));
 done:
     return status;
 }

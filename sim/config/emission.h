@@ -9,8 +9,9 @@
 #include "sim/text.h"
 
 /// Writes every key with its value, defaults included. With `comments`, each line carries the unit,
-/// range and meaning of its key, and keys that are unset stand as comments. Unset keys are left out
-/// otherwise, and so is an optional group in which a required key is unset. Errors: BB_MEMORY.
+/// range and meaning of its key, keys that are unset stand as comments, and records are without the
+/// keys at their default. Otherwise unset keys are left out, and so is an optional group in which a
+/// required key is unset. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_emission_write(const bb_schema *schema, const void *object, bool comments,
                                        bb_text *out);
 

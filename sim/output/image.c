@@ -231,9 +231,8 @@ static bb_status create_file(hid_t *out)
     hid_t creation = -1;
     HDF5_TRY(access = H5Pcreate(H5P_FILE_ACCESS));
     HDF5_TRY(H5Pset_fapl_core(access, CORE_INCREMENT, false));
-    // H5Fget_file_image clears a flag of superblocks 2 and 3 but not their checksum, which made
-    // such images unreadable until HDF5 1.14.7 (HDFGroup/hdf5 issue 1915); superblock 0 has no
-    // checksum.
+    // H5Fget_file_image clears a flag of superblocks 2 and 3 and leaves their checksum, so that the
+    // image cannot be opened (HDFGroup/hdf5 issue 1915); superblock 0 has no checksum.
     HDF5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
     HDF5_TRY(creation = H5Pcreate(H5P_FILE_CREATE));
     HDF5_TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));

@@ -69,7 +69,7 @@ static herr_t collect_name(hid_t group, const char *name, const H5L_info_t *info
     names *list = context;
     (void)group;
     if (info->type == H5L_TYPE_HARD && list->count < list->capacity && strlen(name) < NAME_BYTES) {
-        (void)strcpy(list->items[list->count++], name);
+        (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
     }
     return 0;
 }
@@ -81,7 +81,7 @@ typedef struct item {
     bool is_text, is_axis, measured;
     char unit[TEXT_BYTES];
     char long_name[TEXT_BYTES];
-    char axes[BB_RESULTS_RANK * NAME_BYTES];
+    char axes[BB_RESULTS_RANK * (NAME_BYTES + 2)]; // "a, b, c"
 } item;
 
 static void close_item(item *at)
@@ -105,11 +105,10 @@ static herr_t name_of_scale(hid_t dataset, unsigned axis, hid_t scale, void *con
     if (strlen(name) >= NAME_BYTES) {
         return -1;
     }
-    if (at->axes[0] != '\0') {
-        (void)strcat(at->axes, ", ");
-    }
-    (void)strcat(at->axes, name);
-    return 1;
+    size_t used = strlen(at->axes);
+    int added =
+        snprintf(at->axes + used, sizeof at->axes - used, "%s%s", used == 0 ? "" : ", ", name);
+    return added > 0 && (size_t)added < sizeof at->axes - used ? 1 : -1;
 }
 
 static bb_status open_item(hid_t group, const char *name, item *at)

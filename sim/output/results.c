@@ -241,6 +241,7 @@ static bb_status find_item(bb_results *results, const char *path, bb_index index
                            bb_dataset **out)
 {
     bb_status status = BB_OK;
+    *out = NULL;
     bb_index place = locate_path(results, path);
     BB_REQUIRE(place >= 0 && results->datasets[place].is_text == text, BB_INVALID,
                "no result '%s' of %s", path, text ? "texts" : "numbers");

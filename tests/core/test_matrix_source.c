@@ -27,6 +27,19 @@ static void blocks_that_leave_the_matrix_are_refused(void **state)
     check_fails(bb_matrix_source_fill(&source, 0, 0, narrow), BB_INVALID, "must be fp64");
 }
 
+static void whole_matrix_is_loaded(void **state)
+{
+    (void)state;
+    static double values[50 * 3], loaded[50 * 3];
+    for (int i = 0; i < 150; ++i) {
+        values[i] = i;
+    }
+    bb_view matrix = bb_view_matrix(values, 50, 3);
+    bb_matrix_source source = bb_matrix_source_dense(&matrix, "C", "1");
+    check_ok(bb_matrix_source_load(&source, loaded));
+    assert_memory_equal(values, loaded, sizeof values);
+}
+
 static void diagonal_of_a_square_source(void **state)
 {
     (void)state;
@@ -45,6 +58,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dense_source_fills_blocks),
+        cmocka_unit_test(whole_matrix_is_loaded),
         cmocka_unit_test(diagonal_of_a_square_source),
         cmocka_unit_test(blocks_that_leave_the_matrix_are_refused),
     };

@@ -153,6 +153,8 @@ static void bulk_paths_agree_with_the_scalar_one(void **state)
         bb_format format = (bb_format)f;
         bb_index over = bb_format_round_f32(format, values, N, rounded);
         assert_int_equal(bb_format_encode(format, wide, N, words), over);
+        assert_int_equal(bb_format_narrow(format, wide, N, decoded), over);
+        assert_memory_equal(rounded, decoded, sizeof rounded);
         bb_format_decode_f32(format, words, N, decoded);
         assert_memory_equal(rounded, decoded, sizeof rounded);
         for (int i = 0; i < N; ++i) {

@@ -115,7 +115,7 @@ static void strehl_ratios_match_the_reference(void **state)
     chain_release(&k);
 }
 
-static void keeping_the_tilts_lowers_the_strehl_ratio(void **state)
+static void keeping_weaker_modes_lowers_the_strehl_ratio(void **state)
 {
     (void)state;
     const ao_case c = case_nx456();
@@ -135,7 +135,7 @@ int main(void)
         cmocka_unit_test(eigenvalues_match_the_reference),
         cmocka_unit_test(both_forms_of_the_residual_agree),
         cmocka_unit_test(strehl_ratios_match_the_reference),
-        cmocka_unit_test(keeping_the_tilts_lowers_the_strehl_ratio),
+        cmocka_unit_test(keeping_weaker_modes_lowers_the_strehl_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/sensor_array.h"
 #include "physics/ao/subapertures.h"
@@ -139,6 +140,40 @@ static void natural_stars_have_no_tilt_vectors(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
+static bb_status create_all(const bb_ao_config *config, bb_atmosphere *atmosphere,
+                            bb_sensor_array *guides, bb_tilt_vectors *tilts)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_atmosphere_create(config->atmosphere, 0.0, atmosphere));
+    BB_TRY(bb_sensor_array_create_guides(config, atmosphere, guides));
+    BB_TRY(bb_tilt_vectors_create(guides, tilts));
+done:
+    return status;
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    const ao_case c = case_nx456();
+    const bb_ao_config config = case_config(&c);
+    const bb_index blocks = bb_memory_blocks();
+    int failed = 1;
+    for (bb_index k = 1; failed; ++k) {
+        bb_atmosphere atmosphere = {0};
+        bb_sensor_array guides = {0};
+        bb_tilt_vectors tilts = {0};
+        bb_memory_fail_at(k);
+        const bb_status status = create_all(&config, &atmosphere, &guides, &tilts);
+        failed = bb_memory_failure_happened();
+        bb_memory_fail_at(0);
+        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+        bb_tilt_vectors_release(&tilts);
+        bb_sensor_array_release(&guides);
+        bb_atmosphere_release(&atmosphere);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +182,7 @@ int main(void)
         cmocka_unit_test(sensors_follow_one_another_with_their_own_lenslets),
         cmocka_unit_test(layers_above_a_laser_star_have_no_scale),
         cmocka_unit_test(natural_stars_have_no_tilt_vectors),
+        cmocka_unit_test(every_failed_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds with CUDA on a GPU host and runs what CI cannot: the gpu tests, the self-test, and the wafer
+# study on both devices. Arguments: commit id for the provenance, folder for logs.
+set -uo pipefail
+commit=${1:?commit id} logs=${2:?folder for logs}
+cd "$(dirname "$0")/.."
+failed=0
+run() { echo "## $*"; "$@" 2>&1 | tail -n 40; [ "${PIPESTATUS[0]}" -eq 0 ] || { echo "FAILED: $*"; failed=1; }; }
+
+cmake -B build-gpu -G Ninja -DBB_CUDA=ON -DBB_CUDA_ARCHITECTURES=90 -DBB_COMMIT="$commit" \
+  >"$logs/configure.log" 2>&1 || { tail -n 20 "$logs/configure.log"; exit 1; }
+cmake --build build-gpu --parallel 16 >"$logs/build.log" 2>&1 || { tail -n 30 "$logs/build.log"; exit 1; }
+run ctest --test-dir build-gpu -L gpu --output-on-failure --no-tests=error
+for tool in memcheck racecheck initcheck; do
+  for test in build-gpu/tests/test-*_cuda; do
+    # A test provokes an out-of-memory answer on purpose: API errors are checked by the program.
+    run compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 "$test"
+  done
+done
+run build-gpu/bitbudget info
+run build-gpu/bitbudget run configs/wafer/quick.yaml -q --force --device cpu -o "$logs/wafer-cpu.h5"
+run build-gpu/bitbudget run configs/wafer/quick.yaml -q --force --device cuda -o "$logs/wafer-cuda.h5"
+run build-gpu/bitbudget run configs/ao/nx456.yaml -q --force -o "$logs/nx456.h5"
+exit "$failed"
