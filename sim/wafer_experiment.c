@@ -124,6 +124,7 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *
     common->fp32_bytes += 4.0 * cells;
     run->attempts[pipeline].fp32_live_bytes += 4.0 * live;
     run->attempts[pipeline].saturated += (double)bb_coded_matrix_saturated(*out);
+    run->attempts[pipeline].underflowed += (double)bb_coded_matrix_underflowed(*out);
 done:
     return status;
 }
