@@ -79,23 +79,23 @@ void bb_device_release(bb_device *device, void **block)
 
 bb_status bb_device_zero(bb_device *device, void *block, size_t bytes)
 {
-    return device->ops->fill_zero(device->state, block, bytes);
+    return bytes == 0 ? BB_OK : device->ops->fill_zero(device->state, block, bytes);
 }
 
 bb_status bb_device_upload(bb_device *device, void *to, const void *from_host, size_t bytes)
 {
-    return device->ops->upload(device->state, to, from_host, bytes);
+    return bytes == 0 ? BB_OK : device->ops->upload(device->state, to, from_host, bytes);
 }
 
 bb_status bb_device_download(bb_device *device, void *to_host, const void *from, size_t bytes)
 {
-    return device->ops->download(device->state, to_host, from, bytes);
+    return bytes == 0 ? BB_OK : device->ops->download(device->state, to_host, from, bytes);
 }
 
 bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
                            void *arguments)
 {
-    return device->ops->launch(device->state, kernel, items, arguments);
+    return items == 0 ? BB_OK : device->ops->launch(device->state, kernel, items, arguments);
 }
 
 bb_status bb_device_wait(bb_device *device)

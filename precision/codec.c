@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "precision/scaling.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 struct bb_coded_matrix {
@@ -13,6 +14,7 @@ struct bb_coded_matrix {
     unsigned char *words; // [rows][columns] of the format's words
     double *scale;        // [rows]
     atomic_ptrdiff_t saturated;
+    atomic_ptrdiff_t underflowed;
 };
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
@@ -87,8 +89,11 @@ static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *valu
     double scaled[CHUNK];
     size_t word = (size_t)bb_format_describe(matrix->format)->bytes;
     unsigned char *out = matrix->words + (size_t)row * row_bytes(matrix);
+    // Half the spacing ties to even, to zero.
+    double lost = 0.5 * bb_format_smallest_subnormal(matrix->format);
     double scale = 1.0;
     bb_index saturated = 0;
+    bb_index underflowed = 0;
     if (matrix->scaling == BB_ROW_SCALE_ROW) {
         scale = bb_scaling_row(matrix->format, values, matrix->columns);
     }
@@ -97,11 +102,13 @@ static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *valu
         bb_index count = left < CHUNK ? left : CHUNK;
         for (bb_index i = 0; i < count; ++i) {
             scaled[i] = scale * values[begin + i];
+            underflowed += fabs(scaled[i]) <= lost && values[begin + i] != 0.0;
         }
         saturated += bb_format_encode(matrix->format, scaled, count, out + (size_t)begin * word);
     }
     matrix->scale[row] = scale;
     (void)atomic_fetch_add(&matrix->saturated, saturated);
+    (void)atomic_fetch_add(&matrix->underflowed, underflowed);
 }
 
 bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
@@ -165,6 +172,11 @@ size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix)
 bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix)
 {
     return atomic_load(&matrix->saturated);
+}
+
+bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix)
+{
+    return atomic_load(&matrix->underflowed);
 }
 
 const void *bb_coded_matrix_words(const bb_coded_matrix *matrix, bb_index row)

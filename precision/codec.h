@@ -56,8 +56,10 @@ bool bb_coded_matrix_fits_f32(const bb_coded_matrix *matrix);
 /// Bytes that a device has to hold and read: words, and scales where there are any.
 size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix);
 
-/// Values that were clipped to a saturating format's range so far.
+/// Values that were clipped to a saturating format's range so far, and values other than zero that
+/// were too small for the format and became zero.
 bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix);
+bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix);
 
 /// The words of a row and the format they are in, for device twins.
 const void *bb_coded_matrix_words(const bb_coded_matrix *matrix, bb_index row);

@@ -269,6 +269,28 @@ done:
     return status;
 }
 
+// Planes of the point-spread grid that are held at once, each of doubles.
+enum { PLANES = 6 };
+
+// Estimates and Cee of all pipelines and targets, Ctm, one factor, and the point-spread grid. `m`
+// counts the truth slopes of all targets.
+static double host_bytes(const bb_ao_study *study, const bb_tomography *problem, double m,
+                         double factor_bytes)
+{
+    double n = (double)problem->cmm->rows;
+    double pipelines = (double)study->pipelines.count;
+    double pixels = (double)bb_point_spread_layout(problem->targets[0].spread)->pixels;
+    return BB_PLAN_PROGRAM_BYTES + factor_bytes + 8.0 * pipelines * (2.0 * n * m + m * m) +
+           8.0 * n * m + 8.0 * PLANES * pixels * pixels;
+}
+
+static double output_bytes(const bb_ao_study *study)
+{
+    double by_target = (double)study->targets.count * (1.0 + (double)study->wavelengths_um.count);
+    double image = (double)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
+    return 8.0 * (double)study->pipelines.count * (image + by_target);
+}
+
 bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -299,7 +321,8 @@ bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options
     seconds = (0.5 * pipeline_count + 2.0) * n * n * layers / 2e7 / cores +
               pipeline_count * bb_tile_cholesky_flops(problem->cmm->rows, (bb_index)(2.0 * m)) /
                   1e10 / cores;
-    plan->host_bytes = factor_bytes + pipeline_count * 8.0 * (2.0 * n * m + m * m);
+    plan->host_bytes = host_bytes(ao, problem, m, factor_bytes);
+    plan->output_bytes = output_bytes(ao);
     plan->estimated_seconds = seconds + 1.0;
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", n, m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", layers));

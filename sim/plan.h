@@ -6,6 +6,9 @@
 
 #include "sim/text.h"
 
+/// Host memory of the program itself and its libraries, before a study asks for any.
+enum { BB_PLAN_PROGRAM_BYTES = 20000000 };
+
 /// Zero-initialise; release with bb_plan_release.
 typedef struct bb_plan {
     bb_text lines;            ///< "what  value" lines, for the user

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer_attempt.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay.h"
 
@@ -254,6 +255,7 @@ static bb_status publish_scalars(publication *out)
     const bb_attempt *common[BB_STUDY_PIPELINES];
     double live[BB_STUDY_PIPELINES];
     double saturated[BB_STUDY_PIPELINES];
+    double underflowed[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
         attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
@@ -261,6 +263,13 @@ static bb_status publish_scalars(publication *out)
         common[p] = &attempt->common;
         live[p] = attempt->fp32_live_bytes / attempt->common.operator_bytes;
         saturated[p] = attempt->saturated;
+        underflowed[p] = attempt->underflowed;
+        if (attempt->underflowed > 0.5 * attempt->fp32_live_bytes / 4.0) {
+            bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
+                           "scale: row keeps them",
+                           attempt->common.pipeline,
+                           100.0 * attempt->underflowed / (attempt->fp32_live_bytes / 4.0));
+        }
     }
     BB_TRY(bb_attempts_publish(out->results, out->pipelines, common));
     BB_TRY(bb_attempts_publish_number(
@@ -268,6 +277,9 @@ static bb_status publish_scalars(publication *out)
         "bytes in fp32 without the columns off the wafer over operator_bytes", live));
     BB_TRY(bb_attempts_publish_number(out->results, "saturated_values", "1",
                                       "stored values clipped to the format's range", saturated));
+    BB_TRY(bb_attempts_publish_number(out->results, "underflowed_values", "1",
+                                      "values other than zero that are stored as zero",
+                                      underflowed));
 done:
     return status;
 }

@@ -16,6 +16,7 @@ typedef struct bb_wafer_attempt {
     bb_attempt common;
     double fp32_live_bytes;             ///< of the operator in fp32 without masked columns
     double saturated;                   ///< values clipped to the storage format's range
+    double underflowed;                 ///< values other than zero that became zero
     double squared_error, squared_norm; ///< of u over x and y, scored points and steps
     double *mean[BB_WAFER_AXES];        ///< [points] MA over the dwell, m
     double *deviation[BB_WAFER_AXES];   ///< [points] MSD over the dwell, m

@@ -124,6 +124,7 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *
     common->fp32_bytes += 4.0 * cells;
     run->attempts[pipeline].fp32_live_bytes += 4.0 * live;
     run->attempts[pipeline].saturated += (double)bb_coded_matrix_saturated(*out);
+    run->attempts[pipeline].underflowed += (double)bb_coded_matrix_underflowed(*out);
 done:
     return status;
 }
@@ -267,6 +268,31 @@ done:
     return status;
 }
 
+// What a study will hold, by its sizes.
+typedef struct extent {
+    double cells, entries, nodes; // of S, of one response matrix, of the mesh
+    double exposed, scored;       // fields
+} extent;
+
+static double host_bytes(const bb_wafer_study *study, const extent *of)
+{
+    double inputs = 8.0 * of->cells * of->scored * (double)study->scan.light_steps;
+    // Two matrices in up to fp64; mesh, step matrix, restriction and states by node.
+    double bytes = BB_PLAN_PROGRAM_BYTES + 16.0 * of->entries + inputs + 800.0 * of->nodes;
+    if (study->response.generator == (int)BB_GENERATOR_FEM) {
+        // Factor of nested dissection, two unknowns a node.
+        bytes += 8.0 * 16.0 * 2.0 * of->nodes * log2(2.0 * of->nodes);
+    }
+    return bytes;
+}
+
+static double output_bytes(const bb_wafer_study *study, const extent *of)
+{
+    double points = of->scored * (double)study->metrology.columns * (double)study->metrology.rows;
+    double axes = (double)study->response.axes.count;
+    return 8.0 * (points * (4.0 + 2.0 * axes * (double)study->pipelines.count) + 7.0 * of->exposed);
+}
+
 bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -301,8 +327,9 @@ bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *opti
     BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", nodes, steps));
     BB_TRY(bb_plan_add(plan, "response", "%td points x %.0f cells, %.0f matrices",
                        slit.field_points, cells, matrices));
-    plan->host_bytes =
-        16.0 * entries + 8.0 * cells * (double)(scored * scan->light_steps) + 400.0 * nodes;
+    const extent of = {cells, entries, nodes, (double)(last + 1), (double)scored};
+    plan->host_bytes = host_bytes(wafer, &of);
+    plan->output_bytes = output_bytes(wafer, &of);
     // Rough rates of one core: 1.5e7 response entries, 1e8 node updates, 1e9 products a second.
     double cores = (double)options->threads;
     double products = matrices * (double)wafer->pipelines.count * (double)scan->light_steps *

@@ -58,6 +58,7 @@ static void unscaled_fp16_underflows_entirely(void **state)
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16, BB_ROW_SCALE_NONE, values);
     bb_coded_matrix_decode(matrix, 2, 7, 1, &back);
     assert_true(back == 0.0);
+    assert_int_equal(bb_coded_matrix_underflowed(matrix), ROWS * COLUMNS - 1); // one is zero
     bb_coded_matrix_destroy(&matrix);
 }
 

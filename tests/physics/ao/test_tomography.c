@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tomographic problem as a solver sees it: what its sources are, how the unknown tilts of laser
+// stars are split from the rest, and what a residual is worth.
+#include "core/memory.h"
+#include "physics/ao/tomography.h"
+#include "tests/check.h"
+#include "tests/physics/ao/cases.h"
+
+static const double wavelengths[] = {1.65e-6, 2.2e-6};
+
+// Two laser stars and a natural one on an 8 m telescope, two targets of one grid, one of another.
+static ao_case small_case(void)
+{
+    ao_case c = case_without_stars(8.0, 6);
+    add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, -12.0, 14.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -26.0);
+    add_target(&c, 0.0, 0.0);
+    add_target(&c, 7.0, -4.0);
+    add_target(&c, 0.0, 0.0);
+    c.targets[2].lenslets = 5;
+    return c;
+}
+
+static double *whole(const bb_matrix_source *source)
+{
+    double *values = NULL;
+    check_ok(BB_ALLOCATE(source->rows * source->columns, &values));
+    check_ok(
+        bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
+    return values;
+}
+
+static void sources_have_the_shapes_of_the_sensors(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_tomography *problem = NULL;
+    check_ok(bb_tomography_create(&config, false, &problem));
+    bb_index n = problem->cmm->rows;
+    assert_int_equal(n, 6 * problem->guides.sensors[0].count);
+    assert_int_equal(problem->cmm->columns, n);
+    assert_int_equal(problem->cmm_core->rows, n);
+    assert_int_equal(problem->target_count, 3);
+    for (bb_index t = 0; t < 3; ++t) {
+        const bb_tomography_target *target = &problem->targets[t];
+        bb_index m = 2 * target->truth.sensors[0].count;
+        assert_int_equal(target->ctm->rows, m);
+        assert_int_equal(target->ctm->columns, n);
+        assert_int_equal(target->ctt->rows, m);
+        assert_int_equal(target->ctt->columns, m);
+        assert_int_equal(bb_point_spread_layout(target->spread)->measurement_count, m);
+    }
+    // The mirror is made once for targets of one grid.
+    assert_ptr_equal(problem->targets[0].spread, problem->targets[1].spread);
+    assert_ptr_not_equal(problem->targets[0].spread, problem->targets[2].spread);
+    bb_tomography_destroy(&problem);
+    assert_null(problem);
+    bb_tomography_destroy(&problem);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// Cmm = Ccore + V diag(variance) V^T, and with blocks the core is all of it.
+static void tilts_complete_the_core(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_tomography *split = NULL;
+    bb_tomography *blocks = NULL;
+    check_ok(bb_tomography_create(&config, false, &split));
+    check_ok(bb_tomography_create(&config, true, &blocks));
+    bb_index n = split->cmm->rows;
+    assert_int_equal(split->tilts.columns, 4); // two axes of two laser stars
+    assert_int_equal(split->tilts.rows, n);
+    assert_int_equal(blocks->tilts.columns, 0);
+    assert_ptr_equal(blocks->cmm, blocks->cmm_core);
+    double *cmm = whole(split->cmm);
+    double *core = whole(split->cmm_core);
+    double *with_blocks = whole(blocks->cmm_core);
+    bb_index changed = 0;
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            double sum = core[i * n + j];
+            for (bb_index k = 0; k < 4; ++k) {
+                sum += split->tilts.variance[k] * split->tilts.vectors[i * 4 + k] *
+                       split->tilts.vectors[j * 4 + k];
+            }
+            check_close(sum, cmm[i * n + j], 1e-13, cmm[0]);
+            assert_true(cmm[i * n + j] == with_blocks[i * n + j]);
+            assert_true(cmm[i * n + j] == cmm[j * n + i]);
+            changed += cmm[i * n + j] != core[i * n + j];
+        }
+    }
+    bb_index one = split->guides.sensors[0].count;
+    assert_int_equal(changed, 4 * one * one);
+    BB_RELEASE(&cmm);
+    BB_RELEASE(&core);
+    BB_RELEASE(&with_blocks);
+    bb_tomography_destroy(&split);
+    bb_tomography_destroy(&blocks);
+}
+
+// The truth sensor looks where its target is: what differs between targets is where Ctm looks, not
+// the turbulence that it sees.
+static void targets_differ_in_where_they_look(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_tomography *problem = NULL;
+    check_ok(bb_tomography_create(&config, false, &problem));
+    double *ctt[2] = {whole(problem->targets[0].ctt), whole(problem->targets[1].ctt)};
+    double *ctm[2] = {whole(problem->targets[0].ctm), whole(problem->targets[1].ctm)};
+    bb_index m = problem->targets[0].ctt->rows;
+    bb_index n = problem->cmm->rows;
+    double moved = 0.0;
+    for (bb_index i = 0; i < m * m; ++i) {
+        check_close(ctt[1][i], ctt[0][i], 1e-12, ctt[0][0]);
+    }
+    for (bb_index i = 0; i < m * n; ++i) {
+        moved = fmax(moved, fabs(ctm[1][i] - ctm[0][i]));
+        // Cauchy and Schwarz, whatever the directions.
+        assert_true(fabs(ctm[0][i]) <= ctt[0][0] * (1.0 + 1e-9));
+    }
+    assert_true(moved > 1e-3 * ctt[0][0]);
+    for (int t = 0; t < 2; ++t) {
+        BB_RELEASE(&ctt[t]);
+        BB_RELEASE(&ctm[t]);
+    }
+    bb_tomography_destroy(&problem);
+}
+
+// Nothing left over is a perfect image; turbulence that nobody corrects is worse; what is not
+// finite has no price.
+static void rating_spans_perfect_to_uncorrected(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_tomography *problem = NULL;
+    double *cee = NULL;
+    double *image = NULL;
+    double strehl[2] = {NAN, NAN};
+    bb_tomography_score score = {.strehl = strehl};
+    bb_outcome outcome = {0};
+    check_ok(bb_tomography_create(&config, false, &problem));
+    bb_index m = problem->targets[0].ctt->rows;
+    bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
+    check_ok(BB_ZEROED(m * m, &cee));
+    check_ok(BB_ALLOCATE(pixels * pixels, &image));
+    check_ok(bb_tomography_rate(problem, 0, cee, 2, wavelengths, &score, image, &outcome));
+    check_relative(strehl[0], 1.0, 1e-12);
+    check_relative(strehl[1], 1.0, 1e-12);
+    check_close(score.residual_rms, 0.0, 1e-15, 1.0);
+    check_relative(image[pixels / 2 * pixels + pixels / 2], 1.0, 1e-12);
+    double *ctt = whole(problem->targets[0].ctt);
+    check_ok(bb_tomography_rate(problem, 0, ctt, 2, wavelengths, &score, NULL, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    assert_true(strehl[0] > 0.0 && strehl[0] < 0.1 && strehl[0] < strehl[1]);
+    assert_true(score.residual_rms > 3e-7);
+    ctt[3] = NAN;
+    check_ok(bb_tomography_rate(problem, 0, ctt, 2, wavelengths, &score, NULL, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_NON_FINITE);
+    assert_true(isnan(strehl[0]) && isnan(strehl[1]) && isnan(score.residual_rms));
+    BB_RELEASE(&cee);
+    BB_RELEASE(&ctt);
+    BB_RELEASE(&image);
+    bb_tomography_destroy(&problem);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_index k = 0;
+    for (bool failed = true; failed;) {
+        bb_tomography *problem = NULL;
+        bb_memory_fail_at(++k);
+        bb_status status = bb_tomography_create(&config, false, &problem);
+        failed = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+        assert_true(failed == (problem == NULL));
+        bb_tomography_destroy(&problem);
+        assert_int_equal(bb_memory_blocks(), 0);
+    }
+    print_message("%td allocations failed in turn\n", k - 1);
+    assert_true(k > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sources_have_the_shapes_of_the_sensors),
+        cmocka_unit_test(tilts_complete_the_core),
+        cmocka_unit_test(targets_differ_in_where_they_look),
+        cmocka_unit_test(rating_spans_perfect_to_uncorrected),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

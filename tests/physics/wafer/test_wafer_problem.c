@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer problem as a driver takes it: what is scored, rows by either generator, the restriction,
+// and what is refused.
+#include "core/memory.h"
+#include "physics/wafer/wafer_problem.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+// Owner of what a configuration points to.
+typedef struct wafer_case {
+    bb_wafer_material_config wafer;
+    bb_clamp_config clamp;
+    bb_mesh_config mesh;
+    bb_scan_config scan;
+    bb_response_config response;
+    bb_metrology_config metrology;
+    bb_index fields[4];
+    int axes[3];
+} wafer_case;
+
+static void coarse_case(wafer_case *out)
+{
+    *out = (wafer_case){.wafer = SILICON,
+                        .clamp = CLAMP,
+                        .mesh = {.spacing_mm = 5.0, .step_ms = 1.0},
+                        .scan = FAST_SCAN,
+                        .metrology = {5, 7},
+                        .fields = {1, 44},
+                        .axes = {BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z}};
+    out->clamp.spacing_mm = 5.0;
+    out->scan.fields.items = out->fields;
+    out->scan.fields.count = 2;
+    out->response.generator = BB_GENERATOR_KERNEL;
+    out->response.axes.items = out->axes;
+    out->response.axes.count = 3;
+    out->response.grid = (bb_grid_config){24, 22};
+    out->response.slit_points = (bb_grid_config){5, 4};
+    out->response.field_rows = BB_INTEGER_UNSET;
+}
+
+static bb_wafer_config config_of(const wafer_case *c)
+{
+    return (bb_wafer_config){&c->wafer, &c->clamp,    &c->mesh,
+                             &c->scan,  &c->response, &c->metrology};
+}
+
+static void scored_fields_are_those_asked_for(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *problem = NULL;
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    check_ok(bb_wafer_problem_create(&config, &problem));
+    assert_int_equal(problem->scored_count, 2);
+    assert_int_equal(problem->scored[0], 1);
+    assert_int_equal(problem->scored[1], 44);
+    assert_ptr_equal(bb_wafer_problem_field(problem, 1), &problem->scan->fields[44]);
+    assert_int_equal(problem->point_count,
+                     problem->dwells[0]->count + problem->dwells[1]->count);
+    assert_int_equal(problem->dwells[1]->count, 35); // well inside
+    assert_true(problem->dwells[0]->count < 35);     // at the rim
+    assert_non_null(problem->response);
+    assert_null(problem->membrane);
+    bb_wafer_problem_destroy(&problem);
+    c.scan.fields = (bb_list){0, BB_LIST_ALL};
+    check_ok(bb_wafer_problem_create(&config, &problem));
+    assert_int_equal(problem->scored_count, problem->scan->field_count);
+    assert_int_equal(problem->scored[problem->scored_count - 1], problem->scan->field_count - 1);
+    bb_wafer_problem_destroy(&problem);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void check_refused(const wafer_case *c, bb_status code, const char *text)
+{
+    bb_wafer_problem *problem = NULL;
+    bb_wafer_config config = config_of(c);
+    check_fails(bb_wafer_problem_create(&config, &problem), code, text);
+    assert_null(problem);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    wafer_case c;
+    coarse_case(&c);
+    c.mesh.step_ms = 500.0;
+    check_refused(&c, BB_INVALID, " ms: explicit steps are not stable beyond on a mesh of 5 mm");
+    coarse_case(&c);
+    c.fields[1] = 1;
+    check_refused(&c, BB_INVALID, "scan.fields: 1 after 1, expected ascending order");
+    coarse_case(&c);
+    c.fields[1] = 4000;
+    check_refused(&c, BB_INVALID, "4000");
+    coarse_case(&c);
+    c.response.slit_points.rows = 2;
+    c.response.field_rows = 40;
+    check_refused(&c, BB_INVALID, "response.slit_points: 2 rows of");
+}
+
+// Rows of both generators for a field of the middle: the same pattern, a mesh apart.
+static void both_generators_give_rows(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *kernel = NULL;
+    bb_wafer_problem *fem = NULL;
+    bb_wafer_rows rows[2];
+    double *values[2] = {NULL, NULL};
+    coarse_case(&c);
+    c.fields[1] = 48;
+    bb_wafer_config config = config_of(&c);
+    check_ok(bb_wafer_problem_create(&config, &kernel));
+    c.response.generator = BB_GENERATOR_FEM;
+    check_ok(bb_wafer_problem_create(&config, &fem));
+    assert_null(fem->response);
+    assert_non_null(fem->membrane);
+    check_fails(bb_wafer_problem_rows(fem, 1, BB_AXIS_Z, &rows[1]), BB_UNSUPPORTED,
+                "z needs the bending plate");
+    for (int axis = 0; axis < 2; ++axis) {
+        check_ok(bb_wafer_problem_rows(kernel, 1, axis, &rows[0]));
+        check_ok(bb_wafer_problem_rows(fem, 1, axis, &rows[1]));
+        double difference = 0.0;
+        double norm = 0.0;
+        bb_index count = 0;
+        for (int g = 0; g < 2; ++g) {
+            const bb_matrix_source *source = rows[g].source;
+            assert_int_equal(source->rows, kernel->slit.field_points);
+            assert_int_equal(source->columns, kernel->grid->cell_count);
+            assert_true(rows[g].batch > 0);
+            count = source->rows * source->columns;
+            check_ok(BB_ALLOCATE(count, &values[g]));
+            check_ok(bb_matrix_source_fill(
+                source, 0, 0, bb_view_matrix(values[g], source->rows, source->columns)));
+        }
+        for (bb_index i = 0; i < count; ++i) {
+            difference += pow(values[0][i] - values[1][i], 2.0);
+            norm += pow(values[0][i], 2.0);
+        }
+        print_message("axis %d: rows differ by %.2g\n", axis, sqrt(difference / norm));
+        assert_true(norm > 0.0 && difference < 0.3 * 0.3 * norm);
+        BB_RELEASE(&values[0]);
+        BB_RELEASE(&values[1]);
+    }
+    check_ok(bb_wafer_problem_rows(kernel, 1, BB_AXIS_Z, &rows[0]));
+    bb_wafer_problem_destroy(&kernel);
+    bb_wafer_problem_destroy(&fem);
+}
+
+// S = W T of a constant is that constant on cells of the wafer, and heat is conserved.
+static void restriction_keeps_heat(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *problem = NULL;
+    double *states = NULL;
+    double *cells = NULL;
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    check_ok(bb_wafer_problem_create(&config, &problem));
+    check_ok(BB_ZEROED(problem->thermal->size, &states));
+    check_ok(BB_ALLOCATE(problem->grid->cell_count, &cells));
+    double nodes = 0.0;
+    for (bb_index i = 0; i < problem->mesh->node_count; ++i) {
+        states[i] = 1.0 + sin(0.1 * (double)i);
+        nodes += problem->mesh->node_area[i] * states[i];
+    }
+    check_ok(bb_wafer_problem_restrict(problem, states, cells));
+    double sum = 0.0;
+    for (bb_index j = 0; j < problem->grid->cell_count; ++j) {
+        sum += problem->grid->area[j] * cells[j];
+        assert_true(problem->grid->area[j] > 0.0 || cells[j] == 0.0);
+    }
+    check_relative(sum, nodes, 1e-12);
+    for (bb_index i = 0; i < problem->mesh->node_count; ++i) {
+        states[i] = 0.25;
+    }
+    check_ok(bb_wafer_problem_restrict(problem, states, cells));
+    for (bb_index j = 0; j < problem->grid->cell_count; ++j) {
+        if (problem->grid->area[j] > 0.0) {
+            check_relative(cells[j], 0.25, 1e-12);
+        }
+    }
+    BB_RELEASE(&states);
+    BB_RELEASE(&cells);
+    bb_wafer_problem_destroy(&problem);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (int generator = 0; generator < 2; ++generator) {
+        wafer_case c;
+        coarse_case(&c);
+        c.mesh.spacing_mm = c.clamp.spacing_mm = 10.0;
+        c.response.generator = generator == 0 ? BB_GENERATOR_FEM : BB_GENERATOR_KERNEL;
+        bb_wafer_config config = config_of(&c);
+        // The tables of the kernel take a tenth of a second: in strides there.
+        bb_index stride = generator == 0 ? 1 : 7;
+        bb_index k = 1;
+        for (bool failed = true; failed; k += stride) {
+            bb_wafer_problem *problem = NULL;
+            bb_memory_fail_at(k);
+            bb_status status = bb_wafer_problem_create(&config, &problem);
+            failed = bb_memory_failure_happened() != 0;
+            bb_memory_fail_at(0);
+            assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+            assert_true(failed == (problem == NULL));
+            bb_wafer_problem_destroy(&problem);
+            assert_int_equal(bb_memory_blocks(), 0);
+        }
+        print_message("up to %td allocations, every %td failed\n", k, stride);
+        assert_true(k > 40);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scored_fields_are_those_asked_for),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(both_generators_give_rows),
+        cmocka_unit_test(restriction_keeps_heat),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the end-to-end tests of the experiments share: a configuration with overrides goes through
+// the driver in this process, and its results are asked for by pipeline name.
+#ifndef BB_TESTS_SIM_DRIVER_H
+#define BB_TESTS_SIM_DRIVER_H
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/experiment.h"
+#include "tests/check.h"
+
+#define CONFIG_AO_SMALL    BB_SOURCE_DIR "/tests/configs/small/ao.yaml"
+#define CONFIG_WAFER_SMALL BB_SOURCE_DIR "/tests/configs/small/wafer.yaml"
+#define CONFIG_NX456       BB_SOURCE_DIR "/configs/ao/nx456.yaml"
+
+enum { DRIVER_OVERRIDES = 12 };
+
+/// A configuration and NULL-terminated overrides.
+typedef struct driver_case {
+    const char *path;
+    const char *overrides[DRIVER_OVERRIDES];
+} driver_case;
+
+/// Loads; a configuration that is refused gives BB_INVALID, its problems are printed.
+static inline bb_status driver_load(const driver_case *of, bb_config **out)
+{
+    bb_problems problems = {0};
+    bb_index count = 0;
+    while (count < DRIVER_OVERRIDES && of->overrides[count] != NULL) {
+        ++count;
+    }
+    bb_status status =
+        bb_experiment_load(&bb_experiments, of->path, of->overrides, count, &problems, out);
+    if (status != BB_OK && problems.count > 0) {
+        print_message("%s", bb_text_string(&problems.lines));
+    }
+    bb_problems_release(&problems);
+    return status;
+}
+
+/// Runs the driver of a loaded configuration. Owner of `*out`: the caller; NULL on failure.
+static inline bb_status driver_run_loaded(const bb_config *config, bb_index threads,
+                                          bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    const bb_run_options options = {.threads = threads};
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    *out = NULL;
+    BB_TRY(bb_threads_set(threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(experiment->run(bb_config_study(config), &options, results));
+    *out = results;
+    results = NULL;
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+static inline bb_status driver_run(const driver_case *of, bb_index threads, bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    *out = NULL;
+    BB_TRY(driver_load(of, &config));
+    BB_TRY(driver_run_loaded(config, threads, out));
+done:
+    bb_config_destroy(&config);
+    return status;
+}
+
+/// As driver_run on two threads, for cases that must succeed.
+static inline bb_results *driver_results(const driver_case *of)
+{
+    bb_results *results = NULL;
+    check_ok(driver_run(of, 2, &results));
+    return results;
+}
+
+static inline const bb_dataset *driver_dataset(const bb_results *results, const char *name)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    const bb_dataset *dataset = bb_results_find(results, path);
+    if (dataset == NULL) {
+        print_error("no dataset %s\n", path);
+        fail();
+    }
+    return dataset;
+}
+
+static inline bb_index driver_pipeline(const bb_results *results, const char *pipeline)
+{
+    const bb_dataset *names = driver_dataset(results, "pipeline");
+    for (bb_index i = 0; i < names->count; ++i) {
+        if (strcmp(names->texts[i], pipeline) == 0) {
+            return i;
+        }
+    }
+    print_error("no pipeline %s\n", pipeline);
+    fail();
+    return -1;
+}
+
+/// Numbers of one pipeline: its row of a dataset whose first axis is `pipeline`.
+static inline const double *driver_row(const bb_results *results, const char *name,
+                                       const char *pipeline)
+{
+    const bb_dataset *dataset = driver_dataset(results, name);
+    assert_true(dataset->rank >= 1 && !dataset->is_text);
+    assert_string_equal(dataset->axes[0], "pipeline");
+    return dataset->numbers +
+           driver_pipeline(results, pipeline) * (dataset->count / dataset->shape[0]);
+}
+
+static inline double driver_number(const bb_results *results, const char *name,
+                                   const char *pipeline)
+{
+    return driver_row(results, name, pipeline)[0];
+}
+
+static inline const char *driver_text(const bb_results *results, const char *name,
+                                      const char *pipeline)
+{
+    const bb_dataset *dataset = driver_dataset(results, name);
+    assert_true(dataset->is_text && dataset->rank == 1);
+    return dataset->texts[driver_pipeline(results, pipeline)];
+}
+
+/// Reproducible digests of a case on 1, 2 and 4 threads are the same.
+static inline void driver_check_threads(const driver_case *of)
+{
+    static const bb_index threads[] = {1, 2, 4};
+    char first[BB_DIGEST_BYTES];
+    char digest[BB_DIGEST_BYTES];
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; ++i) {
+        bb_results *results = NULL;
+        check_ok(driver_run(of, threads[i], &results));
+        check_ok(bb_results_digest(results, true, digest));
+        bb_results_destroy(&results);
+        if (i == 0) {
+            memcpy(first, digest, sizeof first);
+        }
+        assert_string_equal(digest, first);
+    }
+    print_message("digest %s on 1, 2 and 4 threads\n", first);
+}
+
+/// What the plan says of the output is within a factor of 2 of the data in the results.
+static inline void driver_check_output_plan(const driver_case *of, const bb_results *results)
+{
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    const bb_run_options options = {.threads = 2};
+    double bytes = 0.0;
+    check_ok(driver_load(of, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        bytes += dataset->is_text ? 0.0 : 8.0 * (double)dataset->count;
+    }
+    print_message("%.0f bytes of data, %.0f planned\n", bytes, plan.output_bytes);
+    assert_true(plan.output_bytes > 0.5 * bytes && plan.output_bytes < 2.0 * bytes);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+/// Group teardown: the pool of threads ends and nothing is held any more.
+static inline int driver_leave(void **state)
+{
+    (void)state;
+    bb_threads_stop();
+    if (bb_memory_blocks() != 0) {
+        print_error("%td blocks are still held\n", bb_memory_blocks());
+        return -1;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The built program as a user runs it: its exit code, what it printed and the memory it took.
+#ifndef BB_TESTS_SIM_PROGRAM_H
+#define BB_TESTS_SIM_PROGRAM_H
+
+#include "tests/check.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROGRAM_ARGUMENTS = 16, PROGRAM_OUTPUT_BYTES = 1 << 16 };
+
+typedef struct program_run {
+    int code;          ///< exit code, minus the signal that ended it
+    double peak_bytes; ///< largest resident set
+    char printed[PROGRAM_OUTPUT_BYTES];
+} program_run;
+
+/// Runs build/bitbudget with NULL-terminated arguments; both streams go to the file "printed".
+static inline void program_call(const char *const *arguments, program_run *out)
+{
+    const char *whole[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
+    int how = 0;
+    struct rusage usage;
+    for (int i = 0; i < PROGRAM_ARGUMENTS && arguments[i] != NULL; ++i) {
+        whole[i + 1] = arguments[i];
+    }
+    (void)fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        (void)dup2(file, STDOUT_FILENO);
+        (void)dup2(file, STDERR_FILENO);
+        (void)execv(whole[0], (char *const *)(uintptr_t)whole);
+        _exit(127);
+    }
+    assert_int_equal(wait4(child, &how, 0, &usage), child);
+    out->code = WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    out->peak_bytes = 1024.0 * (double)usage.ru_maxrss;
+    FILE *file = fopen("printed", "r");
+    assert_non_null(file);
+    out->printed[fread(out->printed, 1, sizeof out->printed - 1, file)] = '\0';
+    (void)fclose(file);
+}
+
+static inline void program_expect(const program_run *run, int code, const char *text)
+{
+    if (run->code != code || strstr(run->printed, text) == NULL) {
+        print_error("exit %d, expected %d, with '%s' in:\n%s", run->code, code, text, run->printed);
+        fail();
+    }
+}
+
+/// Whether sanitizers blow up the memory that is taken.
+static inline bool program_is_instrumented(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return true;
+#else
+    return false;
+#endif
+}
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an attempt says before anything was computed is NaN, never 0, down to the results.
+#include "sim/ao_attempt.h"
+#include "sim/attempt.h"
+#include "tests/sim/driver.h"
+
+static void starts_with_nothing_known(void **state)
+{
+    (void)state;
+    const bb_attempt attempt = bb_attempt_start("a");
+    assert_string_equal(attempt.pipeline, "a");
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_OK);
+    assert_string_equal(attempt.outcome.detail, "");
+    assert_int_equal(attempt.device, BB_DEVICE_CPU);
+    const double numbers[] = {attempt.qoi_relative_error, attempt.operator_bytes,
+                              attempt.fp32_bytes,         attempt.flops,
+                              attempt.flops_dense,        attempt.encode_seconds,
+                              attempt.solve_seconds,      attempt.energy_joules};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        assert_true(isnan(numbers[i]));
+    }
+}
+
+static void unset_is_nan(void **state)
+{
+    (void)state;
+    double *values = NULL;
+    check_ok(bb_attempt_unset(5, &values));
+    for (int i = 0; i < 5; ++i) {
+        assert_true(isnan(values[i]));
+    }
+    BB_RELEASE(&values);
+    check_ok(bb_attempt_unset(0, &values));
+    assert_null(values);
+}
+
+static void ao_starts_with_nothing_known(void **state)
+{
+    (void)state;
+    bb_ao_attempt attempt;
+    check_ok(bb_ao_attempt_create("a", 2, 3, &attempt));
+    for (int i = 0; i < 6; ++i) {
+        assert_true(isnan(attempt.strehl[i]));
+    }
+    for (int t = 0; t < 2; ++t) {
+        assert_null(attempt.r[t]);
+        assert_true(isnan(attempt.residual_m[t]));
+    }
+    for (int i = 0; i < BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS; ++i) {
+        assert_true(isnan(attempt.psf[i]));
+    }
+    bb_ao_attempt_release(&attempt, 2);
+    bb_ao_attempt_release(&attempt, 2); // once is enough, twice is fine
+}
+
+static void publishes_in_the_order_of_the_study(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_attempt good = bb_attempt_start("good");
+    bb_attempt bad = bb_attempt_start("bad");
+    const bb_attempt *const attempts[] = {&bad, &good};
+    good.qoi_relative_error = 0.25;
+    good.operator_bytes = 100.0;
+    good.fp32_bytes = 300.0;
+    good.flops = 7.0;
+    good.flops_dense = 9.0;
+    good.encode_seconds = 0.5;
+    good.solve_seconds = 2.0;
+    bb_outcome_set(&bad.outcome, BB_OUTCOME_NOT_SPD, "tile (%d, %d)", 3, 3);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_attempts_publish(results, 2, attempts));
+    assert_string_equal(driver_dataset(results, "pipeline")->texts[0], "bad");
+    assert_string_equal(driver_text(results, "status", "bad"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "good"), "ok");
+    assert_string_equal(driver_text(results, "status_detail", "bad"), "tile (3, 3)");
+    assert_string_equal(driver_text(results, "device", "bad"), "cpu");
+    static const struct {
+        const char *name, *unit;
+        double value;
+        bool measured;
+    } columns[] = {
+        {"qoi_relative_error",     "1",    0.25, false},
+        {"operator_bytes",         "byte", 100,  false},
+        {"compression_ratio",      "1",    3.0,  false},
+        {"flops",                  "1",    7.0,  false},
+        {"flops_dense_equivalent", "1",    9.0,  false},
+        {"encode_time_s",          "s",    0.5,  true },
+        {"solve_time_s",           "s",    2.0,  true },
+        {"energy_j",               "J",    NAN,  true },
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
+        const bb_dataset *dataset = driver_dataset(results, columns[i].name);
+        assert_string_equal(dataset->unit, columns[i].unit);
+        assert_true(strlen(dataset->long_name) > 0);
+        assert_int_equal(dataset->measured, columns[i].measured);
+        assert_true(isnan(dataset->numbers[0]));
+        if (isnan(columns[i].value)) {
+            assert_true(isnan(dataset->numbers[1]));
+        } else {
+            assert_true(dataset->numbers[1] == columns[i].value);
+        }
+    }
+    bb_results_destroy(&results);
+}
+
+// Times differ from run to run; they must not reach the reproducible digest.
+static void times_stay_out_of_the_reproducible_digest(void **state)
+{
+    (void)state;
+    char digest[2][BB_DIGEST_BYTES];
+    char whole[2][BB_DIGEST_BYTES];
+    for (int i = 0; i < 2; ++i) {
+        bb_results *results = NULL;
+        bb_attempt attempt = bb_attempt_start("a");
+        const bb_attempt *const attempts[] = {&attempt};
+        attempt.qoi_relative_error = 0.5;
+        attempt.solve_seconds = attempt.encode_seconds = attempt.energy_joules = 1.0 + i;
+        check_ok(bb_results_create(&results));
+        check_ok(bb_attempts_publish(results, 1, attempts));
+        check_ok(bb_results_digest(results, true, digest[i]));
+        check_ok(bb_results_digest(results, false, whole[i]));
+        bb_results_destroy(&results);
+    }
+    assert_string_equal(digest[0], digest[1]);
+    assert_string_not_equal(whole[0], whole[1]);
+}
+
+static void too_many_pipelines_are_refused(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    const bb_attempt *attempts[BB_STUDY_PIPELINES + 1] = {NULL};
+    check_ok(bb_results_create(&results));
+    check_fails(bb_attempts_publish(results, BB_STUDY_PIPELINES + 1, attempts), BB_INTERNAL,
+                "65 pipelines");
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_with_nothing_known),
+        cmocka_unit_test(unset_is_nan),
+        cmocka_unit_test(ao_starts_with_nothing_known),
+        cmocka_unit_test(publishes_in_the_order_of_the_study),
+        cmocka_unit_test(times_stay_out_of_the_reproducible_digest),
+        cmocka_unit_test(too_many_pipelines_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

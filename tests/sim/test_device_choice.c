@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device is taken as asked for or refused with a reason; nothing falls back silently. Cases that
+// need a GPU, or need there to be none, are skipped where it is the other way round, and say so.
+#include "sim/device_choice.h"
+#include "tests/sim/driver.h"
+
+static const bb_device_offer both = {.work = "the work of a test", .cuda = true};
+static const bb_device_offer cpu_only = {.work = "the work of a test", .cuda = false};
+
+static bool has_gpu(void)
+{
+    return bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+}
+
+static void need_gpu(bool wanted)
+{
+    if (has_gpu() != wanted) {
+        print_message("skipped: this host has %s\n", wanted ? "no CUDA device" : "a CUDA device");
+        skip();
+    }
+}
+
+static void cpu_is_taken_everywhere(void **state)
+{
+    (void)state;
+    bb_device_kind kind = BB_DEVICE_CUDA;
+    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_CPU, -1, &kind));
+    assert_int_equal(kind, BB_DEVICE_CPU);
+    // A pipeline's own wish goes before the study's, which then need not be there.
+    kind = BB_DEVICE_CUDA;
+    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_OPENCL, BB_STUDY_DEVICE_CPU, &kind));
+    assert_int_equal(kind, BB_DEVICE_CPU);
+}
+
+static void auto_takes_what_has_kernels(void **state)
+{
+    (void)state;
+    bb_device_kind kind = BB_DEVICE_CUDA;
+    check_ok(bb_device_choose(&cpu_only, BB_STUDY_DEVICE_AUTO, -1, &kind));
+    assert_int_equal(kind, BB_DEVICE_CPU);
+    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_AUTO, -1, &kind));
+    assert_int_equal(kind, has_gpu() ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
+}
+
+static void opencl_is_absent(void **state)
+{
+    (void)state;
+    bb_device_kind kind;
+    check_fails(bb_device_choose(&both, BB_STUDY_DEVICE_OPENCL, -1, &kind), BB_DEVICE,
+                "device opencl is absent");
+    check_fails(bb_device_choose(&both, BB_STUDY_DEVICE_CPU, BB_STUDY_DEVICE_OPENCL, &kind),
+                BB_DEVICE, "device opencl is absent");
+}
+
+static void an_absent_gpu_is_an_error_with_a_reason(void **state)
+{
+    (void)state;
+    need_gpu(false);
+    static const driver_case cases[] = {
+        {CONFIG_AO_SMALL,    {"device=cuda"}            },
+        {CONFIG_WAFER_SMALL, {"device=cuda"}            },
+        {CONFIG_AO_SMALL,    {"pipelines.2.device=cuda"}},
+        {CONFIG_WAFER_SMALL, {"pipelines.2.device=cuda"}},
+    };
+    char reason[256] = "";
+    bb_index blocks = bb_memory_blocks();
+    assert_int_equal(bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason), 0);
+    assert_true(strlen(reason) > 10);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_results *results = NULL;
+        check_fails(driver_run(&cases[i], 1, &results), BB_DEVICE, "device cuda is absent: ");
+        assert_non_null(strstr(bb_status_message(), reason));
+        assert_null(results);
+        assert_int_equal(bb_status_exit_code(BB_DEVICE), 5);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+    print_message("%s\n", bb_status_message());
+}
+
+static void ao_has_no_cuda_kernels(void **state)
+{
+    (void)state;
+    need_gpu(true);
+    static const driver_case cases[] = {
+        {CONFIG_AO_SMALL, {"device=cuda"}            },
+        {CONFIG_AO_SMALL, {"pipelines.2.device=cuda"}},
+    };
+    for (size_t i = 0; i < 2; ++i) {
+        bb_results *results = NULL;
+        check_fails(driver_run(&cases[i], 1, &results), BB_UNSUPPORTED,
+                    "the tile Cholesky of ao has no cuda kernels");
+    }
+    print_message("%s\n", bb_status_message());
+}
+
+// A host and a device pipeline in one study: each says where it was computed, and the overlay is
+// the same within what the order of sums allows.
+static void wafer_computes_on_a_gpu(void **state)
+{
+    (void)state;
+    need_gpu(true);
+    const driver_case of = {CONFIG_WAFER_SMALL, {"pipelines.1.device=cuda"}};
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "device", "reference"), "cpu");
+    assert_string_equal(driver_text(results, "device", "fp64 again"), "cuda");
+    assert_true(driver_number(results, "qoi_relative_error", "fp64 again") < 1e-13);
+    bb_results_destroy(&results);
+}
+
+static void results_say_which_device_computed(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "device", "reference"), "cpu");
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_is_taken_everywhere),
+        cmocka_unit_test(auto_takes_what_has_kernels),
+        cmocka_unit_test(opencl_is_absent),
+        cmocka_unit_test(an_absent_gpu_is_an_error_with_a_reason),
+        cmocka_unit_test(ao_has_no_cuda_kernels),
+        cmocka_unit_test(wafer_computes_on_a_gpu),
+        cmocka_unit_test(results_say_which_device_computed),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

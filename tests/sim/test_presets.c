@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configurations that are shipped, through the built program as a user runs it: what `check`
+// promises of memory, exit codes, and the numbers in the file against golden ones.
+#include "core/device.h"
+#include "sim/output/image.h"
+#include "sim/output/reader.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/golden/golden.h"
+#include "tests/sim/program.h"
+
+static const double MOST_BYTES = 2e9; // of a quick run
+static program_run run;
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+// Peak memory that `check` announces, bytes.
+static double planned_bytes(const char *config)
+{
+    const char *const arguments[] = {"check", config, "device=cpu", NULL};
+    static const char key[] = "memory on the host";
+    program_call(arguments, &run);
+    program_expect(&run, 0, key);
+    return 1e6 * strtod(strstr(run.printed, key) + strlen(key), NULL);
+}
+
+static bb_results *run_preset(const char *config)
+{
+    const char *const arguments[] = {"run",       config, "device=cpu", "-q",        "--force",
+                                     "--threads", "2",    "-o",         "preset.h5", NULL};
+    bb_results *results = NULL;
+    double planned = planned_bytes(config);
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: preset.h5");
+    print_message("%s: %.0f MB taken, %.0f MB planned\n", strrchr(config, '/') + 1,
+                  1e-6 * run.peak_bytes, 1e-6 * planned);
+    if (!program_is_instrumented()) {
+        assert_true(run.peak_bytes < MOST_BYTES);
+        assert_true(planned < 2.0 * run.peak_bytes && planned > 0.5 * run.peak_bytes);
+    }
+    check_ok(bb_reader_read("preset.h5", &results));
+    return results;
+}
+
+static void ao_quick(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/quick.yaml");
+    golden_check(results, "ao-quick.txt");
+    bb_results_destroy(&results);
+}
+
+static void ao_nx456(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(CONFIG_NX456);
+    golden_check(results, "ao-nx456.txt");
+    assert_string_equal(driver_text(results, "status", "bf16"), "not_spd");
+    assert_true(isnan(driver_number(results, "strehl", "bf16")));
+    bb_results_destroy(&results);
+}
+
+static void wafer_quick(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/wafer/quick.yaml");
+    golden_check(results, "wafer-quick.txt");
+    assert_true(driver_number(results, "qoi_relative_error", "fp16-unscaled") == 1.0);
+    bb_results_destroy(&results);
+}
+
+// A run of little is mostly the program itself.
+static void estimates_hold_elsewhere(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(CONFIG_AO_SMALL);
+    bb_results_destroy(&results);
+    results = run_preset(CONFIG_WAFER_SMALL);
+    bb_results_destroy(&results);
+}
+
+// A lost definiteness is recorded and is no failure of the program.
+static void a_numerical_failure_exits_with_0(void **state)
+{
+    (void)state;
+    const char *const arguments[] = {"run",
+                                     CONFIG_NX456,
+                                     "solver.scale=none",
+                                     "device=cpu",
+                                     "solver.lgs_tilt=constant_block",
+                                     "--force",
+                                     "-o",
+                                     "failed.h5",
+                                     NULL};
+    bb_results *results = NULL;
+    program_call(arguments, &run);
+    program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
+    check_ok(bb_reader_read("failed.h5", &results));
+    assert_string_equal(driver_text(results, "status", "hp2"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
+    assert_true(isnan(driver_number(results, "strehl", "hp3")));
+    assert_true(driver_number(results, "strehl", "hp1") > 0.8);
+    bb_results_destroy(&results);
+}
+
+static void an_absent_device_exits_with_5(void **state)
+{
+    (void)state;
+    static const char *const wishes[] = {"device=cuda", "pipelines.1.device=cuda", "--device=cuda"};
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
+        print_message("skipped: this host has a CUDA device\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
+        const char *const ao[] = {"run", CONFIG_AO_SMALL, wishes[i], "-o", "absent.h5", NULL};
+        const char *const wafer[] = {"run", CONFIG_WAFER_SMALL, wishes[i], "-o", "absent.h5", NULL};
+        program_call(ao, &run);
+        program_expect(&run, 5, "device cuda is absent: ");
+        program_call(wafer, &run);
+        program_expect(&run, 5, "device cuda is absent: ");
+        assert_int_equal(access("absent.h5", F_OK), -1);
+    }
+}
+
+static void a_bad_study_exits_with_2(void **state)
+{
+    (void)state;
+    const char *const arguments[] = {"run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0",
+                                     "-o",  "bad.h5",           NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 2, "time step = 200 ms, expected above 0 and at most 47.64 ms");
+    assert_int_equal(access("bad.h5", F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ao_quick),
+        cmocka_unit_test(ao_nx456),
+        cmocka_unit_test(wafer_quick),
+        cmocka_unit_test(estimates_hold_elsewhere),
+        cmocka_unit_test(a_numerical_failure_exits_with_0),
+        cmocka_unit_test(an_absent_device_exits_with_5),
+        cmocka_unit_test(a_bad_study_exits_with_2),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer driver from configuration to results, on a coarse mesh: what holds bit for bit, how
+// errors order by format, and how they scale.
+#include "tests/sim/driver.h"
+
+#include <stdlib.h>
+
+#define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
+
+static const driver_case small = {CONFIG_WAFER_SMALL, {NULL}};
+static bb_results *usual; // of the small case
+
+static int enter(void **state)
+{
+    (void)state;
+    return driver_run(&small, 2, &usual) == BB_OK ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    bb_results_destroy(&usual);
+    return driver_leave(state);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    const driver_case fem = {
+        CONFIG_WAFER_SMALL,
+        {"response.generator=fem", "response.axes=[x, y]", "mesh.spacing_mm=5.0",
+          "scan.fields=[0]"}
+    };
+    driver_check_threads(&small);
+    driver_check_threads(&fem);
+}
+
+static void fp64_is_the_reference_exactly(void **state)
+{
+    (void)state;
+    static const char *const zeros[] = {"qoi_relative_error", "overlay_error_x_nm",
+                                        "overlay_error_y_nm", "height_error_nm"};
+    const bb_results *results = usual;
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; ++i) {
+        assert_true(driver_number(results, zeros[i], "fp64 again") == 0.0);
+        assert_true(driver_number(results, zeros[i], "reference") == 0.0);
+    }
+    const bb_dataset *displacement = driver_dataset(results, "displacement_nm");
+    size_t row = (size_t)(displacement->count / displacement->shape[0]) * sizeof(double);
+    assert_memory_equal(driver_row(results, "displacement_nm", "fp64 again"),
+                        driver_row(results, "displacement_nm", "reference"), row);
+}
+
+static void errors_order_by_format(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"fp64 again", "seed", "fp32", "fp16", "bf16", "e4m3"};
+    static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
+                                         "overlay_error_y_nm"};
+    const bb_results *results = usual;
+    for (size_t price = 0; price < 3; ++price) {
+        for (size_t i = 1; i < sizeof order / sizeof *order; ++i) {
+            double narrow = driver_number(results, prices[price], order[i]);
+            double wide = driver_number(results, prices[price], order[i - 1]);
+            if (!(narrow > wide)) {
+                print_error("%s: %s %.3g, %s %.3g\n", prices[price], order[i - 1], wide, order[i],
+                            narrow);
+                fail();
+            }
+        }
+    }
+    // Rounding to nearest bounds a relative error by half a unit in the last place of each value;
+    // the sums cancel little.
+    assert_true(driver_number(results, "qoi_relative_error", "seed") < ldexp(1.0, -24));
+    assert_true(driver_number(results, "qoi_relative_error", "fp16") < ldexp(1.0, -11));
+    assert_true(driver_number(results, "qoi_relative_error", "bf16") < ldexp(1.0, -8));
+    assert_true(driver_number(results, "qoi_relative_error", "e4m3") < ldexp(1.0, -4));
+}
+
+// In m/K every value is below fp16's least subnormal, 6e-8: nothing is left.
+static void unscaled_fp16_underflows(void **state)
+{
+    (void)state;
+    const bb_results *results = usual;
+    const bb_dataset *displacement = driver_dataset(results, "displacement_nm");
+    const double *row = driver_row(results, "displacement_nm", "fp16 unscaled");
+    for (bb_index i = 0; i < displacement->count / displacement->shape[0]; ++i) {
+        assert_true(row[i] == 0.0);
+    }
+    assert_true(driver_number(results, "qoi_relative_error", "fp16 unscaled") == 1.0);
+    // What it lacks is all that there is.
+    check_relative(driver_number(results, "overlay_error_x_nm", "fp16 unscaled"),
+                   driver_row(results, "overlay_x_nm", "reference")[0], 1e-14);
+    check_relative(driver_number(results, "overlay_error_y_nm", "fp16 unscaled"),
+                   driver_row(results, "overlay_y_nm", "reference")[0], 1e-14);
+    assert_string_equal(driver_text(results, "status", "fp16 unscaled"), "ok");
+}
+
+static void check_doubled(const bb_results *once, const bb_results *twice, const char *name,
+                          double tolerance)
+{
+    const bb_dataset *a = driver_dataset(once, name);
+    const bb_dataset *b = driver_dataset(twice, name);
+    assert_int_equal(a->count, b->count);
+    bb_index compared = 0;
+    for (bb_index i = 0; i < a->count; ++i) {
+        assert_true(isnan(a->numbers[i]) == isnan(b->numbers[i]));
+        if (!isnan(a->numbers[i])) {
+            check_relative(b->numbers[i], 2.0 * a->numbers[i], tolerance);
+            ++compared;
+        }
+    }
+    assert_true(compared > 0);
+}
+
+// Heat and displacement are linear in the dose, and a factor of 2 rounds nowhere: errors of the
+// formats double too.
+static void overlay_is_linear_in_the_dose(void **state)
+{
+    (void)state;
+    const driver_case doubled = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
+    const bb_results *once = usual;
+    bb_results *twice = driver_results(&doubled);
+    check_doubled(once, twice, "overlay_x_nm", 1e-12);
+    check_doubled(once, twice, "overlay_y_nm", 1e-12);
+    check_doubled(once, twice, "displacement_nm", 1e-12);
+    check_doubled(once, twice, "overlay_error_x_nm", 1e-6);
+    check_doubled(once, twice, "overlay_error_y_nm", 1e-6);
+    for (size_t p = 0; p < 8; ++p) {
+        check_relative(driver_dataset(twice, "qoi_relative_error")->numbers[p],
+                       driver_dataset(once, "qoi_relative_error")->numbers[p], 1e-6);
+    }
+    bb_results_destroy(&twice);
+}
+
+// Displacement is linear in the expansion coefficient, and overlay an axis at a time.
+static void no_expansion_is_no_overlay(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
+    bb_results *results = driver_results(&of);
+    assert_true(driver_row(results, "overlay_x_nm", "reference")[0] == 0.0);
+    assert_true(driver_number(results, "overlay_error_x_nm", "e4m3") == 0.0);
+    // An error relative to nothing is unknown, not 0.
+    assert_true(isnan(driver_number(results, "qoi_relative_error", "e4m3")));
+    bb_results_destroy(&results);
+}
+
+// The refusal says the limit of this mesh; a step just below runs, one just above does not.
+static void a_step_over_the_limit_is_refused(void **state)
+{
+    (void)state;
+    const driver_case over = {CONFIG_WAFER_SMALL, {"mesh.step_ms=200.0"}};
+    bb_results *results = NULL;
+    check_fails(driver_run(&over, 2, &results), BB_INVALID, "at most ");
+    double limit_ms = strtod(strstr(bb_status_message(), "at most ") + 8, NULL);
+    print_message("%s\n", bb_status_message());
+    assert_non_null(strstr(bb_status_message(), "200 ms"));
+    assert_null(results);
+    assert_true(limit_ms > 1.0 && limit_ms < 200.0);
+    char below[64];
+    char above[64];
+    (void)snprintf(below, sizeof below, "mesh.step_ms=%.17g", 0.999 * limit_ms);
+    (void)snprintf(above, sizeof above, "mesh.step_ms=%.17g", 1.001 * limit_ms);
+    const char *few = "pipelines=[" REFERENCE "]";
+    const char *rows = "response.slit_points={columns: 3, rows: 60}";
+    const driver_case fits = {
+        CONFIG_WAFER_SMALL, {below, few, rows, "scan.fields=[0]"}
+    };
+    const driver_case too_long = {
+        CONFIG_WAFER_SMALL, {above, few, rows, "scan.fields=[0]"}
+    };
+    check_ok(driver_run(&fits, 2, &results));
+    bb_results_destroy(&results);
+    check_fails(driver_run(&too_long, 2, &results), BB_INVALID, "not stable");
+}
+
+static void x_and_y_are_enough(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
+    const driver_case turned = {CONFIG_WAFER_SMALL, {"response.axes=[y, x]"}};
+    const bb_results *whole = usual;
+    bb_results *flat = driver_results(&of);
+    bb_results *swapped = driver_results(&turned);
+    assert_int_equal(driver_dataset(flat, "axis")->count, 2);
+    assert_int_equal(driver_dataset(whole, "axis")->count, 3);
+    assert_string_equal(driver_dataset(swapped, "axis")->texts[0], "y");
+    static const char *const names[] = {"overlay_x_nm", "overlay_y_nm", "overlay_error_x_nm",
+                                        "overlay_error_y_nm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const bb_dataset *expected = driver_dataset(whole, names[i]);
+        size_t bytes = (size_t)expected->count * sizeof(double);
+        assert_memory_equal(driver_dataset(flat, names[i])->numbers, expected->numbers, bytes);
+        assert_memory_equal(driver_dataset(swapped, names[i])->numbers, expected->numbers, bytes);
+    }
+    const bb_dataset *displacement = driver_dataset(flat, "displacement_nm");
+    bb_index points = displacement->shape[2];
+    assert_memory_equal(driver_row(swapped, "displacement_nm", "fp16"),
+                        driver_row(flat, "displacement_nm", "fp16") + points,
+                        (size_t)points * sizeof(double));
+    const double *heights = driver_dataset(flat, "height_error_nm")->numbers;
+    for (bb_index p = 0; p < 8; ++p) {
+        assert_true(isnan(heights[p]));
+    }
+    bb_results_destroy(&flat);
+    bb_results_destroy(&swapped);
+}
+
+static double difference(const bb_results *a, const bb_results *b, const char *name)
+{
+    return driver_row(a, name, "reference")[0] / driver_row(b, name, "reference")[0] - 1.0;
+}
+
+// Rows of the finite elements have the wafer's edge in them, rows of the kernel are of an endless
+// sheet: fields in the middle agree to the mesh, fields at the edge differ by the edge effect.
+static void both_generators_agree_but_for_the_edge(void **state)
+{
+    (void)state;
+#define COARSE "response.axes=[x, y]", "mesh.spacing_mm=4.0", "pipelines=[" REFERENCE "]"
+    const char *const fields[] = {"scan.fields=[48]", "scan.fields=[44]"}; // x = 13, -91 mm
+    double x[2];
+    double y[2];
+    for (int at = 0; at < 2; ++at) {
+        const driver_case kernel = {
+            CONFIG_WAFER_SMALL, {COARSE, fields[at]}
+        };
+        const driver_case fem = {
+            CONFIG_WAFER_SMALL, {COARSE, fields[at], "response.generator=fem"}
+        };
+        bb_results *a = driver_results(&kernel);
+        bb_results *b = driver_results(&fem);
+        x[at] = difference(b, a, "overlay_x_nm");
+        y[at] = difference(b, a, "overlay_y_nm");
+        bb_results_destroy(&a);
+        bb_results_destroy(&b);
+    }
+    print_message("fem over kernel - 1: middle %.2g, %.2g; edge %.2g, %.2g\n", x[0], y[0], x[1],
+                  y[1]);
+    assert_true(fabs(x[0]) < 0.02 && fabs(y[0]) < 0.06);
+    assert_true(fabs(x[1]) > 0.1 && fabs(x[1]) < 0.4);
+    assert_true(fabs(y[1]) > 0.06 && fabs(y[1]) < 0.2);
+    bb_results *results = NULL;
+    const driver_case height = {CONFIG_WAFER_SMALL, {"response.generator=fem"}};
+    check_fails(driver_run(&height, 2, &results), BB_INVALID, "problem");
+}
+
+static void all_fields_are_scored(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
+          "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
+          "pipelines=[" REFERENCE
+         ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}
+    };
+    bb_results *results = driver_results(&of);
+    const bb_dataset *field = driver_dataset(results, "point_field");
+    const bb_dataset *imbalance = bb_results_find(results, "energy/imbalance");
+    const bb_dataset *state_of = driver_dataset(results, "overlay_status");
+    assert_int_equal(imbalance->count, 96);
+    assert_true(field->count > 1000);
+    assert_true(field->numbers[field->count - 1] > 90.0);
+    for (bb_index i = 0; i < state_of->count; ++i) {
+        assert_string_equal(state_of->texts[i], "ok");
+    }
+    // A whole wafer determines the models, and a scanner's correction makes it better.
+    const double *x = driver_row(results, "overlay_x_nm", "reference");
+    const double *y = driver_row(results, "overlay_y_nm", "reference");
+    print_message("whole wafer: x %.3f, %.3f, %.3f nm; y %.3f, %.3f, %.3f nm\n", x[0], x[1], x[2],
+                  y[0], y[1], y[2]);
+    assert_true(x[2] < x[1] && x[1] < x[0] && y[2] < y[1] && y[1] < y[0]);
+    double error = driver_number(results, "qoi_relative_error", "fp32");
+    assert_true(error > 0.0 && error < ldexp(1.0, -24));
+    bb_results_destroy(&results);
+}
+
+// Fields of one height leave a parameter of the ten open: those numbers are NaN with a reason.
+static void what_points_do_not_determine_is_nan(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
+    bb_results *results = driver_results(&of);
+    const bb_dataset *states = driver_dataset(results, "overlay_status");
+    const bb_dataset *details = driver_dataset(results, "correction_detail");
+    for (bb_index p = 0; p < states->shape[0]; ++p) {
+        assert_string_equal(states->texts[3 * p], "ok");
+        assert_string_equal(states->texts[3 * p + 2], "underdetermined");
+        assert_true(isnan(driver_dataset(results, "overlay_x_nm")->numbers[3 * p + 2]));
+        assert_false(isnan(driver_dataset(results, "overlay_x_nm")->numbers[3 * p]));
+    }
+    assert_string_equal(details->texts[0], "");
+    assert_true(strlen(details->texts[2]) > 0);
+    print_message("%s\n", details->texts[2]);
+    bb_results_destroy(&results);
+}
+
+// A wafer of no heat capacity gets hotter than fp32 can say: pipelines that cannot hold it fail and
+// say where, the reference does not.
+static void an_overflow_is_a_result(void **state)
+{
+    (void)state;
+    static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
+                                         "overlay_error_y_nm", "height_error_nm", "energy_j"};
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "status", "reference"), "ok");
+    assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
+    assert_true(driver_number(results, "overlay_error_x_nm", "fp64 again") == 0.0);
+    static const char *const failed[] = {"seed", "fp32", "bf16", "e4m3"};
+    for (size_t f = 0; f < sizeof failed / sizeof *failed; ++f) {
+        assert_string_equal(driver_text(results, "status", failed[f]), "non_finite");
+        assert_non_null(strstr(driver_text(results, "status_detail", failed[f]), "light step"));
+        for (size_t i = 0; i < sizeof prices / sizeof *prices; ++i) {
+            double value = driver_number(results, prices[i], failed[f]);
+            if (!isnan(value)) {
+                print_error("%s of %s is %g\n", prices[i], failed[f], value);
+                fail();
+            }
+        }
+        assert_true(isnan(driver_row(results, "overlay_x_nm", failed[f])[0]));
+        assert_true(driver_number(results, "operator_bytes", failed[f]) > 0.0);
+    }
+    print_message("%s\n", driver_text(results, "status_detail", "seed"));
+    bb_results_destroy(&results);
+}
+
+static void the_output_is_planned(void **state)
+{
+    (void)state;
+    // The plan counts whole fields; one at the edge has few points inside.
+    const driver_case of = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
+    bb_results *results = driver_results(&of);
+    driver_check_output_plan(&of, results);
+    bb_results_destroy(&results);
+}
+
+static void bytes_are_those_of_the_formats(void **state)
+{
+    (void)state;
+    const bb_results *results = usual;
+    double fp64 = driver_number(results, "operator_bytes", "reference");
+    assert_true(fp64 == 2.0 * driver_number(results, "operator_bytes", "seed"));
+    // 6 points across, by rows; 40 x 37 cells, of which those off the wafer are masked; 3 axes and
+    // 2 fields.
+    double cells = fp64 / 8.0 / (3.0 * 2.0) / (40.0 * 37.0);
+    assert_true(cells == floor(cells) && fmod(cells, 6.0) == 0.0);
+    assert_true(driver_number(results, "compression_ratio", "seed") == 1.0);
+    double live = driver_number(results, "compression_ratio_live", "seed");
+    assert_true(live > M_PI / 4.0 && live < 0.85); // cells on the rim are whole
+    double ratio = driver_number(results, "compression_ratio", "fp16");
+    assert_true(ratio > 1.95 && ratio < 2.0); // a scale a row
+    assert_true(driver_number(results, "compression_ratio", "fp16 unscaled") == 2.0);
+    static const char *const names[] = {"reference", "fp16", "e4m3"};
+    for (size_t i = 0; i < 3; ++i) {
+        assert_true(driver_number(results, "flops", names[i]) > 0.0);
+        assert_true(isnan(driver_number(results, "energy_j", names[i])));
+        assert_true(driver_number(results, "saturated_values", names[i]) == 0.0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(fp64_is_the_reference_exactly),
+        cmocka_unit_test(errors_order_by_format),
+        cmocka_unit_test(unscaled_fp16_underflows),
+        cmocka_unit_test(overlay_is_linear_in_the_dose),
+        cmocka_unit_test(no_expansion_is_no_overlay),
+        cmocka_unit_test(a_step_over_the_limit_is_refused),
+        cmocka_unit_test(x_and_y_are_enough),
+        cmocka_unit_test(both_generators_agree_but_for_the_edge),
+        cmocka_unit_test(all_fields_are_scored),
+        cmocka_unit_test(what_points_do_not_determine_is_nan),
+        cmocka_unit_test(an_overflow_is_a_result),
+        cmocka_unit_test(the_output_is_planned),
+        cmocka_unit_test(bytes_are_those_of_the_formats),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
