@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/device_choice.h"
 
+#include "core/log.h"
+
 static bb_status require_cuda(const bb_device_offer *offer)
 {
     bb_status status = BB_OK;
@@ -31,4 +33,19 @@ bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int p
     }
 done:
     return status;
+}
+
+void bb_device_announce(const bb_device_offer *offer, int study_device)
+{
+    char reason[256] = "";
+    if (study_device != (int)BB_STUDY_DEVICE_AUTO) {
+        return;
+    }
+    if (!offer->cuda) {
+        bb_log_info("device auto: cpu, %s has no cuda kernels", offer->work);
+    } else if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0) {
+        bb_log_info("device auto: cuda");
+    } else {
+        bb_log_info("device auto: cpu, %s", reason);
+    }
 }

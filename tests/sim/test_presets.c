@@ -132,6 +132,27 @@ static void an_absent_device_exits_with_5(void **state)
     }
 }
 
+// The choice of auto is printed once, with why it is not a faster one.
+static void auto_prints_its_choice(void **state)
+{
+    (void)state;
+    const char *const ao[] = {"run", CONFIG_AO_SMALL, "device=auto", "--force",
+                              "-o",  "auto.h5",       NULL};
+    const char *const wafer[] = {"run", CONFIG_WAFER_SMALL, "device=auto", "--force",
+                                 "-o",  "auto.h5",          NULL};
+    const char *const asked[] = {"run", CONFIG_AO_SMALL, "--force", "-o", "auto.h5", NULL};
+    program_call(ao, &run);
+    program_expect(&run, 0, "device auto: cpu, ");
+    const char *said = strstr(run.printed, "device auto: ");
+    assert_null(strstr(said + 1, "device auto: "));
+    program_call(wafer, &run);
+    bool gpu = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    program_expect(&run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
+    program_call(asked, &run);
+    program_expect(&run, 0, "results: auto.h5");
+    assert_null(strstr(run.printed, "device auto"));
+}
+
 static void a_bad_study_exits_with_2(void **state)
 {
     (void)state;
@@ -151,6 +172,7 @@ int main(void)
         cmocka_unit_test(estimates_hold_elsewhere),
         cmocka_unit_test(a_numerical_failure_exits_with_0),
         cmocka_unit_test(an_absent_device_exits_with_5),
+        cmocka_unit_test(auto_prints_its_choice),
         cmocka_unit_test(a_bad_study_exits_with_2),
     };
     return cmocka_run_group_tests(tests, enter, leave);
