@@ -39,7 +39,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index w = 0; w < run->wavelength_count; ++w) {
         run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
     }
-    BB_TRY(bb_device_announce(&offer, study->common.device));
+    bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,

@@ -35,12 +35,17 @@ done:
     return status;
 }
 
-bb_status bb_device_announce(const bb_device_offer *offer, int study_device)
+void bb_device_announce(const bb_device_offer *offer, int study_device)
 {
-    bb_device_kind kind = BB_DEVICE_CPU;
-    if (study_device == (int)BB_STUDY_DEVICE_AUTO) {
-        BB_RETURN_IF_FAILED(bb_device_choose(offer, study_device, -1, &kind));
-        bb_log_info("device auto is %s", bb_device_operations(kind)->name);
+    char reason[256] = "";
+    if (study_device != (int)BB_STUDY_DEVICE_AUTO) {
+        return;
     }
-    return BB_OK;
+    if (!offer->cuda) {
+        bb_log_info("device auto: cpu, %s has no cuda kernels", offer->work);
+    } else if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0) {
+        bb_log_info("device auto: cuda");
+    } else {
+        bb_log_info("device auto: cpu, %s", reason);
+    }
 }

@@ -19,7 +19,8 @@ typedef struct bb_device_offer {
 BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, int study_device,
                                       int pipeline_device, bb_device_kind *out);
 
-/// Logs what `auto` means for a study that says so. Errors: none of its own.
-BB_CHECKED bb_status bb_device_announce(const bb_device_offer *offer, int study_device);
+/// Logs what `auto` of the study comes to, and why it is not a faster device; nothing where the
+/// study names a device.
+void bb_device_announce(const bb_device_offer *offer, int study_device);
 
 #endif

@@ -39,7 +39,7 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_wafer_study_reference(study);
-    BB_TRY(bb_device_announce(&offer, study->common.device));
+    bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         bb_device_kind *kind = &run->attempts[p].common.device;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRAM_ARGUMENTS = 16, PROGRAM_OUTPUT_BYTES = 1 << 16 };
+enum { PROGRAM_ARGUMENTS = 12, PROGRAM_OUTPUT_BYTES = 1 << 16 };
 
 typedef struct program_run {
     int code;          ///< exit code, minus the signal that ended it
@@ -20,15 +20,13 @@ typedef struct program_run {
     char printed[PROGRAM_OUTPUT_BYTES];
 } program_run;
 
-/// Runs build/bitbudget with NULL-terminated arguments; both streams go to the file "printed".
-static inline void program_call(const char *const *arguments, program_run *out)
+/// Runs build/bitbudget with arguments up to the first NULL; both streams go to the file "printed".
+static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
     const char *whole[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
     int how = 0;
     struct rusage usage;
-    for (int i = 0; i < PROGRAM_ARGUMENTS && arguments[i] != NULL; ++i) {
-        whole[i + 1] = arguments[i];
-    }
+    memcpy(whole + 1, arguments, PROGRAM_ARGUMENTS * sizeof *whole);
     (void)fflush(stdout);
     pid_t child = fork();
     assert_true(child >= 0);

@@ -27,7 +27,7 @@ static int leave(void **state)
 // Peak memory that `check` announces, bytes.
 static double planned_bytes(const char *config)
 {
-    const char *const arguments[] = {"check", config, "device=cpu", NULL};
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"check", config, "device=cpu", NULL};
     static const char key[] = "memory on the host";
     program_call(arguments, &run);
     program_expect(&run, 0, key);
@@ -36,8 +36,8 @@ static double planned_bytes(const char *config)
 
 static bb_results *run_preset(const char *config)
 {
-    const char *const arguments[] = {"run",       config, "device=cpu", "-q",        "--force",
-                                     "--threads", "2",    "-o",         "preset.h5", NULL};
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", config, "device=cpu", "-q", "--force", "--threads", "2", "-o", "preset.h5", NULL};
     bb_results *results = NULL;
     double planned = planned_bytes(config);
     program_call(arguments, &run);
@@ -93,15 +93,15 @@ static void estimates_hold_elsewhere(void **state)
 static void a_numerical_failure_exits_with_0(void **state)
 {
     (void)state;
-    const char *const arguments[] = {"run",
-                                     CONFIG_NX456,
-                                     "solver.scale=none",
-                                     "device=cpu",
-                                     "solver.lgs_tilt=constant_block",
-                                     "--force",
-                                     "-o",
-                                     "failed.h5",
-                                     NULL};
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
+                                                      CONFIG_NX456,
+                                                      "solver.scale=none",
+                                                      "device=cpu",
+                                                      "solver.lgs_tilt=constant_block",
+                                                      "--force",
+                                                      "-o",
+                                                      "failed.h5",
+                                                      NULL};
     bb_results *results = NULL;
     program_call(arguments, &run);
     program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
@@ -122,8 +122,10 @@ static void an_absent_device_exits_with_5(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
-        const char *const ao[] = {"run", CONFIG_AO_SMALL, wishes[i], "-o", "absent.h5", NULL};
-        const char *const wafer[] = {"run", CONFIG_WAFER_SMALL, wishes[i], "-o", "absent.h5", NULL};
+        const char *const ao[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, wishes[i],
+                                                   "-o",  "absent.h5",     NULL};
+        const char *const wafer[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, wishes[i],
+                                                      "-o",  "absent.h5",        NULL};
         program_call(ao, &run);
         program_expect(&run, 5, "device cuda is absent: ");
         program_call(wafer, &run);
@@ -132,11 +134,33 @@ static void an_absent_device_exits_with_5(void **state)
     }
 }
 
+// The choice of auto is printed once, with why it is not a faster one.
+static void auto_prints_its_choice(void **state)
+{
+    (void)state;
+    const char *const ao[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "device=auto", "--force",
+                                               "-o",  "auto.h5",       NULL};
+    const char *const wafer[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5", NULL};
+    const char *const asked[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "--force",
+                                                  "-o",  "auto.h5",       NULL};
+    program_call(ao, &run);
+    program_expect(&run, 0, "device auto: cpu, ");
+    const char *said = strstr(run.printed, "device auto: ");
+    assert_null(strstr(said + 1, "device auto: "));
+    program_call(wafer, &run);
+    bool gpu = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    program_expect(&run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
+    program_call(asked, &run);
+    program_expect(&run, 0, "results: auto.h5");
+    assert_null(strstr(run.printed, "device auto"));
+}
+
 static void a_bad_study_exits_with_2(void **state)
 {
     (void)state;
-    const char *const arguments[] = {"run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0",
-                                     "-o",  "bad.h5",           NULL};
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5", NULL};
     program_call(arguments, &run);
     program_expect(&run, 2, "time step = 200 ms, expected above 0 and at most 47.64 ms");
     assert_int_equal(access("bad.h5", F_OK), -1);
@@ -151,6 +175,7 @@ int main(void)
         cmocka_unit_test(estimates_hold_elsewhere),
         cmocka_unit_test(a_numerical_failure_exits_with_0),
         cmocka_unit_test(an_absent_device_exits_with_5),
+        cmocka_unit_test(auto_prints_its_choice),
         cmocka_unit_test(a_bad_study_exits_with_2),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer problem as a driver takes it: what is scored, rows by either generator, the restriction,
-// and what is refused.
+// The wafer problem as a driver takes it: what is scored, rows by either generator, the
+// restriction, and what is refused.
 #include "core/memory.h"
 #include "physics/wafer/wafer_problem.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
+
+static const bb_metrology_config POINTS = {5, 7};
+static const bb_grid_config CELLS = {24, 22};
+static const bb_grid_config SLIT = {5, 4};
 
 // Owner of what a configuration points to.
 typedef struct wafer_case {
@@ -21,28 +25,32 @@ typedef struct wafer_case {
 
 static void coarse_case(wafer_case *out)
 {
-    *out = (wafer_case){.wafer = SILICON,
-                        .clamp = CLAMP,
-                        .mesh = {.spacing_mm = 5.0, .step_ms = 1.0},
-                        .scan = FAST_SCAN,
-                        .metrology = {5, 7},
-                        .fields = {1, 44},
-                        .axes = {BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z}};
+    *out = (wafer_case){0};
+    out->wafer = SILICON;
+    out->clamp = CLAMP;
+    out->mesh.spacing_mm = 5.0;
+    out->mesh.step_ms = 1.0;
+    out->scan = FAST_SCAN;
+    out->metrology = POINTS;
+    for (int axis = 0; axis < 3; ++axis) {
+        out->axes[axis] = axis;
+    }
+    out->fields[0] = 1;
+    out->fields[1] = 44;
     out->clamp.spacing_mm = 5.0;
     out->scan.fields.items = out->fields;
     out->scan.fields.count = 2;
     out->response.generator = BB_GENERATOR_KERNEL;
     out->response.axes.items = out->axes;
     out->response.axes.count = 3;
-    out->response.grid = (bb_grid_config){24, 22};
-    out->response.slit_points = (bb_grid_config){5, 4};
+    out->response.grid = CELLS;
+    out->response.slit_points = SLIT;
     out->response.field_rows = BB_INTEGER_UNSET;
 }
 
 static bb_wafer_config config_of(const wafer_case *c)
 {
-    return (bb_wafer_config){&c->wafer, &c->clamp,    &c->mesh,
-                             &c->scan,  &c->response, &c->metrology};
+    return (bb_wafer_config){&c->wafer, &c->clamp, &c->mesh, &c->scan, &c->response, &c->metrology};
 }
 
 static void scored_fields_are_those_asked_for(void **state)
@@ -57,8 +65,7 @@ static void scored_fields_are_those_asked_for(void **state)
     assert_int_equal(problem->scored[0], 1);
     assert_int_equal(problem->scored[1], 44);
     assert_ptr_equal(bb_wafer_problem_field(problem, 1), &problem->scan->fields[44]);
-    assert_int_equal(problem->point_count,
-                     problem->dwells[0]->count + problem->dwells[1]->count);
+    assert_int_equal(problem->point_count, problem->dwells[0]->count + problem->dwells[1]->count);
     assert_int_equal(problem->dwells[1]->count, 35); // well inside
     assert_true(problem->dwells[0]->count < 35);     // at the rim
     assert_non_null(problem->response);
