@@ -9,7 +9,7 @@
 // response are adjoint solves: row p = G' K^-1 J' e_p, one for each point and axis.
 //
 // Limits: w = 0; isotropic; uniform springs; the clamp is rigid; a staircase edge (item 2 of
-// reference/wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about 0.6 GB.
+// docs/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about 0.6 GB.
 #ifndef BB_PHYSICS_WAFER_MEMBRANE_H
 #define BB_PHYSICS_WAFER_MEMBRANE_H
 

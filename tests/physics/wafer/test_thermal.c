@@ -27,8 +27,9 @@ static void wafer_step_matrix_conserves_and_keeps_sign(void **state)
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    // reference/wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its 8,193 clamp
-    // unknowns belong to cells with all corners inside; counted independently for ours: 8,209.
+    // docs/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its 8,193
+    // clamp unknowns belong to cells with all corners inside; counted independently for ours:
+    // 8,209.
     assert_int_equal(thermal->clamp_count, 8209);
     const bb_csr *matrix = &thermal->step_matrix;
     double a_row = (double)matrix->row_start[thermal->node_count] / (double)thermal->node_count;
@@ -136,7 +137,8 @@ static double cosine_error(bb_index cells, bb_index steps)
     return error;
 }
 
-// reference/wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first in time.
+// docs/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first in
+// time.
 static void cosine_decays_at_second_and_first_order(void **state)
 {
     (void)state;
@@ -152,7 +154,7 @@ static void cosine_decays_at_second_and_first_order(void **state)
     assert_true(fabs(quartered) < 2e-3);
 }
 
-// reference/wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
+// docs/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
 static void point_heat_spreads_as_a_gaussian(void **state)
 {
     (void)state;
@@ -180,7 +182,8 @@ static void point_heat_spreads_as_a_gaussian(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-// reference/wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs per mille.
+// docs/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs per
+// mille.
 static void disc_modes_decay_at_their_rates(void **state)
 {
     (void)state;
