@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment.h"
 
-#include "sim/ao_experiment.h"
-#include "sim/ao_study.h"
-#include "sim/wafer_experiment.h"
-#include "sim/wafer_study.h"
+#include "sim/ao/ao_experiment.h"
+#include "sim/ao/ao_study.h"
+#include "sim/wafer/wafer_experiment.h"
+#include "sim/wafer/wafer_study.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an attempt says before anything was computed is NaN, never 0, down to the results.
-#include "sim/ao_attempt.h"
+#include "sim/ao/ao_attempt.h"
 #include "sim/attempt.h"
 #include "tests/sim/driver.h"
 

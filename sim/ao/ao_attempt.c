@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao_attempt.h"
+#include "sim/ao/ao_attempt.h"
 
 #include "core/memory.h"
 

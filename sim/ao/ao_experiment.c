@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao_experiment.h"
+#include "sim/ao/ao_experiment.h"
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "precision/scaling.h"
-#include "sim/ao_attempt.h"
+#include "sim/ao/ao_attempt.h"
 #include "sim/device_choice.h"
 #include "solvers/reconstructor.h"
 #include "solvers/residual_covariance.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer_heating.h"
+#include "sim/wafer/wafer_heating.h"
 
 #include "core/log.h"
 #include "core/memory.h"

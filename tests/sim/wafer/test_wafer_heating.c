@@ -2,8 +2,8 @@
 //
 // The heating that all pipelines of a wafer study share: its energy is accounted for at every
 // exposure, it is linear in the dose, and what it keeps does not depend on what else is scored.
-#include "sim/wafer_heating.h"
-#include "sim/wafer_study.h"
+#include "sim/wafer/wafer_heating.h"
+#include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 
 // A configuration, its problem and its heating.

@@ -2,8 +2,8 @@
 //
 // The wafer driver: heat the wafer field by field -> response rows in every pipeline's storage ->
 // one matrix-vector product a light step -> displacement over the dwell -> overlay.
-#ifndef BB_SIM_WAFER_EXPERIMENT_H
-#define BB_SIM_WAFER_EXPERIMENT_H
+#ifndef BB_SIM_WAFER_WAFER_EXPERIMENT_H
+#define BB_SIM_WAFER_WAFER_EXPERIMENT_H
 
 #include "sim/experiment.h"
 

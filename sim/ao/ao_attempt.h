@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What one pipeline of an ao study gave, and how all of them are published.
-#ifndef BB_SIM_AO_ATTEMPT_H
-#define BB_SIM_AO_ATTEMPT_H
+#ifndef BB_SIM_AO_AO_ATTEMPT_H
+#define BB_SIM_AO_AO_ATTEMPT_H
 
 #include "physics/ao/tomography.h"
-#include "sim/ao_study.h"
+#include "sim/ao/ao_study.h"
 #include "sim/attempt.h"
 
 enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configuration of a wafer study: physics groups and the pipelines that are compared.
-#ifndef BB_SIM_WAFER_STUDY_H
-#define BB_SIM_WAFER_STUDY_H
+#ifndef BB_SIM_WAFER_WAFER_STUDY_H
+#define BB_SIM_WAFER_WAFER_STUDY_H
 
 #include "physics/wafer/wafer_config.h"
 #include "precision/codec.h"

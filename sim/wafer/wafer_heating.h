@@ -2,8 +2,8 @@
 //
 // The temperatures that the pipelines of a wafer study share: the wafer is heated exposure by
 // exposure in fp64, and the input of every scored light step is kept.
-#ifndef BB_SIM_WAFER_HEATING_H
-#define BB_SIM_WAFER_HEATING_H
+#ifndef BB_SIM_WAFER_WAFER_HEATING_H
+#define BB_SIM_WAFER_WAFER_HEATING_H
 
 #include "physics/wafer/wafer_problem.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ao driver: covariances -> tile factor and reconstructor per pipeline -> residual -> Strehl.
-#ifndef BB_SIM_AO_EXPERIMENT_H
-#define BB_SIM_AO_EXPERIMENT_H
+#ifndef BB_SIM_AO_AO_EXPERIMENT_H
+#define BB_SIM_AO_AO_EXPERIMENT_H
 
 #include "sim/experiment.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer_experiment.h"
+#include "sim/wafer/wafer_experiment.h"
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/device_choice.h"
-#include "sim/wafer_attempt.h"
+#include "sim/wafer/wafer_attempt.h"
 #include "solvers/coded_operator.h"
 
 #include <math.h>

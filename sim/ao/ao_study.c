@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao_study.h"
+#include "sim/ao/ao_study.h"
 
 #include <string.h>
 

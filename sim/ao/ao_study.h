@@ -2,8 +2,8 @@
 //
 // The configuration of an adaptive-optics study: physics groups, the solver, and the pipelines that
 // are compared.
-#ifndef BB_SIM_AO_STUDY_H
-#define BB_SIM_AO_STUDY_H
+#ifndef BB_SIM_AO_AO_STUDY_H
+#define BB_SIM_AO_AO_STUDY_H
 
 #include "physics/ao/ao_config.h"
 #include "precision/policy.h"

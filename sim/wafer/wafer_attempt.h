@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What one pipeline of a wafer study gave, and how all of them are published.
-#ifndef BB_SIM_WAFER_ATTEMPT_H
-#define BB_SIM_WAFER_ATTEMPT_H
+#ifndef BB_SIM_WAFER_WAFER_ATTEMPT_H
+#define BB_SIM_WAFER_WAFER_ATTEMPT_H
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/attempt.h"
-#include "sim/wafer_heating.h"
-#include "sim/wafer_study.h"
+#include "sim/wafer/wafer_heating.h"
+#include "sim/wafer/wafer_study.h"
 
 enum { BB_WAFER_AXES = 3 };
 

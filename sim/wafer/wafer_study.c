@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer_study.h"
+#include "sim/wafer/wafer_study.h"
 
 #include "physics/wafer/scan.h"
 #include "precision/format.h"

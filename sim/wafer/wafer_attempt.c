@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer_attempt.h"
+#include "sim/wafer/wafer_attempt.h"
 
 #include "core/log.h"
 #include "core/memory.h"
