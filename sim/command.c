@@ -32,19 +32,16 @@ typedef struct command {
 // clang-format off
 static const command commands[] = {
     {"run", bb_command_run,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, "simulate a study and write its results",
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
      "\n  -o, --output FILE  result file; default outputs/<config name>.h5\n"
      "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
-     "  --dump LIST      operators to add to the file, such as R,Cmm,rows\n"
      "  --force          replace a result file that exists\n" LEVEL_HELP},
     {"check", bb_command_check,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, "check a study and print its plan; nothing is computed",
      "usage: bitbudget check CONFIG [key=value ...] [options of run]\n\n"
      "Checks a study and prints its plan: sizes, memory, time, output.\n" CONFIG_HELP},

@@ -2,8 +2,10 @@
 #include "sim/experiment.h"
 
 #include "sim/ao/ao_experiment.h"
+#include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_study.h"
 #include "sim/wafer/wafer_experiment.h"
+#include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <string.h>
@@ -39,14 +41,14 @@ static const char *const ao_prices[] = {"strehl_loss"};
 static const bb_experiment rows[] = {
     {.name = "wafer", .schema = &bb_wafer_study_schema,
      .starter = bb_wafer_study_starter,
-     .check = bb_wafer_study_check, .plan = bb_wafer_experiment_plan,
+     .check = bb_wafer_study_check, .plan = bb_wafer_plan,
      .run = bb_wafer_experiment_run,
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
      .price_name = "overlay error [nm]"},
     {.name = "ao", .schema = &bb_ao_study_schema,
      .starter = bb_ao_study_starter,
-     .check = bb_ao_study_check, .plan = bb_ao_experiment_plan, .run = bb_ao_experiment_run,
+     .check = bb_ao_study_check, .plan = bb_ao_plan, .run = bb_ao_experiment_run,
      .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
      .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
      .price_name = "strehl loss"},

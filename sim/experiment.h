@@ -11,7 +11,6 @@
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
     bb_index threads; ///< as bb_threads_set was told
-    const char *dump; ///< operators to add to the output, "R,Cmm,rows"; NULL for none
 } bb_run_options;
 
 /// One column of the result table: a dataset of /results over `pipeline`.

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, DUMP, WITHIN, LIST, RESOLVED };
+enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, WITHIN, LIST, RESOLVED };
 
 static const struct option long_options[] = {
     {"output",   required_argument, NULL, 'o'     },
@@ -17,7 +17,6 @@ static const struct option long_options[] = {
     {"force",    no_argument,       NULL, FORCE   },
     {"quiet",    no_argument,       NULL, 'q'     },
     {"verbose",  no_argument,       NULL, 'v'     },
-    {"dump",     required_argument, NULL, DUMP    },
     {"within",   required_argument, NULL, WITHIN  },
     {"list",     no_argument,       NULL, LIST    },
     {"resolved", no_argument,       NULL, RESOLVED},
@@ -37,7 +36,6 @@ static unsigned bit_of(int option)
         {FORCE,    BB_OPTION_FORCE   },
         {'q',      BB_OPTION_LEVEL   },
         {'v',      BB_OPTION_LEVEL   },
-        {DUMP,     BB_OPTION_DUMP    },
         {WITHIN,   BB_OPTION_WITHIN  },
         {LIST,     BB_OPTION_LIST    },
         {RESOLVED, BB_OPTION_RESOLVED},
@@ -68,9 +66,6 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case DEVICE:
         out->device = value;
-        break;
-    case DUMP:
-        out->dump = value;
         break;
     case FORCE:
         out->force = true;

@@ -15,10 +15,9 @@ enum {
     BB_OPTION_THREADS = 1 << 2, ///< --threads N
     BB_OPTION_FORCE = 1 << 3,   ///< --force
     BB_OPTION_LEVEL = 1 << 4,   ///< -q, -v
-    BB_OPTION_DUMP = 1 << 5,    ///< --dump LIST
-    BB_OPTION_WITHIN = 1 << 6,  ///< --within PRICE
-    BB_OPTION_LIST = 1 << 7,    ///< --list
-    BB_OPTION_RESOLVED = 1 << 8 ///< --resolved
+    BB_OPTION_WITHIN = 1 << 5,  ///< --within PRICE
+    BB_OPTION_LIST = 1 << 6,    ///< --list
+    BB_OPTION_RESOLVED = 1 << 7 ///< --resolved
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -29,7 +28,6 @@ typedef struct bb_options {
     bb_index operand_count;
     const char *output;
     const char *device;
-    const char *dump;
     bb_index threads; ///< all online processors unless given
     double within;    ///< NaN unless given
     bool force;

@@ -28,14 +28,19 @@ static bb_index half_spectrum(bb_index pixels)
     return pixels * (pixels / 2 + 1);
 }
 
+bb_index bb_point_spread_pixels(bb_index lenslets)
+{
+    const int octave = (int)(log2((double)lenslets + 1.0) + 0.5);
+    const bb_index pixels = (bb_index)8 << octave;
+    return pixels < 512 ? 512 : pixels;
+}
+
 static bb_status lay_out(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
     const double diameter = spread->mirror.diameter_m;
     const double n = (double)spread->mirror.lenslets;
-    const int octave = (int)(log2(n + 1.0) + 0.5);
-    bb_index pixels = (bb_index)8 << octave;
-    pixels = pixels < 512 ? 512 : pixels;
+    const bb_index pixels = bb_point_spread_pixels(spread->mirror.lenslets);
     const double coarse = 3.0 * diameter / (double)pixels;
     const bb_index per_lenslet = (bb_index)(diameter / n / coarse + 1.0);
     BB_REQUIRE(2 * per_lenslet * spread->mirror.lenslets <= pixels, BB_INVALID,

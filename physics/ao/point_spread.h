@@ -44,6 +44,9 @@ BB_CHECKED bb_status bb_point_spread_create(double diameter_m, double obstructio
                                             bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
 
+/// N for a number of lenslets, without building anything.
+bb_index bb_point_spread_pixels(bb_index lenslets);
+
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
 

@@ -93,13 +93,6 @@ done:
     return status;
 }
 
-static bb_tile_plan tile_plan(const bb_ao_study *study, const bb_ao_pipeline *pipeline)
-{
-    return (bb_tile_plan){.tile_size = study->solver.tile,
-                          .arithmetic = (bb_variant)pipeline->arithmetic,
-                          .policy = pipeline->policy};
-}
-
 static size_t fp32_bytes(const bb_ao_study *study, bb_index n)
 {
     bb_tile_plan single = {.tile_size = study->solver.tile, .arithmetic = BB_VARIANT_SP};
@@ -135,7 +128,7 @@ static bb_status solve(const ao_run *run, const bb_ao_pipeline *pipeline, bb_ao_
 {
     bb_status status = BB_OK;
     bb_tile_matrix *factor = NULL;
-    const bb_tile_plan plan = tile_plan(run->study, pipeline);
+    const bb_tile_plan plan = bb_ao_study_tiles(run->study, pipeline);
     bb_index n = run->problem->cmm->rows;
     bb_index right_hand_sides = run->problem->tilts.columns;
     for (bb_index t = 0; t < run->target_count; ++t) {
@@ -266,67 +259,5 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
 done:
     finish(&run);
-    return status;
-}
-
-// Planes of the point-spread grid that are held at once, each of doubles.
-enum { PLANES = 6 };
-
-// Estimates and Cee of all pipelines and targets, Ctm, one factor, and the point-spread grid. `m`
-// counts the truth slopes of all targets.
-static double host_bytes(const bb_ao_study *study, const bb_tomography *problem, double m,
-                         double factor_bytes)
-{
-    double n = (double)problem->cmm->rows;
-    double pipelines = (double)study->pipelines.count;
-    double pixels = (double)bb_point_spread_layout(problem->targets[0].spread)->pixels;
-    return BB_PLAN_PROGRAM_BYTES + factor_bytes + 8.0 * pipelines * (2.0 * n * m + m * m) +
-           8.0 * n * m + 8.0 * PLANES * pixels * pixels;
-}
-
-static double output_bytes(const bb_ao_study *study)
-{
-    double by_target = (double)study->targets.count * (1.0 + (double)study->wavelengths_um.count);
-    double image = (double)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
-    return 8.0 * (double)study->pipelines.count * (image + by_target);
-}
-
-bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
-{
-    bb_status status = BB_OK;
-    const bb_ao_study *ao = study;
-    const bb_ao_pipeline *pipelines = ao->pipelines.items;
-    bb_tomography *problem = NULL;
-    double seconds = 0.0;
-    double factor_bytes = 0.0;
-    const bb_ao_config physics = bb_ao_study_physics(ao);
-    BB_TRY(bb_tomography_create(&physics, false, &problem));
-    double n = (double)problem->cmm->rows;
-    double m = 0.0;
-    for (bb_index t = 0; t < problem->target_count; ++t) {
-        m += (double)problem->targets[t].ctm->rows;
-    }
-    double layers = (double)problem->atmosphere.layer_count;
-    double pipeline_count = (double)ao->pipelines.count;
-    for (bb_index p = 0; p < ao->pipelines.count; ++p) {
-        const bb_tile_plan tiles = tile_plan(ao, &pipelines[p]);
-        double bytes = (double)bb_tile_plan_bytes(&tiles, problem->cmm->rows);
-        bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
-        double held = bytes * (wide ? 1.0 : 2.0); // narrow tiles are emulated in floats
-        factor_bytes = held > factor_bytes ? held : factor_bytes;
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
-    }
-    // Rough rates of one core: 2e7 covariance entries and layers, 1e10 operations a second.
-    double cores = (double)options->threads;
-    seconds = (0.5 * pipeline_count + 2.0) * n * n * layers / 2e7 / cores +
-              pipeline_count * bb_tile_cholesky_flops(problem->cmm->rows, (bb_index)(2.0 * m)) /
-                  1e10 / cores;
-    plan->host_bytes = host_bytes(ao, problem, m, factor_bytes);
-    plan->output_bytes = output_bytes(ao);
-    plan->estimated_seconds = seconds + 1.0;
-    BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", n, m));
-    BB_TRY(bb_plan_add(plan, "layers", "%.0f", layers));
-done:
-    bb_tomography_destroy(&problem);
     return status;
 }

@@ -6,9 +6,7 @@
 
 #include "sim/experiment.h"
 
-/// Contracts in sim/experiment.h; `study` is a bb_ao_study.
-BB_CHECKED bb_status bb_ao_experiment_plan(const void *study, const bb_run_options *options,
-                                           bb_plan *plan);
+/// Contract in sim/experiment.h; `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
                                           bb_results *results);
 

@@ -100,6 +100,13 @@ bb_index bb_ao_study_reference(const bb_ao_study *study)
     return bb_study_reference(facts, count);
 }
 
+bb_tile_plan bb_ao_study_tiles(const bb_ao_study *study, const bb_ao_pipeline *pipeline)
+{
+    return (bb_tile_plan){.tile_size = study->solver.tile,
+                          .arithmetic = (bb_variant)pipeline->arithmetic,
+                          .policy = pipeline->policy};
+}
+
 bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
 {
     return (bb_ao_config){

@@ -8,6 +8,7 @@
 #include "physics/ao/ao_config.h"
 #include "precision/policy.h"
 #include "sim/study.h"
+#include "solvers/tile_matrix.h"
 
 typedef enum bb_ao_scale { BB_AO_SCALE_UNIT_DIAGONAL, BB_AO_SCALE_NONE } bb_ao_scale;
 
@@ -56,6 +57,9 @@ BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *confi
 
 /// Index of the reference among the study's pipelines.
 bb_index bb_ao_study_reference(const bb_ao_study *study);
+
+/// Tiles of a pipeline's factorization.
+bb_tile_plan bb_ao_study_tiles(const bb_ao_study *study, const bb_ao_pipeline *pipeline);
 
 /// The part of the study that the physics reads; borrows from it.
 bb_ao_config bb_ao_study_physics(const bb_ao_study *study);

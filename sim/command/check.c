@@ -20,7 +20,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     bb_config *config = NULL;
     bb_plan plan = {.estimated_seconds = NAN};
     char *path = NULL;
-    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
+    const bb_run_options run = {.threads = options->threads};
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_study *study = bb_config_study(config);
     const bb_experiment *experiment =

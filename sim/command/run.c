@@ -62,7 +62,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     char *path = NULL;
     bb_text table = {0};
-    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
+    const bb_run_options run = {.threads = options->threads};
     double start = bb_clock_seconds();
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =

@@ -7,9 +7,7 @@
 
 #include "sim/experiment.h"
 
-/// Contracts in sim/experiment.h; `study` is a bb_wafer_study.
-BB_CHECKED bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options,
-                                              bb_plan *plan);
+/// Contract in sim/experiment.h; `study` is a bb_wafer_study.
 BB_CHECKED bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *options,
                                              bb_results *results);
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an ao study will hold and take, from its geometry alone.
+#ifndef BB_SIM_AO_AO_PLAN_H
+#define BB_SIM_AO_AO_PLAN_H
+
+#include "sim/experiment.h"
+
+/// Contract in sim/experiment.h; `study` is a bb_ao_study.
+BB_CHECKED bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan);
+
+#endif
