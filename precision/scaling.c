@@ -14,12 +14,11 @@ double bb_scaling_row(bb_format format, const double *row, bb_index count)
     }
     const bb_format_info *info = bb_format_describe(format);
     double top = info->bytes <= 2 ? fmin(info->largest, 65536.0) : 1.0;
-    int exponent_of_top = 0;
-    int exponent_of_row = 0;
-    (void)frexp(top, &exponent_of_top);
-    (void)frexp(largest, &exponent_of_row);
-    // frexp puts both in [1/2, 1) 2^e: one power lower keeps rounding up inside the range.
-    return ldexp(1.0, exponent_of_top - 1 - exponent_of_row);
+    int exponent = 0;
+    double ratio = fmin(top / largest, 0x1p1000);
+    (void)frexp(ratio, &exponent);
+    // 2^(exponent - 1) <= ratio, which is limited so that 1 / scale is a normal number.
+    return ldexp(1.0, exponent - 1);
 }
 
 bb_status bb_scaling_unit_diagonal(const double *diagonal, bb_index count, double *scale)

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/// Power of two s with s * largest_magnitude near the top of the format's range without leaving it:
-/// in (1/4, 1/2] of the largest value for formats of 16 bits or fewer, in (1/2, 1] otherwise. 1 for
-/// a row of zeros. Multiplying by s and by 1/s is exact.
+/// Power of two s with s * largest_magnitude in (top / 2, top]: top is the format's largest value
+/// for fp16, e4m3 and e5m2, 2^16 for bf16 and 1 for wider formats. 1 for a row of zeros.
+/// Multiplying by s and by 1/s is exact, and rounding does not leave the range.
 double bb_scaling_row(bb_format format, const double *row, bb_index count);
 
 /// Unit-diagonal scaling of a symmetric matrix from its diagonal: scale[i] = 1 / sqrt(diagonal[i]),

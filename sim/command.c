@@ -36,7 +36,7 @@ static const command commands[] = {
      1, INTPTR_MAX, "simulate a study and write its results",
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
-     "\n  -o, --output FILE  result file; default outputs/<config name>.h5\n"
+     "\n  -o, --output FILE  result file; default outputs/<experiment>-<config name>.h5\n"
      "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a result file that exists\n" LEVEL_HELP},
@@ -191,7 +191,7 @@ done:
     return status;
 }
 
-bb_status bb_command_output(const bb_options *options, char **out)
+bb_status bb_command_output(const bb_options *options, const bb_experiment *experiment, char **out)
 {
     if (options->output != NULL) {
         return bb_memory_text(options->output, out);
@@ -202,5 +202,5 @@ bb_status bb_command_output(const bb_options *options, char **out)
     bool yaml =
         dot != NULL && dot != name && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
     int length = yaml ? (int)(dot - name) : (int)strlen(name);
-    return bb_memory_printf(out, "outputs/%.*s.h5", length, name);
+    return bb_memory_printf(out, "outputs/%s-%.*s.h5", experiment->name, length, name);
 }

@@ -16,8 +16,10 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 BB_CHECKED bb_status bb_command_load(const bb_options *options,
                                      const bb_experiment_table *experiments, bb_config **out);
 
-/// The output of a configuration: -o, or outputs/<config name>.h5. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_command_output(const bb_options *options, char **out);
+/// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
+/// two experiments do not meet. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_experiment *experiment,
+                                       char **out);
 
 BB_CHECKED bb_status bb_command_run(const bb_options *options,
                                     const bb_experiment_table *experiments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A coded matrix and how to apply it: y = C x on a device. Each stored value is decoded, multiplied
-// in one format and accumulated in another. The scheme of Doucet et al. (wafer feed-forward) is
+// in one format and accumulated in another. The scheme of Bamakhrama et al. (wafer feed-forward) is
 // storage fp32, multiply fp32, accumulate fp64.
 //
 // The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,

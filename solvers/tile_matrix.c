@@ -132,8 +132,9 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
                plan->tile_size);
     BB_TRY(BB_ZEROED(1, &matrix));
     matrix->n = source->rows;
-    matrix->tile_size = plan->tile_size;
-    matrix->tile_rows = (matrix->n + plan->tile_size - 1) / plan->tile_size;
+    // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
+    matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
+    matrix->tile_rows = (matrix->n + matrix->tile_size - 1) / matrix->tile_size;
     BB_TRY(BB_ZEROED(matrix->tile_rows * (matrix->tile_rows + 1) / 2, &matrix->tiles));
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {

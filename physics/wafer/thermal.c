@@ -88,6 +88,14 @@ static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
     }
 }
 
+double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                              double spacing)
+{
+    const coefficients of = convert(wafer, clamp);
+    return 2.0 / (4.0 * of.conductance / (of.areal_capacity * spacing * spacing) +
+                  2.0 * of.exchange / of.areal_capacity);
+}
+
 // The bound of the header; 2 over it is a step that is surely stable.
 static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                             const coefficients *of, bb_thermal *thermal)

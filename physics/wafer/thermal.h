@@ -53,6 +53,11 @@ BB_CHECKED bb_status bb_thermal_create(const bb_disc_mesh *mesh,
                                        const bb_clamp_config *clamp, bb_clamp_model model,
                                        double step, bb_thermal **out);
 
+/// The wafer's part of the stability limit, s: no step above it is stable on a mesh of `spacing` m,
+/// whatever the clamp adds. For checks before anything is built.
+double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                              double spacing);
+
 /// Heat stored in a range of a state: sum of capacity * T, J. With state [size].
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state);
 double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state);

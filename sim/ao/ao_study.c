@@ -8,7 +8,7 @@ static const char *const lgs_tilt_names[] = {"update", "constant_block", NULL};
 
 // clang-format off
 static const bb_key solver_keys[] = {
-    {.name = "tile", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 65536.0,
+    {.name = "tile", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 8.0, .maximum = 65536.0,
      .offset = offsetof(bb_ao_solver_config, tile), .default_text = "128",
      .meaning = "Rows and columns of a tile of the factorization."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = scale_names,

@@ -25,7 +25,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     const bb_study *study = bb_config_study(config);
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
-    BB_TRY(bb_command_output(options, &path));
+    BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(experiment->plan(study, &run, &plan));
     (void)printf("%s: %s\n", experiment->name, study->title);
     (void)fputs(bb_text_string(&plan.lines), stdout);

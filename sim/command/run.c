@@ -67,14 +67,15 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
-    BB_TRY(bb_command_output(options, &path));
+    BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(check_output(options, experiment, bb_config_study(config), &run, path));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(compute(options, experiment, config, &run, results));
     BB_TRY(bb_table_write(experiment, results, NAN, &table));
+    (void)fputs(bb_text_string(&table), stdout); // first: a full disk must not cost the table
+    (void)fflush(stdout);
     BB_TRY(write_results(options, path, results));
-    (void)fputs(bb_text_string(&table), stdout);
     (void)printf("results: %s\n", path);
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:

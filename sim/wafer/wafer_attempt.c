@@ -146,12 +146,18 @@ static bb_status score_overlay(publication *out, overlay_table *table)
             bb_index at = p * MODELS + m;
             BB_TRY(
                 bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
+            if (out->points < 2) {
+                bb_outcome_set(&fit.outcome, BB_OUTCOME_UNDERDETERMINED,
+                               "no sigma from %td scored point", out->points);
+            }
             BB_TRY(bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y,
                                             &statistics));
             table->x[at] = statistics.x.m3s;
             table->y[at] = statistics.y.m3s;
             table->state[at] = bb_outcome_name(fit.outcome.kind);
-            memcpy(table->detail[m], fit.outcome.detail, sizeof table->detail[m]);
+            if (&out->attempts[p] == out->reference) {
+                memcpy(table->detail[m], fit.outcome.detail, sizeof table->detail[m]);
+            }
         }
     }
 done:
@@ -258,7 +264,9 @@ static bb_status publish_scalars(publication *out)
     double underflowed[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
-        attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
+        attempt->common.qoi_relative_error =
+            attempt->squared_error == 0.0 ? 0.0
+                                          : sqrt(attempt->squared_error / attempt->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;
         common[p] = &attempt->common;
         live[p] = attempt->fp32_live_bytes / attempt->common.operator_bytes;

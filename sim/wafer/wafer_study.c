@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_study.h"
 
-#include "physics/wafer/scan.h"
+#include "physics/wafer/dwell.h"
+#include "physics/wafer/thermal.h"
 #include "precision/format.h"
 
 #include <stdio.h>
@@ -48,8 +49,10 @@ const bb_schema bb_wafer_study_schema = BB_SCHEMA("wafer", bb_wafer_study, keys)
 const char bb_wafer_study_starter[] =
     "experiment: wafer\n"
     "title: storage formats of the response matrix\n"
-    "scan: {fields: [40, 41]}\n"
-    "response: {grid: {columns: 512, rows: 500}, slit_points: {columns: 21, rows: 18}}\n"
+    "clamp: {spacing_mm: 6.0}\n"
+    "mesh: {spacing_mm: 1.0}\n"
+    "scan: {fields: [6, 8]}\n"
+    "response: {grid: {columns: 128, rows: 125}, slit_points: {columns: 11, rows: 9}}\n"
     "pipelines:\n"
     "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
     "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
@@ -125,18 +128,72 @@ done:
     return status;
 }
 
-// The layout says how many fields there are; it needs a geometry that holds.
+static bb_status check_step(const bb_wafer_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    double limit_ms =
+        1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, 1e-3 * study->mesh.spacing_mm);
+    if (study->mesh.step_ms <= limit_ms) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "mesh.step_ms"),
+                           "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not "
+                           "stable beyond on a mesh of %g mm",
+                           study->mesh.step_ms, limit_ms, study->mesh.spacing_mm);
+}
+
+// A scored field needs points inside the usable radius.
+static bb_status check_points(const bb_wafer_study *study, const bb_scan *scan,
+                              const bb_slit_grid *slit, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_dwell *dwell = NULL;
+    const bb_list *fields = &study->scan.fields;
+    bb_index count = fields->count == BB_LIST_ALL ? scan->field_count : fields->count;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_index field = fields->count == BB_LIST_ALL ? i : ((const bb_index *)fields->items)[i];
+        BB_TRY(bb_dwell_create(slit, &scan->fields[field], &study->metrology, &dwell));
+        if (dwell->count == 0) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.fields"),
+                                   "scan.fields: none of the %td x %td metrology points of field "
+                                   "%td lies within usable_radius_mm = %g",
+                                   study->metrology.columns, study->metrology.rows, field,
+                                   study->scan.usable_radius_mm));
+        }
+        bb_dwell_destroy(&dwell);
+    }
+done:
+    bb_dwell_destroy(&dwell);
+    return status;
+}
+
+static bb_status note_if_invalid(bb_status status, const char *path, const bb_config *config,
+                                 bb_problems *problems)
+{
+    if (status != BB_INVALID) {
+        return status;
+    }
+    return bb_problems_add(problems, bb_config_place(config, path), "%s", bb_status_message());
+}
+
+// The layout says how many fields there are, the slit how many rows: both are laid out as in a run.
 static bb_status check_layout(const bb_wafer_study *study, const bb_config *config,
                               bb_problems *problems)
 {
     bb_status status = BB_OK;
     bb_scan *scan = NULL;
-    bb_status laid_out = bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan);
-    if (laid_out == BB_INVALID) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.fields"), "%s",
-                               bb_status_message()));
-    } else {
-        BB_TRY(laid_out);
+    bb_slit_grid slit;
+    BB_TRY(note_if_invalid(bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan),
+                           "scan.fields", config, problems));
+    if (scan == NULL) {
+        goto done;
+    }
+    bb_index before = problems->count;
+    BB_TRY(note_if_invalid(bb_slit_grid_make(&study->response, scan, &slit), "response.slit_points",
+                           config, problems));
+    if (problems->count == before) {
+        BB_TRY(check_points(study, scan, &slit, config, problems));
     }
 done:
     bb_scan_destroy(&scan);
@@ -198,6 +255,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
                                     problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
+    BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_sums(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
     if (problems->count == 0) {

@@ -145,12 +145,12 @@ static void usage_errors_exit_with_2(void **state)
 static void runs_write_a_file_and_print_a_table(void **state)
 {
     (void)state;
-    expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/a.h5");
+    expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
-    expect("bitbudget show outputs/a.h5 --within 0.1", 0,
+    expect("bitbudget show outputs/toy-a.h5 --within 0.1", 0,
            "cheapest within overlay error [nm] 0.1: fp32");
     expect("bitbudget run a.yaml -q", 3, "--force");
-    expect("bitbudget run a.yaml -q --force", 0, "results: outputs/a.h5");
+    expect("bitbudget run a.yaml -q --force", 0, "results: outputs/toy-a.h5");
     expect("bitbudget run a.yaml -q -o other.h5", 0, "results: other.h5");
     expect("bitbudget run a.yaml -o none/other.h5", 3, "No such file");
     expect("bitbudget run none.yaml", 3, "cannot read configuration");

@@ -67,6 +67,19 @@ static void policy_gives_each_tile_its_variant(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
+static void tiles_larger_than_the_matrix_are_the_matrix(void **state)
+{
+    (void)state;
+    bb_tile_plan plan = {.tile_size = 65536, .arithmetic = BB_VARIANT_SP};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view = bb_view_matrix(values, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    assert_int_equal(matrix->tile_size, N);
+    assert_int_equal(matrix->tile_rows, 1);
+    bb_tile_matrix_destroy(&matrix);
+}
+
 static void sources_that_are_not_square_are_refused(void **state)
 {
     (void)state;
@@ -88,6 +101,7 @@ int main(void)
         cmocka_unit_test(tiles_hold_rounded_values_of_their_place),
         cmocka_unit_test(scale_is_applied_before_rounding),
         cmocka_unit_test(policy_gives_each_tile_its_variant),
+        cmocka_unit_test(tiles_larger_than_the_matrix_are_the_matrix),
         cmocka_unit_test(sources_that_are_not_square_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
