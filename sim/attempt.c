@@ -38,6 +38,32 @@ bb_status bb_attempts_publish_number(bb_results *results, const char *name, cons
     return bb_results_values(results, path, unit, long_name, "pipeline", values);
 }
 
+// Name, architecture and driver of a device that computed, as provenance/<kind>_name and so on.
+static bb_status note_device(bb_results *results, bb_device_kind kind)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    const char *prefix = bb_device_operations(kind)->name;
+    BB_TRY(bb_device_open(kind, 0, &device));
+    BB_TRY(bb_device_describe(device, &report));
+    const struct {
+        const char *suffix, *text;
+    } notes[] = {
+        {"name",         report.name        },
+        {"architecture", report.architecture},
+        {"driver",       report.driver      }
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "device_%s_%s", prefix, notes[i].suffix);
+        BB_TRY(bb_results_note(results, "provenance", name, notes[i].text));
+    }
+done:
+    bb_device_close(&device);
+    return status;
+}
+
 // "cpu", "cuda" or "cpu, cuda": what computed, in the place of what was asked for.
 static bb_status note_devices(bb_results *results, bb_index count,
                               const bb_attempt *const *attempts)
@@ -52,6 +78,7 @@ static bb_status note_devices(bb_results *results, bb_index count,
             size_t at = strlen(names);
             (void)snprintf(names + at, sizeof names - at, "%s%s", at == 0 ? "" : ", ",
                            bb_device_operations((bb_device_kind)kind)->name);
+            BB_RETURN_IF_FAILED(note_device(results, (bb_device_kind)kind));
         }
     }
     return bb_results_note(results, "provenance", "device", names);

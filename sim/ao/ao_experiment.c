@@ -147,6 +147,9 @@ static bb_status solve(const ao_run *run, const bb_ao_pipeline *pipeline, bb_ao_
     attempt->common.encode_seconds = encoded - begin;
     if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
         attempt->common.solve_seconds = bb_clock_seconds() - encoded;
+        bb_log_detail("pipeline %s: %.1f MB encoded in %.1f ms, factored and solved in %.1f ms",
+                      pipeline->name, 1e-6 * attempt->common.operator_bytes,
+                      1e3 * attempt->common.encode_seconds, 1e3 * attempt->common.solve_seconds);
     } else {
         attempt->common.flops = NAN;
         bb_log_warning("pipeline %s: %s, %s", pipeline->name,

@@ -264,9 +264,7 @@ static bb_status publish_scalars(publication *out)
     double underflowed[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
-        attempt->common.qoi_relative_error =
-            attempt->squared_error == 0.0 ? 0.0
-                                          : sqrt(attempt->squared_error / attempt->squared_norm);
+        attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;
         common[p] = &attempt->common;
         live[p] = attempt->fp32_live_bytes / attempt->common.operator_bytes;

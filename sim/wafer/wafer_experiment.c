@@ -194,6 +194,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
                                            (bb_format)config->accumulate};
     bb_coded_operator *operation = NULL;
     bb_dwell *dwell = run->problem->dwells[field];
+    double begin = bb_clock_seconds();
     bb_dwell_reset(dwell);
     BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix, arithmetic,
                                     &operation));
@@ -204,6 +205,8 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
         attempt->mean[axis][first_point + i] = dwell->mean[i];
         attempt->deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
     }
+    bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", attempt->common.pipeline,
+                  "xyz"[axis], run -> problem -> scored[field], 1e3 * (bb_clock_seconds() - begin));
 done:
     bb_coded_operator_destroy(&operation);
     return status;
