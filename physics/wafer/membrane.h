@@ -37,8 +37,8 @@ BB_CHECKED bb_status bb_membrane_create(const bb_disc_mesh *mesh,
 BB_CHECKED bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature,
                                        double *u);
 
-/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear. Off the mesh
-/// that of its edge on the way to (0, 0): u is continued constantly outwards.
+/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; off the mesh that of its edge
+/// on the way to (0, 0): u is continued constantly outwards.
 double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis);
 
 /// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [count][node_count], m of displacement
