@@ -8,13 +8,17 @@
 
 bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, double value)
 {
+    bb_status status = BB_OK;
+    BB_REQUIRE(row >= 0 && row < INT32_MAX && column >= 0 && column < INT32_MAX, BB_INVALID,
+               "sparse entry (%td, %td), expected indices of 0 to %d", row, column, INT32_MAX - 1);
     if (list->count == list->capacity) {
         bb_index grown = list->capacity == 0 ? 1024 : 2 * list->capacity;
-        BB_RETURN_IF_FAILED(bb_memory_resize(grown, sizeof *list->items, (void **)&list->items));
+        BB_TRY(bb_memory_resize(grown, sizeof *list->items, (void **)&list->items));
         list->capacity = grown;
     }
     list->items[list->count++] = (bb_triplet){(int32_t)row, (int32_t)column, value};
-    return BB_OK;
+done:
+    return status;
 }
 
 void bb_triplets_release(bb_triplets *list)

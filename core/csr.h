@@ -35,6 +35,7 @@ typedef struct bb_triplets {
     bb_index capacity;
 } bb_triplets;
 
+/// Errors: BB_MEMORY, BB_INVALID (an index below 0 or over 2^31 - 2).
 BB_CHECKED bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column,
                                      double value);
 void bb_triplets_release(bb_triplets *list);

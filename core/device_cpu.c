@@ -40,8 +40,11 @@ static void read_model(char *out, size_t bytes)
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         char *value = strchr(line, ':');
         if (strncmp(line, "model name", 10) == 0 && value != NULL) {
+            value += 1 + strspn(value + 1, " \t");
             value[strcspn(value, "\n")] = '\0';
-            (void)snprintf(out, bytes, "%s", value + 2);
+            if (value[0] != '\0') {
+                (void)snprintf(out, bytes, "%s", value);
+            }
             break;
         }
     }

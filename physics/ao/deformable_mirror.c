@@ -13,6 +13,10 @@
 static const double stroke_m = 1.0e-6; // per volt
 static const double coupling = 0.2;
 
+// dgesdd counts its workspace in 32 bits: 4 k^2 + 7 k doubles for k actuators and over 11/6 k
+// slopes, of which a mirror has 1.97 k.
+static const bb_index most_actuators = 23169;
+
 // moao's sqrt(30), and above ten lenslets what keeps the tilts, near 0.38 n, but not what follows.
 static double usual_condition(bb_index lenslets)
 {
@@ -24,6 +28,17 @@ static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstru
     const double n = (double)lenslets;
     const double radius = hypot(2.0 * (double)i / n - 1.0, 2.0 * (double)j / n - 1.0);
     return radius > obstruction - 1.0 / n && radius < 1.0 + 1.4 / n;
+}
+
+static bb_index count_actuators(bb_index lenslets, double obstruction)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j <= lenslets; ++j) {
+        for (bb_index i = 0; i <= lenslets; ++i) {
+            count += is_actuator(i, j, lenslets, obstruction) ? 1 : 0;
+        }
+    }
+    return count;
 }
 
 static bb_status place_actuators(double obstruction, bb_deformable_mirror *mirror)
@@ -133,6 +148,12 @@ bb_status bb_deformable_mirror_create(double diameter_m, double obstruction, bb_
     double *interaction = NULL;
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
+    const bb_index actuators = count_actuators(lenslets, obstruction);
+    BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
+               "a mirror of %td lenslets has %td actuators, expected at most %td (170 lenslets "
+               "without obstruction): the workspace of its singular values overflows LAPACK's "
+               "32 bits",
+               lenslets, actuators, most_actuators);
     BB_TRY(place_actuators(obstruction, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",

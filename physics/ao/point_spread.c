@@ -35,25 +35,35 @@ bb_index bb_point_spread_pixels(bb_index lenslets)
     return pixels < 512 ? 512 : pixels;
 }
 
-static bb_status lay_out(bb_point_spread *spread)
+static bb_status lay_out(double diameter_m, bb_index lenslets, bb_point_spread_grid *out)
 {
     bb_status status = BB_OK;
-    const double diameter = spread->mirror.diameter_m;
-    const double n = (double)spread->mirror.lenslets;
-    const bb_index pixels = bb_point_spread_pixels(spread->mirror.lenslets);
-    const double coarse = 3.0 * diameter / (double)pixels;
-    const bb_index per_lenslet = (bb_index)(diameter / n / coarse + 1.0);
-    BB_REQUIRE(2 * per_lenslet * spread->mirror.lenslets <= pixels, BB_INVALID,
-               "%td lenslets of %td pixels do not fit twice into %td pixels",
-               spread->mirror.lenslets, per_lenslet, pixels);
-    spread->grid = (bb_point_spread_grid){
+    const double n = (double)lenslets;
+    const bb_index pixels = bb_point_spread_pixels(lenslets);
+    const double coarse = 3.0 * diameter_m / (double)pixels;
+    const bb_index per_lenslet = (bb_index)(diameter_m / n / coarse + 1.0);
+    BB_REQUIRE(2 * per_lenslet * lenslets <= pixels, BB_INVALID,
+               "%td lenslets of %td pixels do not fit twice into %td pixels", lenslets, per_lenslet,
+               pixels);
+    *out = (bb_point_spread_grid){
         .pixels = pixels,
         .pixels_per_lenslet = per_lenslet,
-        .pixel_m = diameter / (n * (double)per_lenslet),
-        .measurement_count = spread->mirror.measurement_count,
-        .actuator_count = spread->mirror.actuator_count,
-        .dropped_modes = spread->mirror.dropped_modes,
+        .pixel_m = diameter_m / (n * (double)per_lenslet),
     };
+done:
+    return status;
+}
+
+// The mirror costs a singular value decomposition: whatever can be refused is refused before.
+static bb_status make_mirror(double diameter_m, double obstruction, bb_index lenslets,
+                             double condition, bb_point_spread *spread)
+{
+    bb_status status = BB_OK;
+    BB_TRY(
+        bb_deformable_mirror_create(diameter_m, obstruction, lenslets, condition, &spread->mirror));
+    spread->grid.measurement_count = spread->mirror.measurement_count;
+    spread->grid.actuator_count = spread->mirror.actuator_count;
+    spread->grid.dropped_modes = spread->mirror.dropped_modes;
 done:
     return status;
 }
@@ -70,8 +80,9 @@ static bb_status make_plans(bb_point_spread *spread)
     BB_TRY(BB_ALLOCATE(half_spectrum(n), &spectrum));
     spread->forward = fftw_plan_dft_r2c_2d(n, n, plane, spectrum, flags);
     spread->inverse = fftw_plan_dft_c2r_2d(n, n, spectrum, plane, flags);
-    BB_REQUIRE(spread->forward != NULL && spread->inverse != NULL, BB_INTERNAL,
-               "FFTW made no plan for %d x %d", n, n);
+    // FFTW makes a plan for every size; only memory can be short.
+    BB_REQUIRE(spread->forward != NULL && spread->inverse != NULL, BB_MEMORY,
+               "out of memory for FFTW's plans of %d x %d", n, n);
 done:
     BB_RELEASE(&plane);
     BB_RELEASE(&spectrum);
@@ -171,10 +182,9 @@ bb_status bb_point_spread_create(double diameter_m, double obstruction, bb_index
     bb_status status = BB_OK;
     bb_point_spread *spread = NULL;
     BB_TRY(BB_ZEROED(1, &spread));
-    BB_TRY(
-        bb_deformable_mirror_create(diameter_m, obstruction, lenslets, condition, &spread->mirror));
-    BB_TRY(lay_out(spread));
+    BB_TRY(lay_out(diameter_m, lenslets, &spread->grid));
     BB_TRY(make_plans(spread));
+    BB_TRY(make_mirror(diameter_m, obstruction, lenslets, condition, spread));
     BB_TRY(transform_influence(spread));
     BB_TRY(transform_pupil(obstruction, spread));
     *out = spread;

@@ -37,8 +37,9 @@ typedef struct bb_point_spread_grid {
 } bb_point_spread_grid;
 
 /// `condition` is that of deformable_mirror.h, NaN for the usual one.
-/// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid), BB_INTERNAL (a
-/// library failed). Not to be called from several threads at once: FFTW plans are made here.
+/// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid), those of
+/// bb_deformable_mirror_create. Not to be called from several threads at once: FFTW plans are made
+/// here.
 BB_CHECKED bb_status bb_point_spread_create(double diameter_m, double obstruction,
                                             bb_index lenslets, double condition,
                                             bb_point_spread **out);

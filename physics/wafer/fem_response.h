@@ -6,7 +6,9 @@
 // Temperatures of S reach the nodes by the transpose of the restriction, T_i = sum_j a_ij S_j / m_i
 // with the area a_ij of node i's quarters in cell j, which conserves heat. A row is then
 //     C_pj = A_j (W (g_p / m))_j,  g_p = G' K^-1 J' e_p
-// Masked columns are zero; points off the wafer have zero rows.
+// Masked columns are zero. A slit point off the wafer has the row of the edge beside it, towards
+// the middle of the wafer: u is continued constantly outwards, so that scored points near the edge,
+// which lie between slit points on and off it, are interpolated in something continuous.
 #ifndef BB_PHYSICS_WAFER_FEM_RESPONSE_H
 #define BB_PHYSICS_WAFER_FEM_RESPONSE_H
 

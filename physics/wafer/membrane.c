@@ -204,14 +204,35 @@ done:
     return status;
 }
 
-// Cell of a point and its bilinear weights; false off the mesh.
-static bool weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+// Cell of a point, which is moved towards (0, 0) on to the mesh where it is off it. A mesh holds
+// the segment from (0, 0) to each of its points, so the edge is found by halving.
+static bb_index find_cell(const bb_disc_mesh *mesh, double *x, double *y)
+{
+    enum { HALVINGS = 60 };
+    double inside = 0.0;
+    double outside = 1.0;
+    bb_index cell = bb_disc_mesh_cell(mesh, *x, *y);
+    if (cell >= 0) {
+        return cell;
+    }
+    for (int i = 0; i < HALVINGS; ++i) {
+        double middle = 0.5 * (inside + outside);
+        if (bb_disc_mesh_cell(mesh, middle * *x, middle * *y) >= 0) {
+            inside = middle;
+        } else {
+            outside = middle;
+        }
+    }
+    *x *= inside;
+    *y *= inside;
+    return bb_disc_mesh_cell(mesh, *x, *y);
+}
+
+// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
+static void weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
                   double weight[4])
 {
-    bb_index cell = bb_disc_mesh_cell(mesh, x, y);
-    if (cell < 0) {
-        return false;
-    }
+    bb_index cell = find_cell(mesh, &x, &y);
     *node = mesh->cell_nodes + 4 * cell;
     double a = (x - bb_disc_mesh_x(mesh, (*node)[0])) / mesh->spacing;
     double b = (y - bb_disc_mesh_y(mesh, (*node)[0])) / mesh->spacing;
@@ -219,7 +240,6 @@ static bool weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **
     weight[1] = a * (1.0 - b);
     weight[2] = a * b;
     weight[3] = (1.0 - a) * b;
-    return true;
 }
 
 double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis)
@@ -227,10 +247,9 @@ double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, do
     const int32_t *node = NULL;
     double weight[4];
     double sum = 0.0;
-    if (weigh(membrane->mesh, x, y, &node, weight)) {
-        for (int k = 0; k < 4; ++k) {
-            sum += weight[k] * u[2 * node[k] + axis];
-        }
+    weigh(membrane->mesh, x, y, &node, weight);
+    for (int k = 0; k < 4; ++k) {
+        sum += weight[k] * u[2 * node[k] + axis];
     }
     return sum;
 }
@@ -270,10 +289,9 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
     for (bb_index i = 0; i < count; ++i) {
         const int32_t *node = NULL;
         double weight[4];
-        if (weigh(mesh, x[i], y[i], &node, weight)) {
-            for (int k = 0; k < 4; ++k) {
-                right[i * unknowns + 2 * node[k] + axis] = weight[k];
-            }
+        weigh(mesh, x[i], y[i], &node, weight);
+        for (int k = 0; k < 4; ++k) {
+            right[i * unknowns + 2 * node[k] + axis] = weight[k];
         }
     }
     BB_TRY(solve(membrane, right, BB_MEMBRANE_BATCH, adjoint));

@@ -37,12 +37,14 @@ BB_CHECKED bb_status bb_membrane_create(const bb_disc_mesh *mesh,
 BB_CHECKED bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature,
                                        double *u);
 
-/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; 0 off the mesh.
+/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; off the mesh that of its edge
+/// on the way to (0, 0): u is continued constantly outwards.
 double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis);
 
 /// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [count][node_count], m of displacement
-/// along `axis` per kelvin at a node. A point off the mesh has a zero row. Safe from several
-/// threads; takes about 2 * BB_MEMBRANE_BATCH * 2 * node_count doubles of workspace.
+/// along `axis` per kelvin at a node. A point off the mesh has the row of the edge, as in
+/// bb_membrane_at. Safe from several threads; takes about 2 * BB_MEMBRANE_BATCH * 2 * node_count
+/// doubles of workspace.
 BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count,
                                       const double *x, const double *y, double *rows);
 

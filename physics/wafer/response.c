@@ -81,8 +81,10 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     bb_response *response = NULL;
     bb_plate plate = bb_plate_make(wafer, clamp);
     bb_radial_mode modes[3];
-    double reach =
-        hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows);
+    // Between any two points of the grid's square; of coarse grids at least where tables start.
+    double reach = fmax(
+        hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),
+        6.0 * fmax(grid->cell_width, grid->cell_height));
     BB_TRY(BB_ZEROED(1, &response));
     response->grid = grid;
     response->screening_length = sqrt(plate.membrane / plate.tangential);
@@ -283,6 +285,21 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return bb_parallel_for(out.shape[0], fill_row, &task);
 }
 
+// Bound on the distance between points of the field and of live cells.
+static double farthest_cell(const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                            const bb_field *field)
+{
+    double half_x = 0.5 * grid->cell_width * (double)grid->columns;
+    double half_y = 0.5 * grid->cell_height * (double)grid->rows;
+    double x = fabs(field->x) + 0.5 * slit->scan->field_width;
+    double y = fabs(field->y) + 0.5 * slit->scan->field_height;
+    // To the far corner of the square, or over the disc, whose radius is at most half the side, and
+    // a cell on its rim: the first is the nearer one of coarse grids, the second of fine ones.
+    double over_square = hypot(x + half_x, y + half_y);
+    double over_disc = hypot(x, y) + fmax(half_x, half_y) + grid->cell_width + grid->cell_height;
+    return fmin(over_square, over_disc);
+}
+
 bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid *slit,
                                  const bb_field *field, int axis, bb_field_response *out)
 {
@@ -290,13 +307,7 @@ bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid
     static const char *const names[] = {"C_x", "C_y", "C_z"};
     BB_REQUIRE(axis >= BB_AXIS_X && axis <= BB_AXIS_Z, BB_INVALID, "axis %d, expected 0..2", axis);
     const bb_temperature_grid *grid = response->grid;
-    double half_x = 0.5 * grid->cell_width * (double)grid->columns;
-    double half_y = 0.5 * grid->cell_height * (double)grid->rows;
-    // From the field's far corner to the far side of the disc, whose radius is at most half the
-    // side.
-    double farthest = hypot(fabs(field->x) + 0.5 * slit->scan->field_width,
-                            fabs(field->y) + 0.5 * slit->scan->field_height) +
-                      fmax(half_x, half_y) + grid->cell_width + grid->cell_height;
+    double farthest = farthest_cell(grid, slit, field);
     BB_REQUIRE(farthest <= response->membrane.far.end, BB_INVALID,
                "a field at (%g, %g) mm reaches %g mm over the grid, expected at most %g",
                1e3 * field->x, 1e3 * field->y, 1e3 * farthest, 1e3 * response->membrane.far.end);

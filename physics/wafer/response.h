@@ -19,10 +19,15 @@
 // (radial_kernel.h: 1e-10 of the peak); the local part takes T(p) bilinearly from the centres of
 // the live cells around p.
 //
-// Limits: no edge of the wafer (a disc adds A I1(r / l_s), see membrane.h); x and y ignore the
-// coupling to w, at most (k_s d/2)^2 / (B k_n) = 1e-5 of u by default; u0, not u0 - (d/2) grad w. A
-// cell of which only a part is live counts by its live area: the shape of the part is not followed.
-// Masked columns are zero. Rows of points off the wafer continue the infinite plate.
+// Limits: no edge of the wafer (a disc adds A I1(r / l_s), see membrane.h). x and y are u0 of the
+// plate's middle: they ignore the coupling to w, at most (k_s d/2)^2 / (B k_n) = 1e-5 of u by
+// default, and the rotation of its normal, (d/2) grad w, which the surface has on top of u0. That
+// is much more: |(d/2) q W / U| = (k_s d^2 q^2 / 4) / (D q^4 + k_n + k_s d^2 q^2 / 4), by default
+// 8.6e-4 at a wavelength of 26 mm, 2.6e-3 at 13 mm, 2.9e-3 at most (10 mm), 1.8e-3 at 6 mm and 5e-4
+// at 3 mm. Candidates and reference share it, so prices of precision do not see it; overlay of the
+// top surface needs it. A cell of which only a part is live counts by its live area: the shape of
+// the part is not followed. Masked columns are zero. Rows of points off the wafer continue the
+// infinite plate.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_H
 #define BB_PHYSICS_WAFER_RESPONSE_H
 

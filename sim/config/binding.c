@@ -57,6 +57,29 @@ static bool within(const bb_key *key, double value)
     return low && high;
 }
 
+// A bound as an integer, the outermost one where it is further out.
+static bb_index as_integer(double bound)
+{
+    // (double)PTRDIFF_MAX is rounded up, out of range by itself.
+    if (bound >= (double)PTRDIFF_MAX) {
+        return PTRDIFF_MAX;
+    }
+    return bound <= (double)PTRDIFF_MIN ? PTRDIFF_MIN : (bb_index)bound;
+}
+
+// In integers: over 2^53 neighbours are the same double.
+static bool integer_within(const bb_key *key, bb_index value)
+{
+    if (key->minimum == 0.0 && key->maximum == 0.0) {
+        return true;
+    }
+    bool low = key->exclusive_minimum ? value > as_integer(floor(key->minimum))
+                                      : value >= as_integer(ceil(key->minimum));
+    bool high = key->exclusive_maximum ? value < as_integer(ceil(key->maximum))
+                                       : value <= as_integer(floor(key->maximum));
+    return low && high;
+}
+
 static bool is_plain(const bb_node *node)
 {
     return node->kind == BB_NODE_SCALAR && !node->quoted;
@@ -83,7 +106,7 @@ static bb_status bind_integer(binder *in, const bb_key *key, const bb_node *node
     bb_index guessed_value = 0;
     bool guessed = false;
     if (is_plain(node)) {
-        if (bb_scalar_integer(node->text, out) && within(key, (double)*out)) {
+        if (bb_scalar_integer(node->text, out) && integer_within(key, *out)) {
             return BB_OK;
         }
         double value = 0.0;

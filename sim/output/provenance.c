@@ -3,12 +3,15 @@
 
 #include "build_info.h"
 #include "core/clock.h"
+#include "core/device.h"
 #include "core/memory.h"
 
 #include <cblas.h>
+#include <cholmod.h>
 #include <fftw3.h>
 #include <gsl/gsl_version.h>
 #include <hdf5.h>
+#include <lapacke.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,37 +33,29 @@ void bb_provenance_libraries(bb_library out[BB_LIBRARIES])
     unsigned minor = 0;
     unsigned release = 0;
     int yaml[3] = {0};
-    enum { HDF5, OPENBLAS, FFTW, GSL, YAML };
-    static const char *const library_names[] = {"hdf5", "openblas", "fftw", "gsl", "libyaml"};
+    int cholmod[3] = {0};
+    lapack_int lapack[3] = {0};
+    enum { HDF5, OPENBLAS, LAPACK, CHOLMOD, FFTW, GSL, YAML };
+    static const char *const library_names[BB_LIBRARIES] = {"hdf5", "openblas", "lapack", "cholmod",
+                                                            "fftw", "gsl",      "libyaml"};
     for (int i = 0; i < BB_LIBRARIES; ++i) {
         out[i].name = library_names[i];
     }
     (void)H5get_libversion(&major, &minor, &release);
+    LAPACKE_ilaver(&lapack[0], &lapack[1], &lapack[2]);
+    (void)cholmod_version(cholmod);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     (void)snprintf(out[HDF5].version, sizeof out[HDF5].version, "%u.%u.%u", major, minor, release);
     (void)snprintf(out[OPENBLAS].version, sizeof out[OPENBLAS].version, "%.80s, core %.30s",
                    openblas_get_config(), openblas_get_corename());
+    (void)snprintf(out[LAPACK].version, sizeof out[LAPACK].version, "%d.%d.%d", (int)lapack[0],
+                   (int)lapack[1], (int)lapack[2]);
+    (void)snprintf(out[CHOLMOD].version, sizeof out[CHOLMOD].version, "%d.%d.%d", cholmod[0],
+                   cholmod[1], cholmod[2]);
     (void)snprintf(out[FFTW].version, sizeof out[FFTW].version, "%s", fftw_version);
     (void)snprintf(out[GSL].version, sizeof out[GSL].version, "%s", gsl_version);
     (void)snprintf(out[YAML].version, sizeof out[YAML].version, "%d.%d.%d", yaml[0], yaml[1],
                    yaml[2]);
-}
-
-void bb_provenance_processor(char *out, size_t bytes)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    (void)snprintf(out, bytes, "unknown");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
-            (void)snprintf(out, bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-            break;
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
 }
 
 static bb_status note(bb_results *results, const char *name, const char *text)
@@ -88,6 +83,19 @@ done:
     return status;
 }
 
+static bb_status record_processor(bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_device *cpu = NULL;
+    bb_device_report report;
+    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    BB_TRY(bb_device_describe(cpu, &report));
+    BB_TRY(note(results, "processor", report.name));
+done:
+    bb_device_close(&cpu);
+    return status;
+}
+
 static bb_status record_machine(bb_results *results)
 {
     bb_status status = BB_OK;
@@ -100,8 +108,7 @@ static bb_status record_machine(bb_results *results)
                        system.machine);
         BB_TRY(note(results, "system", text));
     }
-    bb_provenance_processor(text, sizeof text);
-    BB_TRY(note(results, "processor", text));
+    BB_TRY(record_processor(results));
     for (size_t i = 0; i < sizeof recorded_environment / sizeof recorded_environment[0]; ++i) {
         const char *value = getenv(recorded_environment[i]);
         if (value != NULL) {
@@ -142,6 +149,25 @@ done:
     return status;
 }
 
+// In single quotes, which hold everything but themselves: ' is written '\''.
+static bb_status add_quoted(bb_text *line, const char *argument)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(line, "'"));
+    while (*argument != '\0') {
+        int length = (int)strcspn(argument, "'");
+        BB_TRY(bb_text_add(line, "%.*s", length, argument));
+        argument += length;
+        if (*argument == '\'') {
+            BB_TRY(bb_text_add(line, "'\\''"));
+            ++argument;
+        }
+    }
+    BB_TRY(bb_text_add(line, "'"));
+done:
+    return status;
+}
+
 static bb_status record_command(bb_results *results, int argument_count, char *const *arguments)
 {
     bb_status status = BB_OK;
@@ -150,7 +176,8 @@ static bb_status record_command(bb_results *results, int argument_count, char *c
         // Quoted where a shell needs it, so that the line can be run again.
         bool plain =
             arguments[i][0] != '\0' && strpbrk(arguments[i], " \t\n\"'\\$`*?[]{}()<>|&;#~") == NULL;
-        BB_TRY(bb_text_add(&line, plain ? "%s%s" : "%s'%s'", i == 0 ? "" : " ", arguments[i]));
+        BB_TRY(bb_text_add(&line, "%s", i == 0 ? "" : " "));
+        BB_TRY(plain ? bb_text_add(&line, "%s", arguments[i]) : add_quoted(&line, arguments[i]));
     }
     BB_TRY(note(results, "command", bb_text_string(&line)));
 done:

@@ -15,13 +15,10 @@ typedef struct bb_library {
     char version[120];
 } bb_library;
 
-enum { BB_LIBRARIES = 5 };
+enum { BB_LIBRARIES = 7 };
 
 /// Versions as the libraries themselves state them.
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);
-
-/// "Intel(R) ..." from the system, "unknown" where it does not say.
-void bb_provenance_processor(char *out, size_t bytes);
 
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
 /// line.

@@ -37,6 +37,22 @@ static void entries_outside_are_refused(void **state)
     bb_triplets_release(&list);
 }
 
+// An index over 32 bits must not wrap around into the matrix.
+static void indices_over_32_bits_are_refused(void **state)
+{
+    (void)state;
+    const bb_index wrapping = ((bb_index)1 << 32) + 5;
+    bb_triplets list = {0};
+    check_fails(bb_triplets_add(&list, wrapping, 0, 1.0), BB_INVALID,
+                "(4294967301, 0), expected indices of 0 to 2147483646");
+    check_fails(bb_triplets_add(&list, 0, wrapping, 1.0), BB_INVALID, "(0, 4294967301)");
+    check_fails(bb_triplets_add(&list, -1, 0, 1.0), BB_INVALID, "(-1, 0)");
+    check_ok(bb_triplets_add(&list, INT32_MAX - 1, 0, 1.0));
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].row, INT32_MAX - 1);
+    bb_triplets_release(&list);
+}
+
 static void product_has_the_same_bits_with_any_threads(void **state)
 {
     (void)state;
@@ -66,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_entries_are_summed_and_sorted),
         cmocka_unit_test(entries_outside_are_refused),
+        cmocka_unit_test(indices_over_32_bits_are_refused),
         cmocka_unit_test(product_has_the_same_bits_with_any_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include "physics/ao/deformable_mirror.h"
 #include "tests/check.h"
 
+#include <lapacke.h>
+
 static void actuators_stand_on_the_lenslet_corners(void **state)
 {
     (void)state;
@@ -18,6 +20,27 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
         assert_true(rho > 0.1 && rho < 1.14);
     }
     bb_deformable_mirror_release(&mirror);
+}
+
+// dgesdd's workspace would overflow; refused before the first allocation.
+static void mirrors_beyond_lapack_are_refused(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    const bb_index blocks = bb_memory_blocks();
+    check_fails(bb_deformable_mirror_create(39.0, 0.0, 171, NAN, &mirror), BB_UNSUPPORTED,
+                "a mirror of 171 lenslets has 23340 actuators, expected at most 23169");
+    check_fails(bb_deformable_mirror_create(39.0, 0.28, 200, NAN, &mirror), BB_UNSUPPORTED,
+                "a mirror of 200 lenslets");
+    assert_int_equal(bb_memory_blocks(), blocks);
+    double entry = 0.0;
+    double work = 0.0;
+    lapack_int integer = 0;
+    // The largest allowed fits, with the slopes of 170 lenslets.
+    assert_int_equal(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', 45408, 23169, &entry, 45408, &entry,
+                                         &entry, 45408, &entry, 23169, &work, -1, &integer),
+                     0);
+    assert_true(work == 4.0 * 23169.0 * 23169.0 + 7.0 * 23169.0 && work <= INT32_MAX);
 }
 
 static void influence_couples_a_fifth_to_the_neighbour(void **state)
@@ -141,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(actuators_stand_on_the_lenslet_corners),
+        cmocka_unit_test(mirrors_beyond_lapack_are_refused),
         cmocka_unit_test(influence_couples_a_fifth_to_the_neighbour),
         cmocka_unit_test(interaction_is_the_point_difference),
         cmocka_unit_test(projector_inverts_the_modes_kept),

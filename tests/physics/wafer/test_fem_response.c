@@ -148,6 +148,67 @@ static void kernel_and_fem_agree_inside(void **state)
     drop(&at);
 }
 
+// u along x at (x, y) of the field under a uniform rise of 0.1 K, from the slit points of a window
+// with `columns` columns.
+static double scored(const setup *at, bb_index columns, double x, double y)
+{
+    bb_response_config config = {
+        .slit_points = {columns, 9},
+          .field_rows = 51
+    };
+    setup with = *at;
+    bb_fem_response fem;
+    double *rows = NULL;
+    double window[9 * 27];
+    bb_index cells = at->grid->cell_count;
+    check_ok(bb_slit_grid_make(&config, at->scan, &with.slit));
+    check_ok(BB_ALLOCATE(with.slit.window_points * cells, &rows));
+    check_ok(bb_fem_response_make(at->mesh, at->membrane, at->grid, &with.slit, at->field,
+                                  BB_AXIS_X, &fem));
+    bb_index offset = 0;
+    while (offset < 42 && bb_slit_grid_y(&with.slit, at->field, (offset + 4) * columns) < y) {
+        ++offset;
+    }
+    check_ok(bb_matrix_source_fill(&fem.source, offset * columns, 0,
+                                   bb_view_matrix(rows, with.slit.window_points, cells)));
+    for (bb_index p = 0; p < with.slit.window_points; ++p) {
+        window[p] = 0.0;
+        for (bb_index j = 0; j < cells; ++j) {
+            window[p] += rows[p * cells + j] * 0.1;
+        }
+    }
+    BB_RELEASE(&rows);
+    return bb_slit_grid_interpolate(&with.slit, at->field, offset, window, x, y);
+}
+
+// Points of field 0 that are scored, some of them between slit points on and off the wafer: four
+// columns over 26 mm, and 27 that stand 1 mm apart.
+static void few_columns_do_near_the_rim(void **state)
+{
+    (void)state;
+    setup at = make(0.002);
+    at.field = at.scan->fields;
+    double worst = 0.0;
+    double peak = 0.0;
+    bb_index count = 0;
+    for (int k = 0; k < 13 * 11; ++k) {
+        double x = at.field->x + 1e-3 * (2.0 * (k % 13) - 12.0);
+        double y = at.field->y + 1e-3 * (3.0 * (double)(k / 13) - 15.0);
+        if (hypot(x, y) > 0.147) {
+            continue;
+        }
+        double coarse = scored(&at, 4, x, y);
+        double fine = scored(&at, 27, x, y);
+        worst = fmax(worst, fabs(coarse - fine));
+        peak = fmax(peak, fabs(fine));
+        ++count;
+    }
+    print_message("4 and 27 columns at %td points near the rim differ by %.2f of %.2f nm\n", count,
+                  1e9 * worst, 1e9 * peak);
+    assert_true(count == 9 && worst < 0.01 * peak);
+    drop(&at);
+}
+
 static void height_is_refused(void **state)
 {
     (void)state;
@@ -164,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_forward_solves_and_blocks_agree),
         cmocka_unit_test(kernel_and_fem_agree_inside),
+        cmocka_unit_test(few_columns_do_near_the_rim),
         cmocka_unit_test(height_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

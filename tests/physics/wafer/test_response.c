@@ -2,6 +2,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "physics/wafer/plate.h"
 #include "physics/wafer/response.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -74,6 +75,99 @@ static void entries_do_not_depend_on_block_or_threads(void **state)
     BB_RELEASE(&part);
     bb_threads_stop();
     drop(&at);
+}
+
+typedef struct edge {
+    double x;
+    double scale;
+} edge;
+
+static double on_edge(double y, void *context)
+{
+    const edge *of = context;
+    return gsl_sf_bessel_K0(hypot(of->x, y) / of->scale);
+}
+
+// Integral of K0(r / scale) along a line at distance x, by adaptive quadrature in parts that end
+// beside the point.
+static double edge_integral(double x, double y0, double y1, double scale)
+{
+    gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
+    edge of = {x, scale};
+    gsl_function function = {on_edge, &of};
+    double parts[3] = {y0, fmin(fmax(0.0, y0), y1), y1};
+    double sum = 0.0;
+    for (int k = 0; k < 2; ++k) {
+        double value = 0.0;
+        double error = 0.0;
+        (void)gsl_integration_qag(&function, parts[k], parts[k + 1], 1e-15, 1e-12, 200, 6, work,
+                                  &value, &error);
+        sum += value;
+    }
+    gsl_integration_workspace_free(work);
+    return sum;
+}
+
+// The coarsest grid, of cells half the wafer wide, for every field: its entries are those of
+// quadrature. With soft springs the tables of so long cells start outside the wafer.
+static void coarsest_grid_works(void **state)
+{
+    (void)state;
+    bb_clamp_config soft = CLAMP;
+    soft.tangential_stiffness_n_per_m3 = 1e8;
+    const bb_clamp_config *clamps[2] = {&CLAMP, &soft};
+    for (int k = 0; k < 2; ++k) {
+        setup at = make(0.002, (bb_grid_config){2, 2}, QUICK_POINTS, clamps[k]);
+        const bb_temperature_grid *grid = at.grid;
+        double scale = at.response->screening_length;
+        for (bb_index i = 0; i < at.scan->field_count; ++i) {
+            const bb_field *field = &at.scan->fields[i];
+            bb_field_response rows;
+            double row[4];
+            for (int axis = 0; axis < 3; ++axis) {
+                check_ok(bb_field_response_make(at.response, &at.slit, field, axis, &rows));
+            }
+            check_ok(bb_field_response_make(at.response, &at.slit, field, BB_AXIS_X, &rows));
+            check_ok(bb_matrix_source_fill(&rows.source, 7, 0, bb_view_matrix(row, 1, 4)));
+            double x = grid->origin_x - bb_slit_grid_x(&at.slit, field, 7);
+            double y = grid->origin_y - bb_slit_grid_y(&at.slit, field, 7);
+            for (int j = 0; j < 4; ++j) {
+                double left = x + (j % 2) * grid->cell_width;
+                double low = y + (j / 2) * grid->cell_height;
+                double high = low + grid->cell_height;
+                double live = grid->area[j] / (grid->cell_width * grid->cell_height);
+                double expected = edge_integral(left + grid->cell_width, low, high, scale) -
+                                  edge_integral(left, low, high, scale);
+                check_close(row[j], at.response->in_plane * live * expected, 1e-9,
+                            at.response->in_plane * grid->cell_height);
+            }
+        }
+        drop(&at);
+    }
+}
+
+// docs/physics-wafer.md 2.4: what is left out between the middle and the surface of the plate,
+// (d/2) q W of the 2 x 2 system of 1.4 over its U.
+static void rotation_left_out_is_as_documented(void **state)
+{
+    (void)state;
+    static const double wavelength_m[] = {0.026, 0.013, 0.0101, 0.006, 0.003};
+    static const double documented[] = {8.6e-4, 2.6e-3, 2.9e-3, 1.8e-3, 5.0e-4};
+    bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
+    for (int i = 0; i < 5; ++i) {
+        double q = 2.0 * M_PI / wavelength_m[i];
+        double half = 0.5 * plate.thickness * q;
+        double a = plate.membrane * q * q + plate.tangential;
+        double b = plate.tangential * half;
+        double c = plate.bending * pow(q, 4.0) + plate.normal + plate.tangential * half * half;
+        // a U - b W = 1, c W - b U = 0.
+        double u = c / (a * c - b * b);
+        double w = b / (a * c - b * b);
+        print_message("%.1f mm: (d/2) q W / U = %.2e, coupling %.1e of u\n", 1e3 * wavelength_m[i],
+                      half * w / u, a * u - 1.0);
+        check_relative(half * w / u, documented[i], 0.02);
+        assert_true(a * u - 1.0 < 1.2e-5);
+    }
 }
 
 // A radial temperature of peak 0.1 K; width 0 stands for a uniform one.
@@ -254,6 +348,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_do_not_depend_on_block_or_threads),
+        cmocka_unit_test(coarsest_grid_works),
+        cmocka_unit_test(rotation_left_out_is_as_documented),
         cmocka_unit_test(radial_heat_moves_points_as_on_an_infinite_plate),
         cmocka_unit_test(height_rows_follow_the_fourier_system),
         cmocka_unit_test(height_amplitude_has_its_limits),

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device.h"
+#include "core/memory.h"
+#include "sim/experiment.h"
+#include "sim/output/provenance.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+static bb_results *record(int count, char *const *arguments)
+{
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    check_ok(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/tests/configs/good/wafer.yaml",
+                                NULL, 0, &problems, &config));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_provenance_begin(results, config, bb_config_study(config), count, arguments, 1));
+    bb_config_destroy(&config);
+    bb_problems_release(&problems);
+    return results;
+}
+
+// The shell takes the recorded line apart into the arguments that were given.
+static void sh_reads_the_command_back(void **state)
+{
+    (void)state;
+    static char given[][32] = {"printf", "%s\\n",     "it's",         "'",           "a b",
+                               "",       "$HOME`ls`", "plain=1.5e-3", "''x''y\"z\"", "new\nline"};
+    enum { COUNT = sizeof given / sizeof given[0] };
+    char *arguments[COUNT];
+    char expected[256] = "";
+    char got[256] = "";
+    for (int i = 0; i < COUNT; ++i) {
+        arguments[i] = given[i];
+        if (i > 1) {
+            (void)strcat(strcat(expected, given[i]), "\n");
+        }
+    }
+    bb_results *results = record(COUNT, arguments);
+    const char *line = bb_results_note_text(results, "provenance", "command");
+    assert_non_null(line);
+    assert_non_null(strstr(line, " 'it'\\''s' "));
+    assert_non_null(strstr(line, " plain=1.5e-3 "));
+    FILE *shell = popen(line, "r");
+    assert_non_null(shell);
+    got[fread(got, 1, sizeof got - 1, shell)] = '\0';
+    assert_int_equal(pclose(shell), 0);
+    assert_string_equal(got, expected);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void libraries_and_processor_are_recorded(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"library_hdf5",    "library_openblas", "library_lapack",
+                                        "library_cholmod", "library_fftw",     "library_gsl",
+                                        "library_libyaml"};
+    static char program[] = "bitbudget";
+    char *arguments[] = {program};
+    bb_results *results = record(1, arguments);
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        const char *version = bb_results_note_text(results, "provenance", names[i]);
+        assert_non_null(version);
+        print_message("%s: %s\n", names[i], version);
+        assert_true(strpbrk(version, "123456789") != NULL);
+    }
+    bb_device *cpu = NULL;
+    bb_device_report report;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    check_ok(bb_device_describe(cpu, &report));
+    assert_string_equal(bb_results_note_text(results, "provenance", "processor"), report.name);
+    print_message("processor: %s\n", report.name);
+    bb_device_close(&cpu);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sh_reads_the_command_back),
+        cmocka_unit_test(libraries_and_processor_are_recorded),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
