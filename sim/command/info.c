@@ -22,7 +22,7 @@ static bb_status print_device(bb_device_kind kind, bb_index ordinal)
     BB_TRY(bb_device_describe(device, &report));
     (void)printf("  %-4s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_operations(kind)->name,
                  ordinal, report.name, report.architecture, report.units,
-                 1e-9 * (double)report.memory_bytes, report.driver[0] == '\0' ? "" : ", driver ",
+                 1e-9 * (double)report.memory_bytes, report.driver[0] == '\0' ? "" : ", ",
                  report.driver);
 done:
     bb_device_close(&device);
