@@ -137,12 +137,6 @@ void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_inde
     bb_format_decode(matrix->format, words_at(matrix, row, column), count, out);
 }
 
-void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index column,
-                                bb_index count, float *out)
-{
-    bb_format_decode_f32(matrix->format, words_at(matrix, row, column), count, out);
-}
-
 bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix)
 {
     return matrix->rows;
@@ -156,11 +150,6 @@ bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix)
 double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row)
 {
     return matrix->scale[row];
-}
-
-bool bb_coded_matrix_fits_f32(const bb_coded_matrix *matrix)
-{
-    return matrix->format != BB_FORMAT_FP64;
 }
 
 size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix)

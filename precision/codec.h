@@ -38,20 +38,15 @@ void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
 BB_CHECKED bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 
 /// Decodes columns [column, column + count) of a row, the row's scale not undone: the true values
-/// are out / scale. The fp32 form is for codecs whose values are fp32 or narrower.
+/// are out / scale.
 void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
                             bb_index count, double *out);
-void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index column,
-                                bb_index count, float *out);
 
 bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix);
 
 /// Scale of a row: stored value = scale * true value.
 double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row);
-
-/// True where decoding to fp32 is exact.
-bool bb_coded_matrix_fits_f32(const bb_coded_matrix *matrix);
 
 /// Bytes that a device has to hold and read: words, and scales where there are any.
 size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix);
