@@ -83,7 +83,7 @@ done:
 
 int bb_overlay_model_parameters(bb_overlay_model model)
 {
-    static const int counts[] = {0, 6, 10};
+    static const int counts[] = {0, 6, 10, 6};
     return counts[model];
 }
 
@@ -91,11 +91,15 @@ int bb_overlay_model_parameters(bb_overlay_model model)
 static void equations(bb_overlay_model model, const bb_overlay_points *points, bb_index i,
                       double in_x[BB_OVERLAY_PARAMETERS], double in_y[BB_OVERLAY_PARAMETERS])
 {
-    bool field = model == BB_OVERLAY_WAFER_10;
-    double x = field ? points->field_x[i] : points->x[i];
-    double y = field ? points->field_y[i] : points->y[i];
+    bool centred = model == BB_OVERLAY_WAFER_10;
+    double x = centred ? points->field_x[i] : points->x[i];
+    double y = centred ? points->field_y[i] : points->y[i];
     double u = points->x[i] - x;
     double v = points->y[i] - y;
+    if (model == BB_OVERLAY_FIELD_6) {
+        x -= points->field_x[i];
+        y -= points->field_y[i];
+    }
     const double row_x[BB_OVERLAY_PARAMETERS] = {1, 0, x, 0, -y, 0, u, u, -v, -v};
     const double row_y[BB_OVERLAY_PARAMETERS] = {0, 1, 0, y, 0, x, v, -v, u, -u};
     for (int k = 0; k < BB_OVERLAY_PARAMETERS; ++k) {
@@ -181,8 +185,17 @@ static void fill_residuals(bb_overlay_model model, const bb_overlay_points *poin
     }
 }
 
-bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
-                               bb_overlay_fit *fit, double *residual_x, double *residual_y)
+// Points that a model has to have before its equations are looked at.
+static bb_index least_points(bb_overlay_model model)
+{
+    enum { FIELD_POINTS = 12 };
+    return model == BB_OVERLAY_FIELD_6 ? FIELD_POINTS
+                                       : (bb_overlay_model_parameters(model) + 1) / 2;
+}
+
+// Fits all points with one set of parameters.
+static bb_status fit_together(bb_overlay_model model, const bb_overlay_points *points,
+                              bb_overlay_fit *fit, double *residual_x, double *residual_y)
 {
     bb_status status = BB_OK;
     double *matrix = NULL;
@@ -194,9 +207,7 @@ bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *
     for (int k = 0; k < BB_OVERLAY_PARAMETERS; ++k) {
         fit->parameter[k] = NAN;
     }
-    BB_REQUIRE(model != BB_OVERLAY_WAFER_10 || (points->field_x != NULL && points->field_y != NULL),
-               BB_INVALID, "the 10-parameter model needs the field centre of each point");
-    if (parameters > 0 && rows < parameters) {
+    if (parameters > 0 && points->count < least_points(model)) {
         bb_outcome_set(&fit->outcome, BB_OUTCOME_UNDERDETERMINED, "%d parameters from %td points",
                        parameters, points->count);
     } else if (bb_first_non_finite(points->dx, points->count) >= 0 ||
@@ -221,5 +232,62 @@ bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *
 done:
     BB_RELEASE(&matrix);
     BB_RELEASE(&right);
+    return status;
+}
+
+// The points from `first` on that share a field.
+static bb_overlay_points one_field(const bb_overlay_points *points, bb_index first)
+{
+    bb_index past = first + 1;
+    while (past < points->count && points->field_x[past] == points->field_x[first] &&
+           points->field_y[past] == points->field_y[first]) {
+        ++past;
+    }
+    return (bb_overlay_points){past - first,
+                               points->x + first,
+                               points->y + first,
+                               points->field_x + first,
+                               points->field_y + first,
+                               points->dx + first,
+                               points->dy + first};
+}
+
+// Field by field; the first that fails gives the outcome.
+static bb_status fit_fields(const bb_overlay_points *points, bb_overlay_fit *fit,
+                            double *residual_x, double *residual_y)
+{
+    bb_status status = BB_OK;
+    bb_outcome outcome = {0};
+    double condition = NAN;
+    bb_index first = 0;
+    while (first < points->count) {
+        const bb_overlay_points field = one_field(points, first);
+        BB_TRY(
+            fit_together(BB_OVERLAY_FIELD_6, &field, fit, residual_x + first, residual_y + first));
+        condition = fmax(condition, fit->condition);
+        if (outcome.kind == BB_OUTCOME_OK) {
+            outcome = fit->outcome;
+        }
+        first += field.count;
+    }
+    fit->outcome = outcome;
+    fit->condition = condition;
+done:
+    return status;
+}
+
+bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
+                               bb_overlay_fit *fit, double *residual_x, double *residual_y)
+{
+    bb_status status = BB_OK;
+    bool needs_fields = model == BB_OVERLAY_WAFER_10 || model == BB_OVERLAY_FIELD_6;
+    BB_REQUIRE(!needs_fields || (points->field_x != NULL && points->field_y != NULL), BB_INVALID,
+               "the model needs the field centre of each point");
+    if (model == BB_OVERLAY_FIELD_6 && points->count > 0) {
+        BB_TRY(fit_fields(points, fit, residual_x, residual_y));
+    } else {
+        BB_TRY(fit_together(model, points, fit, residual_x, residual_y));
+    }
+done:
     return status;
 }

@@ -8,7 +8,8 @@
 //     wafer, 6:  dx = Tx + Mx X - Rx Y,   dy = Ty + My Y + Ry X
 //     wafer and field, 10: as above with (Xc, Yc) in place of (X, Y), plus
 //                dx += (m + ma) x - (r + ra) y,   dy += (m - ma) y + (r - ra) x
-// A correction per exposure is the 6-parameter model of one field's points. Fits are least squares
+// A correction per exposure is the 6-parameter model of one field's points, in (x, y); it takes 12
+// points a field at least, twice what it has to explain. Fits are least squares
 // by QR with column pivoting on columns of unit length.
 #ifndef BB_PHYSICS_WAFER_OVERLAY_H
 #define BB_PHYSICS_WAFER_OVERLAY_H
@@ -55,6 +56,7 @@ typedef enum bb_overlay_model {
     BB_OVERLAY_RAW,      ///< nothing is corrected
     BB_OVERLAY_WAFER_6,  ///< six wafer parameters
     BB_OVERLAY_WAFER_10, ///< six of field centres and four within fields
+    BB_OVERLAY_FIELD_6,  ///< six of each field by itself: a correction per exposure
 } bb_overlay_model;
 
 enum { BB_OVERLAY_PARAMETERS = 10 };
@@ -66,16 +68,18 @@ extern const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS];
 typedef struct bb_overlay_fit {
     bb_outcome outcome; ///< underdetermined (naming a parameter), or non_finite errors
     int parameter_count;
-    double parameter[BB_OVERLAY_PARAMETERS]; ///< translations m, others 1 (1e-6: 1 ppm or 1 urad)
-    double condition;                        ///< largest over smallest pivot of the scaled columns
+    double parameter[BB_OVERLAY_PARAMETERS]; ///< translations m, others 1 (1e-6: 1 ppm or 1 urad);
+                                             ///< of the last field for a fit per field
+    double condition; ///< largest over smallest pivot of the scaled columns, of all fields
 } bb_overlay_fit;
 
-/// Number of parameters of a model: 0, 6, 10.
+/// Number of parameters of a model: 0, 6, 10, and 6 of each field.
 int bb_overlay_model_parameters(bb_overlay_model model);
 
-/// Fits a model and fills the residuals residual_x, residual_y [count], m. Where the points do not
-/// determine the model, parameters and residuals are NaN and the outcome says why: that is a
-/// result, not an error. Errors: BB_MEMORY, BB_INVALID (field centres missing), BB_INTERNAL.
+/// Fits a model (points of a field stand together) and fills the residuals residual_x, residual_y
+/// [count], m. Where the points do not determine the model, parameters and residuals are NaN and
+/// the outcome says why: that is a result, not an error. Errors: BB_MEMORY, BB_INVALID (field
+/// centres missing), BB_INTERNAL.
 BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
                                           bb_overlay_fit *fit, double *residual_x,
                                           double *residual_y);

@@ -17,6 +17,7 @@ bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
     out->common.encode_seconds = out->common.solve_seconds = 0.0;
     out->common.operator_bytes = out->common.fp32_bytes = out->common.flops = 0.0;
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
+        out->coding[axes[a]] = bb_coding_report_start();
         BB_TRY(bb_attempt_unset(points, &out->mean[axes[a]]));
         BB_TRY(bb_attempt_unset(points, &out->deviation[axes[a]]));
     }
@@ -117,10 +118,10 @@ done:
     return status;
 }
 
-enum { MODELS = 3 };
-static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10"};
+enum { MODELS = 4 };
+static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10", "field_6"};
 static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
-                                                BB_OVERLAY_WAFER_10};
+                                                BB_OVERLAY_WAFER_10, BB_OVERLAY_FIELD_6};
 
 typedef struct overlay_table {
     double x[BB_STUDY_PIPELINES * MODELS];
@@ -229,20 +230,12 @@ static bb_status publish_point(publication *out, const char *path, const char *u
 
 static bb_status publish_points(publication *out)
 {
-    static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
     bb_status status = BB_OK;
-    const int *axes = out->study->response.axes.items;
-    const char *axis_names[BB_WAFER_AXES];
-    for (bb_index a = 0; a < out->study->response.axes.count; ++a) {
-        axis_names[a] = names[axes[a]];
-    }
     for (bb_index i = 0; i < out->points; ++i) {
         out->dx[i] = (double)i;
     }
     BB_TRY(bb_results_axis(out->results, "results/point", "1", "index of the scored point",
                            out->points, out->dx));
-    BB_TRY(bb_results_text_axis(out->results, "results/axis", "axis of the displacement",
-                                out->study->response.axes.count, axis_names));
     BB_TRY(publish_point(out, "results/point_x_mm", "mm", "x on the wafer", out->x, 1e3));
     BB_TRY(publish_point(out, "results/point_y_mm", "mm", "y on the wafer", out->y, 1e3));
     BB_TRY(publish_point(out, "results/point_field", "1", "exposure index of the point's field",
@@ -255,38 +248,72 @@ done:
     return status;
 }
 
+// Bytes, values and seconds over the axes; a warning where storage lost most of the operator.
+static void sum_coding(const bb_list *axes, bb_wafer_attempt *attempt)
+{
+    bb_coding_report total = bb_coding_report_start();
+    for (bb_index a = 0; a < axes->count; ++a) {
+        bb_coding_report_add(&total, &attempt->coding[((const int *)axes->items)[a]]);
+    }
+    attempt->common.operator_bytes = total.bytes;
+    attempt->common.fp32_bytes = 4.0 * total.values;
+    attempt->common.encode_seconds = total.seconds;
+    double lost = total.underflowed / attempt->live_values;
+    if (lost > 0.5) {
+        bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
+                       "scale: row keeps them",
+                       attempt->common.pipeline, 100.0 * lost);
+    }
+}
+
 static bb_status publish_scalars(publication *out)
 {
     bb_status status = BB_OK;
     const bb_attempt *common[BB_STUDY_PIPELINES];
     double live[BB_STUDY_PIPELINES];
-    double saturated[BB_STUDY_PIPELINES];
-    double underflowed[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
+        sum_coding(&out->study->response.axes, attempt);
         attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;
         common[p] = &attempt->common;
-        live[p] = attempt->fp32_live_bytes / attempt->common.operator_bytes;
-        saturated[p] = attempt->saturated;
-        underflowed[p] = attempt->underflowed;
-        if (attempt->underflowed > 0.5 * attempt->fp32_live_bytes / 4.0) {
-            bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
-                           "scale: row keeps them",
-                           attempt->common.pipeline,
-                           100.0 * attempt->underflowed / (attempt->fp32_live_bytes / 4.0));
-        }
+        live[p] = 4.0 * attempt->live_values / attempt->common.operator_bytes;
     }
     BB_TRY(bb_attempts_publish(out->results, out->pipelines, common));
     BB_TRY(bb_attempts_publish_number(
         out->results, "compression_ratio_live", "1",
         "bytes in fp32 without the columns off the wafer over operator_bytes", live));
-    BB_TRY(bb_attempts_publish_number(out->results, "saturated_values", "1",
-                                      "stored values clipped to the format's range", saturated));
-    BB_TRY(bb_attempts_publish_number(out->results, "underflowed_values", "1",
-                                      "values other than zero that are stored as zero",
-                                      underflowed));
 done:
+    return status;
+}
+
+static bb_status publish_axes(publication *out)
+{
+    static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
+    const bb_list *axes = &out->study->response.axes;
+    const char *axis_names[BB_WAFER_AXES];
+    for (bb_index a = 0; a < axes->count; ++a) {
+        axis_names[a] = names[((const int *)axes->items)[a]];
+    }
+    return bb_results_text_axis(out->results, "results/axis", "axis of the displacement",
+                                axes->count, axis_names);
+}
+
+// What storage lost, by axis.
+static bb_status publish_coding(publication *out)
+{
+    bb_status status = BB_OK;
+    const bb_list *axes = &out->study->response.axes;
+    bb_coding_report *reports = NULL; // [pipelines][axes]
+    BB_TRY(BB_ALLOCATE(out->pipelines * axes->count, &reports));
+    for (bb_index i = 0; i < out->pipelines * axes->count; ++i) {
+        int axis = ((const int *)axes->items)[i % axes->count];
+        reports[i] = out->attempts[i / axes->count].coding[axis];
+    }
+    BB_TRY(bb_coding_publish(out->results, &out->study->pipelines, "axis", axes->count, "m/K",
+                             reports));
+done:
+    BB_RELEASE(&reports);
     return status;
 }
 
@@ -340,12 +367,14 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     publication out = {.study = study,
                        .problem = problem,
                        .attempts = attempts,
-                       .reference = &attempts[bb_wafer_study_reference(study)],
+                       .reference = &attempts[bb_product_pipelines_reference(&study->pipelines)],
                        .pipelines = study->pipelines.count,
                        .points = problem->point_count,
                        .results = results};
     BB_TRY(gather_points(&out));
     BB_TRY(publish_scalars(&out));
+    BB_TRY(publish_axes(&out));
+    BB_TRY(publish_coding(&out));
     BB_TRY(publish_errors(&out));
     BB_TRY(publish_overlay(&out));
     BB_TRY(publish_points(&out));

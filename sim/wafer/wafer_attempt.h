@@ -6,6 +6,7 @@
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/attempt.h"
+#include "sim/pipelines/product_coding.h"
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -14,12 +15,11 @@ enum { BB_WAFER_AXES = 3 };
 /// Displacements by axis (bb_axis): NULL for axes that the study leaves out.
 typedef struct bb_wafer_attempt {
     bb_attempt common;
-    double fp32_live_bytes;             ///< of the operator in fp32 without masked columns
-    double saturated;                   ///< values clipped to the storage format's range
-    double underflowed;                 ///< values other than zero that became zero
-    double squared_error, squared_norm; ///< of u over x and y, scored points and steps
-    double *mean[BB_WAFER_AXES];        ///< [points] MA over the dwell, m
-    double *deviation[BB_WAFER_AXES];   ///< [points] MSD over the dwell, m
+    double live_values;                     ///< of the operator without masked columns
+    double squared_error, squared_norm;     ///< of u over x and y, scored points and steps
+    bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
+    double *mean[BB_WAFER_AXES];            ///< [points] MA over the dwell, m
+    double *deviation[BB_WAFER_AXES];       ///< [points] MSD over the dwell, m
 } bb_wafer_attempt;
 
 /// Makes room for the study's axes and sets sums to zero; `common` is started already. Errors:

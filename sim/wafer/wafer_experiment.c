@@ -4,7 +4,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/thread.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
 #include "solvers/coded_operator.h"
@@ -16,7 +15,7 @@ static const bb_device_offer offer = {.work = "the matrix-vector product of wafe
 
 typedef struct wafer_run {
     const bb_wafer_study *study;
-    const bb_wafer_pipeline *pipelines;
+    const bb_product_pipeline *pipelines;
     bb_index pipeline_count, reference;
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
@@ -38,13 +37,13 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
-    run->reference = bb_wafer_study_reference(study);
+    run->reference = bb_product_pipelines_reference(&study->pipelines);
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         bb_device_kind *kind = &run->attempts[p].common.device;
         run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
-        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device, kind));
+        BB_TRY(bb_product_pipeline_device(&run->pipelines[p], study->common.device, kind));
         if (run->devices[*kind] == NULL) {
             BB_TRY(bb_device_open(*kind, 0, &run->devices[*kind]));
         }
@@ -77,54 +76,30 @@ static void finish(wafer_run *run)
     }
 }
 
-// Rows pulled from a source, or from a matrix that holds them in fp64, into another's storage.
-typedef struct encoding {
-    const bb_matrix_source *source; // NULL: from `exact`
-    const bb_coded_matrix *exact;
-    bb_coded_matrix *matrix;
-} encoding;
+// The reference's fp64 rows of one field and axis: what candidates are coded from.
+typedef struct reference_rows {
+    const bb_coded_matrix *matrix; // NULL while it is being made
+    double range;                  // maximum - minimum of the rows seen so far of this axis
+} reference_rows;
 
-static bb_status encode_rows(void *context, bb_index begin, bb_index end)
+// Codes the rows of one field and axis for a pipeline.
+static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *rows, int axis,
+                        const reference_rows *reference, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    const encoding *work = context;
-    bb_index columns = bb_coded_matrix_columns(work->matrix);
-    double *values = NULL;
-    BB_TRY(BB_ALLOCATE((end - begin) * columns, &values));
-    bb_view panel = bb_view_matrix(values, end - begin, columns);
-    if (work->source != NULL) {
-        BB_TRY(bb_matrix_source_fill(work->source, begin, 0, panel));
-    } else {
-        for (bb_index row = begin; row < end; ++row) {
-            bb_coded_matrix_decode(work->exact, row, 0, columns, bb_view_row(panel, row - begin));
-        }
-    }
-    BB_TRY(bb_coded_matrix_encode(work->matrix, begin, panel));
-done:
-    BB_RELEASE(&values);
-    return status;
-}
-
-static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *rows,
-                        const bb_coded_matrix *exact, bb_coded_matrix **out)
-{
-    bb_status status = BB_OK;
-    const bb_matrix_source *source = rows->source;
-    const bb_wafer_pipeline *config = &run->pipelines[pipeline];
-    bb_attempt *common = &run->attempts[pipeline].common;
-    double begin = bb_clock_seconds();
-    BB_TRY(bb_coded_matrix_create(&config->storage, (bb_row_scale)config->scale, source->rows,
-                                  source->columns, out));
-    encoding work = {exact == NULL ? source : NULL, exact, *out};
-    BB_TRY(bb_parallel_ranges(source->rows, rows->batch, encode_rows, &work));
-    double cells = (double)source->rows * (double)source->columns;
-    double live = (double)source->rows * (double)run->problem->grid->live_count;
-    common->encode_seconds += bb_clock_seconds() - begin;
-    common->operator_bytes += (double)bb_coded_matrix_bytes(*out);
-    common->fp32_bytes += 4.0 * cells;
-    run->attempts[pipeline].fp32_live_bytes += 4.0 * live;
-    run->attempts[pipeline].saturated += (double)bb_coded_matrix_saturated(*out);
-    run->attempts[pipeline].underflowed += (double)bb_coded_matrix_underflowed(*out);
+    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
+    const bb_matrix_layout layout = {.rows = rows->source->rows,
+                                     .columns = rows->source->columns,
+                                     .mesh_columns = run->problem->grid->columns,
+                                     .row_columns = run->problem->slit.columns,
+                                     .range = reference->range};
+    bb_coding_report report;
+    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &exact, &layout, &report, out));
+    bb_coding_report_add(&attempt->coding[axis], &report);
+    attempt->live_values += (double)layout.rows * (double)run->problem->grid->live_count;
+    bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
+                  "xyz"[axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
 }
@@ -188,15 +163,13 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
                        bb_index field, bb_index first_point, int axis)
 {
     bb_status status = BB_OK;
-    const bb_wafer_pipeline *config = &run->pipelines[pipeline];
     bb_wafer_attempt *attempt = &run->attempts[pipeline];
-    const bb_gemv_arithmetic arithmetic = {(bb_format)config->multiply,
-                                           (bb_format)config->accumulate};
     bb_coded_operator *operation = NULL;
     bb_dwell *dwell = run->problem->dwells[field];
     double begin = bb_clock_seconds();
     bb_dwell_reset(dwell);
-    BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix, arithmetic,
+    BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix,
+                                    bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
                                     &operation));
     for (bb_index step = 0; step < run->heating.light_steps; ++step) {
         BB_TRY(apply_step(run, operation, pipeline, field, axis, step));
@@ -218,14 +191,17 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
 {
     bb_status status = BB_OK;
     bb_wafer_rows rows;
+    reference_rows reference = {0};
     bb_coded_matrix *exact = NULL;
     bb_coded_matrix *coded = NULL;
     BB_TRY(bb_wafer_problem_rows(run->problem, field, axis, &rows));
-    BB_TRY(encode(run, run->reference, &rows, NULL, &exact));
+    BB_TRY(encode(run, run->reference, &rows, axis, &reference, &exact));
+    const bb_error_norms *seen = &run->attempts[run->reference].coding[axis].norms;
+    reference = (reference_rows){exact, seen->maximum - seen->minimum};
     BB_TRY(apply(run, exact, run->reference, field, first_point, axis));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (p != run->reference) {
-            BB_TRY(encode(run, p, &rows, exact, &coded));
+            BB_TRY(encode(run, p, &rows, axis, &reference, &coded));
             BB_TRY(apply(run, coded, p, field, first_point, axis));
             bb_coded_matrix_destroy(&coded);
         }

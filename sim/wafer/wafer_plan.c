@@ -84,7 +84,7 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
 
 static bool wants_gpu(const bb_wafer_study *study)
 {
-    const bb_wafer_pipeline *pipelines = study->pipelines.items;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
     bool wanted = study->common.device == (int)BB_STUDY_DEVICE_CUDA;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         wanted = wanted || pipelines[p].device == (int)BB_STUDY_DEVICE_CUDA;
@@ -93,18 +93,28 @@ static bool wants_gpu(const bb_wafer_study *study)
                       bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0);
 }
 
+static bb_status list_operator(const bb_product_pipeline *pipeline, double values, bb_plan *plan)
+{
+    char codec[64];
+    double bits = bb_codec_bits_per_value(&pipeline->storage);
+    bb_codec_describe(&pipeline->storage, codec, sizeof codec);
+    if (isnan(bits)) {
+        return bb_plan_add(plan, pipeline->name, "%s, operator at most %.1f MB", codec,
+                           1e-6 * 4.0 * values);
+    }
+    return bb_plan_add(plan, pipeline->name, "%s, operator %.1f MB", codec,
+                       1e-6 * bits / 8.0 * values);
+}
+
 bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
-    const bb_wafer_pipeline *pipelines = wafer->pipelines.items;
+    const bb_product_pipeline *pipelines = wafer->pipelines.items;
     extent of;
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
-        bb_format format = (bb_format)pipelines[p].storage.codec;
-        double bytes = (double)bb_format_describe(format)->bytes * of.cells * of.points;
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %.1f MB",
-                           bb_codec_names[pipelines[p].storage.codec], 1e-6 * bytes * of.matrices));
+        BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));

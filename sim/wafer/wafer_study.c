@@ -3,30 +3,10 @@
 
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/thermal.h"
-#include "precision/format.h"
 
 #include <stdio.h>
 
 // clang-format off
-static const bb_key pipeline_keys[] = {
-    {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_wafer_pipeline, name),
-     .meaning = "Of the pipeline, in tables and files; unique."},
-    {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
-     .offset = offsetof(bb_wafer_pipeline, storage),
-     .meaning = "How the response matrix is held."},
-    {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
-     .offset = offsetof(bb_wafer_pipeline, scale), .default_text = "none",
-     .meaning = "Scale of a row before it is narrowed."},
-    {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
-     .offset = offsetof(bb_wafer_pipeline, multiply), .meaning = "Format of products."},
-    {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
-     .offset = offsetof(bb_wafer_pipeline, accumulate), .meaning = "Format of sums."},
-    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
-     .offset = offsetof(bb_wafer_pipeline, device), .meaning = "Overrides the study's device."},
-};
-static const bb_schema pipeline_schema =
-    BB_SCHEMA("pipelines", bb_wafer_pipeline, pipeline_keys);
-
 #define GROUP(member, table, text)                                                                 \
     {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \
      .offset = offsetof(bb_wafer_study, member), .meaning = (text)}
@@ -39,7 +19,8 @@ static const bb_key keys[] = {
     GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
     GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
     GROUP(metrology, &bb_metrology_schema, "Where overlay is scored in a field."),
-    {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &pipeline_schema, .minimum_count = 1,
+    {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
+     .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
      .meaning = "What is compared; the one called reference, else the first, is the truth."},
 };
@@ -57,33 +38,6 @@ const char bb_wafer_study_starter[] =
     "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
     "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
     "  - {name: fp16, storage: fp16, scale: row, multiply: fp32, accumulate: fp32}\n";
-
-static bb_pipeline_facts facts_of(const bb_wafer_pipeline *pipeline)
-{
-    bool full = pipeline->storage.codec == (int)BB_FORMAT_FP64 &&
-                pipeline->multiply == (int)BB_FORMAT_FP64 &&
-                pipeline->accumulate == (int)BB_FORMAT_FP64;
-    return (bb_pipeline_facts){pipeline->name, full};
-}
-
-// Facts of the first BB_STUDY_PIPELINES pipelines; returns how many.
-static bb_index list_facts(const bb_wafer_study *study, bb_pipeline_facts out[BB_STUDY_PIPELINES])
-{
-    const bb_wafer_pipeline *pipelines = study->pipelines.items;
-    bb_index count = study->pipelines.count;
-    count = count < BB_STUDY_PIPELINES ? count : BB_STUDY_PIPELINES;
-    for (bb_index i = 0; i < count; ++i) {
-        out[i] = facts_of(&pipelines[i]);
-    }
-    return count;
-}
-
-bb_index bb_wafer_study_reference(const bb_wafer_study *study)
-{
-    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    bb_index count = list_facts(study, facts);
-    return bb_study_reference(facts, count);
-}
 
 static bb_status check_geometry(const bb_wafer_study *study, const bb_config *config,
                                 bb_problems *problems)
@@ -221,42 +175,14 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     return BB_OK;
 }
 
-static bb_status check_sums(const bb_wafer_study *study, const bb_config *config,
-                            bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_pipeline *pipelines = study->pipelines.items;
-    char path[64];
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        if (pipelines[p].accumulate > pipelines[p].multiply) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s = %s: expected sums no narrower than the products, %s", path,
-                                   bb_working_format_names[pipelines[p].accumulate],
-                                   bb_working_format_names[pipelines[p].multiply]));
-        }
-    }
-done:
-    return status;
-}
-
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
-    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    if (wafer->pipelines.count > BB_STUDY_PIPELINES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
-                               "pipelines: %td, expected at most %d", wafer->pipelines.count,
-                               BB_STUDY_PIPELINES));
-    }
-    bb_index count = list_facts(wafer, facts);
-    BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
-                                    problems));
+    BB_TRY(bb_product_pipelines_check(&wafer->pipelines, config, problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
-    BB_TRY(check_sums(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));

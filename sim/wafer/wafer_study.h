@@ -5,18 +5,7 @@
 #define BB_SIM_WAFER_WAFER_STUDY_H
 
 #include "physics/wafer/wafer_config.h"
-#include "precision/codec.h"
-#include "sim/study.h"
-
-/// One record of `pipelines:`. Products and sums are in one of bb_working_format_names.
-typedef struct bb_wafer_pipeline {
-    const char *name;
-    bb_codec_config storage;
-    int scale;      ///< bb_row_scale
-    int multiply;   ///< bb_format, a working one
-    int accumulate; ///< bb_format, a working one
-    int device;     ///< bb_study_device; -1: the study's
-} bb_wafer_pipeline;
+#include "sim/pipelines/product_pipeline.h"
 
 typedef struct bb_wafer_study {
     bb_study common;
@@ -26,7 +15,7 @@ typedef struct bb_wafer_study {
     bb_scan_config scan;
     bb_response_config response;
     bb_metrology_config metrology;
-    bb_list pipelines; ///< of bb_wafer_pipeline
+    bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 
 extern const bb_schema bb_wafer_study_schema;
@@ -37,8 +26,5 @@ extern const char bb_wafer_study_starter[];
 /// The rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_study_check(const void *study, const bb_config *config,
                                           bb_problems *problems);
-
-/// Index of the reference among the study's pipelines.
-bb_index bb_wafer_study_reference(const bb_wafer_study *study);
 
 #endif

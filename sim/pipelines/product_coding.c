@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/product_coding.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/non_finite.h"
+#include "core/thread.h"
+
+#include <stdio.h>
+
+bb_coding_report bb_coding_report_start(void)
+{
+    return (bb_coding_report){.norms = bb_error_norms_start()};
+}
+
+void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
+{
+    total->seconds += more->seconds;
+    total->bytes += more->bytes;
+    total->values += more->values;
+    total->saturated += more->saturated;
+    total->underflowed += more->underflowed;
+    total->non_finite += more->non_finite;
+    bb_error_norms_merge(&total->norms, &more->norms);
+}
+
+// Bands of rows over the threads; what each lost is kept apart and added up in order.
+typedef struct coding {
+    const bb_exact_rows *rows;
+    bb_coded_matrix *matrix;
+    bb_index band;         // rows
+    bb_index band_groups;  // groups of a band
+    bb_error_norms *norms; // [bands]
+} coding;
+
+static bb_status pull(const coding *work, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    const bb_exact_rows *rows = work->rows;
+    bb_index columns = panel.shape[1];
+    if (rows->matrix == NULL) {
+        BB_TRY(bb_matrix_source_fill(rows->source, row, 0, panel));
+    }
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        double *values = bb_view_row(panel, i);
+        if (rows->matrix != NULL) {
+            bb_coded_matrix_decode(rows->matrix, row + i, 0, columns, values);
+            continue;
+        }
+        bb_index bad = bb_first_non_finite(values, columns);
+        BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
+                   rows->source->name, row + i, bad, values[bad]);
+    }
+done:
+    return status;
+}
+
+// Undoes a row's power-of-two scale in place: exact.
+static void unscale(double scale, bb_index count, double *values)
+{
+    double inverse = 1.0 / scale;
+    for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
+        values[i] *= inverse;
+    }
+}
+
+// Compares one band with its exact rows; `decoded` has room for a piece of a group.
+static void assess_band(const coding *work, bb_index band, const double *exact, double *decoded)
+{
+    const bb_coded_matrix *matrix = work->matrix;
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    bb_index width = bb_coded_matrix_piece_columns(matrix);
+    bb_index rows[BB_GROUP_ROWS];
+    for (bb_index g = band * work->band_groups; g < (band + 1) * work->band_groups; ++g) {
+        bb_index row_count = bb_coded_matrix_group_rows(matrix, g, rows);
+        for (bb_index piece = 0; piece * width < columns; ++piece) {
+            bb_index left = columns - piece * width;
+            bb_index count = left < width ? left : width;
+            bb_coded_matrix_decode_f64(matrix, g, piece, decoded);
+            for (bb_index k = 0; k < row_count; ++k) {
+                double *values = decoded + k * width;
+                const double *truth = exact + (rows[k] - band * work->band) * columns;
+                unscale(bb_coded_matrix_row_scale(matrix, rows[k]), count, values);
+                bb_error_norms_add(&work->norms[band], truth + piece * width, values, count);
+            }
+        }
+    }
+}
+
+static bb_status encode_bands(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const coding *work = context;
+    bb_index columns = bb_coded_matrix_columns(work->matrix);
+    bb_index rows = bb_coded_matrix_rows(work->matrix);
+    bb_index first = begin * work->band;
+    bb_index past = end * work->band < rows ? end * work->band : rows;
+    double *exact = NULL;   // [past - first][columns]
+    double *decoded = NULL; // [BB_GROUP_ROWS][piece columns]
+    BB_TRY(BB_ALLOCATE((past - first) * columns, &exact));
+    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * bb_coded_matrix_piece_columns(work->matrix), &decoded));
+    bb_view panel = bb_view_matrix(exact, past - first, columns);
+    BB_TRY(pull(work, first, panel));
+    BB_TRY(bb_coded_matrix_encode(work->matrix, first, panel));
+    for (bb_index band = begin; band < end; ++band) {
+        assess_band(work, band, exact + (band - begin) * work->band * columns, decoded);
+    }
+done:
+    BB_RELEASE(&exact);
+    BB_RELEASE(&decoded);
+    return status;
+}
+
+static bb_status run_bands(coding *work, bb_error_norms *total)
+{
+    bb_status status = BB_OK;
+    bb_index rows = bb_coded_matrix_rows(work->matrix);
+    work->band = bb_coded_matrix_band(work->matrix);
+    bb_index bands = (rows + work->band - 1) / work->band;
+    // Rows that come in batches go to the reference, which is plain: its bands are single rows.
+    bb_index grain = work->rows->matrix == NULL ? work->rows->batch : 1;
+    work->band_groups = bb_coded_matrix_group_count(work->matrix) / bands;
+    BB_TRY(BB_ALLOCATE(bands, &work->norms));
+    for (bb_index band = 0; band < bands; ++band) {
+        work->norms[band] = bb_error_norms_start();
+    }
+    BB_TRY(bb_parallel_ranges(bands, grain, encode_bands, work));
+    for (bb_index band = 0; band < bands; ++band) {
+        bb_error_norms_merge(total, &work->norms[band]);
+    }
+done:
+    BB_RELEASE(&work->norms);
+    return status;
+}
+
+bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
+                           const bb_matrix_layout *layout, bb_coding_report *report,
+                           bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_matrix *matrix = NULL;
+    double begin = bb_clock_seconds();
+    *report = bb_coding_report_start();
+    BB_TRY(
+        bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix));
+    coding work = {.rows = rows, .matrix = matrix};
+    BB_TRY(run_bands(&work, &report->norms));
+    report->seconds = bb_clock_seconds() - begin;
+    report->bytes = (double)bb_coded_matrix_bytes(matrix);
+    report->values = (double)layout->rows * (double)layout->columns;
+    report->saturated = (double)bb_coded_matrix_saturated(matrix);
+    report->underflowed = (double)bb_coded_matrix_underflowed(matrix);
+    report->non_finite = (double)bb_coded_matrix_non_finite(matrix);
+    *out = matrix;
+    matrix = NULL;
+done:
+    bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+enum { BITS, RMSE, NRMSE, MAXIMUM, MEAN, PSNR, PSNR_ZFP, MEASURES };
+
+// clang-format off
+static const struct {
+    const char *name, *unit, *long_name; // unit NULL: the matrix's
+} measures[MEASURES] = {
+    [BITS] = {"bits_per_value", "1", "stored bits over values, exponents and index included"},
+    [RMSE] = {"rmse", NULL, "root mean square of decoded minus exact values"},
+    [NRMSE] = {"nrmse", "1", "rmse over the range of the exact values"},
+    [MAXIMUM] = {"max_error", NULL, "largest |decoded - exact| value"},
+    [MEAN] = {"mean_error", NULL, "mean of decoded minus exact values: the bias of rounding"},
+    [PSNR] = {"psnr_db", "dB", "20 log10(range / rmse)"},
+    [PSNR_ZFP] = {"psnr_zfp_db", "dB", "20 log10(range / (2 rmse)), as the zfp tool prints it"},
+};
+// clang-format on
+
+static double measure(const bb_coding_report *report, int which)
+{
+    const bb_error_norms *norms = &report->norms;
+    switch (which) {
+    case BITS:
+        return 8.0 * report->bytes / report->values;
+    case RMSE:
+        return bb_error_norms_rmse(norms);
+    case NRMSE:
+        return bb_error_norms_nrmse(norms);
+    case MAXIMUM:
+        return norms->max_error;
+    case MEAN:
+        return bb_error_norms_bias(norms);
+    case PSNR:
+        return bb_error_norms_psnr_db(norms);
+    default:
+        return bb_error_norms_psnr_zfp_db(norms);
+    }
+}
+
+static bb_status publish_measures(bb_results *results, bb_index pipelines, const char *axis,
+                                  bb_index axis_count, const char *unit,
+                                  const bb_coding_report *reports)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    char axes[64];
+    double *values = NULL; // [pipelines][axis_count]
+    (void)snprintf(axes, sizeof axes, "pipeline, %s", axis);
+    BB_TRY(BB_ALLOCATE(pipelines * axis_count, &values));
+    for (int m = 0; m < MEASURES; ++m) {
+        for (bb_index i = 0; i < pipelines * axis_count; ++i) {
+            values[i] = measure(&reports[i], m);
+        }
+        (void)snprintf(path, sizeof path, "results/%s", measures[m].name);
+        BB_TRY(bb_results_values(results, path, measures[m].unit == NULL ? unit : measures[m].unit,
+                                 measures[m].long_name, axes, values));
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+enum { TITLE_BYTES = 96 };
+
+static bb_status publish_texts(bb_results *results, const bb_list *pipelines)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *items = pipelines->items;
+    char titles[BB_STUDY_PIPELINES][TITLE_BYTES];
+    const char *codecs[BB_STUDY_PIPELINES];
+    const char *rounding[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        bb_codec_describe(&items[p].storage, titles[p], sizeof titles[p]);
+        codecs[p] = titles[p];
+        rounding[p] = bb_codec_rounding(&items[p].storage);
+    }
+    BB_TRY(
+        bb_results_texts(results, "results/codec", "how the matrix is stored", "pipeline", codecs));
+    BB_TRY(bb_results_texts(results, "results/rounding", "how stored values are rounded",
+                            "pipeline", rounding));
+done:
+    return status;
+}
+
+// Sums over the axis of values that storage changed beyond rounding.
+static bb_status publish_losses(bb_results *results, bb_index pipelines, bb_index axis_count,
+                                const bb_coding_report *reports)
+{
+    bb_status status = BB_OK;
+    double saturated[BB_STUDY_PIPELINES] = {0.0};
+    double underflowed[BB_STUDY_PIPELINES] = {0.0};
+    double non_finite[BB_STUDY_PIPELINES] = {0.0};
+    for (bb_index i = 0; i < pipelines * axis_count; ++i) {
+        saturated[i / axis_count] += reports[i].saturated;
+        underflowed[i / axis_count] += reports[i].underflowed;
+        non_finite[i / axis_count] += reports[i].non_finite;
+    }
+    BB_TRY(bb_results_values(results, "results/saturated_values", "1",
+                             "stored values clipped to the format's range", "pipeline", saturated));
+    BB_TRY(bb_results_values(results, "results/underflowed_values", "1",
+                             "values other than zero that are stored as zero", "pipeline",
+                             underflowed));
+    BB_TRY(bb_results_values(results, "results/non_finite_values", "1",
+                             "values that the codec cannot hold", "pipeline", non_finite));
+done:
+    return status;
+}
+
+bb_status bb_coding_publish(bb_results *results, const bb_list *pipelines, const char *axis,
+                            bb_index axis_count, const char *unit, const bb_coding_report *reports)
+{
+    bb_status status = BB_OK;
+    BB_TRY(publish_texts(results, pipelines));
+    BB_TRY(publish_measures(results, pipelines->count, axis, axis_count, unit, reports));
+    BB_TRY(publish_losses(results, pipelines->count, axis_count, reports));
+done:
+    return status;
+}

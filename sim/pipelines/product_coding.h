@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix on its way into a pipeline's storage, and what was lost on it: rows come from a source
+// or from the reference's fp64, are encoded, decoded again and compared.
+#ifndef BB_SIM_PIPELINES_PRODUCT_CODING_H
+#define BB_SIM_PIPELINES_PRODUCT_CODING_H
+
+#include "core/matrix_source.h"
+#include "precision/error_norms.h"
+#include "sim/output/results.h"
+#include "sim/pipelines/product_pipeline.h"
+
+/// Where rows come from.
+typedef struct bb_exact_rows {
+    const bb_matrix_source *source; ///< pulled `batch` rows at once, from multiples of it
+    bb_index batch;
+    const bb_coded_matrix *matrix; ///< the same rows in fp64 already, or NULL
+} bb_exact_rows;
+
+/// What matrices of one kind took and lost in storage; start from bb_coding_report_start.
+typedef struct bb_coding_report {
+    double seconds; ///< encoding, and making the rows where they came from the source
+    double bytes;
+    double values;
+    double saturated;
+    double underflowed;
+    double non_finite;    ///< values beyond what the codec can hold
+    bb_error_norms norms; ///< of decoded against exact values, scales undone
+} bb_coding_report;
+
+bb_coding_report bb_coding_report_start(void);
+
+/// Adds `more` to `total`.
+void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more);
+
+/// Encodes all rows over the threads and compares what decodes from them. `layout` says what rows
+/// and columns are points of. Errors: BB_INVALID (a value of the source is not finite: row and
+/// column are named), BB_MEMORY, the source's. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
+                                      const bb_exact_rows *rows, const bb_matrix_layout *layout,
+                                      bb_coding_report *report, bb_coded_matrix **out);
+
+/// Writes `bits_per_value`, `rmse`, `nrmse`, `max_error`, `mean_error`, `psnr_db` and `psnr_zfp_db`
+/// over `pipeline, axis`, and the texts `codec` and `rounding` and the counts of values that were
+/// clipped, lost or not held over `pipeline`. The axis called `axis` stands in /results already;
+/// `reports` is [pipelines][axis_count], errors are in `unit`.
+BB_CHECKED bb_status bb_coding_publish(bb_results *results, const bb_list *pipelines,
+                                       const char *axis, bb_index axis_count, const char *unit,
+                                       const bb_coding_report *reports);
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/product_pipeline.h"
+
+#include <stdio.h>
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_product_pipeline, name),
+     .meaning = "Of the pipeline, in tables and files; unique."},
+    {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
+     .offset = offsetof(bb_product_pipeline, storage),
+     .meaning = "How the matrix is held."},
+    {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
+     .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
+     .meaning = "Scale of a row before it is narrowed."},
+    {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
+     .offset = offsetof(bb_product_pipeline, multiply), .meaning = "Format of products."},
+    {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
+     .offset = offsetof(bb_product_pipeline, accumulate), .meaning = "Format of sums."},
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
+     .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
+};
+// clang-format on
+const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
+
+static bb_pipeline_facts facts_of(const bb_product_pipeline *pipeline)
+{
+    bool full = pipeline->storage.codec == (int)BB_FORMAT_FP64 &&
+                pipeline->multiply == (int)BB_FORMAT_FP64 &&
+                pipeline->accumulate == (int)BB_FORMAT_FP64;
+    return (bb_pipeline_facts){pipeline->name, full};
+}
+
+// Facts of the first BB_STUDY_PIPELINES pipelines; returns how many.
+static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_STUDY_PIPELINES])
+{
+    const bb_product_pipeline *items = pipelines->items;
+    bb_index count = pipelines->count < BB_STUDY_PIPELINES ? pipelines->count : BB_STUDY_PIPELINES;
+    for (bb_index i = 0; i < count; ++i) {
+        out[i] = facts_of(&items[i]);
+    }
+    return count;
+}
+
+bb_index bb_product_pipelines_reference(const bb_list *pipelines)
+{
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    bb_index count = list_facts(pipelines, facts);
+    return bb_study_reference(facts, count);
+}
+
+static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
+                           const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    char sentence[200];
+    if (pipeline->accumulate > pipeline->multiply) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s = %s: expected sums no narrower than the products, %s", path,
+                               bb_working_format_names[pipeline->accumulate],
+                               bb_working_format_names[pipeline->multiply]));
+    }
+    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
+                        sizeof sentence)) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s: %s", path, sentence));
+    }
+done:
+    return status;
+}
+
+bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
+                                     bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *items = pipelines->items;
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    if (pipelines->count > BB_STUDY_PIPELINES) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
+                               "pipelines: %td, expected at most %d", pipelines->count,
+                               BB_STUDY_PIPELINES));
+    }
+    bb_index count = list_facts(pipelines, facts);
+    BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
+                                    problems));
+    for (bb_index p = 0; p < count; ++p) {
+        BB_TRY(check_one(&items[p], p, config, problems));
+    }
+done:
+    return status;
+}
+
+bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline)
+{
+    return (bb_gemv_arithmetic){(bb_format)pipeline->multiply, (bb_format)pipeline->accumulate};
+}
+
+bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline, int study_device,
+                                     bb_device_kind *out)
+{
+    static const bb_device_offer plain = {.work = "the matrix-vector product", .cuda = true};
+    static const bb_device_offer coded = {
+        .work = "the product with a matrix in bfp, quantiser or zfp", .cuda = false};
+    bool is_plain = pipeline->storage.codec < (int)BB_FORMAT_COUNT;
+    return bb_device_choose(is_plain ? &plain : &coded, study_device, pipeline->device, out);
+}

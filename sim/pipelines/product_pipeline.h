@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines of studies whose work is a matrix times vectors: one record of `pipelines:` says how
+// the matrix is stored and in which formats it is multiplied and summed.
+#ifndef BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
+#define BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
+
+#include "precision/codec.h"
+#include "sim/device_choice.h"
+#include "sim/study.h"
+#include "solvers/coded_operator.h"
+
+/// Products and sums are in one of bb_working_format_names.
+typedef struct bb_product_pipeline {
+    const char *name;
+    bb_codec_config storage;
+    int scale;      ///< bb_row_scale
+    int multiply;   ///< bb_format, a working one
+    int accumulate; ///< bb_format, a working one
+    int device;     ///< bb_study_device; -1: the study's
+} bb_product_pipeline;
+
+extern const bb_schema bb_product_pipeline_schema;
+
+/// Index of the reference among bb_product_pipeline `pipelines`.
+bb_index bb_product_pipelines_reference(const bb_list *pipelines);
+
+/// The rules on a study's bb_product_pipeline `pipelines`: names, a reference in full precision,
+/// sums, storage. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
+                                                bb_problems *problems);
+
+bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline);
+
+/// Device of a pipeline by its own wish and its study's; only plain formats compute on a GPU.
+/// Errors as bb_device_choose.
+BB_CHECKED bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline,
+                                                int study_device, bb_device_kind *out);
+
+#endif
