@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/config/suggestion.h"
+#include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
-#include "sim/output/image.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -32,16 +32,20 @@ typedef struct command {
 // clang-format off
 static const command commands[] = {
     {"run", bb_command_run,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP,
      1, INTPTR_MAX, "simulate a study and write its results",
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
      "\n  -o, --output FILE  result file; default outputs/<experiment>-<config name>.h5\n"
      "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
-     "  --force          replace a result file that exists\n" LEVEL_HELP},
+     "  --force          replace a result file that exists\n"
+     "  --dump NAMES     add operators to the file: rows,inputs (wafer), Cmm,Ctm,Ctt,R (ao)\n"
+     LEVEL_HELP},
     {"check", bb_command_check,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP,
      1, INTPTR_MAX, "check a study and print its plan; nothing is computed",
      "usage: bitbudget check CONFIG [key=value ...] [options of run]\n\n"
      "Checks a study and prints its plan: sizes, memory, time, output.\n" CONFIG_HELP},
@@ -120,7 +124,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
                BB_INVALID, "%td operands; see 'bitbudget %s --help'", options->operand_count,
                found->name);
     bb_log_set_level(options->level);
-    BB_TRY(bb_image_start());
+    BB_TRY(bb_hdf5_start());
     BB_TRY(bb_interrupt_install());
     BB_TRY(found->act(options, experiments));
 done:

@@ -45,13 +45,13 @@ static const bb_experiment rows[] = {
      .run = bb_wafer_experiment_run,
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
-     .price_name = "overlay error [nm]"},
+     .price_name = "overlay error [nm]", .operators = "rows inputs"},
     {.name = "ao", .schema = &bb_ao_study_schema,
      .starter = bb_ao_study_starter,
      .check = bb_ao_study_check, .plan = bb_ao_plan, .run = bb_ao_experiment_run,
      .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
      .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
-     .price_name = "strehl loss"},
+     .price_name = "strehl loss", .operators = "Cmm Ctm Ctt R"},
 };
 // clang-format on
 

@@ -11,6 +11,7 @@
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
     bb_index threads; ///< as bb_threads_set was told
+    const char *dump; ///< operators to add to the file, "Cmm,R"; NULL for none
 } bb_run_options;
 
 /// One column of the result table: a dataset of /results over `pipeline`.
@@ -35,6 +36,7 @@ typedef struct bb_experiment {
     const char *const *prices; ///< [price_count] datasets; the price is the largest of them
     bb_index price_count;
     const char *price_name; ///< "overlay error [nm]"
+    const char *operators;  ///< what --dump offers, "Cmm Ctm"; NULL for nothing
 } bb_experiment;
 
 /// A table of experiments; the program's is bb_experiments, tests have their own.

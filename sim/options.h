@@ -10,14 +10,15 @@
 
 /// Bits of what a command takes.
 enum {
-    BB_OPTION_OUTPUT = 1 << 0,  ///< -o, --output FILE
-    BB_OPTION_DEVICE = 1 << 1,  ///< --device WORD
-    BB_OPTION_THREADS = 1 << 2, ///< --threads N
-    BB_OPTION_FORCE = 1 << 3,   ///< --force
-    BB_OPTION_LEVEL = 1 << 4,   ///< -q, -v
-    BB_OPTION_WITHIN = 1 << 5,  ///< --within PRICE
-    BB_OPTION_LIST = 1 << 6,    ///< --list
-    BB_OPTION_RESOLVED = 1 << 7 ///< --resolved
+    BB_OPTION_OUTPUT = 1 << 0,   ///< -o, --output FILE
+    BB_OPTION_DEVICE = 1 << 1,   ///< --device WORD
+    BB_OPTION_THREADS = 1 << 2,  ///< --threads N
+    BB_OPTION_FORCE = 1 << 3,    ///< --force
+    BB_OPTION_LEVEL = 1 << 4,    ///< -q, -v
+    BB_OPTION_WITHIN = 1 << 5,   ///< --within PRICE
+    BB_OPTION_LIST = 1 << 6,     ///< --list
+    BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
+    BB_OPTION_DUMP = 1 << 8      ///< --dump NAMES
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -28,6 +29,7 @@ typedef struct bb_options {
     bb_index operand_count;
     const char *output;
     const char *device;
+    const char *dump; ///< names, NULL unless given
     bb_index threads; ///< all online processors unless given
     double within;    ///< NaN unless given
     bool force;

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/command.h"
+#include "sim/dump.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -21,6 +22,7 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
 {
     bb_status status = BB_OK;
     bb_plan plan = {0};
+    BB_TRY(bb_dump_check(run->dump, experiment->operators));
     BB_TRY(experiment->plan(study, run, &plan));
     BB_TRY(bb_file_check(path, options->output == NULL, options->force,
                          plan.output_bytes + METADATA_BYTES));
@@ -42,12 +44,20 @@ done:
     return status;
 }
 
-static bb_status write_results(const bb_options *options, const char *path,
-                               const bb_results *results)
+static bb_status write_image(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+static bb_status write_results(const bb_options *options, const char *path, bb_results *results)
 {
     bb_status status = BB_OK;
     unsigned char *image = NULL;
     bb_index bytes = 0;
+    if (bb_results_operator_count(results) > 0) {
+        BB_TRY(bb_file_write_by(path, options->force, write_image, results));
+        goto done;
+    }
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, options->force, image, bytes));
 done:
@@ -62,7 +72,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     char *path = NULL;
     bb_text table = {0};
-    const bb_run_options run = {.threads = options->threads};
+    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
     double start = bb_clock_seconds();
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =

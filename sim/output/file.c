@@ -168,6 +168,19 @@ static void sync_folder(const char *path)
     BB_RELEASE(&folder);
 }
 
+// Closes the temporary file and gives it its final name.
+static bb_status settle(int *file, const char *path, bool force)
+{
+    bb_status status = BB_OK;
+    int closed = close(*file);
+    *file = -1;
+    BB_REQUIRE(closed == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+    BB_TRY(take_name(path, force));
+    sync_folder(path);
+done:
+    return status;
+}
+
 bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
@@ -176,11 +189,25 @@ bb_status bb_file_write(const char *path, bool force, const void *data, bb_index
     BB_TRY(create_pending(path, &file));
     BB_TRY(reserve(file, path, (double)bytes));
     BB_TRY(write_all(file, path, data, bytes));
-    int closed = close(file);
-    file = -1;
-    BB_REQUIRE(closed == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
-    BB_TRY(take_name(path, force));
-    sync_folder(path);
+    BB_TRY(settle(&file, path, force));
+done:
+    forget_pending(true);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return status;
+}
+
+bb_status bb_file_write_by(const char *path, bool force,
+                           bb_status (*write)(const char *temporary, void *context), void *context)
+{
+    bb_status status = BB_OK;
+    int file = -1;
+    BB_TRY(check_target(path, force));
+    BB_TRY(create_pending(path, &file));
+    BB_TRY(write(pending_name, context));
+    BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+    BB_TRY(settle(&file, path, force));
 done:
     forget_pending(true);
     if (file >= 0) {

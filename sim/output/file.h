@@ -19,6 +19,12 @@ BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool forc
 /// call fails. Errors: BB_IO, and nothing new stands in the folder then.
 BB_CHECKED bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes);
 
+/// Writes `path` by a function that gets the name of an empty temporary file and fills it. The rest
+/// as bb_file_write. Errors: BB_IO, the function's.
+BB_CHECKED bb_status bb_file_write_by(const char *path, bool force,
+                                      bb_status (*write)(const char *temporary, void *context),
+                                      void *context);
+
 /// Removes the temporary file that is being written, if any. Async-signal-safe: for handlers of
 /// signals that end the program.
 void bb_file_abandon(void);

@@ -2,6 +2,8 @@
 #include "sim/output/image.h"
 
 #include "core/memory.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/operator_file.h"
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
@@ -11,36 +13,8 @@
 
 enum { SMALL_BYTES = 4096, CHUNK_BYTES = 1 << 20, CORE_INCREMENT = 1 << 20, DEFLATE_LEVEL = 4 };
 
-static _Thread_local char error_text[256];
-
-static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *context)
-{
-    (void)context;
-    if (number == 0) {
-        (void)snprintf(error_text, sizeof error_text, "%s: %s", error->func_name, error->desc);
-    }
-    return 0;
-}
-
-const char *bb_image_error(void)
-{
-    (void)snprintf(error_text, sizeof error_text, "no detail");
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, NULL);
-    return error_text;
-}
-
 #define HDF5_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_image_error(), #call)
-
-bb_status bb_image_start(void)
-{
-    bb_status status = BB_OK;
-    HDF5_TRY(H5dont_atexit());
-    HDF5_TRY(H5open());
-    HDF5_TRY(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
-done:
-    return status;
-}
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
 
 static bb_status text_type(size_t bytes, hid_t *out)
 {
@@ -224,20 +198,37 @@ done:
     return status;
 }
 
-static bb_status create_file(hid_t *out)
+static bb_status write_everything(hid_t file, const bb_results *results)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        BB_TRY(write_dataset(file, bb_results_dataset(results, i)));
+    }
+    for (bb_index i = 0; i < bb_results_note_count(results); ++i) {
+        BB_TRY(write_group_attribute(file, bb_results_attribute(results, i)));
+    }
+done:
+    return status;
+}
+
+// `path` NULL: in memory.
+static bb_status create_file(const char *path, hid_t *out)
 {
     bb_status status = BB_OK;
     hid_t access = -1;
     hid_t creation = -1;
     HDF5_TRY(access = H5Pcreate(H5P_FILE_ACCESS));
-    HDF5_TRY(H5Pset_fapl_core(access, CORE_INCREMENT, false));
+    if (path == NULL) {
+        HDF5_TRY(H5Pset_fapl_core(access, CORE_INCREMENT, false));
+    }
     // H5Fget_file_image clears a flag of superblocks 2 and 3 and leaves their checksum, so that the
     // image cannot be opened (HDFGroup/hdf5 issue 1915); superblock 0 has no checksum.
     HDF5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
     HDF5_TRY(creation = H5Pcreate(H5P_FILE_CREATE));
     HDF5_TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
     HDF5_TRY(H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    HDF5_TRY(*out = H5Fcreate("bitbudget-image", H5F_ACC_TRUNC, creation, access));
+    HDF5_TRY(*out = H5Fcreate(path == NULL ? "bitbudget-image" : path, H5F_ACC_TRUNC, creation,
+                              access));
 done:
     (void)H5Pclose(creation);
     (void)H5Pclose(access);
@@ -249,13 +240,8 @@ bb_status bb_image_build(const bb_results *results, unsigned char **out, bb_inde
     bb_status status = BB_OK;
     hid_t file = -1;
     unsigned char *image = NULL;
-    BB_TRY(create_file(&file));
-    for (bb_index i = 0; i < bb_results_count(results); ++i) {
-        BB_TRY(write_dataset(file, bb_results_dataset(results, i)));
-    }
-    for (bb_index i = 0; i < bb_results_note_count(results); ++i) {
-        BB_TRY(write_group_attribute(file, bb_results_attribute(results, i)));
-    }
+    BB_TRY(create_file(NULL, &file));
+    BB_TRY(write_everything(file, results));
     HDF5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL));
     ssize_t size = H5Fget_file_image(file, NULL, 0);
     HDF5_TRY(size);
@@ -268,6 +254,26 @@ bb_status bb_image_build(const bb_results *results, unsigned char **out, bb_inde
     image = NULL;
 done:
     BB_RELEASE(&image);
+    (void)H5Fclose(file);
+    return status;
+}
+
+bb_status bb_image_write(const bb_results *results, const char *path)
+{
+    bb_status status = BB_OK;
+    hid_t file = -1;
+    BB_TRY(create_file(path, &file));
+    BB_TRY(write_everything(file, results));
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        BB_TRY(bb_operator_write(file, bb_results_operator_at(results, i)));
+    }
+    HDF5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    HDF5_TRY(H5Fclose(file));
+    file = -1;
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        BB_TRY(bb_operator_verify(path, bb_results_operator_at(results, i)));
+    }
+done:
     (void)H5Fclose(file);
     return status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results as the bytes of an HDF5 file, built in memory: the file on disk is then written in one go
-// and is whole or absent. (HDF5 on a full disk can close with success and leave zeros.)
+// and is whole or absent. (HDF5 on a full disk can close with success and leave zeros.) Results
+// with operators, which can be larger than memory, are written to a file directly and read back.
 //
 // Layout for xarray with both of its engines: no format newer than HDF5 1.8, creation order
 // tracked, one 1-D dimension scale on every axis of every dataset, texts as variable-length UTF-8
@@ -12,15 +13,14 @@
 
 #include "sim/output/results.h"
 
-/// Turns off HDF5's own error printing and exit handler; call once before any other HDF5 call.
-BB_CHECKED bb_status bb_image_start(void);
-
-/// Builds the file. `*bytes` is the size of `*out`. Errors: BB_MEMORY, BB_INTERNAL with HDF5's
-/// words. Owner of `*out`: the caller.
+/// Builds the file, operators left out. `*bytes` is the size of `*out`. Errors: BB_MEMORY,
+/// BB_INTERNAL with HDF5's words. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_image_build(const bb_results *results, unsigned char **out,
                                     bb_index *bytes);
 
-/// The innermost sentence of HDF5's error stack, for messages.
-const char *bb_image_error(void);
+/// Writes results and operators straight into the file `path`, which stands and is empty: operators
+/// need not fit in memory. They are read back and held to their digests before this returns, since
+/// HDF5 on a full disk can close with success. Errors: BB_IO, BB_MEMORY, the sources'.
+BB_CHECKED bb_status bb_image_write(const bb_results *results, const char *path);
 
 #endif

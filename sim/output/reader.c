@@ -2,7 +2,7 @@
 #include "sim/output/reader.h"
 
 #include "core/memory.h"
-#include "sim/output/image.h"
+#include "sim/hdf5_library.h"
 
 #include <errno.h>
 #include <hdf5.h>
@@ -15,41 +15,13 @@
 enum { MAXIMUM_ITEMS = 1 << 27, TEXT_BYTES = 4096, NAME_BYTES = 128 };
 
 #define READ_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_image_error(), #call)
-
-// A fixed or variable-length text attribute, "" where it is absent or no text.
-static bb_status read_text_attribute(hid_t owner, const char *name, char out[TEXT_BYTES])
-{
-    bb_status status = BB_OK;
-    hid_t attribute = -1;
-    hid_t type = -1;
-    hid_t space = -1;
-    out[0] = '\0';
-    if (H5Aexists(owner, name) <= 0) {
-        goto done;
-    }
-    READ_TRY(attribute = H5Aopen(owner, name, H5P_DEFAULT));
-    READ_TRY(type = H5Aget_type(attribute));
-    READ_TRY(space = H5Aget_space(attribute));
-    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
-        H5Tget_size(type) >= TEXT_BYTES || H5Sget_simple_extent_npoints(space) != 1) {
-        goto done;
-    }
-    size_t bytes = H5Tget_size(type);
-    READ_TRY(H5Aread(attribute, type, out));
-    out[bytes] = '\0';
-done:
-    (void)H5Sclose(space);
-    (void)H5Tclose(type);
-    (void)H5Aclose(attribute);
-    return status;
-}
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
 
 static bb_status copy_root_attribute(hid_t file, const char *name, bool needed, bb_results *results)
 {
     bb_status status = BB_OK;
     char text[TEXT_BYTES];
-    BB_TRY(read_text_attribute(file, name, text));
+    BB_TRY(bb_hdf5_read_text(file, name, text, sizeof text));
     BB_REQUIRE(!needed || text[0] != '\0', BB_IO,
                "no attribute '%s': not a result file of bitbudget, or not finished", name);
     if (text[0] != '\0') {
@@ -133,8 +105,8 @@ static bb_status open_item(hid_t group, const char *name, item *at)
     for (int a = 0; !at->is_axis && a < at->rank; ++a) {
         READ_TRY(H5DSiterate_scales(at->id, (unsigned)a, NULL, name_of_scale, at));
     }
-    BB_TRY(read_text_attribute(at->id, "units", at->unit));
-    BB_TRY(read_text_attribute(at->id, "long_name", at->long_name));
+    BB_TRY(bb_hdf5_read_text(at->id, "units", at->unit, sizeof at->unit));
+    BB_TRY(bb_hdf5_read_text(at->id, "long_name", at->long_name, sizeof at->long_name));
 done:
     return status;
 }

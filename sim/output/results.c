@@ -7,11 +7,21 @@
 #include <math.h>
 #include <string.h>
 
+// An object that operators need, and how to be rid of it.
+typedef struct kept {
+    void *object;
+    void (*release)(void *);
+} kept;
+
 struct bb_results {
     bb_dataset *datasets;
     bb_index dataset_count, dataset_capacity;
     bb_attribute *attributes;
     bb_index attribute_count, attribute_capacity;
+    bb_operator *operators;
+    bb_index operator_count, operator_capacity;
+    kept *kept;
+    bb_index kept_count, kept_capacity;
 };
 
 static void release_dataset(bb_dataset *dataset)
@@ -52,8 +62,17 @@ void bb_results_destroy(bb_results **results)
         for (bb_index i = 0; i < all->attribute_count; ++i) {
             release_attribute(&all->attributes[i]);
         }
+        for (bb_index i = 0; i < all->operator_count; ++i) {
+            BB_RELEASE(&all->operators[i].name);
+            BB_RELEASE(&all->operators[i].long_name);
+        }
+        for (bb_index i = all->kept_count; i > 0; --i) {
+            all->kept[i - 1].release(all->kept[i - 1].object);
+        }
         BB_RELEASE(&all->datasets);
         BB_RELEASE(&all->attributes);
+        BB_RELEASE(&all->operators);
+        BB_RELEASE(&all->kept);
     }
     BB_RELEASE(results);
 }
@@ -349,4 +368,49 @@ bb_index bb_results_note_count(const bb_results *results)
 const bb_attribute *bb_results_attribute(const bb_results *results, bb_index index)
 {
     return &results->attributes[index];
+}
+
+bb_status bb_results_operator(bb_results *results, const char *name, const char *long_name,
+                              const bb_matrix_source *source)
+{
+    bb_status status = BB_OK;
+    bb_operator draft = {.source = source};
+    BB_REQUIRE(is_word(name), BB_INVALID, "operator '%s', expected letters, digits and _", name);
+    for (bb_index i = 0; i < results->operator_count; ++i) {
+        BB_REQUIRE(strcmp(results->operators[i].name, name) != 0, BB_INVALID,
+                   "operator '%s' stands already", name);
+    }
+    BB_TRY(bb_memory_text(name, &draft.name));
+    BB_TRY(bb_memory_text(long_name, &draft.long_name));
+    BB_TRY(make_room(results->operator_count, &results->operator_capacity, sizeof draft,
+                     (void **)&results->operators));
+    results->operators[results->operator_count++] = draft;
+    draft = (bb_operator){0};
+done:
+    BB_RELEASE(&draft.name);
+    BB_RELEASE(&draft.long_name);
+    return status;
+}
+
+bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *))
+{
+    bb_status status = BB_OK;
+    BB_TRY(make_room(results->kept_count, &results->kept_capacity, sizeof *results->kept,
+                     (void **)&results->kept));
+    results->kept[results->kept_count++] = (kept){object, release};
+done:
+    if (status != BB_OK) {
+        release(object);
+    }
+    return status;
+}
+
+bb_index bb_results_operator_count(const bb_results *results)
+{
+    return results->operator_count;
+}
+
+const bb_operator *bb_results_operator_at(const bb_results *results, bb_index index)
+{
+    return &results->operators[index];
 }

@@ -11,7 +11,8 @@
 #ifndef BB_SIM_OUTPUT_RESULTS_H
 #define BB_SIM_OUTPUT_RESULTS_H
 
-#include "core/status.h"
+#include "core/matrix_source.h"
+#include "sim/output/value_digest.h"
 
 #include <stdbool.h>
 
@@ -43,6 +44,13 @@ typedef struct bb_attribute {
     char *text; ///< NULL for a number
     double number;
 } bb_attribute;
+
+/// A matrix that goes into the file whole, as /operators/<name>, panel by panel from its source.
+typedef struct bb_operator {
+    char *name;
+    char *long_name;
+    const bb_matrix_source *source; ///< borrowed
+} bb_operator;
 
 BB_CHECKED bb_status bb_results_create(bb_results **out);
 void bb_results_destroy(bb_results **results);
@@ -85,6 +93,19 @@ BB_CHECKED bb_status bb_results_note(bb_results *results, const char *group, con
 BB_CHECKED bb_status bb_results_note_number(bb_results *results, const char *group,
                                             const char *name, double number);
 
+/// Adds an operator by a name of letters, digits and _. Its source is read when the file is
+/// written: hand what it needs to bb_results_keep. Errors: BB_INVALID (a name that is taken),
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_results_operator(bb_results *results, const char *name,
+                                         const char *long_name, const bb_matrix_source *source);
+
+/// Keeps an object alive for the operators and calls `release` with it when the results are
+/// destroyed, last come first. On failure the object is released at once. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *));
+
+bb_index bb_results_operator_count(const bb_results *results);
+const bb_operator *bb_results_operator_at(const bb_results *results, bb_index index);
+
 /// Dataset by path, NULL where absent; valid until the results change.
 const bb_dataset *bb_results_find(const bb_results *results, const char *path);
 
@@ -95,8 +116,6 @@ bb_index bb_results_count(const bb_results *results);
 const bb_dataset *bb_results_dataset(const bb_results *results, bb_index index);
 bb_index bb_results_note_count(const bb_results *results);
 const bb_attribute *bb_results_attribute(const bb_results *results, bb_index index);
-
-enum { BB_DIGEST_BYTES = 33 };
 
 /// XXH3-128 over names, shapes and values of /results as 32 hexadecimal digits. With
 /// `reproducible_only`, measured datasets stay out: same binary, seed and device, same digest.

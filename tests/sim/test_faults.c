@@ -3,6 +3,7 @@
 // Every allocation of a run fails once, from the configuration to the file: no crash, nothing kept,
 // and no file under the final name.
 #include "core/memory.h"
+#include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -14,7 +15,7 @@
 static int enter(void **state)
 {
     (void)state;
-    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

@@ -2,6 +2,7 @@
 //
 // What is written is what is read, by our reader and by xarray with both of its engines.
 #include "core/memory.h"
+#include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -14,7 +15,7 @@
 static int enter(void **state)
 {
     (void)state;
-    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

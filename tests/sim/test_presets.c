@@ -3,7 +3,7 @@
 // The configurations that are shipped, through the built program as a user runs it: what `check`
 // promises of memory, exit codes, and the numbers in the file against golden ones.
 #include "core/device.h"
-#include "sim/output/image.h"
+#include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
@@ -16,7 +16,7 @@ static program_run run;
 static int enter(void **state)
 {
     (void)state;
-    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

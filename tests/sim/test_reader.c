@@ -4,6 +4,7 @@
 // silence.
 #include "core/memory.h"
 #include "core/random.h"
+#include "sim/hdf5_library.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -24,7 +25,7 @@ static int enter(void **state)
 {
     (void)state;
     bb_results *results = NULL;
-    check_ok(bb_image_start());
+    check_ok(bb_hdf5_start());
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
     check_ok(bb_provenance_end(results));

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/hdf5_library.h"
+
+#include <hdf5.h>
+#include <stdio.h>
+
+static _Thread_local char error_text[256];
+
+static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *context)
+{
+    (void)context;
+    if (number == 0) {
+        (void)snprintf(error_text, sizeof error_text, "%s: %s", error->func_name, error->desc);
+    }
+    return 0;
+}
+
+const char *bb_hdf5_error(void)
+{
+    (void)snprintf(error_text, sizeof error_text, "no detail");
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, NULL);
+    return error_text;
+}
+
+bb_status bb_hdf5_start(void)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0,
+               BB_INTERNAL, "HDF5 does not start: %s", bb_hdf5_error());
+done:
+    return status;
+}
+
+#define READ_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
+
+bb_status bb_hdf5_read_text(int64_t owner, const char *name, char *out, size_t bytes)
+{
+    bb_status status = BB_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    out[0] = '\0';
+    if (H5Aexists(owner, name) <= 0) {
+        goto done;
+    }
+    READ_TRY(attribute = H5Aopen(owner, name, H5P_DEFAULT));
+    READ_TRY(type = H5Aget_type(attribute));
+    READ_TRY(space = H5Aget_space(attribute));
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
+        H5Tget_size(type) >= bytes || H5Sget_simple_extent_npoints(space) != 1) {
+        goto done;
+    }
+    size_t used = H5Tget_size(type);
+    READ_TRY(H5Aread(attribute, type, out));
+    out[used] = '\0';
+done:
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+    return status;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The HDF5 library's state and errors, shared by all that read and write files with it.
+#ifndef BB_SIM_HDF5_LIBRARY_H
+#define BB_SIM_HDF5_LIBRARY_H
+
+#include "core/status.h"
+
+#include <stdint.h>
+
+/// Turns off HDF5's own error printing and exit handler; call once before any other HDF5 call.
+BB_CHECKED bb_status bb_hdf5_start(void);
+
+/// The innermost sentence of HDF5's error stack, for messages.
+const char *bb_hdf5_error(void);
+
+/// A fixed-length text attribute of `owner` (a hid_t) into `out` [bytes]; "" where it is absent or
+/// no such text. Errors: BB_IO.
+BB_CHECKED bb_status bb_hdf5_read_text(int64_t owner, const char *name, char *out, size_t bytes);
+
+#endif

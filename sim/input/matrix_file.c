@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/matrix_file.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/schema.h"
+#include "sim/hdf5_library.h"
+#include "sim/isolation.h"
+#include "sim/output/value_digest.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum {
+    PANEL_BYTES = 1 << 26,
+    UNIT_BYTES = 64,
+    MIRROR_TILE = 1024,       // rows of a block that is held against its mirror image
+    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
+    PATIENCE_SECONDS = 60
+};
+
+static const double MOST_VALUES = 0x1p40;
+static const double ASYMMETRY = 1e-12;
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, file),
+     .meaning = "HDF5 file, relative to the working folder."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),
+     .meaning = "Two-dimensional dataset in it, such as /operators/Cmm."},
+};
+// clang-format on
+const bb_schema bb_matrix_place_schema = BB_SCHEMA("matrix", bb_matrix_place, keys);
+
+#define READ_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
+
+// An open dataset.
+typedef struct opened {
+    hid_t file, id, space;
+    bb_index rows, columns;
+} opened;
+
+struct bb_matrix_file {
+    bb_matrix_source source;
+    opened matrix;
+    double range;
+    char unit[UNIT_BYTES];
+    pthread_mutex_t mutex; // HDF5 serves one thread at a time
+    bool has_mutex;
+};
+
+// What the child finds out; in memory that both processes see.
+typedef struct facts {
+    const bb_matrix_place *place;
+    bool symmetric;
+    double minimum, maximum;
+    bool certified; // by a digest
+    char unit[UNIT_BYTES];
+} facts;
+
+static void close_matrix(opened *matrix)
+{
+    (void)H5Sclose(matrix->space);
+    (void)H5Dclose(matrix->id);
+    (void)H5Fclose(matrix->file);
+    *matrix = (opened){.file = -1, .id = -1, .space = -1};
+}
+
+static bb_status open_matrix(const bb_matrix_place *place, opened *out)
+{
+    bb_status status = BB_OK;
+    hid_t type = -1;
+    hsize_t shape[2] = {0, 0};
+    *out = (opened){.file = -1, .id = -1, .space = -1};
+    READ_TRY(out->file = H5Fopen(place->file, H5F_ACC_RDONLY, H5P_DEFAULT));
+    out->id = H5Dopen2(out->file, place->dataset, H5P_DEFAULT);
+    BB_REQUIRE(out->id >= 0, BB_IO, "no dataset '%s'", place->dataset);
+    READ_TRY(type = H5Dget_type(out->id));
+    READ_TRY(out->space = H5Dget_space(out->id));
+    int rank = H5Sget_simple_extent_ndims(out->space);
+    BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT, BB_INVALID,
+               "dataset '%s' holds no floating-point numbers", place->dataset);
+    BB_REQUIRE(rank == 2, BB_INVALID, "dataset '%s' has %d dimensions, expected rows and columns",
+               place->dataset, rank);
+    READ_TRY(H5Sget_simple_extent_dims(out->space, shape, NULL));
+    BB_REQUIRE(shape[0] > 0 && shape[1] > 0 && (double)shape[0] * (double)shape[1] <= MOST_VALUES,
+               BB_INVALID, "dataset '%s' of %llu x %llu values", place->dataset,
+               (unsigned long long)shape[0], (unsigned long long)shape[1]);
+    out->rows = (bb_index)shape[0];
+    out->columns = (bb_index)shape[1];
+done:
+    (void)H5Tclose(type);
+    if (status != BB_OK) {
+        close_matrix(out);
+    }
+    return status;
+}
+
+// Reads a block into a view with any row stride.
+static bb_status read_block(const opened *matrix, bb_index row, bb_index column, bb_view out)
+{
+    bb_status status = BB_OK;
+    hid_t memory = -1;
+    const hsize_t start[2] = {(hsize_t)row, (hsize_t)column};
+    const hsize_t count[2] = {(hsize_t)out.shape[0], (hsize_t)out.shape[1]};
+    const hsize_t origin[2] = {0, 0};
+    const hsize_t held[2] = {(hsize_t)out.shape[0], (hsize_t)out.strides[0]};
+    READ_TRY(H5Sselect_hyperslab(matrix->space, H5S_SELECT_SET, start, NULL, count, NULL));
+    READ_TRY(memory = H5Screate_simple(2, held, NULL));
+    READ_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL));
+    READ_TRY(H5Dread(matrix->id, H5T_NATIVE_DOUBLE, memory, matrix->space, H5P_DEFAULT, out.data));
+done:
+    (void)H5Sclose(memory);
+    return status;
+}
+
+static bb_status survey_panel(const double *values, bb_index row, bb_index rows, bb_index columns,
+                              facts *found)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < rows * columns; ++i) {
+        BB_REQUIRE(isfinite(values[i]), BB_INVALID,
+                   "row %td, column %td: %g, expected a finite "
+                   "value",
+                   row + i / columns, i % columns, values[i]);
+        found->minimum = fmin(found->minimum, values[i]);
+        found->maximum = fmax(found->maximum, values[i]);
+    }
+done:
+    return status;
+}
+
+// Every value once: finite, its range, and its digest.
+static bb_status survey(const opened *matrix, facts *found)
+{
+    bb_status status = BB_OK;
+    char recorded[BB_DIGEST_BYTES];
+    char digest[BB_DIGEST_BYTES];
+    bb_value_digest *state = NULL;
+    double *panel = NULL;
+    bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
+    rows = rows < 1 ? 1 : rows;
+    rows = rows < matrix->rows ? rows : matrix->rows;
+    BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
+    BB_TRY(bb_value_digest_create(&state));
+    found->minimum = INFINITY;
+    found->maximum = -INFINITY;
+    for (bb_index row = 0; row < matrix->rows; row += rows) {
+        bb_index count = matrix->rows - row < rows ? matrix->rows - row : rows;
+        BB_TRY(read_block(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
+        BB_TRY(survey_panel(panel, row, count, matrix->columns, found));
+        bb_value_digest_add(state, panel, count * matrix->columns);
+    }
+    bb_value_digest_text(state, digest);
+    BB_TRY(bb_hdf5_read_text(matrix->id, "digest", recorded, sizeof recorded));
+    found->certified = recorded[0] != '\0';
+    BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
+               "damaged: the values have digest %s, the file says %s", digest, recorded);
+done:
+    bb_value_digest_destroy(&state);
+    BB_RELEASE(&panel);
+    return status;
+}
+
+// An operator of this program without its digest has lost it to damage.
+static bb_status demand_digest(const opened *matrix, const facts *found)
+{
+    bb_status status = BB_OK;
+    char source[UNIT_BYTES];
+    BB_TRY(bb_hdf5_read_text(matrix->file, "source", source, sizeof source));
+    BB_REQUIRE(found->certified || strncmp(source, "bitbudget", 9) != 0, BB_IO,
+               "damaged: a dataset of a bitbudget file without its digest");
+done:
+    return status;
+}
+
+static bb_status mirror_blocks(const opened *matrix, bb_index row, bb_index column, double bound,
+                               double *lower, double *upper)
+{
+    bb_status status = BB_OK;
+    bb_index rows = matrix->rows - row < MIRROR_TILE ? matrix->rows - row : MIRROR_TILE;
+    bb_index columns = matrix->rows - column < MIRROR_TILE ? matrix->rows - column : MIRROR_TILE;
+    BB_TRY(read_block(matrix, row, column, bb_view_matrix(lower, rows, columns)));
+    BB_TRY(read_block(matrix, column, row, bb_view_matrix(upper, columns, rows)));
+    for (bb_index i = 0; i < rows; ++i) {
+        for (bb_index j = 0; j < columns; ++j) {
+            double gap = lower[i * columns + j] - upper[j * rows + i];
+            BB_REQUIRE(fabs(gap) <= bound, BB_INVALID,
+                       "not symmetric: (%td, %td) is %.17g, its mirror image %.17g", row + i,
+                       column + j, lower[i * columns + j], upper[j * rows + i]);
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status check_symmetry(const opened *matrix, const facts *found)
+{
+    bb_status status = BB_OK;
+    double *lower = NULL;
+    double *upper = NULL;
+    double bound = ASYMMETRY * fmax(fabs(found->minimum), fabs(found->maximum));
+    BB_REQUIRE(matrix->rows == matrix->columns, BB_INVALID, "%td x %td, expected a square matrix",
+               matrix->rows, matrix->columns);
+    BB_TRY(BB_ALLOCATE((bb_index)MIRROR_TILE * MIRROR_TILE, &lower));
+    BB_TRY(BB_ALLOCATE((bb_index)MIRROR_TILE * MIRROR_TILE, &upper));
+    for (bb_index row = 0; row < matrix->rows; row += MIRROR_TILE) {
+        for (bb_index column = 0; column <= row; column += MIRROR_TILE) {
+            BB_TRY(mirror_blocks(matrix, row, column, bound, lower, upper));
+        }
+    }
+done:
+    BB_RELEASE(&lower);
+    BB_RELEASE(&upper);
+    return status;
+}
+
+static bb_status inspect_here(facts *found)
+{
+    bb_status status = BB_OK;
+    opened matrix = {.file = -1, .id = -1, .space = -1};
+    BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
+    BB_TRY(open_matrix(found->place, &matrix));
+    BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
+    BB_TRY(survey(&matrix, found));
+    BB_TRY(demand_digest(&matrix, found));
+    if (found->symmetric) {
+        BB_TRY(check_symmetry(&matrix, found));
+    }
+done:
+    close_matrix(&matrix);
+    return status;
+}
+
+// Runs in a child process; says which dataset a failure is about.
+static bb_status inspect(void *context)
+{
+    facts *found = context;
+    bb_status_record record;
+    bb_status status = inspect_here(found);
+    if (status != BB_OK) {
+        bb_status_save(&record);
+        (void)bb_status_set(status, __FILE__, __LINE__, "'%s', dataset '%s': %s",
+                            found->place->file, found->place->dataset, record.message);
+    }
+    return status;
+}
+
+static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    char what[256];
+    BB_REQUIRE(stat(place->file, &about) == 0, BB_IO, "'%s': %s", place->file, strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", place->file);
+    (void)snprintf(what, sizeof what, "'%s', dataset '%s'", place->file, place->dataset);
+    unsigned patience = PATIENCE_SECONDS + (unsigned)((double)about.st_size / SLOWEST_BYTES);
+    BB_TRY(bb_isolation_run(what, patience, inspect, found));
+done:
+    return status;
+}
+
+static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+{
+    bb_matrix_file *file = NULL;
+    memcpy(&file, &source->context,
+           sizeof file); // the mutex and HDF5's state change, no value does
+    (void)pthread_mutex_lock(&file->mutex);
+    bb_status status = read_block(&file->matrix, row, column, out);
+    (void)pthread_mutex_unlock(&file->mutex);
+    return status;
+}
+
+// The lower triangle is the matrix: entries above the diagonal come from below it.
+static bb_status fill_symmetric(const bb_matrix_source *source, bb_index row, bb_index column,
+                                bb_view out)
+{
+    bb_status status = BB_OK;
+    double *mirror = NULL;
+    bb_index rows = out.shape[0];
+    bb_index columns = out.shape[1];
+    BB_TRY(fill(source, row, column, out));
+    if (column + columns - 1 > row) {
+        BB_TRY(BB_ALLOCATE(rows * columns, &mirror));
+        BB_TRY(fill(source, column, row, bb_view_matrix(mirror, columns, rows)));
+        for (bb_index i = 0; i < rows; ++i) {
+            double *to = bb_view_row(out, i);
+            for (bb_index j = row + i + 1 > column ? row + i + 1 - column : 0; j < columns; ++j) {
+                to[j] = mirror[j * rows + i];
+            }
+        }
+    }
+done:
+    BB_RELEASE(&mirror);
+    return status;
+}
+
+static bb_status open_here(const facts *found, const char *name, bb_matrix_file *file)
+{
+    bb_status status = BB_OK;
+    file->matrix = (opened){.file = -1, .id = -1, .space = -1};
+    BB_TRY(open_matrix(found->place, &file->matrix));
+    BB_REQUIRE(pthread_mutex_init(&file->mutex, NULL) == 0, BB_INTERNAL, "no mutex");
+    file->has_mutex = true;
+    file->range = found->maximum - found->minimum;
+    (void)snprintf(file->unit, sizeof file->unit, "%s", found->unit[0] == '\0' ? "1" : found->unit);
+    file->source = (bb_matrix_source){.rows = file->matrix.rows,
+                                      .columns = file->matrix.columns,
+                                      .symmetric = found->symmetric,
+                                      .name = name,
+                                      .unit = file->unit,
+                                      .fill = found->symmetric ? fill_symmetric : fill,
+                                      .context = file};
+done:
+    return status;
+}
+
+bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, const char *name,
+                              bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    *out = NULL;
+    facts *found =
+        mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    BB_REQUIRE(found != MAP_FAILED, BB_MEMORY, "host memory exhausted: facts of a file");
+    *found = (facts){.place = place, .symmetric = symmetric};
+    BB_TRY(inspect_apart(place, found));
+    BB_TRY(BB_ZEROED(1, &file));
+    BB_TRY(open_here(found, name, file));
+    if (!found->certified) {
+        bb_log_detail("%s from '%s' carries no digest: taken as it reads", name, place->file);
+    }
+    *out = file;
+    file = NULL;
+done:
+    bb_matrix_file_close(&file);
+    if (found != MAP_FAILED) {
+        (void)munmap(found, sizeof *found);
+    }
+    return status;
+}
+
+void bb_matrix_file_close(bb_matrix_file **file)
+{
+    bb_matrix_file *whole = *file;
+    if (whole != NULL) {
+        close_matrix(&whole->matrix);
+        if (whole->has_mutex) {
+            (void)pthread_mutex_destroy(&whole->mutex);
+        }
+    }
+    BB_RELEASE(file);
+}
+
+const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file)
+{
+    return &file->source;
+}
+
+double bb_matrix_file_range(const bb_matrix_file *file)
+{
+    return file->range;
+}

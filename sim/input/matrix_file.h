@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix in an HDF5 file as a source: users bring their own response rows, covariances or masks.
+//
+// Files come from anywhere, and the HDF5 library can crash on damaged ones: a file is first read
+// through in a child process, which finds its size and range, refuses values that are not finite,
+// and holds the values to the digest that this program writes beside its own operators. Only then
+// is it opened here, and blocks are read as they are asked for.
+#ifndef BB_SIM_INPUT_MATRIX_FILE_H
+#define BB_SIM_INPUT_MATRIX_FILE_H
+
+#include "core/matrix_source.h"
+
+/// Where a matrix is: the keys under `matrix:` and the like.
+typedef struct bb_matrix_place {
+    const char *file;    ///< path, relative to the working folder
+    const char *dataset; ///< path inside the file
+} bb_matrix_place;
+
+extern const bb_schema bb_matrix_place_schema;
+
+typedef struct bb_matrix_file bb_matrix_file;
+
+/// Checks and opens a two-dimensional dataset of floating-point numbers of any width. `symmetric`
+/// asks for a square matrix whose halves agree to 1e-12 of its largest magnitude; the source then
+/// gives the lower one. `name` is the source's, borrowed. Errors: BB_IO (no such file or dataset,
+/// not HDF5, damaged: a digest that does not fit, a reader that died), BB_INVALID (wrong type or
+/// shape, a value that is not finite, not symmetric; row and column are named), BB_MEMORY. Owner of
+/// `*out`: the caller.
+BB_CHECKED bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric,
+                                         const char *name, bb_matrix_file **out);
+void bb_matrix_file_close(bb_matrix_file **file);
+
+/// The matrix; it lives as long as the file is open. Its unit is the dataset's `units`, else "1".
+const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
+
+/// Largest minus smallest value.
+double bb_matrix_file_range(const bb_matrix_file *file);
+
+#endif

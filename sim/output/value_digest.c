@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/value_digest.h"
+
+#include "core/memory.h"
+
+#include <stdio.h>
+#include <xxhash.h>
+
+struct bb_value_digest {
+    XXH3_state_t *state;
+};
+
+bb_status bb_value_digest_create(bb_value_digest **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ZEROED(1, out));
+    (*out)->state = XXH3_createState();
+    BB_REQUIRE((*out)->state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
+    (void)XXH3_128bits_reset((*out)->state);
+done:
+    if (status != BB_OK) {
+        bb_value_digest_destroy(out);
+    }
+    return status;
+}
+
+void bb_value_digest_destroy(bb_value_digest **digest)
+{
+    if (*digest != NULL) {
+        (void)XXH3_freeState((*digest)->state);
+    }
+    BB_RELEASE(digest);
+}
+
+void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count)
+{
+    (void)XXH3_128bits_update(digest->state, values, (size_t)count * sizeof values[0]);
+}
+
+void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES])
+{
+    XXH128_hash_t hash = XXH3_128bits_digest(digest->state);
+    (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// XXH3-128 over the bytes of doubles, fed in pieces: what certifies an operator in a file.
+#ifndef BB_SIM_OUTPUT_VALUE_DIGEST_H
+#define BB_SIM_OUTPUT_VALUE_DIGEST_H
+
+#include "core/status.h"
+
+enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the end
+
+typedef struct bb_value_digest bb_value_digest;
+
+/// Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_value_digest_create(bb_value_digest **out);
+void bb_value_digest_destroy(bb_value_digest **digest);
+
+void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count);
+
+/// The digest of all values so far.
+void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES]);
+
+#endif
