@@ -69,13 +69,18 @@ typedef struct bb_grid_config {
     bb_index rows;
 } bb_grid_config;
 
-typedef enum bb_response_generator { BB_GENERATOR_KERNEL, BB_GENERATOR_FEM } bb_response_generator;
+typedef enum bb_response_generator {
+    BB_GENERATOR_KERNEL,
+    BB_GENERATOR_FEM,
+    BB_GENERATOR_FILE, ///< the user's own rows; whoever runs the study reads them
+} bb_response_generator;
 
 typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 
 /// Keys of `response:`.
 typedef struct bb_response_config {
     int generator;              ///< bb_response_generator
+    const char *file;           ///< of generator file, else NULL
     bb_list axes;               ///< int: bb_axis
     bb_grid_config grid;        ///< S: cells over the square that bounds the disc
     bb_grid_config slit_points; ///< points of the slit window of one light step

@@ -42,7 +42,7 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
     if (config->response->generator == (int)BB_GENERATOR_FEM) {
         BB_TRY(bb_membrane_create(problem->mesh, config->wafer, config->clamp, &problem->membrane));
-    } else {
+    } else if (config->response->generator == (int)BB_GENERATOR_KERNEL) {
         BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
     }
 done:
@@ -110,6 +110,8 @@ bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
     bb_status status = BB_OK;
     const bb_field *field = bb_wafer_problem_field(problem, index);
     out->batch = BB_MEMBRANE_BATCH;
+    BB_REQUIRE(problem->membrane != NULL || problem->response != NULL, BB_UNSUPPORTED,
+               "rows of generator file come from the file");
     if (problem->membrane != NULL) {
         BB_TRY(bb_fem_response_make(problem->mesh, problem->membrane, problem->grid, &problem->slit,
                                     field, axis, &out->fem));

@@ -59,7 +59,8 @@ typedef struct bb_wafer_rows {
     bb_fem_response fem;
 } bb_wafer_rows;
 
-/// Rows of axis `axis` (bb_axis) for scored field `index`. Errors: BB_UNSUPPORTED (z by fem).
+/// Rows of axis `axis` (bb_axis) for scored field `index`. Errors: BB_UNSUPPORTED (z by fem, and
+/// generator file, whose rows are not physics).
 BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
                                            int axis, bb_wafer_rows *out);
 

@@ -6,6 +6,8 @@
 #include "core/memory.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
+#include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_rows.h"
 #include "solvers/coded_operator.h"
 
 #include <math.h>
@@ -83,7 +85,7 @@ typedef struct reference_rows {
 } reference_rows;
 
 // Codes the rows of one field and axis for a pipeline.
-static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *rows, int axis,
+static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply *rows, int axis,
                         const reference_rows *reference, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
@@ -190,11 +192,11 @@ done:
 static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point, int axis)
 {
     bb_status status = BB_OK;
-    bb_wafer_rows rows;
+    bb_wafer_supply rows = {0};
     reference_rows reference = {0};
     bb_coded_matrix *exact = NULL;
     bb_coded_matrix *coded = NULL;
-    BB_TRY(bb_wafer_problem_rows(run->problem, field, axis, &rows));
+    BB_TRY(bb_wafer_supply_open(run->study, run->problem, field, axis, &rows));
     BB_TRY(encode(run, run->reference, &rows, axis, &reference, &exact));
     const bb_error_norms *seen = &run->attempts[run->reference].coding[axis].norms;
     reference = (reference_rows){exact, seen->maximum - seen->minimum};
@@ -207,6 +209,7 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
         }
     }
 done:
+    bb_wafer_supply_release(&rows);
     bb_coded_matrix_destroy(&exact);
     bb_coded_matrix_destroy(&coded);
     return status;
@@ -237,11 +240,11 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
 {
     bb_status status = BB_OK;
     wafer_run run = {0};
-    (void)options;
     BB_TRY(start(study, &run));
     BB_TRY(bb_wafer_heating_run(run.problem, &run.heating));
     BB_TRY(run_axes(&run));
     BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
+    BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
     finish(&run);
     return status;

@@ -175,6 +175,18 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     return BB_OK;
 }
 
+static bb_status check_file(const bb_response_config *response, const bb_config *config,
+                            bb_problems *problems)
+{
+    bool wanted = response->generator == (int)BB_GENERATOR_FILE;
+    if (wanted == (response->file != NULL)) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "response.file"),
+                           wanted ? "response.file is missing: generator file reads its rows there"
+                                  : "response.file: only generator file reads one");
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -184,6 +196,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
+    BB_TRY(check_file(&wafer->response, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_dump.h"
+
+#include "core/memory.h"
+#include "sim/dump.h"
+#include "sim/wafer/wafer_rows.h"
+
+#include <stdio.h>
+
+// What the operators' sources read; kept by the results.
+typedef struct operands {
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+    bb_wafer_supply *supplies; // [supply_count], one a field and axis
+    bb_index supply_count;
+    bb_view *inputs;           // [scored], each [light_steps][cells]
+    bb_matrix_source *sources; // [scored] of the inputs
+} operands;
+
+static void release(void *object)
+{
+    operands *all = object;
+    for (bb_index i = 0; i < all->supply_count; ++i) {
+        bb_wafer_supply_release(&all->supplies[i]);
+    }
+    BB_RELEASE(&all->supplies);
+    BB_RELEASE(&all->inputs);
+    BB_RELEASE(&all->sources);
+    bb_wafer_heating_release(&all->heating);
+    bb_wafer_problem_destroy(&all->problem);
+    BB_RELEASE(&all);
+}
+
+static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_list *axes = &study->response.axes;
+    bb_index fields = all->problem->scored_count;
+    char name[BB_WAFER_OPERATOR_NAME];
+    char long_name[96];
+    BB_TRY(BB_ZEROED(axes->count * fields, &all->supplies));
+    for (bb_index a = 0; a < axes->count; ++a) {
+        int axis = ((const int *)axes->items)[a];
+        for (bb_index f = 0; f < fields; ++f) {
+            bb_wafer_supply *supply = &all->supplies[all->supply_count];
+            BB_TRY(bb_wafer_supply_open(study, all->problem, f, axis, supply));
+            ++all->supply_count;
+            bb_wafer_rows_name(axis, all->problem->scored[f], name);
+            (void)snprintf(long_name, sizeof long_name,
+                           "displacement %c at the slit points of field %td for a kelvin in a cell",
+                           "xyz"[axis], all -> problem -> scored[f]);
+            BB_TRY(bb_results_operator(results, name, long_name, supply->source));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status add_inputs(operands *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_heating *heating = &all->heating;
+    bb_index fields = all->problem->scored_count;
+    char name[BB_WAFER_OPERATOR_NAME];
+    BB_TRY(BB_ALLOCATE(fields, &all->inputs));
+    BB_TRY(BB_ALLOCATE(fields, &all->sources));
+    for (bb_index f = 0; f < fields; ++f) {
+        all->inputs[f] =
+            bb_view_matrix(heating->inputs + f * heating->light_steps * heating->cell_count,
+                           heating->light_steps, heating->cell_count);
+        all->sources[f] = bb_matrix_source_dense(&all->inputs[f], "S", "K");
+        (void)snprintf(name, sizeof name, "S_%td", all->problem->scored[f]);
+        BB_TRY(bb_results_operator(results, name, "mean temperature rise of a cell in a light step",
+                                   &all->sources[f]));
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_dump(const bb_wafer_study *study, const char *names, bb_wafer_problem **problem,
+                        bb_wafer_heating *heating, bb_results *results)
+{
+    bb_status status = BB_OK;
+    operands *all = NULL;
+    bool rows = bb_dump_wanted(names, "rows");
+    bool inputs = bb_dump_wanted(names, "inputs");
+    if (!rows && !inputs) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(1, &all));
+    all->problem = *problem;
+    all->heating = *heating;
+    *problem = NULL;
+    *heating = (bb_wafer_heating){0};
+    BB_TRY(bb_results_keep(results, all, release));
+    if (rows) {
+        BB_TRY(add_rows(study, all, results));
+    }
+    if (inputs) {
+        BB_TRY(add_inputs(all, results));
+    }
+done:
+    return status;
+}

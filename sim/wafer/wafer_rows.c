@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_rows.h"
+
+#include "core/memory.h"
+
+#include <stdio.h>
+
+enum { FILE_BATCH = 8 };
+
+void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAME])
+{
+    (void)snprintf(out, BB_WAFER_OPERATOR_NAME, "C_%c_%td", "xyz"[axis], field);
+}
+
+static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                           bb_index index, int axis, bb_wafer_supply *out)
+{
+    bb_status status = BB_OK;
+    char name[BB_WAFER_OPERATOR_NAME];
+    char *dataset = NULL;
+    bb_index rows = problem->slit.field_points;
+    bb_index columns = problem->grid->cell_count;
+    bb_wafer_rows_name(axis, problem->scored[index], name);
+    BB_TRY(bb_memory_printf(&dataset, "/operators/%s", name));
+    const bb_matrix_place place = {study->response.file, dataset};
+    BB_TRY(bb_matrix_file_open(&place, false, "C", &out->file));
+    out->source = bb_matrix_file_source(out->file);
+    out->batch = FILE_BATCH;
+    BB_REQUIRE(out->source->rows == rows && out->source->columns == columns, BB_INVALID,
+               "'%s', dataset '%s': %td x %td, expected %td slit points of a field x %td cells",
+               place.file, place.dataset, out->source->rows, out->source->columns, rows, columns);
+done:
+    BB_RELEASE(&dataset);
+    return status;
+}
+
+bb_status bb_wafer_supply_open(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                               bb_index index, int axis, bb_wafer_supply *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_wafer_supply){0};
+    if (study->response.generator == (int)BB_GENERATOR_FILE) {
+        BB_TRY(open_file(study, problem, index, axis, out));
+    } else {
+        BB_TRY(bb_wafer_problem_rows(problem, index, axis, &out->physics));
+        out->source = out->physics.source;
+        out->batch = out->physics.batch;
+    }
+done:
+    if (status != BB_OK) {
+        bb_wafer_supply_release(out);
+    }
+    return status;
+}
+
+void bb_wafer_supply_release(bb_wafer_supply *supply)
+{
+    bb_matrix_file_close(&supply->file);
+}

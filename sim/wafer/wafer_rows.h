@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Response rows of one field and axis for the wafer driver: from physics, or from the user's file.
+#ifndef BB_SIM_WAFER_WAFER_ROWS_H
+#define BB_SIM_WAFER_WAFER_ROWS_H
+
+#include "physics/wafer/wafer_problem.h"
+#include "sim/input/matrix_file.h"
+#include "sim/wafer/wafer_study.h"
+
+/// Keep it in place while the source is used: the source points into it.
+typedef struct bb_wafer_supply {
+    const bb_matrix_source *source; ///< [slit field_points][grid cell_count], m/K
+    bb_index batch;                 ///< pull this many rows at once, from a multiple of it
+    bb_wafer_rows physics;
+    bb_matrix_file *file; ///< of generator file, else NULL
+} bb_wafer_supply;
+
+enum { BB_WAFER_OPERATOR_NAME = 32 };
+
+/// Name of an operator of a field: "C_x_40".
+void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAME]);
+
+/// Rows of axis `axis` for scored field `index`. Errors: the generator's, bb_matrix_file_open's,
+/// BB_INVALID (a matrix in the file of another shape). Release with bb_wafer_supply_release.
+BB_CHECKED bb_status bb_wafer_supply_open(const bb_wafer_study *study,
+                                          const bb_wafer_problem *problem, bb_index index, int axis,
+                                          bb_wafer_supply *out);
+void bb_wafer_supply_release(bb_wafer_supply *supply);
+
+#endif
