@@ -18,6 +18,7 @@ typedef enum bb_stream {
     BB_STREAM_BURL_STIFFNESS = 1,
     BB_STREAM_PHASE_SCREEN = 2,
     BB_STREAM_SELF_TEST = 3,
+    BB_STREAM_INPUT = 4, ///< vectors that a study multiplies
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -4,6 +4,8 @@
 #include "sim/ao/ao_experiment.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_study.h"
+#include "sim/product/product_experiment.h"
+#include "sim/product/product_study.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_study.h"
@@ -35,6 +37,16 @@ static const bb_column ao_columns[] = {
     {"encode_time_s",      "encode [ms]",    1e3 },
     {"energy_j",           "energy [J]",     1.0 },
 };
+static const bb_column product_columns[] = {
+    {"qoi_relative_error",   "relative error", 1.0 },
+    {"worst_relative_error", "worst vector",   1.0 },
+    {"operator_bytes",       "operator [MB]",  1e-6},
+    {"compression_ratio",    "ratio to fp32",  1.0 },
+    {"solve_time_s",         "solve [ms]",     1e3 },
+    {"encode_time_s",        "encode [ms]",    1e3 },
+};
+static const char *const product_prices[] = {"qoi_relative_error"};
+
 static const char *const ao_prices[] = {"strehl_loss"};
 
 // clang-format off
@@ -52,6 +64,13 @@ static const bb_experiment rows[] = {
      .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
      .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
      .price_name = "strehl loss", .operators = "Cmm Ctm Ctt R"},
+    {.name = "product", .schema = &bb_product_study_schema,
+     .starter = bb_product_study_starter,
+     .check = bb_product_study_check, .plan = bb_product_plan, .run = bb_product_experiment_run,
+     .columns = product_columns,
+     .column_count = sizeof product_columns / sizeof product_columns[0],
+     .prices = product_prices, .price_count = sizeof product_prices / sizeof product_prices[0],
+     .price_name = "relative error"},
 };
 // clang-format on
 

@@ -3,7 +3,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/schema.h"
 #include "sim/hdf5_library.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
@@ -28,14 +27,19 @@ static const double MOST_VALUES = 0x1p40;
 static const double ASYMMETRY = 1e-12;
 
 // clang-format off
-static const bb_key keys[] = {
-    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, file),
-     .meaning = "HDF5 file, relative to the working folder."},
-    {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),
-     .meaning = "Two-dimensional dataset in it, such as /operators/Cmm."},
-};
+#define PLACE_KEYS(may_be_left_out)                                                                \
+    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, file),              \
+     .optional = (may_be_left_out),                                                                \
+     .meaning = "HDF5 file, relative to the working folder."},                                     \
+    {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),        \
+     .optional = (may_be_left_out),                                                                \
+     .meaning = "Two-dimensional dataset in it, such as /operators/Cmm."}
+static const bb_key keys[] = {PLACE_KEYS(false)};
+static const bb_key optional_keys[] = {PLACE_KEYS(true)};
 // clang-format on
 const bb_schema bb_matrix_place_schema = BB_SCHEMA("matrix", bb_matrix_place, keys);
+const bb_schema bb_matrix_place_optional_schema =
+    BB_SCHEMA("matrix", bb_matrix_place, optional_keys);
 
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)

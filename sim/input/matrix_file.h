@@ -10,6 +10,7 @@
 #define BB_SIM_INPUT_MATRIX_FILE_H
 
 #include "core/matrix_source.h"
+#include "core/schema.h"
 
 /// Where a matrix is: the keys under `matrix:` and the like.
 typedef struct bb_matrix_place {
@@ -18,6 +19,9 @@ typedef struct bb_matrix_place {
 } bb_matrix_place;
 
 extern const bb_schema bb_matrix_place_schema;
+
+/// The same with both keys optional: NULL where they are left out.
+extern const bb_schema bb_matrix_place_optional_schema;
 
 typedef struct bb_matrix_file bb_matrix_file;
 

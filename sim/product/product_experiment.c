@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/product/product_experiment.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/non_finite.h"
+#include "core/random.h"
+#include "sim/attempt.h"
+#include "sim/pipelines/product_coding.h"
+#include "sim/product/product_study.h"
+
+#include <math.h>
+#include <string.h>
+
+// What one pipeline gave.
+typedef struct product_attempt {
+    bb_attempt common;
+    bb_coding_report coding;
+    double worst_vector; // largest relative error of one y
+} product_attempt;
+
+typedef struct product_run {
+    const bb_product_study *study;
+    const bb_product_pipeline *pipelines;
+    bb_index pipeline_count, reference;
+    bb_matrix_file *file;
+    const bb_matrix_source *matrix;
+    bb_matrix_layout layout;
+    bb_index vectors;
+    double *x;                 // [vectors][columns]
+    double *y;                 // [vectors][rows] of the pipeline at hand
+    double *truth;             // [vectors][rows] of the reference
+    bb_coded_matrix *exact;    // of the reference
+    product_attempt *attempts; // [pipeline_count]
+    bb_device *devices[BB_DEVICE_KIND_COUNT];
+} product_run;
+
+static void finish(product_run *run)
+{
+    bb_coded_matrix_destroy(&run->exact);
+    bb_matrix_file_close(&run->file);
+    BB_RELEASE(&run->x);
+    BB_RELEASE(&run->y);
+    BB_RELEASE(&run->truth);
+    BB_RELEASE(&run->attempts);
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        bb_device_close(&run->devices[kind]);
+    }
+}
+
+static bb_status read_inputs(product_run *run)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(bb_matrix_file_open(&run->study->inputs, false, "X", &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    BB_REQUIRE(source->columns == run->matrix->columns, BB_INVALID,
+               "inputs of %td values a vector, expected the matrix's %td columns", source->columns,
+               run->matrix->columns);
+    run->vectors = source->rows;
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
+    BB_TRY(bb_matrix_source_load(source, run->x));
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status draw_inputs(product_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index count = run->study->vectors * run->matrix->columns;
+    run->vectors = run->study->vectors;
+    BB_TRY(BB_ALLOCATE(count, &run->x));
+    for (bb_index i = 0; i < count; ++i) {
+        run->x[i] =
+            bb_random_normal((uint64_t)run->study->common.seed, BB_STREAM_INPUT, (uint64_t)i);
+    }
+done:
+    return status;
+}
+
+static bb_status start(const bb_product_study *study, product_run *run)
+{
+    bb_status status = BB_OK;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->reference = bb_product_pipelines_reference(&study->pipelines);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        bb_device_kind *kind = &run->attempts[p].common.device;
+        run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
+        BB_TRY(bb_product_pipeline_device(&run->pipelines[p], study->common.device, kind));
+        if (run->devices[*kind] == NULL) {
+            BB_TRY(bb_device_open(*kind, 0, &run->devices[*kind]));
+        }
+    }
+    BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
+    run->matrix = bb_matrix_file_source(run->file);
+    run->layout = (bb_matrix_layout){.rows = run->matrix->rows,
+                                     .columns = run->matrix->columns,
+                                     .mesh_columns = study->layout.mesh_columns,
+                                     .row_columns = study->layout.row_columns,
+                                     .range = bb_matrix_file_range(run->file)};
+    BB_TRY(study->inputs.file != NULL ? read_inputs(run) : draw_inputs(run));
+    BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->y));
+    BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->truth));
+    bb_log_info("matrix %td x %td, %td vectors", run->matrix->rows, run->matrix->columns,
+                run->vectors);
+done:
+    return status;
+}
+
+static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    bb_attempt *common = &run->attempts[pipeline].common;
+    bb_coded_operator *operation = NULL;
+    bb_index rows = run->matrix->rows;
+    bb_index columns = run->matrix->columns;
+    common->solve_seconds = 0.0;
+    BB_TRY(bb_coded_operator_create(run->devices[common->device], matrix,
+                                    bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
+                                    &operation));
+    for (bb_index v = 0; v < run->vectors; ++v) {
+        double *y = run->y + v * rows;
+        BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,
+                                       &common->solve_seconds));
+        bb_index bad = bb_first_non_finite(y, rows);
+        if (bad >= 0) {
+            bb_outcome_set(&common->outcome, BB_OUTCOME_NON_FINITE, "product %td, row %td", v, bad);
+        }
+    }
+    common->flops = common->flops_dense =
+        (double)run->vectors * bb_coded_operator_flops(rows, columns);
+done:
+    bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+static void compare(const product_run *run, product_attempt *attempt)
+{
+    bb_index rows = run->matrix->rows;
+    double error = 0.0;
+    double norm = 0.0;
+    for (bb_index v = 0; v < run->vectors; ++v) {
+        double vector_error = 0.0;
+        double vector_norm = 0.0;
+        for (bb_index i = v * rows; i < (v + 1) * rows; ++i) {
+            double gap = run->y[i] - run->truth[i];
+            vector_error += gap * gap;
+            vector_norm += run->truth[i] * run->truth[i];
+        }
+        double relative = sqrt(vector_error / vector_norm);
+        // NaN counts as the worst: fmax would drop it.
+        bool worse = isnan(relative) || !(relative <= attempt->worst_vector);
+        attempt->worst_vector = worse ? relative : attempt->worst_vector;
+        error += vector_error;
+        norm += vector_norm;
+    }
+    attempt->common.qoi_relative_error = sqrt(error / norm);
+}
+
+static bb_status run_pipeline(product_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    product_attempt *attempt = &run->attempts[pipeline];
+    const bb_exact_rows rows = {run->matrix, 1, run->exact};
+    bb_coded_matrix *matrix = NULL;
+    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &rows, &run->layout, &attempt->coding,
+                            &matrix));
+    attempt->common.operator_bytes = attempt->coding.bytes;
+    attempt->common.fp32_bytes = 4.0 * attempt->coding.values;
+    attempt->common.encode_seconds = attempt->coding.seconds;
+    BB_TRY(multiply(run, pipeline, matrix));
+    if (pipeline == run->reference) {
+        memcpy(run->truth, run->y,
+               (size_t)(run->vectors * run->matrix->rows) * sizeof run->truth[0]);
+        run->exact = matrix;
+        matrix = NULL;
+    }
+    compare(run, attempt);
+done:
+    bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+static bb_status publish(const product_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_attempt *common[BB_STUDY_PIPELINES];
+    double worst[BB_STUDY_PIPELINES];
+    bb_coding_report *reports = NULL;
+    const char *operators[] = {run->study->matrix.dataset};
+    BB_TRY(BB_ALLOCATE(run->pipeline_count, &reports));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        common[p] = &run->attempts[p].common;
+        worst[p] = run->attempts[p].worst_vector;
+        reports[p] = run->attempts[p].coding;
+    }
+    BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_number(results, "worst_relative_error", "1",
+                                      "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
+    BB_TRY(
+        bb_results_text_axis(results, "results/operator", "dataset of the matrix", 1, operators));
+    BB_TRY(bb_coding_publish(results, &run->study->pipelines, "operator", 1, run->matrix->unit,
+                             reports));
+done:
+    BB_RELEASE(&reports);
+    return status;
+}
+
+bb_status bb_product_experiment_run(const void *study, const bb_run_options *options,
+                                    bb_results *results)
+{
+    bb_status status = BB_OK;
+    product_run run = {0};
+    (void)options;
+    BB_TRY(start(study, &run));
+    BB_TRY(run_pipeline(&run, run.reference));
+    for (bb_index p = 0; p < run.pipeline_count; ++p) {
+        bb_progress("computing", p, run.pipeline_count);
+        if (p != run.reference) {
+            BB_TRY(run_pipeline(&run, p));
+        }
+    }
+    bb_progress("computing", run.pipeline_count, run.pipeline_count);
+    BB_TRY(publish(&run, results));
+done:
+    finish(&run);
+    return status;
+}
+
+bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_product_study *product = study;
+    const bb_product_pipeline *pipelines = product->pipelines.items;
+    bb_matrix_file *file = NULL;
+    char codec[64];
+    BB_TRY(bb_matrix_file_open(&product->matrix, false, "C", &file));
+    const bb_matrix_source *matrix = bb_matrix_file_source(file);
+    double values = (double)matrix->rows * (double)matrix->columns;
+    BB_TRY(bb_plan_add(plan, "matrix", "%td x %td", matrix->rows, matrix->columns));
+    for (bb_index p = 0; p < product->pipelines.count; ++p) {
+        bb_codec_describe(&pipelines[p].storage, codec, sizeof codec);
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s", codec));
+    }
+    // The reference and one candidate, neither over fp64, and the vectors.
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + 16.0 * values +
+                       8.0 * (double)product->vectors * (double)matrix->columns;
+    plan->output_bytes = 1000.0 * (double)product->pipelines.count;
+    plan->estimated_seconds = 0.5 + (double)product->pipelines.count * values *
+                                        (4e-9 + 1e-9 * (double)product->vectors) /
+                                        (double)options->threads;
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/product/product_study.h"
+
+// clang-format off
+static const bb_key layout_keys[] = {
+    {.name = "mesh_columns", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
+     .offset = offsetof(bb_product_layout_config, mesh_columns), .default_text = "0",
+     .meaning = "Columns are points of a mesh, x fastest, this many across; 0: a line."},
+    {.name = "row_columns", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
+     .offset = offsetof(bb_product_layout_config, row_columns), .default_text = "0",
+     .meaning = "Rows are points of a grid, this many across; 0: no grid."},
+};
+static const bb_schema layout_schema =
+    BB_SCHEMA("layout", bb_product_layout_config, layout_keys);
+
+static const bb_key keys[] = {
+    BB_STUDY_KEYS(bb_product_study),
+    {.name = "matrix", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
+     .offset = offsetof(bb_product_study, matrix), .meaning = "The matrix, rows by columns."},
+    {.name = "inputs", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
+     .offset = offsetof(bb_product_study, inputs),
+     .meaning = "Vectors to multiply, one a row; left out: standard normal ones are drawn."},
+    {.name = "vectors", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
+     .offset = offsetof(bb_product_study, vectors), .default_text = "8",
+     .meaning = "Vectors to draw where no inputs are given."},
+    {.name = "layout", .kind = BB_KEY_GROUP, .schema = &layout_schema,
+     .offset = offsetof(bb_product_study, layout),
+     .meaning = "What rows and columns are points of, for zfp."},
+    {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
+     .minimum_count = 1, .offset = offsetof(bb_product_study, pipelines),
+     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+};
+// clang-format on
+const bb_schema bb_product_study_schema = BB_SCHEMA("product", bb_product_study, keys);
+
+const char bb_product_study_starter[] =
+    "experiment: product\n"
+    "title: storage formats of my matrix\n"
+    "matrix: {file: mine.h5, dataset: /operators/C_x_8}\n"
+    "pipelines:\n"
+    "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+    "  - {name: fp16, storage: fp16, scale: row, multiply: fp32, accumulate: fp32}\n"
+    "  - {name: bfp8, storage: {codec: bfp, bits: 8}, multiply: fp32, accumulate: fp64}\n";
+
+bb_status bb_product_study_check(const void *study, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_study *product = study;
+    if ((product->inputs.file == NULL) != (product->inputs.dataset == NULL)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "inputs"),
+                               "inputs: expected both file and dataset, or neither"));
+    }
+    BB_TRY(bb_product_pipelines_check(&product->pipelines, config, problems));
+done:
+    return status;
+}

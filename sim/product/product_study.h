@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration of a product study: the user's own matrix times vectors, without physics.
+#ifndef BB_SIM_PRODUCT_PRODUCT_STUDY_H
+#define BB_SIM_PRODUCT_PRODUCT_STUDY_H
+
+#include "sim/input/matrix_file.h"
+#include "sim/pipelines/product_pipeline.h"
+
+/// Keys of `layout:`: what rows and columns are points of, for codecs that use smoothness.
+typedef struct bb_product_layout_config {
+    bb_index mesh_columns; ///< 0: the columns are a line
+    bb_index row_columns;  ///< 0: the rows are no grid
+} bb_product_layout_config;
+
+typedef struct bb_product_study {
+    bb_study common;
+    bb_matrix_place matrix; ///< C [rows][columns]
+    bb_matrix_place inputs; ///< X [vectors][columns]; members NULL: drawn
+    bb_index vectors;       ///< drawn where there are no inputs
+    bb_product_layout_config layout;
+    bb_list pipelines; ///< of bb_product_pipeline
+} bb_product_study;
+
+extern const bb_schema bb_product_study_schema;
+
+/// A small study of every required key, for `bitbudget new`.
+extern const char bb_product_study_starter[];
+
+/// The rules between keys of a bb_product_study. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_product_study_check(const void *study, const bb_config *config,
+                                            bb_problems *problems);
+
+#endif
