@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/non_finite.h"
+#include "core/outcome.h"
 #include "core/thread.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/non_finite.h"
+#include "core/outcome.h"
 #include "core/random.h"
 #include "sim/attempt.h"
 #include "sim/pipelines/product_coding.h"
