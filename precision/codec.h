@@ -38,19 +38,20 @@ typedef enum bb_zfp_mode {
 } bb_zfp_mode;
 
 /// The keys under `storage:` of a pipeline; a plain word stands for {codec: word}. Optional numbers
-/// are NaN where the file does not give them.
+/// are NaN where the file does not give them, whole ones BB_INTEGER_UNSET.
 typedef struct bb_codec_config {
     int codec;                 ///< index into bb_codec_names: a bb_format or a bb_codec
     double bits;               ///< bfp: 4..16 whole; zfp: of a value (rate) or planes (precision)
-    bb_index block;            ///< values that share an exponent or width: 32
-    int mode;                  ///< bb_zfp_mode
+    bb_index block;            ///< values that share an exponent or width: 32, the default
+    int mode;                  ///< bb_zfp_mode, -1 where not given
     double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy
     double tolerance_of_range; ///< the same as a part of the matrix's range (maximum - minimum)
-    bb_index dimensions;       ///< zfp: 1..4
+    bb_index dimensions;       ///< zfp: 1..4, default 2
 } bb_codec_config;
 
 extern const bb_schema bb_codec_schema;
 extern const char *const bb_codec_names[];
+extern const char *const bb_zfp_mode_names[];
 
 typedef enum bb_row_scale { BB_ROW_SCALE_NONE, BB_ROW_SCALE_ROW } bb_row_scale;
 extern const char *const bb_row_scale_names[];
@@ -119,6 +120,9 @@ bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix);
 /// Rows of a group, ascending; returns how many.
 bb_index bb_coded_matrix_group_rows(const bb_coded_matrix *matrix, bb_index group,
                                     bb_index rows[BB_GROUP_ROWS]);
+
+/// The group that a row belongs to.
+bb_index bb_coded_matrix_group_of(const bb_coded_matrix *matrix, bb_index row);
 
 /// Runs of columns that decode by themselves: piece p covers [p piece_columns, ...), the last one
 /// what is left.

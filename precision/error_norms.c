@@ -49,3 +49,13 @@ double bb_error_norms_psnr_zfp_db(const bb_error_norms *norms)
 {
     return -20.0 * log10(2.0 * bb_error_norms_nrmse(norms));
 }
+
+void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *more)
+{
+    norms->sum_squares += more->sum_squares;
+    norms->sum += more->sum;
+    norms->count += more->count;
+    norms->max_error = fmax(norms->max_error, more->max_error);
+    norms->minimum = fmin(norms->minimum, more->minimum);
+    norms->maximum = fmax(norms->maximum, more->maximum);
+}

@@ -29,6 +29,9 @@ bb_error_norms bb_error_norms_start(void);
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 
+/// Adds `more`, gathered apart, to `norms`.
+void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *more);
+
 double bb_error_norms_rmse(const bb_error_norms *norms);
 double bb_error_norms_nrmse(const bb_error_norms *norms);
 double bb_error_norms_bias(const bb_error_norms *norms);

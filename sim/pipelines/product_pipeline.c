@@ -65,7 +65,7 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s: %s", path, sentence));
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
     }
 done:
     return status;
