@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char error_text[256];
 
@@ -58,5 +59,43 @@ done:
     (void)H5Sclose(space);
     (void)H5Tclose(type);
     (void)H5Aclose(attribute);
+    return status;
+}
+
+#define WRITE_TRY(call)                                                                            \
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
+
+bb_status bb_hdf5_text_type(size_t bytes, int64_t *out)
+{
+    bb_status status = BB_OK;
+    WRITE_TRY(*out = H5Tcopy(H5T_C_S1));
+    WRITE_TRY(H5Tset_size(*out, bytes));
+    WRITE_TRY(H5Tset_cset(*out, H5T_CSET_UTF8));
+done:
+    return status;
+}
+
+bb_status bb_hdf5_write_attribute(int64_t owner, const char *name, const char *text, double number)
+{
+    bb_status status = BB_OK;
+    hid_t type = -1;
+    hid_t space = -1;
+    hid_t attribute = -1;
+    WRITE_TRY(space = H5Screate(H5S_SCALAR));
+    if (text != NULL) {
+        BB_TRY(bb_hdf5_text_type(text[0] == '\0' ? 1 : strlen(text), &type));
+    } else {
+        WRITE_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
+    }
+    WRITE_TRY(attribute = H5Acreate2(owner, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
+    if (text != NULL) {
+        WRITE_TRY(H5Awrite(attribute, type, text));
+    } else {
+        WRITE_TRY(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number));
+    }
+done:
+    (void)H5Aclose(attribute);
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
     return status;
 }

@@ -16,41 +16,6 @@ enum { SMALL_BYTES = 4096, CHUNK_BYTES = 1 << 20, CORE_INCREMENT = 1 << 20, DEFL
 #define HDF5_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
 
-static bb_status text_type(size_t bytes, hid_t *out)
-{
-    bb_status status = BB_OK;
-    HDF5_TRY(*out = H5Tcopy(H5T_C_S1));
-    HDF5_TRY(H5Tset_size(*out, bytes));
-    HDF5_TRY(H5Tset_cset(*out, H5T_CSET_UTF8));
-done:
-    return status;
-}
-
-static bb_status write_attribute(hid_t owner, const char *name, const char *text, double number)
-{
-    bb_status status = BB_OK;
-    hid_t type = -1;
-    hid_t space = -1;
-    hid_t attribute = -1;
-    HDF5_TRY(space = H5Screate(H5S_SCALAR));
-    if (text != NULL) {
-        BB_TRY(text_type(text[0] == '\0' ? 1 : strlen(text), &type));
-    } else {
-        HDF5_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
-    }
-    HDF5_TRY(attribute = H5Acreate2(owner, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
-    if (text != NULL) {
-        HDF5_TRY(H5Awrite(attribute, type, text));
-    } else {
-        HDF5_TRY(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number));
-    }
-done:
-    (void)H5Aclose(attribute);
-    (void)H5Tclose(type);
-    (void)H5Sclose(space);
-    return status;
-}
-
 // Chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
 static void choose_chunk(const bb_dataset *dataset, hsize_t chunk[BB_RESULTS_RANK])
 {
@@ -136,14 +101,14 @@ static bb_status describe(hid_t id, const bb_dataset *dataset)
 {
     bb_status status = BB_OK;
     if (!dataset->is_text) {
-        BB_TRY(write_attribute(id, "units", dataset->unit, NAN));
+        BB_TRY(bb_hdf5_write_attribute(id, "units", dataset->unit, NAN));
         if (!dataset->is_axis) {
-            BB_TRY(write_attribute(id, "_FillValue", NULL, NAN));
+            BB_TRY(bb_hdf5_write_attribute(id, "_FillValue", NULL, NAN));
         }
     }
-    BB_TRY(write_attribute(id, "long_name", dataset->long_name, NAN));
+    BB_TRY(bb_hdf5_write_attribute(id, "long_name", dataset->long_name, NAN));
     if (dataset->measured) {
-        BB_TRY(write_attribute(id, "measured", NULL, 1.0));
+        BB_TRY(bb_hdf5_write_attribute(id, "measured", NULL, 1.0));
     }
 done:
     return status;
@@ -165,7 +130,7 @@ static bb_status write_dataset(hid_t file, const bb_dataset *dataset)
     HDF5_TRY(space = dataset->rank == 0 ? H5Screate(H5S_SCALAR)
                                         : H5Screate_simple(dataset->rank, shape, NULL));
     if (dataset->is_text) {
-        BB_TRY(text_type(H5T_VARIABLE, &type));
+        BB_TRY(bb_hdf5_text_type(H5T_VARIABLE, &type));
     } else {
         HDF5_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
     }
@@ -192,7 +157,7 @@ static bb_status write_group_attribute(hid_t file, const bb_attribute *attribute
     bb_status status = BB_OK;
     hid_t group = -1;
     BB_TRY(make_group(file, attribute->owner, &group));
-    BB_TRY(write_attribute(group, attribute->name, attribute->text, attribute->number));
+    BB_TRY(bb_hdf5_write_attribute(group, attribute->name, attribute->text, attribute->number));
 done:
     (void)H5Gclose(group);
     return status;

@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
-#include <string.h>
+#include <math.h>
 
 enum { CHUNK_BYTES = 1 << 20, PANEL_BYTES = 1 << 26, BATCH_ROWS = 32 };
 
@@ -18,14 +18,6 @@ enum { CHUNK_BYTES = 1 << 20, PANEL_BYTES = 1 << 26, BATCH_ROWS = 32 };
 double bb_operator_bytes(bb_index rows, bb_index columns)
 {
     return 8.0 * ((double)rows * (double)columns + (double)rows + (double)columns);
-}
-
-static bb_status write_text(hid_t owner, const char *name, const char *text)
-{
-    bb_status status = BB_OK;
-    WRITE_TRY(H5LTset_attribute_string(owner, ".", name, text));
-done:
-    return status;
 }
 
 static bb_status open_group(hid_t file, hid_t *out)
@@ -61,8 +53,9 @@ static bb_status attach_axis(hid_t group, hid_t matrix, const char *name, const 
     WRITE_TRY(H5LTmake_dataset_double(group, axis, 1, &shape, index));
     WRITE_TRY(id = H5Dopen2(group, axis, H5P_DEFAULT));
     WRITE_TRY(H5DSset_scale(id, axis));
-    BB_TRY(write_text(id, "units", "1"));
-    BB_TRY(write_text(id, "long_name", dimension == 0 ? "row index" : "column index"));
+    BB_TRY(bb_hdf5_write_attribute(id, "units", "1", NAN));
+    BB_TRY(bb_hdf5_write_attribute(id, "long_name", dimension == 0 ? "row index" : "column index",
+                                   NAN));
     WRITE_TRY(H5DSattach_scale(matrix, id, dimension));
 done:
     (void)H5Dclose(id);
@@ -151,9 +144,9 @@ bb_status bb_operator_write(int64_t file, const bb_operator *matrix)
     BB_TRY(create_dataset(group, matrix, &space, &id));
     BB_TRY(write_panels(id, space, matrix, digest));
     bb_value_digest_text(digest, text);
-    BB_TRY(write_text(id, "units", matrix->source->unit));
-    BB_TRY(write_text(id, "long_name", matrix->long_name));
-    BB_TRY(write_text(id, "digest", text));
+    BB_TRY(bb_hdf5_write_attribute(id, "units", matrix->source->unit, NAN));
+    BB_TRY(bb_hdf5_write_attribute(id, "long_name", matrix->long_name, NAN));
+    BB_TRY(bb_hdf5_write_attribute(id, "digest", text, NAN));
     BB_TRY(attach_axis(group, id, matrix->name, "row", 0, matrix->source->rows));
     BB_TRY(attach_axis(group, id, matrix->name, "column", 1, matrix->source->columns));
 done:

@@ -51,12 +51,16 @@ static const bb_column toy_columns[] = {
     {"overlay_error_x_nm", "overlay x [nm]", 1.0}
 };
 static const char *const toy_prices[] = {"overlay_error_x_nm"};
+#define TOY_ROW(title, yaml)                                                                       \
+    {                                                                                              \
+        .name = (title), .schema = &toy_schema, .starter = (yaml), .check = toy_check,             \
+        .plan = toy_plan, .run = toy_run, .columns = toy_columns, .column_count = 1,               \
+        .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]"                 \
+    }
+// The fixture says that it is a wafer run.
 static const bb_experiment toy_rows[] = {
-    {"toy",   &toy_schema, "experiment: toy\nrecords: [{name: a, grid: 5}]\n", toy_check, toy_plan,
-     toy_run,                                                                                                toy_columns, 1, toy_prices, 1, "overlay error [nm]"},
- // The fixture says that it is a wafer run.
-    {"wafer", &toy_schema, "",                                                 toy_check, toy_plan, toy_run, toy_columns, 1, toy_prices, 1,
-     "overlay error [nm]"                                                                                                                                       },
+    TOY_ROW("toy", "experiment: toy\nrecords: [{name: a, grid: 5}]\n"),
+    TOY_ROW("wafer", ""),
 };
 static const bb_experiment_table toys = {toy_rows, 2};
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices of the user's: operators read back bit for bit, foreign files of any float, what is
+// refused and in which words, and damaged files.
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/thread.h"
+#include "sim/hdf5_library.h"
+#include "sim/input/matrix_file.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+#include <stdio.h>
+
+enum { ROWS = 37, COLUMNS = 53, MUTANTS = 3000 };
+
+static double values[ROWS * COLUMNS];
+static double read_back[ROWS * COLUMNS];
+
+static bb_status write_image(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+static void write_operator(const char *path)
+{
+    bb_results *results = NULL;
+    const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
+    check_ok(bb_results_operator(results, "C_x_8", "rows for a test", &source));
+    check_ok(bb_file_write_by(path, true, write_image, results));
+    bb_results_destroy(&results);
+}
+
+// Runs a line of Python with h5py, `f` being a new file.
+static void write_foreign(const char *path, const char *line)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command,
+                   "/usr/bin/python3 -c \"import h5py, numpy as n\nf=h5py.File('%s','w')\n%s\"",
+                   path, line);
+    assert_int_equal(system(command), 0);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        values[i] = bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
+    }
+    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    write_operator("whole.h5");
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_threads_stop();
+    return fixture_leave();
+}
+
+static bb_status open_place(const char *file, const char *dataset, bool symmetric,
+                            bb_matrix_file **out)
+{
+    const bb_matrix_place place = {file, dataset};
+    return bb_matrix_file_open(&place, symmetric, "C", out);
+}
+
+static void check_refused(const char *file, const char *dataset, bool symmetric, bb_status code,
+                          const char *words)
+{
+    bb_matrix_file *opened = NULL;
+    check_fails(open_place(file, dataset, symmetric, &opened), code, words);
+    assert_null(opened);
+}
+
+static void operators_read_back_bit_for_bit(void **state)
+{
+    (void)state;
+    bb_matrix_file *file = NULL;
+    check_ok(bb_threads_set(2));
+    check_ok(open_place("whole.h5", "/operators/C_x_8", false, &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    assert_int_equal(source->rows, ROWS);
+    assert_int_equal(source->columns, COLUMNS);
+    assert_string_equal(source->unit, "m/K");
+    check_ok(bb_matrix_source_load(source, read_back));
+    assert_memory_equal(read_back, values, sizeof values);
+    double block[4 * 5];
+    check_ok(bb_matrix_source_fill(source, 30, 40, bb_view_matrix(block, 4, 5)));
+    assert_true(block[2 * 5 + 3] == values[32 * COLUMNS + 43]);
+    double least = INFINITY;
+    double most = -INFINITY;
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        least = fmin(least, values[i]);
+        most = fmax(most, values[i]);
+    }
+    assert_true(bb_matrix_file_range(file) == most - least);
+    bb_matrix_file_close(&file);
+}
+
+static void foreign_files_of_any_float_are_read(void **state)
+{
+    (void)state;
+    bb_matrix_file *file = NULL;
+    double four[4];
+    write_foreign("foreign.h5", "f['h']=n.array([[1,2],[3,4]],'f2')\nf['big']=n.array([[1,2],[3,"
+                                "4]],'>f4')\nf['g/d']=n.array([[1,2],[2,4.5]])");
+    const char *const names[] = {"h", "/big"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        check_ok(open_place("foreign.h5", names[i], false, &file));
+        check_ok(bb_matrix_source_load(bb_matrix_file_source(file), four));
+        assert_true(four[0] == 1.0 && four[1] == 2.0 && four[2] == 3.0 && four[3] == 4.0);
+        bb_matrix_file_close(&file);
+    }
+    check_ok(open_place("foreign.h5", "/g/d", true, &file));
+    assert_true(bb_matrix_file_source(file)->symmetric);
+    bb_matrix_file_close(&file);
+}
+
+static void wrong_files_are_refused_in_words(void **state)
+{
+    (void)state;
+    write_foreign("odd.h5", "f['line']=n.zeros(3)\nf['whole']=n.zeros((2,2),'i4')\n"
+                            "f['empty']=n.zeros((0,2))\nf['nan']=n.array([[1.,2.],[3.,n.nan]])\n"
+                            "f['inf']=n.array([[1.,n.inf]])\nf['skew']=n.array([[1.,2.],[3.,4.]])\n"
+                            "f['wide']=n.zeros((2,3))");
+    check_refused("none.h5", "a", false, BB_IO, "'none.h5': No such file");
+    check_refused(".", "a", false, BB_IO, "not a regular file");
+    assert_int_equal(system("echo hello > text.h5"), 0);
+    check_refused("text.h5", "a", false, BB_IO, "not an HDF5 file");
+    check_refused("odd.h5", "/nothing", false, BB_IO, "no dataset '/nothing'");
+    check_refused("odd.h5", "line", false, BB_INVALID, "1 dimensions");
+    check_refused("odd.h5", "whole", false, BB_INVALID, "no floating-point numbers");
+    check_refused("odd.h5", "empty", false, BB_INVALID, "0 x 2");
+    check_refused("odd.h5", "nan", false, BB_INVALID, "row 1, column 1: ");
+    check_refused("odd.h5", "inf", false, BB_INVALID, "row 0, column 1: inf");
+    check_refused("odd.h5", "skew", true, BB_INVALID, "not symmetric: (0, 1) is 2");
+    check_refused("odd.h5", "wide", true, BB_INVALID, "expected a square matrix");
+}
+
+// What an operator of this program lost can only be damage.
+static void missing_digests_are_damage(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        system("cp whole.h5 bare.h5 && /usr/bin/python3 -c \"import h5py\n"
+               "f=h5py.File('bare.h5','a')\ndel f['operators/C_x_8'].attrs['digest']\""),
+        0);
+    check_refused("bare.h5", "/operators/C_x_8", false, BB_IO, "without its digest");
+}
+
+// An error, or the right values: never a crash, a hang or wrong ones.
+static void damaged_files_never_give_wrong_values(void **state)
+{
+    (void)state;
+    FILE *whole = fopen("whole.h5", "rb");
+    assert_non_null(whole);
+    (void)fseek(whole, 0, SEEK_END);
+    size_t bytes = (size_t)ftell(whole);
+    unsigned char *original = malloc(bytes);
+    unsigned char *mutant = malloc(bytes);
+    rewind(whole);
+    assert_int_equal(fread(original, 1, bytes, whole), bytes);
+    (void)fclose(whole);
+    bb_index refused = 0;
+    for (uint64_t m = 0; m < MUTANTS; ++m) {
+        uint32_t words[4];
+        bb_random_words(11, BB_STREAM_SELF_TEST, m, words);
+        memcpy(mutant, original, bytes);
+        size_t kept = words[0] % 8 == 0 ? words[1] % bytes : bytes;
+        for (uint32_t flips = 0; flips <= words[0] % 7; ++flips) {
+            uint32_t more[4];
+            bb_random_words(13 + flips, BB_STREAM_SELF_TEST, m, more);
+            mutant[more[0] % bytes] ^= (unsigned char)(1u << more[1] % 8);
+        }
+        FILE *file = fopen("mutant.h5", "wb");
+        assert_int_equal(fwrite(mutant, 1, kept, file), kept);
+        (void)fclose(file);
+        bb_matrix_file *opened = NULL;
+        bb_status status = open_place("mutant.h5", "/operators/C_x_8", false, &opened);
+        if (status == BB_OK) {
+            assert_int_equal(bb_matrix_file_source(opened)->rows, ROWS);
+            assert_int_equal(bb_matrix_file_source(opened)->columns, COLUMNS);
+            check_ok(bb_matrix_source_load(bb_matrix_file_source(opened), read_back));
+            assert_memory_equal(read_back, values, sizeof values);
+        }
+        assert_true(status == BB_OK || status == BB_IO || status == BB_INVALID ||
+                    status == BB_MEMORY);
+        refused += status != BB_OK;
+        bb_matrix_file_close(&opened);
+    }
+    print_message("%td of %d damaged files refused\n", refused, MUTANTS);
+    free(original);
+    free(mutant);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_read_back_bit_for_bit),
+        cmocka_unit_test(foreign_files_of_any_float_are_read),
+        cmocka_unit_test(wrong_files_are_refused_in_words),
+        cmocka_unit_test(missing_digests_are_damage),
+        cmocka_unit_test(damaged_files_never_give_wrong_values),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

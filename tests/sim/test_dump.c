@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
+#include "sim/dump.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static program_run run;
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static bb_results *run_program(const char *const arguments[PROGRAM_ARGUMENTS], const char *file)
+{
+    bb_results *results = NULL;
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: ");
+    check_ok(bb_reader_read(file, &results));
+    return results;
+}
+
+static void lists_are_held_to_the_offer(void **state)
+{
+    (void)state;
+    check_ok(bb_dump_check(NULL, NULL));
+    check_ok(bb_dump_check("Cmm,R", "Cmm Ctm R"));
+    check_fails(bb_dump_check("Cm", "Cmm Ctm"), BB_INVALID, "'Cm' is not one of");
+    check_fails(bb_dump_check("R,,Cmm", "Cmm R"), BB_INVALID, "'' is not one of");
+    check_fails(bb_dump_check("R", NULL), BB_INVALID, "it has none");
+    assert_true(bb_dump_wanted("Cmm,R", "R"));
+    assert_false(bb_dump_wanted("Cmm,Rx", "R"));
+    assert_false(bb_dump_wanted(NULL, "R"));
+}
+
+static void wafer_rows_round_trip(void **state)
+{
+    (void)state;
+    const char *const dump[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs", NULL};
+    const char *const again[PROGRAM_ARGUMENTS] = {"run",
+                                                  CONFIG_WAFER_SMALL,
+                                                  "response.generator=file",
+                                                  "response.file=rows.h5",
+                                                  "-q",
+                                                  "-o",
+                                                  "again.h5",
+                                                  NULL};
+    char first[BB_DIGEST_BYTES];
+    char second[BB_DIGEST_BYTES];
+    bb_results *made = run_program(dump, "rows.h5");
+    bb_results *read = run_program(again, "again.h5");
+    check_ok(bb_results_digest(made, true, first));
+    check_ok(bb_results_digest(read, true, second));
+    assert_string_equal(first, second);
+    bb_results_destroy(&made);
+    bb_results_destroy(&read);
+    const char *const other[PROGRAM_ARGUMENTS] = {"run",
+                                                  CONFIG_WAFER_SMALL,
+                                                  "response.generator=file",
+                                                  "response.file=rows.h5",
+                                                  "response.grid.columns=41",
+                                                  "-q",
+                                                  "-o",
+                                                  "other.h5",
+                                                  NULL};
+    program_call(other, &run);
+    program_expect(&run, 2, "dataset '/operators/C_x_0'");
+    assert_int_not_equal(access("other.h5", F_OK), 0);
+}
+
+// The rows of the wafer study without its physics, on its own inputs.
+static void a_product_study_takes_them(void **state)
+{
+    (void)state;
+    FILE *config = fopen("product.yaml", "w");
+    (void)fputs("experiment: product\n"
+                "matrix: {file: rows.h5, dataset: /operators/C_y_2}\n"
+                "inputs: {file: rows.h5, dataset: /operators/S_2}\n"
+                "layout: {mesh_columns: 40, row_columns: 6}\n"
+                "pipelines:\n"
+                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+                "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
+                "  - {name: bfp8, storage: {codec: bfp, bits: 8}, multiply: fp32, "
+                "accumulate: fp64}\n"
+                "  - {name: zfp, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
+                "dimensions: 4}, multiply: fp32, accumulate: fp64}\n",
+                config);
+    (void)fclose(config);
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
+                                                      "-o",  "product.h5",   NULL};
+    bb_results *results = run_program(arguments, "product.h5");
+    assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
+    double fp32 = driver_number(results, "qoi_relative_error", "fp32");
+    double bfp8 = driver_number(results, "qoi_relative_error", "bfp8");
+    double zfp = driver_number(results, "qoi_relative_error", "zfp");
+    print_message("errors fp32 %.1e, bfp8 %.1e, zfp %.1e\n", fp32, bfp8, zfp);
+    assert_true(fp32 > 0.0 && fp32 < 1e-6);
+    assert_true(bfp8 > fp32 && bfp8 < 1e-2);
+    assert_true(zfp > fp32 && zfp < 1e-2);
+    assert_true(driver_number(results, "worst_relative_error", "bfp8") >= bfp8);
+    assert_true(driver_number(results, "bits_per_value", "fp32") == 32.0);
+    bb_results_destroy(&results);
+    const char *const check[PROGRAM_ARGUMENTS] = {"check", "product.yaml", NULL};
+    program_call(check, &run);
+    program_expect(&run, 0, "matrix");
+    const char *const missing[PROGRAM_ARGUMENTS] = {
+        "run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5", NULL};
+    program_call(missing, &run);
+    program_expect(&run, 3, "no dataset '/operators/C_q'");
+}
+
+static void unknown_operators_are_refused_before_the_run(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--dump", "Cmm",
+                                                      "-o",  "never.h5",         NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows inputs");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_held_to_the_offer),
+        cmocka_unit_test(wafer_rows_round_trip),
+        cmocka_unit_test(a_product_study_takes_them),
+        cmocka_unit_test(unknown_operators_are_refused_before_the_run),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
