@@ -30,9 +30,12 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     if (bits >= BB_BFP_LEAST_BITS && bits <= BB_BFP_MOST_BITS && bits == floor(bits)) {
         return true;
     }
-    (void)snprintf(sentence, bytes, "bits: %s%.0g, bfp needs a whole number from %d to %d",
-                   isnan(bits) ? "not given, " : "", bits, (int)BB_BFP_LEAST_BITS,
-                   (int)BB_BFP_MOST_BITS);
+    if (isnan(bits)) {
+        (void)snprintf(sentence, bytes, "bits: not given, bfp needs it");
+    } else {
+        (void)snprintf(sentence, bytes, "bits: %g, bfp takes whole numbers from %d to %d", bits,
+                       (int)BB_BFP_LEAST_BITS, (int)BB_BFP_MOST_BITS);
+    }
     return false;
 }
 

@@ -48,6 +48,9 @@ typedef struct bb_zfp_band {
 /// Most bits that decoding one block reads, whatever they say.
 uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions);
 
+/// Bytes of zeros that `words` has after the stream.
+size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions);
+
 bool bb_zfp_fixed_rate(bb_zfp_settings settings);
 bb_index bb_zfp_runs(const bb_zfp_shape *shape);
 
