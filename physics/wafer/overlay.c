@@ -13,6 +13,9 @@ static const double NANOMETRES = 1e9;
 // Pivots under this part of the first leave a parameter undetermined.
 static const double LEAST_PIVOT = 1e-9;
 
+// Points that a field's own fit takes: twice what its parameters could pass through.
+enum { LEAST_FIELD_POINTS = 12 };
+
 const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS] = {
     "Tx", "Ty", "Mx", "My", "Rx", "Ry", "m", "ma", "r", "ra"};
 
@@ -185,14 +188,6 @@ static void fill_residuals(bb_overlay_model model, const bb_overlay_points *poin
     }
 }
 
-// Points that a model has to have before its equations are looked at.
-static bb_index least_points(bb_overlay_model model)
-{
-    enum { FIELD_POINTS = 12 };
-    return model == BB_OVERLAY_FIELD_6 ? FIELD_POINTS
-                                       : (bb_overlay_model_parameters(model) + 1) / 2;
-}
-
 // Fits all points with one set of parameters.
 static bb_status fit_together(bb_overlay_model model, const bb_overlay_points *points,
                               bb_overlay_fit *fit, double *residual_x, double *residual_y)
@@ -207,7 +202,7 @@ static bb_status fit_together(bb_overlay_model model, const bb_overlay_points *p
     for (int k = 0; k < BB_OVERLAY_PARAMETERS; ++k) {
         fit->parameter[k] = NAN;
     }
-    if (parameters > 0 && points->count < least_points(model)) {
+    if (parameters > 0 && rows < parameters) {
         bb_outcome_set(&fit->outcome, BB_OUTCOME_UNDERDETERMINED, "%d parameters from %td points",
                        parameters, points->count);
     } else if (bb_first_non_finite(points->dx, points->count) >= 0 ||
@@ -252,26 +247,34 @@ static bb_overlay_points one_field(const bb_overlay_points *points, bb_index fir
                                points->dy + first};
 }
 
-// Field by field; the first that fails gives the outcome.
+// Field by field: the first that fails gives the outcome.
 static bb_status fit_fields(const bb_overlay_points *points, bb_overlay_fit *fit,
                             double *residual_x, double *residual_y)
 {
     bb_status status = BB_OK;
     bb_outcome outcome = {0};
     double condition = NAN;
+    bb_index left_alone = 0;
     bb_index first = 0;
     while (first < points->count) {
         const bb_overlay_points field = one_field(points, first);
-        BB_TRY(
-            fit_together(BB_OVERLAY_FIELD_6, &field, fit, residual_x + first, residual_y + first));
+        bool enough = field.count >= LEAST_FIELD_POINTS;
+        BB_TRY(fit_together(enough ? BB_OVERLAY_FIELD_6 : BB_OVERLAY_RAW, &field, fit,
+                            residual_x + first, residual_y + first));
         condition = fmax(condition, fit->condition);
+        left_alone += !enough;
         if (outcome.kind == BB_OUTCOME_OK) {
             outcome = fit->outcome;
         }
         first += field.count;
     }
+    if (outcome.kind == BB_OUTCOME_OK && left_alone > 0) {
+        bb_outcome_set(&outcome, BB_OUTCOME_OK, "%td fields of under %d points stay uncorrected",
+                       left_alone, LEAST_FIELD_POINTS);
+    }
     fit->outcome = outcome;
     fit->condition = condition;
+    fit->parameter_count = bb_overlay_model_parameters(BB_OVERLAY_FIELD_6);
 done:
     return status;
 }

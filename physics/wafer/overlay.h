@@ -8,8 +8,9 @@
 //     wafer, 6:  dx = Tx + Mx X - Rx Y,   dy = Ty + My Y + Ry X
 //     wafer and field, 10: as above with (Xc, Yc) in place of (X, Y), plus
 //                dx += (m + ma) x - (r + ra) y,   dy += (m - ma) y + (r - ra) x
-// A correction per exposure is the 6-parameter model of one field's points, in (x, y); it takes 12
-// points a field at least, twice what it has to explain. Fits are least squares
+// A correction per exposure is the 6-parameter model of one field's points, in (x, y). It takes 12
+// points: fields of fewer, at the wafer's edge, stay uncorrected, and the outcome's detail counts
+// them. Fits are least squares
 // by QR with column pivoting on columns of unit length.
 #ifndef BB_PHYSICS_WAFER_OVERLAY_H
 #define BB_PHYSICS_WAFER_OVERLAY_H

@@ -162,6 +162,37 @@ static void errors_that_are_not_finite_are_an_outcome(void **state)
     assert_true(isnan(fit.parameter[0]) && isinf(c.residual_y[11]) && c.residual_x[0] == 0.0);
 }
 
+// A magnification of its own in each field: nothing is left, where one for all leaves plenty. A
+// field of eleven points keeps its errors.
+static void fields_are_corrected_one_by_one(void **state)
+{
+    (void)state;
+    cloud of = cloud_of();
+    bb_overlay_fit fit;
+    bb_overlay_statistics before;
+    bb_overlay_statistics after;
+    for (int i = 0; i < POINTS; ++i) {
+        double part = 1e-6 * (1 + i / A_FIELD);
+        of.dx[i] = 2e-9 + part * (of.x[i] - of.field_x[i]);
+        of.dy[i] = 0.5 * part * (of.x[i] - of.field_x[i]) - part * (of.y[i] - of.field_y[i]);
+    }
+    bb_overlay_points all = view(&of, POINTS);
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_WAFER_10, &all, &fit, of.residual_x, of.residual_y));
+    check_ok(bb_overlay_statistics_of(POINTS, of.residual_x, of.residual_y, &before));
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &all, &fit, of.residual_x, of.residual_y));
+    check_ok(bb_overlay_statistics_of(POINTS, of.residual_x, of.residual_y, &after));
+    assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
+    assert_string_equal(fit.outcome.detail, "");
+    check_relative(fit.parameter[2], 6e-6, 1e-9); // of the last field
+    assert_true(before.rms > 1.0 && after.rms < 1e-9 * before.rms);
+    bb_overlay_points some = view(&of, A_FIELD + 11);
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &some, &fit, of.residual_x, of.residual_y));
+    assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
+    assert_string_equal(fit.outcome.detail, "1 fields of under 12 points stay uncorrected");
+    assert_true(fabs(of.residual_x[0]) < 1e-18);
+    assert_true(of.residual_x[A_FIELD] == of.dx[A_FIELD]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +202,7 @@ int main(void)
         cmocka_unit_test(residuals_are_least_squares),
         cmocka_unit_test(single_field_leaves_ten_parameters_undetermined),
         cmocka_unit_test(errors_that_are_not_finite_are_an_outcome),
+        cmocka_unit_test(fields_are_corrected_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
