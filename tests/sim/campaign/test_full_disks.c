@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ladder of small disks under whole runs: the output fits and is whole, or the run ends with exit
+// code 3 and leaves nothing, and an older file stays as it was.
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static bool mount_disk(bb_index kilobytes)
+{
+    char size[32];
+    (void)snprintf(size, sizeof size, "size=%tdk", kilobytes);
+    (void)mkdir("disk", 0777);
+    if (mount("none", "disk", "tmpfs", 0, size) != 0) {
+        print_message("no tmpfs may be mounted here (%s)\n", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static int count_files(void)
+{
+    int count = 0;
+    DIR *folder = opendir("disk");
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+static void check_whole(const char *path)
+{
+    bb_results *results = NULL;
+    check_ok(bb_reader_read(path, &results));
+    bb_results_destroy(&results);
+}
+
+// Runs on a disk of `kilobytes`; returns whether the output fitted.
+static bool run_on(bb_index kilobytes, const char *dump)
+{
+    static program_run run;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
+                                                      CONFIG_WAFER_SMALL,
+                                                      "mesh.spacing_mm=6.0",
+                                                      "scan.fields=[0]",
+                                                      "-q",
+                                                      "-o",
+                                                      "disk/out.h5",
+                                                      dump == NULL ? NULL : "--dump",
+                                                      dump,
+                                                      NULL};
+    program_call(arguments, &run);
+    bool fitted = run.code == 0;
+    if (fitted) {
+        check_whole("disk/out.h5");
+        assert_int_equal(count_files(), 1);
+    } else {
+        program_expect(&run, 3, "bitbudget: ");
+        assert_int_equal(count_files(), 0);
+    }
+    print_message("%td kB%s: %s\n", kilobytes, dump == NULL ? "" : " with operators",
+                  fitted ? "whole" : "refused, nothing left");
+    return fitted;
+}
+
+// Every rung gives a whole file or none; the smallest is too small, the largest is not.
+static void climb(bb_index first, bb_index last, const char *dump)
+{
+    int fitted = 0;
+    int refused = 0;
+    for (bb_index kilobytes = first; kilobytes <= last; kilobytes *= 2) {
+        if (!mount_disk(kilobytes)) {
+            skip();
+        }
+        bool fits = run_on(kilobytes, dump);
+        assert_int_equal(umount("disk"), 0);
+        fitted += fits;
+        refused += !fits;
+    }
+    assert_true(fitted > 0 && refused > 0);
+}
+
+static void results_on_a_ladder_of_disks(void **state)
+{
+    (void)state;
+    climb(16, 2048, NULL);
+}
+
+static void operators_on_a_ladder_of_disks(void **state)
+{
+    (void)state;
+    climb(256, 65536, "rows");
+}
+
+// An older file under the name survives a replacement that does not fit.
+static void older_files_stay(void **state)
+{
+    (void)state;
+    static program_run run;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run",         CONFIG_WAFER_SMALL, "-q",   "--force",    "-o",
+        "disk/out.h5", "--dump",           "rows", "device=cpu", NULL};
+    if (!mount_disk(1024)) {
+        skip();
+    }
+    assert_true(run_on(1024, NULL));
+    program_call(arguments, &run);
+    program_expect(&run, 3, "bitbudget: ");
+    check_whole("disk/out.h5");
+    assert_int_equal(count_files(), 1);
+    assert_int_equal(umount("disk"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_on_a_ladder_of_disks),
+        cmocka_unit_test(operators_on_a_ladder_of_disks),
+        cmocka_unit_test(older_files_stay),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

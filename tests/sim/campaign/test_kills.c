@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program killed with signal 9 at two hundred instants of a run: the output is whole or absent,
+// and a file that stood there before stands there still, until the new one takes its place.
+#include "core/clock.h"
+#include "core/random.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <time.h>
+
+enum { KILLS = 200 };
+
+static const char *const usual[PROGRAM_ARGUMENTS] = {"run",
+                                                     CONFIG_WAFER_SMALL,
+                                                     "mesh.spacing_mm=6.0",
+                                                     "scan.fields=[0]",
+                                                     "response.axes=[x, y]",
+                                                     "-q",
+                                                     "--force",
+                                                     "-o",
+                                                     "killed.h5",
+                                                     NULL};
+static const char *const dumping[PROGRAM_ARGUMENTS] = {"run",
+                                                       CONFIG_WAFER_SMALL,
+                                                       "mesh.spacing_mm=6.0",
+                                                       "scan.fields=[0]",
+                                                       "response.axes=[x, y]",
+                                                       "-q",
+                                                       "--force",
+                                                       "-o",
+                                                       "killed.h5",
+                                                       "--dump",
+                                                       "rows",
+                                                       NULL};
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static void check_whole(const char *path)
+{
+    bb_results *results = NULL;
+    check_ok(bb_reader_read(path, &results)); // with its digest
+    bb_results_destroy(&results);
+}
+
+// Starts the program, waits `seconds`, and kills it; returns whether it had ended by itself.
+static bool kill_after(const char *const arguments[PROGRAM_ARGUMENTS], double seconds)
+{
+    const char *whole[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
+    int how = 0;
+    memcpy(whole + 1, arguments, PROGRAM_ARGUMENTS * sizeof *whole);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int file = open("/dev/null", O_WRONLY);
+        (void)dup2(file, STDOUT_FILENO);
+        (void)dup2(file, STDERR_FILENO);
+        (void)execv(whole[0], (char *const *)(uintptr_t)whole);
+        _exit(127);
+    }
+    const struct timespec wait = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    (void)nanosleep(&wait, NULL);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how) || WEXITSTATUS(how) == 0);
+    return WIFEXITED(how);
+}
+
+// Files in the folder that nobody would take for results; removed.
+static int sweep_leftovers(void)
+{
+    int found = 0;
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        size_t length = strlen(entry->d_name);
+        if (length > 5 && strcmp(entry->d_name + length - 5, ".part") == 0) {
+            assert_int_equal(entry->d_name[0], '.');
+            assert_int_equal(unlink(entry->d_name), 0);
+            ++found;
+        }
+    }
+    (void)closedir(folder);
+    return found;
+}
+
+// Kills at instants drawn over the time that a whole run takes.
+static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
+{
+    static program_run run;
+    int whole = 0;
+    int leftovers = 0;
+    double begin = bb_clock_seconds();
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: ");
+    double length = bb_clock_seconds() - begin;
+    for (int i = 0; i < kills; ++i) {
+        bool keeps = i % 2 == 1; // an older file stands there
+        if (!keeps) {
+            (void)unlink("killed.h5");
+        }
+        double part = bb_random_uniform(17, BB_STREAM_SELF_TEST, (uint64_t)i);
+        bool ended = kill_after(arguments, 1.1 * part * length);
+        if (keeps || ended || access("killed.h5", F_OK) == 0) {
+            check_whole("killed.h5");
+            ++whole;
+        } else {
+            program_call(arguments, &run); // what the next kill may not harm
+            program_expect(&run, 0, "results: ");
+        }
+        leftovers += sweep_leftovers();
+    }
+    print_message("%d kills in runs of %.2f s: %d whole files, %d temporary ones left\n", kills,
+                  length, whole, leftovers);
+}
+
+static void two_hundred_instants(void **state)
+{
+    (void)state;
+    campaign(usual, KILLS);
+}
+
+static void instants_of_a_run_that_dumps(void **state)
+{
+    (void)state;
+    campaign(dumping, KILLS / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_hundred_instants),
+        cmocka_unit_test(instants_of_a_run_that_dumps),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
