@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/outcome.h"
+#include "core/stage.h"
 #include "core/thread.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static bb_status pull(const coding *work, bb_index row, bb_view panel)
             bb_coded_matrix_decode(rows->matrix, row + i, 0, columns, values);
             continue;
         }
-        bb_index bad = bb_first_non_finite(values, columns);
+        bb_index bad = bb_stage_inspect("rows", values, columns);
         BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
                    rows->source->name, row + i, bad, values[bad]);
     }

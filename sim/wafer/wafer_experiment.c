@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/stage.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
 #include "sim/wafer/wafer_dump.h"
@@ -143,7 +144,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_ind
                                    bb_wafer_heating_input(&run->heating, field, step), window,
                                    &attempt->common.solve_seconds));
     attempt->common.flops += bb_coded_operator_flops(points, run->problem->grid->cell_count);
-    bb_index bad = bb_first_non_finite(window, points);
+    bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
                        "displacement %c, field %td, light step %td, slit point %td", "xyz"[axis],
@@ -179,6 +180,12 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
     for (bb_index i = 0; i < dwell->count; ++i) {
         attempt->mean[axis][first_point + i] = dwell->mean[i];
         attempt->deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
+    }
+    bb_index bad = bb_stage_inspect("dwell", attempt->mean[axis] + first_point, dwell->count);
+    if (bad >= 0) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "mean displacement %c, field %td, scored point %td", "xyz"[axis],
+                       run -> problem -> scored[field], bad);
     }
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", attempt->common.pipeline,
                   "xyz"[axis], run -> problem -> scored[field], 1e3 * (bb_clock_seconds() - begin));

@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/stage.h"
 #include "solvers/stepper.h"
 
 // The state of the loop over exposures.
@@ -53,6 +54,11 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
     for (bb_index j = 0; j < cells; ++j) {
         input[j] = 0.5 * (run->before[j] + run->after[j]);
     }
+    bb_index bad = bb_stage_inspect("temperatures", input, cells);
+    BB_REQUIRE(
+        bad < 0, BB_INVALID,
+        "temperature of cell %td in light step %td of field %td: %g, expected a finite value", bad,
+        light_step, run->problem->scored[run->next_scored], input[bad]);
     double *done_with = run->before;
     run->before = run->after;
     run->after = done_with;
