@@ -72,8 +72,7 @@ int32_t bb_bfp_mantissa(const bb_bfp_layout *layout, const unsigned char *row, b
     return bb_plane_signed(mantissa, layout->bits);
 }
 
-/// 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 (but for subnormals cut off
-/// by a device that flushes them, which none here does).
+/// 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 and never subnormal.
 BB_DEVICE_FUNCTION
 float bb_bfp_unit(const bb_bfp_layout *layout, const unsigned char *row, bb_index block)
 {
