@@ -87,7 +87,11 @@ static void tolerance_of_range_is_made_absolute(void **state)
     config.codec = BB_CODEC_QUANTISER;
     config.tolerance_of_range = 1e-4;
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_relative(bb_coded_matrix_config(matrix)->tolerance, 2e-12, 1e-15);
+    char sentence[128];
+    const bb_codec_config *resolved = bb_coded_matrix_config(matrix);
+    check_relative(resolved->tolerance, 2e-12, 1e-15);
+    assert_true(resolved->block == 32 && isnan(resolved->tolerance_of_range));
+    assert_true(bb_codec_check(resolved, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
     bb_coded_matrix_destroy(&matrix);
     layout.range = 0.0;
     check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
