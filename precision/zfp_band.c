@@ -198,7 +198,7 @@ static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const 
     return stream_wtell(zfp->stream);
 }
 
-// Bytes that encoding may take; libzfp's own estimate, which counts a header too.
+// Bytes that encoding may take, its last word included.
 static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *of)
 {
     bb_index blocks = of->blocks_x * of->blocks_y * of->blocks_z * of->blocks_w;
