@@ -53,7 +53,7 @@ static void wafer(void **state)
         {"temperatures",  "temperature of cell 7 in light step 0 of field 0",    NULL       },
         {"rows",          "row 0, column 7",                                     NULL       },
         {"displacements", "displacement x, field 0, light step 0, slit point 7", "reference"},
-        {"dwell",         "mean displacement x, field 0, scored point 7",        "reference"},
+        {"dwell",         "mean displacement x, field 0",                        "reference"},
     };
     plant_each(&of, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
