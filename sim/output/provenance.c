@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <yaml.h>
+#include <zfp.h>
 
 #define SCHEMA_VERSION "1"
 
@@ -35,9 +36,9 @@ void bb_provenance_libraries(bb_library out[BB_LIBRARIES])
     int yaml[3] = {0};
     int cholmod[3] = {0};
     lapack_int lapack[3] = {0};
-    enum { HDF5, OPENBLAS, LAPACK, CHOLMOD, FFTW, GSL, YAML };
-    static const char *const library_names[BB_LIBRARIES] = {"hdf5", "openblas", "lapack", "cholmod",
-                                                            "fftw", "gsl",      "libyaml"};
+    enum { HDF5, OPENBLAS, LAPACK, CHOLMOD, FFTW, GSL, ZFP, YAML };
+    static const char *const library_names[BB_LIBRARIES] = {
+        "hdf5", "openblas", "lapack", "cholmod", "fftw", "gsl", "zfp", "libyaml"};
     for (int i = 0; i < BB_LIBRARIES; ++i) {
         out[i].name = library_names[i];
     }
@@ -54,6 +55,8 @@ void bb_provenance_libraries(bb_library out[BB_LIBRARIES])
                    cholmod[1], cholmod[2]);
     (void)snprintf(out[FFTW].version, sizeof out[FFTW].version, "%s", fftw_version);
     (void)snprintf(out[GSL].version, sizeof out[GSL].version, "%s", gsl_version);
+    (void)snprintf(out[ZFP].version, sizeof out[ZFP].version, "%s, codec %u", ZFP_VERSION_STRING,
+                   zfp_codec_version);
     (void)snprintf(out[YAML].version, sizeof out[YAML].version, "%d.%d.%d", yaml[0], yaml[1],
                    yaml[2]);
 }

@@ -15,7 +15,7 @@ typedef struct bb_library {
     char version[120];
 } bb_library;
 
-enum { BB_LIBRARIES = 7 };
+enum { BB_LIBRARIES = 8 };
 
 /// Versions as the libraries themselves state them.
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);

@@ -67,7 +67,7 @@ static void libraries_and_processor_are_recorded(void **state)
     (void)state;
     static const char *const names[] = {"library_hdf5",    "library_openblas", "library_lapack",
                                         "library_cholmod", "library_fftw",     "library_gsl",
-                                        "library_libyaml"};
+                                        "library_zfp",     "library_libyaml"};
     static char program[] = "bitbudget";
     char *arguments[] = {program};
     bb_results *results = record(1, arguments);
