@@ -7,6 +7,7 @@
 #include "core/thread.h"
 
 #include <stdio.h>
+#include <string.h>
 
 bb_coding_report bb_coding_report_start(void)
 {
@@ -155,6 +156,70 @@ bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_r
     matrix = NULL;
 done:
     bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+bool bb_coding_unpacks(const bb_product_pipeline *pipeline)
+{
+    return pipeline->storage.codec == (int)BB_CODEC_ZFP;
+}
+
+typedef struct unpacking {
+    const bb_coded_matrix *coded;
+    bb_coded_matrix *plain;
+} unpacking;
+
+// Decodes groups piece by piece into whole rows, which then become plain words.
+static bb_status unpack_groups(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const unpacking *work = context;
+    bb_index columns = bb_coded_matrix_columns(work->coded);
+    bb_index width = bb_coded_matrix_piece_columns(work->coded);
+    bb_index rows[BB_GROUP_ROWS];
+    double *decoded = NULL; // [BB_GROUP_ROWS][width]
+    double *whole = NULL;   // [BB_GROUP_ROWS][columns]
+    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * width, &decoded));
+    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * columns, &whole));
+    for (bb_index group = begin; group < end; ++group) {
+        bb_index count = bb_coded_matrix_group_rows(work->coded, group, rows);
+        for (bb_index piece = 0; piece * width < columns; ++piece) {
+            bb_index left = columns - piece * width;
+            bb_coded_matrix_decode_f64(work->coded, group, piece, decoded);
+            for (bb_index k = 0; k < count; ++k) {
+                double *to = whole + k * columns + piece * width;
+                memcpy(to, decoded + k * width, (size_t)(left < width ? left : width) * sizeof *to);
+                unscale(bb_coded_matrix_row_scale(work->coded, rows[k]),
+                        left < width ? left : width, to);
+            }
+        }
+        for (bb_index k = 0; k < count; ++k) {
+            BB_TRY(bb_coded_matrix_encode(work->plain, rows[k],
+                                          bb_view_matrix(whole + k * columns, 1, columns)));
+        }
+    }
+done:
+    BB_RELEASE(&decoded);
+    BB_RELEASE(&whole);
+    return status;
+}
+
+bb_status bb_coding_unpack(const bb_coded_matrix *coded, double *seconds, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_matrix_layout layout = {.rows = bb_coded_matrix_rows(coded),
+                                     .columns = bb_coded_matrix_columns(coded)};
+    bb_coded_matrix *plain = NULL;
+    double begin = bb_clock_seconds();
+    BB_TRY(bb_coded_matrix_create(&fp32, BB_ROW_SCALE_NONE, &layout, &plain));
+    unpacking work = {coded, plain};
+    BB_TRY(bb_parallel_ranges(bb_coded_matrix_group_count(coded), 1, unpack_groups, &work));
+    *seconds += bb_clock_seconds() - begin;
+    *out = plain;
+    plain = NULL;
+done:
+    bb_coded_matrix_destroy(&plain);
     return status;
 }
 

@@ -40,6 +40,15 @@ BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
                                       const bb_exact_rows *rows, const bb_matrix_layout *layout,
                                       bb_coding_report *report, bb_coded_matrix **out);
 
+/// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
+/// does with a field of its response: zfp, whose decoder is bit-serial.
+bool bb_coding_unpacks(const bb_product_pipeline *pipeline);
+
+/// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
+/// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_coding_unpack(const bb_coded_matrix *coded, double *seconds,
+                                      bb_coded_matrix **out);
+
 /// Writes `bits_per_value`, `rmse`, `nrmse`, `max_error`, `mean_error`, `psnr_db` and `psnr_zfp_db`
 /// over `pipeline, axis`, and the texts `codec` and `rounding` and the counts of values that were
 /// clipped, lost or not held over `pipeline`. The axis called `axis` stands in /results already;

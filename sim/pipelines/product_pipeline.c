@@ -101,8 +101,9 @@ bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline, int st
                                      bb_device_kind *out)
 {
     static const bb_device_offer plain = {.work = "the matrix-vector product", .cuda = true};
-    static const bb_device_offer coded = {
-        .work = "the product with a matrix in bfp, quantiser or zfp", .cuda = false};
-    bool is_plain = pipeline->storage.codec < (int)BB_FORMAT_COUNT;
-    return bb_device_choose(is_plain ? &plain : &coded, study_device, pipeline->device, out);
+    static const bb_device_offer coded = {.work = "the product with a matrix in bfp or quantiser",
+                                          .cuda = false};
+    bool in_place = pipeline->storage.codec == (int)BB_CODEC_BFP ||
+                    pipeline->storage.codec == (int)BB_CODEC_QUANTISER;
+    return bb_device_choose(in_place ? &coded : &plain, study_device, pipeline->device, out);
 }

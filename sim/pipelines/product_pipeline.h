@@ -32,7 +32,8 @@ BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const 
 
 bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline);
 
-/// Device of a pipeline by its own wish and its study's; only plain formats compute on a GPU.
+/// Device of a pipeline by its own wish and its study's; bfp and quantiser, which are
+/// multiplied as they are stored, compute on the cpu only.
 /// Errors as bb_device_choose.
 BB_CHECKED bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline,
                                                 int study_device, bb_device_kind *out);

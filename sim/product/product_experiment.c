@@ -116,9 +116,14 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     bb_status status = BB_OK;
     bb_attempt *common = &run->attempts[pipeline].common;
     bb_coded_operator *operation = NULL;
+    bb_coded_matrix *unpacked = NULL;
     bb_index rows = run->matrix->rows;
     bb_index columns = run->matrix->columns;
     common->solve_seconds = 0.0;
+    if (bb_coding_unpacks(&run->pipelines[pipeline])) {
+        BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
+        matrix = unpacked;
+    }
     BB_TRY(bb_coded_operator_create(run->devices[common->device], matrix,
                                     bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
                                     &operation));
@@ -135,6 +140,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         (double)run->vectors * bb_coded_operator_flops(rows, columns);
 done:
     bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&unpacked);
     return status;
 }
 

@@ -168,9 +168,14 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
     bb_status status = BB_OK;
     bb_wafer_attempt *attempt = &run->attempts[pipeline];
     bb_coded_operator *operation = NULL;
+    bb_coded_matrix *unpacked = NULL;
     bb_dwell *dwell = run->problem->dwells[field];
     double begin = bb_clock_seconds();
     bb_dwell_reset(dwell);
+    if (bb_coding_unpacks(&run->pipelines[pipeline])) {
+        BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
+        matrix = unpacked;
+    }
     BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix,
                                     bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
                                     &operation));
@@ -191,6 +196,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
                   "xyz"[axis], run -> problem -> scored[field], 1e3 * (bb_clock_seconds() - begin));
 done:
     bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&unpacked);
     return status;
 }
 
