@@ -237,19 +237,44 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     return BB_OK;
 }
 
+static bool served(const bb_sensor_array *rows, const bb_sensor_array *columns, bb_index row,
+                   bb_index column)
+{
+    return bb_displacement_table_serves(&rows->sensors[row], &columns->sensors[column],
+                                        rows->layer_count);
+}
+
+bb_slope_covariance_cost bb_slope_covariance_price(const bb_sensor_array *rows,
+                                                   const bb_sensor_array *columns)
+{
+    bb_slope_covariance_cost cost = {0};
+    for (bb_index i = 0; i < rows->sensor_count; ++i) {
+        for (bb_index j = 0; j < columns->sensor_count; ++j) {
+            const double entries =
+                4.0 * (double)rows->sensors[i].count * (double)columns->sensors[j].count;
+            cost.entries += entries;
+            if (!served(rows, columns, i, j)) {
+                cost.direct_entries += entries;
+            } else if (rows != columns || i <= j) {
+                cost.table_bytes += bb_displacement_table_bytes(rows->sensors[i].lenslets);
+            }
+        }
+    }
+    return cost;
+}
+
 static bb_status make_table(void *context, bb_index index)
 {
     const bb_slope_covariance *covariance = context;
     const bb_slope_covariance_parts *parts = &covariance->parts;
     const bb_index row = index / parts->columns->sensor_count;
     const bb_index column = index % parts->columns->sensor_count;
-    const bb_sensor *first = &parts->rows->sensors[row];
-    const bb_sensor *second = &parts->columns->sensors[column];
     if ((covariance->source.symmetric && row > column) ||
-        !bb_displacement_table_serves(first, second, parts->atmosphere->layer_count)) {
+        !served(parts->rows, parts->columns, row, column)) {
         return BB_OK;
     }
-    return bb_displacement_table_create(parts->atmosphere, first, second,
+    return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],
+                                        &parts->columns->sensors[column],
                                         &covariance->tables[index]);
 }
 
