@@ -35,7 +35,7 @@ static measurement locate(const bb_sensor_array *array, bb_index index)
 }
 
 // Rows and columns of one sensor and axis each. The edge bounds what a fill holds of D.
-enum { BLOCK_EDGE = 512 };
+enum { BLOCK_EDGE = 256 };
 
 typedef struct block {
     measurement row, column; // the first ones
