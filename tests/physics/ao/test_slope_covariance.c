@@ -280,6 +280,29 @@ static void natural_stars_have_the_known_slope_variance(void **state)
     chain_release(&k);
 }
 
+// A slope's variance is D(projected size) over the square of the size in the pupil, so that the
+// trace of the noiseless Cmm is a sum over layers in closed form.
+static void vlt_3136_has_the_trace_of_its_layers(void **state)
+{
+    (void)state;
+    const ao_case c = case_vlt3136();
+    chain k = chain_assemble(&c, false);
+    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
+    double natural = 0.0;
+    double laser = 0.0;
+    for (bb_index l = 0; l < k.atmosphere.layer_count; ++l) {
+        const double cone = 1.0 - k.atmosphere.height_m[l] / 100.0e3;
+        natural += k.atmosphere.strength[l] * bb_structure_function(0.5, 25.0);
+        laser += k.atmosphere.strength[l] * bb_structure_function(0.5 * cone, 25.0);
+    }
+    assert_int_equal(k.n, 3136);
+    assert_int_equal(k.m, 392);
+    // The tilt variance of 0.1 arcsec^2 stands on every diagonal entry of the five laser stars.
+    const double wanted = 392.0 * (angle * angle / 0.25 * (3.0 * natural + 5.0 * laser) + 0.5);
+    check_relative(trace(k.cmm, k.n), wanted, 1e-12);
+    chain_release(&k);
+}
+
 static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
 {
     (void)state;
@@ -471,6 +494,7 @@ int main(void)
         cmocka_unit_test(asymmetric_asterism_matches_a_direct_evaluation),
         cmocka_unit_test(far_entries_match_the_exact_function),
         cmocka_unit_test(natural_stars_have_the_known_slope_variance),
+        cmocka_unit_test(vlt_3136_has_the_trace_of_its_layers),
         cmocka_unit_test(unequal_sizes_make_xy_and_yx_blocks_differ),
         cmocka_unit_test(symmetric_bit_for_bit),
         cmocka_unit_test(entries_do_not_depend_on_block_or_threads),
