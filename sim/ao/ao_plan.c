@@ -10,9 +10,8 @@
 // Planes of the point-spread grid that are held at once, each of doubles.
 enum { PLANES = 6 };
 
-// Matrices of actuators x slopes, of doubles: while LAPACKE finds the singular values of a mirror,
-// and the projector that stays.
-enum { MIRROR_MATRICES = 9, PROJECTORS = 1 };
+// Matrices of actuators x slopes, of doubles, while LAPACKE finds the singular values of a mirror.
+enum { MIRROR_MATRICES = 9 };
 
 // Operations of one core a second, in tiles: OpenBLAS's products in fp64 and fp32, and what the
 // emulation of narrow formats leaves of the latter.
@@ -25,7 +24,7 @@ static const double fp16_sum_rate = 5.0e9; // hp3 rounds its accumulator
 // looked up, scaled and rounded; the singular values of a mirror, per actuator^3.
 static const double seconds_per_distance = 4.0e-9;
 static const double seconds_per_entry = 5.0e-9;
-static const double seconds_per_actuator3 = 6.0e-10;
+static const double seconds_per_actuator3 = 3.0e-10;
 
 // Sizes of a study.
 typedef struct extent {
@@ -34,7 +33,7 @@ typedef struct extent {
     double squared_m;         // sum of their squares
     double layers, pixels;    // pixels: N of the largest point-spread grid
     double largest_projector; // actuators x slopes
-    double actuator3;         // sum of actuators^3 of the mirrors
+    double actuator3;         // of the largest mirror
     double table_bytes;       // of displacements
     bb_slope_covariance_cost cmm, ctm;
 } extent;
@@ -119,7 +118,7 @@ static double host_bytes(const extent *of, double pipelines, double solving)
     double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
     double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
     double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m);
-    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + 8.0 * PROJECTORS * of->largest_projector +
+    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + 8.0 * of->largest_projector +
            8.0 * PLANES * of->pixels * of->pixels + fmax(mirror, fmax(solving, scoring));
 }
 
@@ -149,15 +148,15 @@ static double filling_seconds(const bb_slope_covariance_cost *cost, double layer
     return cost->entries * seconds_per_entry + cost->direct_entries * layers * seconds_per_distance;
 }
 
-// Of one core. Every pipeline fills a triangle of Cmm and Ctm; the score fills all of Cmm and, for
-// each estimate, Ctm.
+// Of what the threads share, on one core. Every pipeline fills a triangle of Cmm and Ctm; the score
+// fills all of Cmm and, for each estimate, Ctm.
 static double core_seconds(const bb_ao_study *study, const extent *of)
 {
     const bb_ao_pipeline *pipelines = study->pipelines.items;
     double count = (double)study->pipelines.count;
     double whole = filling_seconds(&of->cmm, of->layers);
-    double seconds = seconds_per_actuator3 * of->actuator3 + (0.5 * count + 1.0) * whole +
-                     2.0 * count * filling_seconds(&of->ctm, of->layers);
+    double seconds =
+        (0.5 * count + 1.0) * whole + 2.0 * count * filling_seconds(&of->ctm, of->layers);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
         double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
@@ -180,7 +179,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
     plan->output_bytes = output_bytes(ao);
-    plan->estimated_seconds = 0.2 + core_seconds(ao, &of) / (double)options->threads;
+    plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +
+                              core_seconds(ao, &of) / (double)options->threads;
 done:
     return status;
 }
