@@ -6,51 +6,78 @@
 
 #include <cblas.h>
 
-enum { PANEL = 192 };
+// Columns of Cmm worked on at a time, and the blocks that are the tasks of one loop. All fixed, so
+// that neither the bits nor the memory depend on the threads.
+enum { PANEL = 1024, BLOCK = 256, FILLED_ROWS = 256, PROJECTED_ROWS = 64 };
 
 typedef struct scoring {
     const bb_matrix_source *cmm;
-    const bb_residual_task *task; // the one a loop works on
     const bb_residual_task *tasks;
     bb_index count;
-    double **g; // [count], each [m][n]: R Cmm - 2 Ctm
+    bb_index most_rows;    // the largest m
+    bb_index begin, width; // columns of the panel
+    double *panel;         // [n][width] of Cmm
+    double **g;            // [count], each [m][width]: R Cmm - 2 Ctm
 } scoring;
 
-// G[:, panel] = R Cmm[:, panel] - 2 Ctm[:, panel], so that Cee = Ctt + sym(G R^T).
-static bb_status multiply_panel(void *context, bb_index index)
+static bb_index parts(bb_index count, bb_index size)
 {
-    bb_status status = BB_OK;
-    const scoring *work = context;
-    bb_index n = work->cmm->rows;
-    bb_index begin = index * PANEL;
-    bb_index width = n - begin < PANEL ? n - begin : PANEL;
-    double *panel = NULL;
-    BB_TRY(BB_ALLOCATE(n * width, &panel));
-    BB_TRY(bb_matrix_source_fill(work->cmm, 0, begin, bb_view_matrix(panel, n, width)));
-    for (bb_index t = 0; t < work->count; ++t) {
-        const bb_residual_task *task = &work->tasks[t];
-        bb_index m = task->ctm->rows;
-        bb_view whole = bb_view_matrix(work->g[t], m, n);
-        bb_view target = bb_view_block(whole, 0, m, begin, width);
-        BB_TRY(bb_matrix_source_fill(task->ctm, 0, begin, target));
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)width, (int)n, 1.0,
-                    task->r, (int)n, panel, (int)width, -2.0, target.data, (int)n);
-    }
-done:
-    BB_RELEASE(&panel);
-    return status;
+    return (count + size - 1) / size;
 }
 
-// Rows of P = G R^T.
-static bb_status project_rows(void *context, bb_index begin, bb_index end)
+static bb_index shorter(bb_index count, bb_index size)
+{
+    return count < size ? count : size;
+}
+
+static bb_status fill_rows(void *context, bb_index begin, bb_index end)
 {
     const scoring *work = context;
-    const bb_residual_task *task = work->task;
+    return bb_matrix_source_fill(
+        work->cmm, begin, work->begin,
+        bb_view_matrix(work->panel + begin * work->width, end - begin, work->width));
+}
+
+// One block of G = R Cmm - 2 Ctm, so that Cee = Ctt + sym(G R^T).
+static bb_status multiply_block(void *context, bb_index index)
+{
+    const scoring *work = context;
+    bb_index across = parts(work->width, BLOCK);
+    bb_index down = parts(work->most_rows, BLOCK);
+    const bb_residual_task *task = &work->tasks[index / (across * down)];
+    bb_index row = index / across % down * BLOCK;
+    bb_index column = index % across * BLOCK;
+    bb_index n = work->cmm->rows;
+    bb_index m = task->ctm->rows;
+    if (row >= m) {
+        return BB_OK; // of a task smaller than the largest
+    }
+    bb_index rows = shorter(m - row, BLOCK);
+    bb_index columns = shorter(work->width - column, BLOCK);
+    bb_view whole = bb_view_matrix(work->g[task - work->tasks], m, work->width);
+    bb_view block = bb_view_block(whole, row, rows, column, columns);
+    BB_RETURN_IF_FAILED(bb_matrix_source_fill(task->ctm, row, work->begin + column, block));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)n, 1.0,
+                task->r + row * n, (int)n, work->panel + column, (int)work->width, -2.0, block.data,
+                (int)work->width);
+    return BB_OK;
+}
+
+// Rows of P = G R^T, panel by panel.
+static bb_status project_rows(void *context, bb_index index)
+{
+    const scoring *work = context;
+    bb_index down = parts(work->most_rows, PROJECTED_ROWS);
+    const bb_residual_task *task = &work->tasks[index / down];
+    bb_index row = index % down * PROJECTED_ROWS;
     int n = (int)work->cmm->rows;
     int m = (int)task->ctm->rows;
-    const double *g = work->g[task - work->tasks];
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - begin), m, n, 1.0,
-                g + begin * n, n, task->r, n, 0.0, task->cee + begin * m, m);
+    int width = (int)work->width;
+    if (row < m) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)shorter(m - row, PROJECTED_ROWS),
+                    m, width, 1.0, work->g[task - work->tasks] + row * width, width,
+                    task->r + work->begin, n, work->begin == 0 ? 0.0 : 1.0, task->cee + row * m, m);
+    }
     return BB_OK;
 }
 
@@ -74,22 +101,41 @@ done:
     return status;
 }
 
+static bb_status start(scoring *work)
+{
+    bb_status status = BB_OK;
+    bb_index widest = shorter(work->cmm->rows, PANEL);
+    BB_TRY(BB_ALLOCATE(work->cmm->rows * widest, &work->panel));
+    BB_TRY(BB_ZEROED(work->count, &work->g));
+    for (bb_index t = 0; t < work->count; ++t) {
+        const bb_residual_task *task = &work->tasks[t];
+        BB_REQUIRE(task->ctm->columns == work->cmm->rows && task->ctt->rows == task->ctm->rows,
+                   BB_INVALID, "estimate %td: %s is %td x %td, expected %td columns", t,
+                   task->ctm->name, task->ctm->rows, task->ctm->columns, work->cmm->rows);
+        work->most_rows = work->most_rows < task->ctm->rows ? task->ctm->rows : work->most_rows;
+        BB_TRY(BB_ALLOCATE(task->ctm->rows * widest, &work->g[t]));
+    }
+done:
+    return status;
+}
+
 bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                  const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
     scoring work = {.cmm = cmm, .tasks = tasks, .count = count};
-    BB_TRY(BB_ZEROED(count, &work.g));
-    for (bb_index t = 0; t < count; ++t) {
-        BB_REQUIRE(tasks[t].ctm->columns == cmm->rows && tasks[t].ctt->rows == tasks[t].ctm->rows,
-                   BB_INVALID, "estimate %td: %s is %td x %td, expected %td columns", t,
-                   tasks[t].ctm->name, tasks[t].ctm->rows, tasks[t].ctm->columns, cmm->rows);
-        BB_TRY(BB_ALLOCATE(tasks[t].ctm->rows * cmm->rows, &work.g[t]));
+    if (count == 0) {
+        goto done;
     }
-    BB_TRY(bb_parallel_for((cmm->rows + PANEL - 1) / PANEL, multiply_panel, &work));
+    BB_TRY(start(&work));
+    for (work.begin = 0; work.begin < cmm->rows; work.begin += PANEL) {
+        work.width = shorter(cmm->rows - work.begin, PANEL);
+        BB_TRY(bb_parallel_ranges(cmm->rows, FILLED_ROWS, fill_rows, &work));
+        BB_TRY(bb_parallel_for(count * parts(work.most_rows, BLOCK) * parts(work.width, BLOCK),
+                               multiply_block, &work));
+        BB_TRY(bb_parallel_for(count * parts(work.most_rows, PROJECTED_ROWS), project_rows, &work));
+    }
     for (bb_index t = 0; t < count; ++t) {
-        work.task = &tasks[t];
-        BB_TRY(bb_parallel_ranges(tasks[t].ctm->rows, PANEL, project_rows, &work));
         BB_TRY(finish(&tasks[t]));
     }
 done:
@@ -97,5 +143,11 @@ done:
         BB_RELEASE(&work.g[t]);
     }
     BB_RELEASE(&work.g);
+    BB_RELEASE(&work.panel);
     return status;
+}
+
+double bb_residual_covariance_bytes(bb_index n, double rows)
+{
+    return sizeof(double) * (double)shorter(n, PANEL) * ((double)n + rows);
 }

@@ -26,6 +26,10 @@ typedef struct bb_residual_task {
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
 
+/// Bytes that it holds beside the tasks' own: one panel of Cmm and, for each of the `rows` of all
+/// estimates together, its product with the panel.
+double bb_residual_covariance_bytes(bb_index n, double rows);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,14 +68,41 @@ static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
         const double height = atmosphere->height_m[l];
         const double cone =
             star->kind == BB_GUIDE_STAR_LGS ? fmax(0.0, 1.0 - height / star->altitude_m) : 1.0;
-        double *x = sensor->layer_x_m + l * sensor->count;
-        double *y = sensor->layer_y_m + l * sensor->count;
         sensor->scale[l] = cone;
-        for (bb_index i = 0; i < sensor->count; ++i) {
-            x[i] = cone * sensor->x_m[i] + height * star->x_rad;
-            y[i] = cone * sensor->y_m[i] + height * star->y_rad;
+        for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+            bb_slope_ends *ends = &sensor->ends[axis];
+            double *x = ends->layer_x_m + l * ends->count;
+            double *y = ends->layer_y_m + l * ends->count;
+            for (bb_index i = 0; i < ends->count; ++i) {
+                x[i] = cone * (ends->x_m[i] + sensor->shift_x_m) + height * star->x_rad;
+                y[i] = cone * (ends->y_m[i] + sensor->shift_y_m) + height * star->y_rad;
+            }
         }
     }
+}
+
+static bb_status lay_out_lenslets(double diameter_m, double obstruction, bb_index layers,
+                                  bb_sensor *sensor)
+{
+    bb_status status = BB_OK;
+    const bb_index lenslets = sensor->lenslets;
+    bb_index *column = NULL;
+    bb_index *row = NULL;
+    BB_TRY(BB_ALLOCATE(sensor->count, &column));
+    BB_TRY(BB_ALLOCATE(sensor->count, &row));
+    BB_TRY(BB_ALLOCATE(sensor->count, &sensor->site));
+    bb_subapertures_lenslets(lenslets, obstruction, column, row);
+    for (bb_index i = 0; i < sensor->count; ++i) {
+        sensor->site[i] = (2 * lenslets - 1) * row[i] + column[i];
+    }
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        BB_TRY(bb_slope_ends_create(axis, lenslets, diameter_m, sensor->count, column, row, layers,
+                                    &sensor->ends[axis]));
+    }
+done:
+    BB_RELEASE(&column);
+    BB_RELEASE(&row);
+    return status;
 }
 
 static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *atmosphere,
@@ -92,8 +119,9 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
     BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
     BB_TRY(BB_ALLOCATE(layers, &sensor->scale));
-    BB_TRY(BB_ALLOCATE(layers * count, &sensor->layer_x_m));
-    BB_TRY(BB_ALLOCATE(layers * count, &sensor->layer_y_m));
+    sensor->shift_x_m = shift_x_m;
+    sensor->shift_y_m = shift_y_m;
+    BB_TRY(lay_out_lenslets(telescope->diameter_m, telescope->obstruction, layers, sensor));
     bb_subapertures_centres(lenslets, telescope->obstruction, sensor->x_m, sensor->y_m);
     for (bb_index i = 0; i < count; ++i) {
         sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
@@ -172,8 +200,9 @@ void bb_sensor_array_release(bb_sensor_array *array)
         BB_RELEASE(&sensor->x_m);
         BB_RELEASE(&sensor->y_m);
         BB_RELEASE(&sensor->scale);
-        BB_RELEASE(&sensor->layer_x_m);
-        BB_RELEASE(&sensor->layer_y_m);
+        BB_RELEASE(&sensor->site);
+        bb_slope_ends_release(&sensor->ends[BB_AXIS_X]);
+        bb_slope_ends_release(&sensor->ends[BB_AXIS_Y]);
     }
     BB_RELEASE(&array->sensors);
     array->sensor_count = 0;

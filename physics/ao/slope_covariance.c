@@ -2,18 +2,18 @@
 #include "physics/ao/slope_covariance.h"
 
 #include "core/memory.h"
-#include "core/portable.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/ao/displacement_table.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 struct bb_slope_covariance {
     bb_slope_covariance_parts parts;
     bb_matrix_source source;
+    bb_index pair_count;
+    bb_displacement_table *tables; // [row sensors][column sensors], empty where none serves
 };
-
-enum { AXIS_X, AXIS_Y };
 
 // One measurement: the sensor, the axis and the subaperture behind a row or column.
 typedef struct measurement {
@@ -30,159 +30,252 @@ static measurement locate(const bb_sensor_array *array, bb_index index)
     }
     const bb_index inside = index - sensor->first;
     return (measurement){.sensor = sensor,
-                         .axis = inside < sensor->count ? AXIS_X : AXIS_Y,
+                         .axis = inside < sensor->count ? BB_AXIS_X : BB_AXIS_Y,
                          .subaperture = inside % sensor->count};
 }
 
-// Consecutive columns of one sensor and axis, seen from one row.
-typedef struct run {
-    measurement row;
-    measurement column; // the first
-    bb_index count;
-    double *out; // [count]
-} run;
+// Rows and columns of one sensor and axis each. The edge bounds what a fill holds of D.
+enum { BLOCK_EDGE = 256 };
 
-// Position on a layer of subaperture `index` along an axis.
-static const double *on_layer(const bb_sensor *sensor, bb_index layer, int axis, bb_index index)
+typedef struct block {
+    measurement row, column; // the first ones
+    bb_view out;
+} block;
+
+// Subapertures from `first` on that stay on its sensor and axis, at most `wanted`.
+static bb_index extent(const measurement *first, bb_index wanted)
 {
-    const double *plane = axis == AXIS_X ? sensor->layer_x_m : sensor->layer_y_m;
-    return plane + layer * sensor->count + index;
+    const bb_index left = first->sensor->count - first->subaperture;
+    const bb_index most = left < BLOCK_EDGE ? left : BLOCK_EDGE;
+    return wanted < most ? wanted : most;
 }
 
-// Columns worked on at a time: into a local array, which the compiler knows apart from the table.
-enum { CHUNK = 64 };
+// D summed over the layers between the ends of a block's rows and of its columns.
+typedef struct spans {
+    bb_slope_ends_part rows, columns;
+    double *x, *y; // [layers][columns.count]
+    double *sums;  // [rows.count][columns.count]
+} spans;
 
-// How one row meets one chunk of columns on a layer: separations are from - to.
-typedef struct meeting {
-    double from_along, from_across;
-    const double *to_along, *to_across;
-    double s1, s2;
-} meeting;
-
-BB_CLONES static void difference_parallel(const bb_structure_table table, const meeting *m,
-                                          bb_index count, double values[CHUNK])
+static void release_spans(spans *s)
 {
-    const double s1 = m->s1;
-    const double s2 = m->s2;
-    double chunk[CHUNK];
-    for (bb_index j = 0; j < count; ++j) {
-        chunk[j] = bb_slope_parallel(table, m->from_along - m->to_along[j],
-                                     m->from_across - m->to_across[j], s1, s2);
-    }
-    memcpy(values, chunk, (size_t)count * sizeof *values);
+    bb_slope_ends_part_release(&s->rows);
+    bb_slope_ends_part_release(&s->columns);
+    BB_RELEASE(&s->x);
+    BB_RELEASE(&s->y);
+    BB_RELEASE(&s->sums);
 }
 
-BB_CLONES static void difference_crossed(const bb_structure_table table, const meeting *m,
-                                         bb_index count, double values[CHUNK])
+static bb_status start_spans(const block *b, bb_index layers, spans *out)
 {
-    const double s1 = m->s1;
-    const double s2 = m->s2;
-    double chunk[CHUNK];
-    for (bb_index j = 0; j < count; ++j) {
-        chunk[j] = bb_slope_crossed(table, m->from_along - m->to_along[j],
-                                    m->from_across - m->to_across[j], s1, s2);
-    }
-    memcpy(values, chunk, (size_t)count * sizeof *values);
-}
-
-static void add_layer(const bb_structure_table table, double weight, bool parallel, meeting m,
-                      bb_index count, double *out)
-{
-    for (bb_index done = 0; done < count; done += CHUNK) {
-        const bb_index now = count - done < CHUNK ? count - done : CHUNK;
-        double values[CHUNK];
-        (parallel ? difference_parallel : difference_crossed)(table, &m, now, values);
-        for (bb_index j = 0; j < now; ++j) {
-            out[done + j] += weight * values[j];
+    bb_status status = BB_OK;
+    const bb_slope_ends *rows = &b->row.sensor->ends[b->row.axis];
+    const bb_slope_ends *columns = &b->column.sensor->ends[b->column.axis];
+    spans s = {0};
+    BB_TRY(bb_slope_ends_part_create(rows, b->row.subaperture, b->out.shape[0], &s.rows));
+    BB_TRY(bb_slope_ends_part_create(columns, b->column.subaperture, b->out.shape[1], &s.columns));
+    BB_TRY(BB_ALLOCATE(layers * s.columns.count, &s.x));
+    BB_TRY(BB_ALLOCATE(layers * s.columns.count, &s.y));
+    BB_TRY(BB_ZEROED(s.rows.count * s.columns.count, &s.sums));
+    for (bb_index l = 0; l < layers; ++l) {
+        for (bb_index j = 0; j < s.columns.count; ++j) {
+            const bb_index point = l * columns->count + s.columns.point[j];
+            s.x[l * s.columns.count + j] = columns->layer_x_m[point];
+            s.y[l * s.columns.count + j] = columns->layer_y_m[point];
         }
-        m.to_along += now;
-        m.to_across += now;
     }
+    *out = s;
+    s = (spans){0};
+done:
+    release_spans(&s);
+    return status;
 }
 
-// Turbulence. The first coordinate is that of the row's axis: the y formulas are the x formulas
-// with the axes swapped.
-static void fill_turbulence(const bb_atmosphere *atmosphere, const run *r)
+// D is evaluated once for two ends, though up to four entries of a block lie between them.
+static void sum_layers(const bb_atmosphere *atmosphere, const block *b, const spans *s)
 {
-    const bb_sensor *a = r->row.sensor;
-    const bb_sensor *b = r->column.sensor;
-    const int along = r->row.axis;
-    const int across = 1 - along;
+    const bb_sensor *first = b->row.sensor;
+    const bb_sensor *second = b->column.sensor;
+    const bb_slope_ends *rows = &first->ends[b->row.axis];
+    const bb_index count = s->columns.count;
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
-    const double unit = angle * angle / (a->size_m * b->size_m);
-    for (bb_index j = 0; j < r->count; ++j) {
-        r->out[j] = 0.0;
-    }
-    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-        if (a->scale[l] <= 0.0 || b->scale[l] <= 0.0) {
-            continue;
+    const double unit = angle * angle / (first->size_m * second->size_m);
+    for (bb_index i = 0; i < s->rows.count; ++i) {
+        for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+            if (first->scale[l] <= 0.0 || second->scale[l] <= 0.0) {
+                continue;
+            }
+            const bb_index point = l * rows->count + s->rows.point[i];
+            bb_structure_table_add(atmosphere->structure, unit * atmosphere->strength[l],
+                                   rows->layer_x_m[point], rows->layer_y_m[point], s->x + l * count,
+                                   s->y + l * count, count, s->sums + i * count);
         }
-        const meeting m = {.from_along = *on_layer(a, l, along, r->row.subaperture),
-                           .from_across = *on_layer(a, l, across, r->row.subaperture),
-                           .to_along = on_layer(b, l, along, r->column.subaperture),
-                           .to_across = on_layer(b, l, across, r->column.subaperture),
-                           .s1 = 0.5 * a->size_m * a->scale[l],
-                           .s2 = 0.5 * b->size_m * b->scale[l]};
-        add_layer(atmosphere->structure, unit * atmosphere->strength[l],
-                  r->row.axis == r->column.axis, m, r->count, r->out);
+    }
+}
+
+static bb_status fill_directly(const bb_atmosphere *atmosphere, const block *b)
+{
+    bb_status status = BB_OK;
+    spans s = {0};
+    BB_TRY(start_spans(b, atmosphere->layer_count, &s));
+    sum_layers(atmosphere, b, &s);
+    for (bb_index i = 0; i < b->out.shape[0]; ++i) {
+        const double *plus = s.sums + s.rows.plus[i] * s.columns.count;
+        const double *minus = s.sums + s.rows.minus[i] * s.columns.count;
+        double *out = bb_view_row(b->out, i);
+        for (bb_index j = 0; j < b->out.shape[1]; ++j) {
+            const bb_index to_plus = s.columns.plus[j];
+            const bb_index to_minus = s.columns.minus[j];
+            out[j] = bb_structure_difference(plus[to_plus], plus[to_minus], minus[to_plus],
+                                             minus[to_minus]);
+        }
+    }
+done:
+    release_spans(&s);
+    return status;
+}
+
+// The table of a pair of sensors and which of them is its first, NULL where there is none. A
+// symmetric matrix keeps one table for both orders of a pair.
+static const bb_displacement_table *find_table(const bb_slope_covariance *covariance,
+                                               const block *b, bool *swapped)
+{
+    const bb_slope_covariance_parts *parts = &covariance->parts;
+    bb_index row = b->row.sensor - parts->rows->sensors;
+    bb_index column = b->column.sensor - parts->columns->sensors;
+    *swapped = covariance->source.symmetric && row > column;
+    const bb_index place = *swapped ? column * parts->columns->sensor_count + row
+                                    : row * parts->columns->sensor_count + column;
+    const bb_displacement_table *table = &covariance->tables[place];
+    return table->crossed != NULL ? table : NULL;
+}
+
+static void fill_from_table(const bb_displacement_table *table, bool swapped, const block *b)
+{
+    const double *values =
+        b->row.axis == b->column.axis ? table->parallel[b->row.axis] : table->crossed;
+    const bb_index *sites = b->column.sensor->site + b->column.subaperture;
+    for (bb_index i = 0; i < b->out.shape[0]; ++i) {
+        const bb_index site = b->row.sensor->site[b->row.subaperture + i];
+        double *out = bb_view_row(b->out, i);
+        for (bb_index j = 0; j < b->out.shape[1]; ++j) {
+            const bb_index displacement = swapped ? sites[j] - site : site - sites[j];
+            out[j] = values[table->centre + displacement];
+        }
     }
 }
 
 // Noise couples the two slopes of one subaperture only.
-static void add_noise(const bb_measurement_noise *noise, const run *r)
+static void add_noise(const bb_measurement_noise *noise, const block *b)
 {
-    const bb_index j = r->row.subaperture - r->column.subaperture;
-    if (r->row.sensor != r->column.sensor || j < 0 || j >= r->count) {
-        return;
-    }
-    const bb_slope_noise *own = &noise->subaperture[r->row.sensor->first / 2 + r->row.subaperture];
-    if (r->row.axis != r->column.axis) {
-        r->out[j] += own->xy;
-    } else {
-        r->out[j] += r->row.axis == AXIS_X ? own->xx : own->yy;
+    const bb_sensor *sensor = b->row.sensor;
+    for (bb_index i = 0; sensor == b->column.sensor && i < b->out.shape[0]; ++i) {
+        const bb_index subaperture = b->row.subaperture + i;
+        const bb_index j = subaperture - b->column.subaperture;
+        if (j < 0 || j >= b->out.shape[1]) {
+            continue;
+        }
+        const bb_slope_noise *own = &noise->subaperture[sensor->first / 2 + subaperture];
+        if (b->row.axis != b->column.axis) {
+            bb_view_row(b->out, i)[j] += own->xy;
+        } else {
+            bb_view_row(b->out, i)[j] += b->row.axis == BB_AXIS_X ? own->xx : own->yy;
+        }
     }
 }
 
-static void add_tilt(const run *r)
+static void add_tilt(const block *b)
 {
-    const bb_star *star = &r->row.sensor->star;
-    if (r->row.sensor != r->column.sensor || r->row.axis != r->column.axis ||
+    const bb_star *star = &b->row.sensor->star;
+    if (b->row.sensor != b->column.sensor || b->row.axis != b->column.axis ||
         star->kind != BB_GUIDE_STAR_LGS) {
         return;
     }
-    for (bb_index j = 0; j < r->count; ++j) {
-        r->out[j] += star->tilt_variance_arcsec2;
+    for (bb_index i = 0; i < b->out.shape[0]; ++i) {
+        double *out = bb_view_row(b->out, i);
+        for (bb_index j = 0; j < b->out.shape[1]; ++j) {
+            out[j] += star->tilt_variance_arcsec2;
+        }
     }
 }
 
-static void fill_run(const bb_slope_covariance_parts *parts, const run *r)
+static bb_status fill_block(const bb_slope_covariance *covariance, const block *b)
 {
-    fill_turbulence(parts->atmosphere, r);
+    const bb_slope_covariance_parts *parts = &covariance->parts;
+    bool swapped = false;
+    const bb_displacement_table *table = find_table(covariance, b, &swapped);
+    if (table != NULL) {
+        fill_from_table(table, swapped, b);
+    } else {
+        BB_RETURN_IF_FAILED(fill_directly(parts->atmosphere, b));
+    }
     if (parts->noise != NULL) {
-        add_noise(parts->noise, r);
+        add_noise(parts->noise, b);
     }
     if (parts->tilt_blocks) {
-        add_tilt(r);
+        add_tilt(b);
     }
+    return BB_OK;
 }
 
 static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
 {
     const bb_slope_covariance *covariance = source->context;
     const bb_slope_covariance_parts *parts = &covariance->parts;
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        run r = {.row = locate(parts->rows, row + i), .out = bb_view_row(out, i)};
-        bb_index left = out.shape[1];
-        while (left > 0) {
-            r.column = locate(parts->columns, column + out.shape[1] - left);
-            r.count = r.column.sensor->count - r.column.subaperture;
-            r.count = r.count < left ? r.count : left;
-            fill_run(parts, &r);
-            r.out += r.count;
-            left -= r.count;
+    bb_index rows = 0;
+    for (bb_index i = 0; i < out.shape[0]; i += rows) {
+        block b = {.row = locate(parts->rows, row + i)};
+        rows = extent(&b.row, out.shape[0] - i);
+        bb_index columns = 0;
+        for (bb_index j = 0; j < out.shape[1]; j += columns) {
+            b.column = locate(parts->columns, column + j);
+            columns = extent(&b.column, out.shape[1] - j);
+            b.out = bb_view_block(out, i, rows, j, columns);
+            BB_RETURN_IF_FAILED(fill_block(covariance, &b));
         }
     }
     return BB_OK;
+}
+
+static bool served(const bb_sensor_array *rows, const bb_sensor_array *columns, bb_index row,
+                   bb_index column)
+{
+    return bb_displacement_table_serves(&rows->sensors[row], &columns->sensors[column],
+                                        rows->layer_count);
+}
+
+bb_slope_covariance_cost bb_slope_covariance_price(const bb_sensor_array *rows,
+                                                   const bb_sensor_array *columns)
+{
+    bb_slope_covariance_cost cost = {0};
+    for (bb_index i = 0; i < rows->sensor_count; ++i) {
+        for (bb_index j = 0; j < columns->sensor_count; ++j) {
+            const double entries =
+                4.0 * (double)rows->sensors[i].count * (double)columns->sensors[j].count;
+            cost.entries += entries;
+            if (!served(rows, columns, i, j)) {
+                cost.direct_entries += entries;
+            } else if (rows != columns || i <= j) {
+                cost.table_bytes += bb_displacement_table_bytes(rows->sensors[i].lenslets);
+            }
+        }
+    }
+    return cost;
+}
+
+static bb_status make_table(void *context, bb_index index)
+{
+    const bb_slope_covariance *covariance = context;
+    const bb_slope_covariance_parts *parts = &covariance->parts;
+    const bb_index row = index / parts->columns->sensor_count;
+    const bb_index column = index % parts->columns->sensor_count;
+    if ((covariance->source.symmetric && row > column) ||
+        !served(parts->rows, parts->columns, row, column)) {
+        return BB_OK;
+    }
+    return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],
+                                        &parts->columns->sensors[column],
+                                        &covariance->tables[index]);
 }
 
 bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
@@ -211,6 +304,9 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
         .fill = fill,
         .context = covariance,
     };
+    covariance->pair_count = parts->rows->sensor_count * parts->columns->sensor_count;
+    BB_TRY(BB_ZEROED(covariance->pair_count, &covariance->tables));
+    BB_TRY(bb_parallel_for(covariance->pair_count, make_table, covariance));
     *out = covariance;
     covariance = NULL;
 done:
@@ -220,6 +316,14 @@ done:
 
 void bb_slope_covariance_destroy(bb_slope_covariance **covariance)
 {
+    bb_slope_covariance *whole = *covariance;
+    if (whole == NULL) {
+        return;
+    }
+    for (bb_index p = 0; whole->tables != NULL && p < whole->pair_count; ++p) {
+        bb_displacement_table_release(&whole->tables[p]);
+    }
+    BB_RELEASE(&whole->tables);
     BB_RELEASE(covariance);
 }
 

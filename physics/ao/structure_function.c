@@ -2,6 +2,7 @@
 #include "physics/ao/structure_function.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "physics/ao/ao_constants.h"
 
 #include <gsl/gsl_sf_gamma.h>
@@ -115,6 +116,35 @@ bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *ou
                                 .coefficients = coefficients};
 done:
     return status;
+}
+
+// Sums worked on at a time: in a local array, which the compiler knows apart from the table.
+enum { CHUNK = 64 };
+
+BB_CLONES static void evaluate_chunk(const bb_structure_table table, double x, double y,
+                                     const double *to_x, const double *to_y, bb_index count,
+                                     double values[CHUNK])
+{
+    double chunk[CHUNK];
+    for (bb_index j = 0; j < count; ++j) {
+        const double u = x - to_x[j];
+        const double v = y - to_y[j];
+        chunk[j] = bb_structure_table_value(table, u * u + v * v);
+    }
+    memcpy(values, chunk, (size_t)count * sizeof *values);
+}
+
+void bb_structure_table_add(bb_structure_table table, double weight, double x, double y,
+                            const double *to_x, const double *to_y, bb_index count, double *sums)
+{
+    for (bb_index done = 0; done < count; done += CHUNK) {
+        const bb_index now = count - done < CHUNK ? count - done : CHUNK;
+        double values[CHUNK];
+        evaluate_chunk(table, x, y, to_x + done, to_y + done, now, values);
+        for (bb_index j = 0; j < now; ++j) {
+            sums[done + j] += weight * values[j];
+        }
+    }
 }
 
 void bb_structure_table_release(bb_structure_table *table)

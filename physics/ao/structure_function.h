@@ -25,6 +25,11 @@ double bb_structure_function(double r_m, double outer_scale_m);
 /// exact function. Errors: BB_MEMORY. Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
 
+/// sums[j] += weight D(|(x, y) - (to_x[j], to_y[j])|) for `count` points (m). The bits of a sum do
+/// not depend on its place in the list.
+void bb_structure_table_add(bb_structure_table table, double weight, double x, double y,
+                            const double *to_x, const double *to_y, bb_index count, double *sums);
+
 /// Frees the coefficients of a table made by bb_structure_table_create; safe on a zeroed struct.
 void bb_structure_table_release(bb_structure_table *table);
 

@@ -18,8 +18,8 @@
 #include <string.h>
 
 enum {
-    BB_STRUCTURE_SPLIT_BITS = 5,
-    BB_STRUCTURE_DEGREE = 7, ///< eight coefficients: one line of a cache
+    BB_STRUCTURE_SPLIT_BITS = 6,
+    BB_STRUCTURE_DEGREE = 5, ///< six coefficients: the rounding of D
     BB_STRUCTURE_LOW_OCTAVE =
         -90, ///< below s = 2^-90 (r < 3e-14 L0) D is 0 but for 1e-20 of its limit
     BB_STRUCTURE_HIGH_OCTAVE = 6, ///< from s = 2^6 (r = 8 L0) on D is its limit to the last bit
@@ -52,12 +52,10 @@ double bb_structure_table_value(const bb_structure_table table, double r2)
     double local;
     memcpy(&local, &one_plus, sizeof local);
     local = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;
-    // Written out and indexed from the table's start: this is what gcc takes for gathers.
+    // Written out and indexed from the table's start: this is what gcc takes for a vector loop.
     const double *c = table.coefficients;
     const int64_t k = interval * (BB_STRUCTURE_DEGREE + 1);
-    double value = c[k + 7];
-    value = value * local + c[k + 6];
-    value = value * local + c[k + 5];
+    double value = c[k + 5];
     value = value * local + c[k + 4];
     value = value * local + c[k + 3];
     value = value * local + c[k + 2];
@@ -65,36 +63,14 @@ double bb_structure_table_value(const bb_structure_table table, double r2)
     return value * local + c[k];
 }
 
-/// Covariance of an x slope and an x slope (a along the axis of du; for y swap du and dv), before
-/// the factors of strength and size. (du, dv) is the separation a - b at the layer (m), s1 and s2
-/// half the projected sizes. The pairing of the terms makes the result the same, bit for bit, when
-/// a and b change places.
+/// Covariance of two phase differences, phi(a+) - phi(a-) and phi(b+) - phi(b-), from the structure
+/// function between their ends: `plus_minus` is D(a+, b-). The pairing of the terms makes the
+/// result the same, bit for bit, when a and b change places.
 BB_DEVICE_FUNCTION
-double bb_slope_parallel(const bb_structure_table table, double du, double dv, double s1, double s2)
+double bb_structure_difference(double plus_plus, double plus_minus, double minus_plus,
+                               double minus_minus)
 {
-    const double v2 = dv * dv;
-    const double near_right = du + (s1 - s2);
-    const double near_left = du - (s1 - s2);
-    const double far_right = du + (s1 + s2);
-    const double far_left = du - (s1 + s2);
-    return 0.5 * ((bb_structure_table_value(table, far_right * far_right + v2) +
-                   bb_structure_table_value(table, far_left * far_left + v2)) -
-                  (bb_structure_table_value(table, near_right * near_right + v2) +
-                   bb_structure_table_value(table, near_left * near_left + v2)));
-}
-
-/// Covariance of an x slope of a and a y slope of b; for y of a and x of b swap du and dv.
-BB_DEVICE_FUNCTION
-double bb_slope_crossed(const bb_structure_table table, double du, double dv, double s1, double s2)
-{
-    const double right = (du + s1) * (du + s1);
-    const double left = (du - s1) * (du - s1);
-    const double up = (dv + s2) * (dv + s2);
-    const double down = (dv - s2) * (dv - s2);
-    return 0.5 * ((bb_structure_table_value(table, right + up) +
-                   bb_structure_table_value(table, left + down)) -
-                  (bb_structure_table_value(table, right + down) +
-                   bb_structure_table_value(table, left + up)));
+    return 0.5 * ((plus_minus + minus_plus) - (plus_plus + minus_minus));
 }
 
 #endif

@@ -42,3 +42,18 @@ void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, d
         }
     }
 }
+
+void bb_subapertures_lenslets(bb_index lenslets, double obstruction, bb_index *column,
+                              bb_index *row)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j < lenslets; ++j) {
+        for (bb_index i = 0; i < lenslets; ++i) {
+            if (valid(i, j, lenslets, obstruction)) {
+                column[count] = i;
+                row[count] = j;
+                ++count;
+            }
+        }
+    }
+}

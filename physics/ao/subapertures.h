@@ -17,6 +17,10 @@ extern "C" {
 /// Number of valid subapertures; 0 for lenslets < 1.
 bb_index bb_subapertures_count(bb_index lenslets, double obstruction);
 
+/// Writes lenslet column and row, 0 <= k < lenslets, to [bb_subapertures_count(...)] each.
+void bb_subapertures_lenslets(bb_index lenslets, double obstruction, bb_index *column,
+                              bb_index *row);
+
 /// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets,
 /// obstruction)].
 void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y);

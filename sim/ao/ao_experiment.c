@@ -22,7 +22,6 @@ typedef struct ao_run {
     double *wavelengths_m; // [wavelength_count]
     bb_tomography *problem;
     double *scale;           // [n] of the unit diagonal, NULL for none
-    double **ctm;            // [target_count], each [m][n]
     bb_ao_attempt *attempts; // [pipeline_count]
 } ao_run;
 
@@ -57,10 +56,6 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
-    for (bb_index t = 0; run->ctm != NULL && t < run->target_count; ++t) {
-        BB_RELEASE(&run->ctm[t]);
-    }
-    BB_RELEASE(&run->ctm);
     BB_RELEASE(&run->scale);
     BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
@@ -76,12 +71,6 @@ static bb_status build_problem(ao_run *run)
     bb_index n = run->problem->cmm->rows;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, run->target_count,
                 run->pipeline_count);
-    BB_TRY(BB_ZEROED(run->target_count, &run->ctm));
-    for (bb_index t = 0; t < run->target_count; ++t) {
-        const bb_matrix_source *ctm = run->problem->targets[t].ctm;
-        BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &run->ctm[t]));
-        BB_TRY(bb_matrix_source_load(ctm, run->ctm[t]));
-    }
     if (run->study->solver.scale == (int)BB_AO_SCALE_UNIT_DIAGONAL) {
         BB_TRY(BB_ALLOCATE(n, &diagonal));
         BB_TRY(BB_ALLOCATE(n, &run->scale));
@@ -113,7 +102,7 @@ static bb_status reconstruct(const ao_run *run, const bb_tile_matrix *factor,
          ++t) {
         const bb_matrix_source *ctm = run->problem->targets[t].ctm;
         BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &attempt->r[t]));
-        memcpy(attempt->r[t], run->ctm[t], (size_t)(ctm->rows * ctm->columns) * sizeof(double));
+        BB_TRY(bb_matrix_source_load(ctm, attempt->r[t]));
         BB_TRY(bb_reconstructor_solve(factor, run->scale, update, ctm->rows, attempt->r[t],
                                       &attempt->common.outcome));
         solved += ctm->rows;

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_plan.h"
 
 #include "sim/ao/ao_attempt.h"
+#include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
 #include <math.h>
@@ -9,17 +10,36 @@
 // Planes of the point-spread grid that are held at once, each of doubles.
 enum { PLANES = 6 };
 
-// Sizes of a study, counted as doubles.
+// Matrices of actuators x slopes, of doubles, while LAPACKE finds the singular values of a mirror.
+enum { MIRROR_MATRICES = 9 };
+
+// Operations of one core a second, in tiles: OpenBLAS's products in fp64 and fp32, and what the
+// emulation of narrow formats leaves of the latter.
+static const double fp64_rate = 4.0e10;
+static const double fp32_rate = 8.0e10;
+static const double emulated_rate = 5.0e10;
+static const double fp16_sum_rate = 5.0e9; // hp3 rounds its accumulator
+
+// Seconds of one core: an evaluation of D, with the ends that blocks do not share; an entry that is
+// looked up, scaled and rounded; the singular values of a mirror, per actuator^3.
+static const double seconds_per_distance = 4.0e-9;
+static const double seconds_per_entry = 5.0e-9;
+static const double seconds_per_actuator3 = 3.0e-10;
+
+// Sizes of a study.
 typedef struct extent {
-    double n;              // measurements
-    double m;              // truth slopes of all targets
-    double squared_m;      // sum of their squares
-    double layers, pixels; // pixels: N of the largest point-spread grid
-    double largest_mirror; // lenslets
+    double n;                 // measurements
+    double m;                 // truth slopes of all targets
+    double squared_m;         // sum of their squares
+    double layers, pixels;    // pixels: N of the largest point-spread grid
+    double largest_projector; // actuators x slopes
+    double actuator3;         // of the largest mirror
+    double table_bytes;       // of displacements
+    bb_slope_covariance_cost cmm, ctm;
 } extent;
 
 static bb_status measure_targets(const bb_ao_config *physics, const bb_atmosphere *atmosphere,
-                                 extent *out)
+                                 const bb_sensor_array *guides, extent *out)
 {
     bb_status status = BB_OK;
     bb_sensor_array truth = {0};
@@ -27,10 +47,16 @@ static bb_status measure_targets(const bb_ao_config *physics, const bb_atmospher
         BB_TRY(bb_sensor_array_create_truth(physics, t, atmosphere, &truth));
         bb_index lenslets = truth.sensors[0].lenslets;
         double m = (double)truth.measurement_count;
+        const bb_slope_covariance_cost ctm = bb_slope_covariance_price(&truth, guides);
+        double actuators = (double)(lenslets + 1) * (double)(lenslets + 1);
         out->m += m;
         out->squared_m += m * m;
         out->pixels = fmax(out->pixels, (double)bb_point_spread_pixels(lenslets));
-        out->largest_mirror = fmax(out->largest_mirror, (double)lenslets);
+        out->largest_projector = fmax(out->largest_projector, actuators * m);
+        out->actuator3 = fmax(out->actuator3, actuators * actuators * actuators);
+        out->ctm.entries += ctm.entries;
+        out->ctm.direct_entries += ctm.direct_entries;
+        out->table_bytes += ctm.table_bytes + bb_slope_covariance_price(&truth, &truth).table_bytes;
         bb_sensor_array_release(&truth);
     }
 done:
@@ -47,37 +73,53 @@ static bb_status measure(const bb_ao_study *study, extent *out)
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
-    *out =
-        (extent){.n = (double)guides.measurement_count, .layers = (double)atmosphere.layer_count};
-    BB_TRY(measure_targets(&physics, &atmosphere, out));
+    *out = (extent){.n = (double)guides.measurement_count,
+                    .layers = (double)atmosphere.layer_count,
+                    .cmm = bb_slope_covariance_price(&guides, &guides)};
+    // Once with the tilts of laser stars and once without.
+    out->table_bytes = 2.0 * out->cmm.table_bytes;
+    BB_TRY(measure_targets(&physics, &atmosphere, &guides, out));
 done:
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
     return status;
 }
 
-// Adds a line a pipeline; returns the bytes of the factor that is the largest in host memory.
-static bb_status list_operators(const bb_ao_study *study, bb_index n, bb_plan *plan, double *held)
+// A factor as the host holds it: narrow tiles are emulated in floats.
+static double factor_bytes(const bb_ao_study *study, const bb_ao_pipeline *pipeline, bb_index n)
+{
+    bb_tile_plan tiles = bb_ao_study_tiles(study, pipeline);
+    bool wide = tiles.arithmetic == BB_VARIANT_DP;
+    tiles.arithmetic = wide ? BB_VARIANT_DP : BB_VARIANT_SP;
+    return (double)bb_tile_plan_bytes(&tiles, n);
+}
+
+// Adds a line a pipeline; returns the largest sum of one factor and the estimates made until then.
+static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
+                                double *held)
 {
     bb_status status = BB_OK;
     const bb_ao_pipeline *pipelines = study->pipelines.items;
+    bb_index n = (bb_index)of->n;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_tile_plan tiles = bb_ao_study_tiles(study, &pipelines[p]);
-        double bytes = (double)bb_tile_plan_bytes(&tiles, n);
-        bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
-        *held = fmax(*held, bytes * (wide ? 1.0 : 2.0)); // narrow tiles are emulated in floats
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
+        double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
+        *held = fmax(*held, factor_bytes(study, &pipelines[p], n) + estimates);
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB",
+                           1e-6 * (double)bb_tile_plan_bytes(&tiles, n)));
     }
 done:
     return status;
 }
 
-// Estimates and Cee of all pipelines and targets, Ctm, one factor, and the point-spread grid.
-static double host_bytes(const extent *of, double pipelines, double factor_bytes)
+// The peak is the mirror's making, the solves, or the score of all estimates.
+static double host_bytes(const extent *of, double pipelines, double solving)
 {
-    return BB_PLAN_PROGRAM_BYTES + factor_bytes +
-           8.0 * pipelines * (2.0 * of->n * of->m + of->squared_m) + 8.0 * of->n * of->m +
-           8.0 * PLANES * of->pixels * of->pixels;
+    double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
+    double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
+    double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m);
+    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + 8.0 * of->largest_projector +
+           8.0 * PLANES * of->pixels * of->pixels + fmax(mirror, fmax(solving, scoring));
 }
 
 static double output_bytes(const bb_ao_study *study)
@@ -87,31 +129,58 @@ static double output_bytes(const bb_ao_study *study)
     return 8.0 * (double)study->pipelines.count * (image + by_target);
 }
 
-// Rough rates of one core: 7e7 covariance entries and layers a second, 3e10 operations a second,
-// and the pseudo-inverse of a mirror of n lenslets in 1.8 s (n / 40)^6.
-static double seconds(const extent *of, double pipelines, double cores)
+static double rate_of(const bb_ao_pipeline *pipeline)
 {
-    double entries = (0.5 * pipelines + 2.0) * of->n * of->n + of->n * of->m;
-    double operations =
-        pipelines * bb_tile_cholesky_flops((bb_index)of->n, (bb_index)(2.0 * of->m));
-    return 0.5 + entries * of->layers / 7e7 / cores + operations / 3e10 / cores +
-           1.8 * pow(of->largest_mirror / 40.0, 6.0);
+    switch (pipeline->arithmetic) {
+    case BB_VARIANT_DP:
+        return fp64_rate;
+    case BB_VARIANT_SP:
+        return fp32_rate;
+    case BB_VARIANT_HP3:
+        return fp16_sum_rate;
+    default:
+        return emulated_rate;
+    }
+}
+
+static double filling_seconds(const bb_slope_covariance_cost *cost, double layers)
+{
+    return cost->entries * seconds_per_entry + cost->direct_entries * layers * seconds_per_distance;
+}
+
+// Of what the threads share, on one core. Every pipeline fills a triangle of Cmm and Ctm; the score
+// fills all of Cmm and, for each estimate, Ctm.
+static double core_seconds(const bb_ao_study *study, const extent *of)
+{
+    const bb_ao_pipeline *pipelines = study->pipelines.items;
+    double count = (double)study->pipelines.count;
+    double whole = filling_seconds(&of->cmm, of->layers);
+    double seconds =
+        (0.5 * count + 1.0) * whole + 2.0 * count * filling_seconds(&of->ctm, of->layers);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
+        double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
+        bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
+        seconds += factor / rate_of(&pipelines[p]) + solve / (wide ? fp64_rate : fp32_rate) +
+                   2.0 * of->n * (of->n * of->m + of->squared_m) / fp64_rate;
+    }
+    return seconds;
 }
 
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
-    double pipelines = (double)ao->pipelines.count;
-    double factor_bytes = 0.0;
+    double solving = 0.0;
     extent of;
     BB_TRY(measure(ao, &of));
-    BB_TRY(list_operators(ao, (bb_index)of.n, plan, &factor_bytes));
+    BB_TRY(list_operators(ao, &of, plan, &solving));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
-    plan->host_bytes = host_bytes(&of, pipelines, factor_bytes);
+    plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
     plan->output_bytes = output_bytes(ao);
-    plan->estimated_seconds = seconds(&of, pipelines, (double)options->threads);
+    plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +
+                              core_seconds(ao, &of) / (double)options->threads;
 done:
     return status;
 }

@@ -7,11 +7,7 @@
 #include "sim/output/reader.h"
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
-#include "tests/sim/golden/golden.h"
-#include "tests/sim/program.h"
-
-static const double MOST_BYTES = 2e9; // of a quick run
-static program_run run;
+#include "tests/sim/preset.h"
 
 static int enter(void **state)
 {
@@ -22,34 +18,6 @@ static int enter(void **state)
 static int leave(void **state)
 {
     return fixture_leave() + driver_leave(state);
-}
-
-// Peak memory that `check` announces, bytes.
-static double planned_bytes(const char *config)
-{
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"check", config, "device=cpu", NULL};
-    static const char key[] = "memory on the host";
-    program_call(arguments, &run);
-    program_expect(&run, 0, key);
-    return 1e6 * strtod(strstr(run.printed, key) + strlen(key), NULL);
-}
-
-static bb_results *run_preset(const char *config)
-{
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", config, "device=cpu", "-q", "--force", "--threads", "2", "-o", "preset.h5", NULL};
-    bb_results *results = NULL;
-    double planned = planned_bytes(config);
-    program_call(arguments, &run);
-    program_expect(&run, 0, "results: preset.h5");
-    print_message("%s: %.0f MB taken, %.0f MB planned\n", strrchr(config, '/') + 1,
-                  1e-6 * run.peak_bytes, 1e-6 * planned);
-    if (!program_is_instrumented()) {
-        assert_true(run.peak_bytes < MOST_BYTES);
-        assert_true(planned < 2.0 * run.peak_bytes && planned > 0.5 * run.peak_bytes);
-    }
-    check_ok(bb_reader_read("preset.h5", &results));
-    return results;
 }
 
 static void ao_quick(void **state)
@@ -103,8 +71,8 @@ static void a_numerical_failure_exits_with_0(void **state)
                                                       "failed.h5",
                                                       NULL};
     bb_results *results = NULL;
-    program_call(arguments, &run);
-    program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
+    program_call(arguments, &preset_run);
+    program_expect(&preset_run, 0, "pipeline hp2: not_spd, tile (");
     check_ok(bb_reader_read("failed.h5", &results));
     assert_string_equal(driver_text(results, "status", "hp2"), "not_spd");
     assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
@@ -126,10 +94,10 @@ static void an_absent_device_exits_with_5(void **state)
                                                    "-o",  "absent.h5",     NULL};
         const char *const wafer[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, wishes[i],
                                                       "-o",  "absent.h5",        NULL};
-        program_call(ao, &run);
-        program_expect(&run, 5, "device cuda is absent: ");
-        program_call(wafer, &run);
-        program_expect(&run, 5, "device cuda is absent: ");
+        program_call(ao, &preset_run);
+        program_expect(&preset_run, 5, "device cuda is absent: ");
+        program_call(wafer, &preset_run);
+        program_expect(&preset_run, 5, "device cuda is absent: ");
         assert_int_equal(access("absent.h5", F_OK), -1);
     }
 }
@@ -144,16 +112,16 @@ static void auto_prints_its_choice(void **state)
         "run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5", NULL};
     const char *const asked[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "--force",
                                                   "-o",  "auto.h5",       NULL};
-    program_call(ao, &run);
-    program_expect(&run, 0, "device auto: cpu, ");
-    const char *said = strstr(run.printed, "device auto: ");
+    program_call(ao, &preset_run);
+    program_expect(&preset_run, 0, "device auto: cpu, ");
+    const char *said = strstr(preset_run.printed, "device auto: ");
     assert_null(strstr(said + 1, "device auto: "));
-    program_call(wafer, &run);
+    program_call(wafer, &preset_run);
     bool gpu = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
-    program_expect(&run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
-    program_call(asked, &run);
-    program_expect(&run, 0, "results: auto.h5");
-    assert_null(strstr(run.printed, "device auto"));
+    program_expect(&preset_run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
+    program_call(asked, &preset_run);
+    program_expect(&preset_run, 0, "results: auto.h5");
+    assert_null(strstr(preset_run.printed, "device auto"));
 }
 
 static void a_bad_study_exits_with_2(void **state)
@@ -161,8 +129,8 @@ static void a_bad_study_exits_with_2(void **state)
     (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5", NULL};
-    program_call(arguments, &run);
-    program_expect(&run, 2, "mesh.step_ms = 200: expected at most 47.64 ms");
+    program_call(arguments, &preset_run);
+    program_expect(&preset_run, 2, "mesh.step_ms = 200: expected at most 47.64 ms");
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 

@@ -4,7 +4,7 @@
 
 #include <lapacke.h>
 
-enum { N = 430, M = 23 }; // more than two panels
+enum { N = 1100, M = 23, FEW = 9 }; // more than one panel
 
 static double *cmm, *ctm, *ctt, *r;
 
@@ -69,6 +69,35 @@ static void any_estimate_matches_the_definition(void **state)
     BB_RELEASE(&cee);
 }
 
+// Estimates of unequal rows in one pass: the second is of the first rows of the other.
+static void estimates_share_a_pass(void **state)
+{
+    (void)state;
+    double *cee = dense_new(M * M);
+    double *few = dense_new(FEW * FEW);
+    bb_view whole = bb_view_matrix(ctt, M, M);
+    bb_view views[5] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N), whole,
+                        bb_view_matrix(ctm, FEW, N), bb_view_block(whole, 0, FEW, 0, FEW)};
+    bb_matrix_source sources[5];
+    for (int i = 0; i < 5; ++i) {
+        sources[i] = bb_matrix_source_dense(&views[i], "C", "1");
+    }
+    bb_residual_task tasks[2] = {
+        {r, &sources[1], &sources[2], cee},
+        {r, &sources[3], &sources[4], few}
+    };
+    check_ok(bb_residual_covariance(&sources[0], 2, tasks));
+    for (bb_index i = 0; i < FEW; ++i) {
+        for (bb_index j = 0; j < FEW; ++j) {
+            check_close(few[i * FEW + j], cee[i * M + j], 1e-12, cee[0]);
+        }
+    }
+    check_close(few[1], direct(0, 1), 1e-12, cee[0]);
+    assert_true(bb_residual_covariance_bytes(N, M + FEW) == 8.0 * 1024.0 * (N + M + FEW));
+    BB_RELEASE(&cee);
+    BB_RELEASE(&few);
+}
+
 // For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
 static void exact_estimate_matches_the_short_form(void **state)
 {
@@ -109,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_estimate_matches_the_definition, setup, teardown),
+        cmocka_unit_test_setup_teardown(estimates_share_a_pass, setup, teardown),
         cmocka_unit_test_setup_teardown(exact_estimate_matches_the_short_form, setup, teardown),
         cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
     };

@@ -117,4 +117,22 @@ static inline ao_case case_nx456(void)
     return c;
 }
 
+/// configs/ao/vlt-3136.yaml: 5 laser stars on a 30 arcsec ring and 3 natural stars.
+static inline ao_case case_vlt3136(void)
+{
+    ao_case c = case_without_stars(8.0, 16);
+    c.atmosphere.profile = BB_PROFILE_MOAO_10;
+    c.sensors.lgs.flux_ph_per_m2_s = 7.0e6;
+    c.sensors.lgs.tilt_variance_arcsec2 = 0.1;
+    for (int s = 0; s < 5; ++s) {
+        const double azimuth = 2.0 * M_PI * s / 5.0;
+        add_star(&c, BB_GUIDE_STAR_LGS, 30.0 * cos(azimuth), 30.0 * sin(azimuth));
+    }
+    add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -32.0, 38.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, 52.0, -5.0);
+    add_target(&c, 0.0, 0.0);
+    return c;
+}
+
 #endif

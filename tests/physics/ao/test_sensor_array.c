@@ -89,8 +89,12 @@ static void sensors_follow_one_another_with_their_own_lenslets(void **state)
     // Layer 1, 12.5 km up: the cone shrinks the pupil by 1/8 and the beam moves by h alpha.
     check_relative(lgs->scale[1], 0.875, 1e-15);
     const double move = 12500.0 * 30.0 * BB_PI / 648000.0;
-    check_relative(lgs->layer_y_m[lgs->count + 7], 0.875 * lgs->y_m[7] + move, 1e-14);
-    check_relative(lgs->layer_x_m[lgs->count + 7], 0.875 * lgs->x_m[7], 1e-14);
+    const bb_slope_ends *ends = &lgs->ends[BB_AXIS_X];
+    const double *x = ends->layer_x_m + ends->count;
+    const double *y = ends->layer_y_m + ends->count;
+    check_relative(y[ends->plus[7]], 0.875 * lgs->y_m[7] + move, 1e-14);
+    check_relative(x[ends->plus[7]], 0.875 * (lgs->x_m[7] + 0.4), 1e-14);
+    check_relative(x[ends->minus[7]], 0.875 * (lgs->x_m[7] - 0.4), 1e-14);
     check_fails(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth), BB_INVALID,
                 "target 1, expected 0..0");
     bb_sensor_array_release(&truth);

@@ -12,7 +12,7 @@ static const bb_layer_config three_layers[] = {
 };
 
 // Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
-// zenith angle.
+// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.
 static ao_case asymmetric(void)
 {
     ao_case c = case_without_stars(8.0, 6);
@@ -30,6 +30,11 @@ static ao_case asymmetric(void)
     c.stars[2].altitude_km = 11.0;
     c.stars[2].lenslets = 5;
     c.stars[2].tilt_variance_arcsec2 = 0.3;
+    add_star(&c, BB_GUIDE_STAR_NGS, 25.0, 3.0);
+    c.stars[3].shift_x_m = -0.13;
+    add_star(&c, BB_GUIDE_STAR_LGS, -27.0, 15.0);
+    c.stars[4].altitude_km = 90.0;
+    c.stars[4].lenslets = 7;
     add_target(&c, 9.0, -17.0);
     c.targets[0].lenslets = 4;
     return c;
@@ -144,6 +149,44 @@ static double direct(const ao_case *c, const slope *a, const slope *b)
     return sum * angle * angle / (a->size * b->size);
 }
 
+// Random entries of the block of star 0 against star 1, each filled alone, over the peak of the
+// block, which lies where two subapertures meet.
+static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, const slope *guides,
+                               int n)
+{
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array sensors = {0};
+    bb_slope_covariance *covariance = NULL;
+    check_ok(bb_atmosphere_create(config->atmosphere, 0.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(config, &atmosphere, &sensors));
+    const bb_slope_covariance_parts parts = {
+        .name = "Cmm", .atmosphere = &atmosphere, .rows = &sensors, .columns = &sensors};
+    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    const bb_matrix_source *source = bb_slope_covariance_source(covariance);
+    assert_int_equal(source->rows, n);
+    const bb_index half = sensors.sensors[1].first;
+    double worst = 0.0;
+    double peak = 0.0;
+    for (uint64_t i = 0; i < 600; ++i) {
+        const bb_index row =
+            (bb_index)((double)half * bb_random_uniform(1, BB_STREAM_SELF_TEST, 2 * i));
+        // Every third entry meets its own lenslet of the other sensor.
+        const bb_index column =
+            i % 3 == 0 ? half + row
+                       : half + (bb_index)((double)half *
+                                           bb_random_uniform(1, BB_STREAM_SELF_TEST, 2 * i + 1));
+        double entry = NAN;
+        check_ok(bb_matrix_source_fill(source, row, column, bb_view_matrix(&entry, 1, 1)));
+        const double wanted = direct(c, &guides[row], &guides[column]);
+        peak = fmax(peak, fabs(wanted));
+        worst = fmax(worst, fabs(entry - wanted));
+    }
+    bb_slope_covariance_destroy(&covariance);
+    bb_sensor_array_release(&sensors);
+    bb_atmosphere_release(&atmosphere);
+    return worst / peak;
+}
+
 static void compare(const ao_case *c, const double *matrix, const slope *rows, int row_count,
                     const slope *columns, int column_count)
 {
@@ -182,6 +225,81 @@ static void asymmetric_asterism_matches_a_direct_evaluation(void **state)
     compare(&c, k.cmm, guides, n, guides, n);
     compare(&c, k.ctm, truth, m, guides, n);
     compare(&c, k.ctt, truth, m, truth, m);
+    chain_release(&k);
+}
+
+// Lone entries of large telescopes, laser against natural, against the exact D: across 2 pi r / L0
+// = 4.7 and far beyond, d / L0 from 1/500 to 1/10.
+static void far_entries_match_the_exact_function(void **state)
+{
+    (void)state;
+    static const struct {
+        double diameter_m, outer_scale_m, radius_arcsec;
+        bb_index lenslets;
+    } sizes[] = {
+        {8.0,  10.0,  30.0,  38},
+        {8.0,  100.0, 30.0,  38},
+        {39.0, 10.0,  222.0, 39},
+        {39.0, 25.0,  222.0, 74},
+        {39.0, 100.0, 222.0, 74},
+    };
+    static slope guides[40000];
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
+        ao_case c = case_without_stars(sizes[k].diameter_m, sizes[k].lenslets);
+        c.atmosphere.profile = -1;
+        c.atmosphere.outer_scale_m = sizes[k].outer_scale_m;
+        c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)three_layers, .count = 3};
+        add_star(&c, BB_GUIDE_STAR_LGS, sizes[k].radius_arcsec, 3.0);
+        add_star(&c, BB_GUIDE_STAR_NGS, 1.0 - sizes[k].radius_arcsec, -8.0);
+        const bb_ao_config config = case_config(&c);
+        const int n = guide_slopes(&c, guides);
+        const double worst = worst_lone_entry(&c, &config, guides, n);
+        print_message("%.0f m, L0 %.0f m: %.2g of the block's peak\n", sizes[k].diameter_m,
+                      sizes[k].outer_scale_m, worst);
+        assert_true(worst < 1e-12);
+    }
+}
+
+// Every diagonal entry of natural stars is the slope variance; 40 digits, r0 = 0.157 m.
+static void natural_stars_have_the_known_slope_variance(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 16); // d = 0.5 m, L0 = 25 m
+    c.atmosphere.profile = BB_PROFILE_MOAO_10;
+    add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
+    add_target(&c, 0.0, 0.0);
+    chain k = chain_assemble(&c, false);
+    double strength = 0.0;
+    for (bb_index l = 0; l < k.atmosphere.layer_count; ++l) {
+        strength += k.atmosphere.strength[l];
+    }
+    assert_int_equal(k.m, 392);
+    check_relative(trace(k.ctt, k.m), 392.0 * 0.0306019725156067 * strength * pow(0.157, 5.0 / 3.0),
+                   1e-12);
+    check_relative(trace(k.cmm, k.n), trace(k.ctt, k.m), 1e-14);
+    chain_release(&k);
+}
+
+// A slope's variance is D(projected size) over the square of the size in the pupil, so that the
+// trace of the noiseless Cmm is a sum over layers in closed form.
+static void vlt_3136_has_the_trace_of_its_layers(void **state)
+{
+    (void)state;
+    const ao_case c = case_vlt3136();
+    chain k = chain_assemble(&c, false);
+    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
+    double natural = 0.0;
+    double laser = 0.0;
+    for (bb_index l = 0; l < k.atmosphere.layer_count; ++l) {
+        const double cone = 1.0 - k.atmosphere.height_m[l] / 100.0e3;
+        natural += k.atmosphere.strength[l] * bb_structure_function(0.5, 25.0);
+        laser += k.atmosphere.strength[l] * bb_structure_function(0.5 * cone, 25.0);
+    }
+    assert_int_equal(k.n, 3136);
+    assert_int_equal(k.m, 392);
+    // The tilt variance of 0.1 arcsec^2 stands on every diagonal entry of the five laser stars.
+    const double wanted = 392.0 * (angle * angle / 0.25 * (3.0 * natural + 5.0 * laser) + 0.5);
+    check_relative(trace(k.cmm, k.n), wanted, 1e-12);
     chain_release(&k);
 }
 
@@ -293,7 +411,7 @@ static void tilt_vectors_are_the_tilt_blocks(void **state)
     bb_slope_covariance *bare_covariance = NULL;
     check_ok(bb_tilt_vectors_create(&k.guides, &tilts));
     assert_int_equal(tilts.rows, k.n);
-    assert_int_equal(tilts.columns, 4);
+    assert_int_equal(tilts.columns, 6);
     const bb_slope_covariance_parts parts = {.name = "Cmm",
                                              .atmosphere = &k.atmosphere,
                                              .rows = &k.guides,
@@ -374,6 +492,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asymmetric_asterism_matches_a_direct_evaluation),
+        cmocka_unit_test(far_entries_match_the_exact_function),
+        cmocka_unit_test(natural_stars_have_the_known_slope_variance),
+        cmocka_unit_test(vlt_3136_has_the_trace_of_its_layers),
         cmocka_unit_test(unequal_sizes_make_xy_and_yx_blocks_differ),
         cmocka_unit_test(symmetric_bit_for_bit),
         cmocka_unit_test(entries_do_not_depend_on_block_or_threads),

@@ -104,17 +104,17 @@ static void slope_covariances_match_the_forty_digit_values(void **state)
         const double *row = reference[i];
         const double u = row[0];
         const double v = row[1];
-        check_close(factor * bb_slope_parallel(table, u, v, 0.25, 0.25), row[2], 1e-12, peak);
-        check_close(factor * bb_slope_parallel(table, v, u, 0.25, 0.25), row[3], 1e-12, peak);
-        check_close(factor * bb_slope_crossed(table, u, v, 0.25, 0.25), row[4], 1e-12, peak);
+        check_close(factor * parallel(tabulated, &table, u, v, 0.25, 0.25), row[2], 1e-12, peak);
+        check_close(factor * parallel(tabulated, &table, v, u, 0.25, 0.25), row[3], 1e-12, peak);
+        check_close(factor * crossed(tabulated, &table, u, v, 0.25, 0.25), row[4], 1e-12, peak);
         check_close(factor * parallel(exact, &outer_scale, u, v, 0.25, 0.25), row[2], 1e-12, peak);
         check_close(factor * parallel(exact, &outer_scale, v, u, 0.25, 0.25), row[3], 1e-12, peak);
         check_close(factor * crossed(exact, &outer_scale, u, v, 0.25, 0.25), row[4], 1e-12, peak);
     }
     // A laser star at 90 km against a natural one, layer at 12.5 km.
     const double cone = 1.0 - 12.5 / 90.0;
-    check_close(factor * bb_slope_parallel(table, 0.0, 0.0, 0.25 * cone, 0.25), 0.0270672222130558,
-                1e-12, peak);
+    check_close(factor * parallel(tabulated, &table, 0.0, 0.0, 0.25 * cone, 0.25),
+                0.0270672222130558, 1e-12, peak);
     bb_structure_table_release(&table);
 }
 
@@ -138,15 +138,15 @@ static void far_slope_covariances_are_smooth(void **state)
     const double peak = bb_structure_function(0.5, 25.0);
     for (size_t i = 0; i < sizeof reference / sizeof reference[0]; ++i) {
         const double u = reference[i][0];
-        check_close(bb_slope_parallel(table, u, 0.0, 0.25, 0.25), reference[i][1], 1e-12, peak);
-        check_close(bb_slope_crossed(table, u, 3.0, 0.25, 0.25), reference[i][2], 1e-12, peak);
+        check_close(parallel(tabulated, &table, u, 0.0, 0.25, 0.25), reference[i][1], 1e-12, peak);
+        check_close(crossed(tabulated, &table, u, 3.0, 0.25, 0.25), reference[i][2], 1e-12, peak);
     }
     // Unequal sizes, where the two crossed blocks differ.
-    check_close(bb_slope_parallel(table, 7.0, -3.0, 0.25, 0.1875), -0.028438645663920948818, 1e-12,
+    check_close(parallel(tabulated, &table, 7.0, -3.0, 0.25, 0.1875), -0.028438645663920948818,
+                1e-12, peak);
+    check_close(crossed(tabulated, &table, 7.0, -3.0, 0.25, 0.1875), 0.022851415749197581575, 1e-12,
                 peak);
-    check_close(bb_slope_crossed(table, 7.0, -3.0, 0.25, 0.1875), 0.022851415749197581575, 1e-12,
-                peak);
-    check_close(bb_slope_crossed(table, -3.0, 7.0, 0.25, 0.1875), 0.022826641350417598267, 1e-12,
+    check_close(crossed(tabulated, &table, -3.0, 7.0, 0.25, 0.1875), 0.022826641350417598267, 1e-12,
                 peak);
     bb_structure_table_release(&table);
 }
@@ -172,9 +172,9 @@ static void table_reaches_the_rounding_of_the_exact_function(void **state)
             const double v = r * sin(turn);
             const double value = bb_structure_function(r, outer_scale);
             worst = fmax(worst, fabs(tabulated(&table, r) - value) / value);
-            const double got = bb_slope_parallel(table, u, v, 0.225, s2);
+            const double got = parallel(tabulated, &table, u, v, 0.225, s2);
             const double wanted = parallel(exact, &outer_scale, u, v, 0.225, s2);
-            const double got_crossed = bb_slope_crossed(table, u, v, 0.225, s2);
+            const double got_crossed = crossed(tabulated, &table, u, v, 0.225, s2);
             const double wanted_crossed = crossed(exact, &outer_scale, u, v, 0.225, s2);
             worst_covariance = fmax(worst_covariance, fabs(got - wanted) / peak);
             worst_covariance = fmax(worst_covariance, fabs(got_crossed - wanted_crossed) / peak);
