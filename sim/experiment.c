@@ -6,6 +6,8 @@
 #include "sim/ao/ao_study.h"
 #include "sim/product/product_experiment.h"
 #include "sim/product/product_study.h"
+#include "sim/reconstructor/reconstructor_experiment.h"
+#include "sim/reconstructor/reconstructor_study.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_study.h"
@@ -47,6 +49,16 @@ static const bb_column product_columns[] = {
 };
 static const char *const product_prices[] = {"qoi_relative_error"};
 
+static const bb_column reconstructor_columns[] = {
+    {"variance_loss",      "variance loss",  1.0 },
+    {"qoi_relative_error", "relative error", 1.0 },
+    {"operator_bytes",     "operator [MB]",  1e-6},
+    {"compression_ratio",  "ratio to fp32",  1.0 },
+    {"solve_time_s",       "solve [ms]",     1e3 },
+    {"encode_time_s",      "encode [ms]",    1e3 },
+};
+static const char *const reconstructor_prices[] = {"variance_loss"};
+
 static const char *const ao_prices[] = {"strehl_loss"};
 
 // clang-format off
@@ -71,6 +83,15 @@ static const bb_experiment rows[] = {
      .column_count = sizeof product_columns / sizeof product_columns[0],
      .prices = product_prices, .price_count = sizeof product_prices / sizeof product_prices[0],
      .price_name = "relative error"},
+    {.name = "reconstructor", .schema = &bb_reconstructor_study_schema,
+     .starter = bb_reconstructor_study_starter,
+     .check = bb_reconstructor_study_check, .plan = bb_reconstructor_plan,
+     .run = bb_reconstructor_experiment_run,
+     .columns = reconstructor_columns,
+     .column_count = sizeof reconstructor_columns / sizeof reconstructor_columns[0],
+     .prices = reconstructor_prices,
+     .price_count = sizeof reconstructor_prices / sizeof reconstructor_prices[0],
+     .price_name = "variance loss"},
 };
 // clang-format on
 

@@ -37,7 +37,7 @@ static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attemp
     double strehl[BB_STUDY_PIPELINES];
     double loss[BB_STUDY_PIPELINES];
     double residual_nm[BB_STUDY_PIPELINES];
-    double reference = attempts[bb_ao_study_reference(study)].strehl[0];
+    double reference = attempts[bb_factor_pipelines_reference(&study->pipelines)].strehl[0];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         strehl[p] = attempts[p].strehl[0];
         loss[p] = reference - strehl[p];

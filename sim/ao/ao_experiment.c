@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_experiment.h"
 
-#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "precision/scaling.h"
+#include "core/stage.h"
 #include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_dump.h"
 #include "sim/device_choice.h"
-#include "solvers/reconstructor.h"
+#include "sim/pipelines/factor_solving.h"
 #include "solvers/residual_covariance.h"
-
-#include <math.h>
-#include <string.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
 
 typedef struct ao_run {
     const bb_ao_study *study;
-    const bb_ao_pipeline *pipelines;
+    const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m; // [wavelength_count]
     bb_tomography *problem;
-    double *scale;           // [n] of the unit diagonal, NULL for none
+    const bb_matrix_source **ctm; // [target_count]
+    bb_factor_problem solving;
     bb_ao_attempt *attempts; // [pipeline_count]
 } ao_run;
 
@@ -56,7 +54,8 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
-    BB_RELEASE(&run->scale);
+    BB_RELEASE(&run->ctm);
+    bb_factor_problem_release(&run->solving);
     BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
 }
@@ -64,89 +63,25 @@ static void finish(ao_run *run)
 static bb_status build_problem(ao_run *run)
 {
     bb_status status = BB_OK;
-    double *diagonal = NULL;
     const bb_ao_config physics = bb_ao_study_physics(run->study);
     bool blocks = run->study->solver.lgs_tilt == (int)BB_AO_LGS_TILT_CONSTANT_BLOCK;
     BB_TRY(bb_tomography_create(&physics, blocks, &run->problem));
-    bb_index n = run->problem->cmm->rows;
-    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, run->target_count,
-                run->pipeline_count);
-    if (run->study->solver.scale == (int)BB_AO_SCALE_UNIT_DIAGONAL) {
-        BB_TRY(BB_ALLOCATE(n, &diagonal));
-        BB_TRY(BB_ALLOCATE(n, &run->scale));
-        BB_TRY(bb_matrix_source_diagonal(run->problem->cmm_core, diagonal));
-        BB_TRY(bb_scaling_unit_diagonal(diagonal, n, run->scale));
-    }
-done:
-    BB_RELEASE(&diagonal);
-    return status;
-}
-
-static size_t fp32_bytes(const bb_ao_study *study, bb_index n)
-{
-    bb_tile_plan single = {.tile_size = study->solver.tile, .arithmetic = BB_VARIANT_SP};
-    return bb_tile_plan_bytes(&single, n);
-}
-
-// R of every target from one factor.
-static bb_status reconstruct(const ao_run *run, const bb_tile_matrix *factor,
-                             bb_ao_attempt *attempt)
-{
-    bb_status status = BB_OK;
-    bb_low_rank_update *update = NULL;
-    const bb_tilt_vectors *tilts = &run->problem->tilts;
-    const bb_low_rank part = {tilts->columns, tilts->vectors, tilts->variance};
-    bb_index solved = tilts->columns;
-    BB_TRY(bb_low_rank_update_create(factor, run->scale, &part, &attempt->common.outcome, &update));
-    for (bb_index t = 0; t < run->target_count && attempt->common.outcome.kind == BB_OUTCOME_OK;
-         ++t) {
-        const bb_matrix_source *ctm = run->problem->targets[t].ctm;
-        BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &attempt->r[t]));
-        BB_TRY(bb_matrix_source_load(ctm, attempt->r[t]));
-        BB_TRY(bb_reconstructor_solve(factor, run->scale, update, ctm->rows, attempt->r[t],
-                                      &attempt->common.outcome));
-        solved += ctm->rows;
-    }
-    attempt->common.flops = bb_tile_cholesky_flops(factor->n, solved);
-done:
-    bb_low_rank_update_destroy(&update);
-    return status;
-}
-
-static bb_status solve(const ao_run *run, const bb_ao_pipeline *pipeline, bb_ao_attempt *attempt)
-{
-    bb_status status = BB_OK;
-    bb_tile_matrix *factor = NULL;
-    const bb_tile_plan plan = bb_ao_study_tiles(run->study, pipeline);
-    bb_index n = run->problem->cmm->rows;
-    bb_index right_hand_sides = run->problem->tilts.columns;
+    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
+                run->target_count, run->pipeline_count);
+    BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
     for (bb_index t = 0; t < run->target_count; ++t) {
-        right_hand_sides += run->problem->targets[t].ctm->rows;
+        run->ctm[t] = run->problem->targets[t].ctm;
     }
-    attempt->common.flops_dense = bb_tile_cholesky_flops(n, right_hand_sides);
-    attempt->common.fp32_bytes = (double)fp32_bytes(run->study, n);
-    double begin = bb_clock_seconds();
-    BB_TRY(bb_tile_matrix_create(run->problem->cmm_core, run->scale, &plan, &factor));
-    attempt->common.operator_bytes = (double)bb_tile_matrix_bytes(factor);
-    double encoded = bb_clock_seconds();
-    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->common.outcome));
-    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(reconstruct(run, factor, attempt));
-    }
-    attempt->common.encode_seconds = encoded - begin;
-    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
-        attempt->common.solve_seconds = bb_clock_seconds() - encoded;
-        bb_log_detail("pipeline %s: %.1f MB encoded in %.1f ms, factored and solved in %.1f ms",
-                      pipeline->name, 1e-6 * attempt->common.operator_bytes,
-                      1e3 * attempt->common.encode_seconds, 1e3 * attempt->common.solve_seconds);
-    } else {
-        attempt->common.flops = NAN;
-        bb_log_warning("pipeline %s: %s, %s", pipeline->name,
-                       bb_outcome_name(attempt->common.outcome.kind),
-                       attempt->common.outcome.detail);
-    }
+    const bb_tilt_vectors *tilts = &run->problem->tilts;
+    run->solving = (bb_factor_problem){
+        .solver = &run->study->solver.common,
+        .matrix = run->problem->cmm_core,
+        .part = {tilts->columns, tilts->vectors, tilts->variance},
+        .target_count = run->target_count,
+        .sides = run->ctm
+    };
+    BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
-    bb_tile_matrix_destroy(&factor);
     return status;
 }
 
@@ -161,10 +96,17 @@ static void crop(const double *image, bb_index pixels, double *out)
     }
 }
 
-static bb_status rate(const ao_run *run, bb_index target, const double *cee, bb_ao_attempt *attempt)
+static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
     double *image = NULL;
+    bb_index m = run->ctm[target]->rows;
+    bb_index bad = bb_stage_inspect("residual", cee, m * m);
+    if (bad >= 0) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "residual covariance of target %td, row %td, column %td", target, bad / m,
+                       bad % m);
+    }
     bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
     bb_tomography_score score = {.strehl = attempt->strehl + target * run->wavelength_count};
     if (target == 0) {
@@ -240,15 +182,16 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
 {
     bb_status status = BB_OK;
     ao_run run = {0};
-    (void)options;
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
         bb_progress("solving", p, run.pipeline_count);
-        BB_TRY(solve(&run, &run.pipelines[p], &run.attempts[p]));
+        BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], run.attempts[p].r,
+                                       &run.attempts[p].common));
     }
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
 done:
     finish(&run);
     return status;

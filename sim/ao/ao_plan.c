@@ -86,9 +86,9 @@ done:
 }
 
 // A factor as the host holds it: narrow tiles are emulated in floats.
-static double factor_bytes(const bb_ao_study *study, const bb_ao_pipeline *pipeline, bb_index n)
+static double factor_bytes(const bb_ao_study *study, const bb_factor_pipeline *pipeline, bb_index n)
 {
-    bb_tile_plan tiles = bb_ao_study_tiles(study, pipeline);
+    bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, pipeline);
     bool wide = tiles.arithmetic == BB_VARIANT_DP;
     tiles.arithmetic = wide ? BB_VARIANT_DP : BB_VARIANT_SP;
     return (double)bb_tile_plan_bytes(&tiles, n);
@@ -99,10 +99,10 @@ static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_p
                                 double *held)
 {
     bb_status status = BB_OK;
-    const bb_ao_pipeline *pipelines = study->pipelines.items;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_index n = (bb_index)of->n;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_tile_plan tiles = bb_ao_study_tiles(study, &pipelines[p]);
+        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, &pipelines[p]);
         double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
         *held = fmax(*held, factor_bytes(study, &pipelines[p], n) + estimates);
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB",
@@ -129,7 +129,7 @@ static double output_bytes(const bb_ao_study *study)
     return 8.0 * (double)study->pipelines.count * (image + by_target);
 }
 
-static double rate_of(const bb_ao_pipeline *pipeline)
+static double rate_of(const bb_factor_pipeline *pipeline)
 {
     switch (pipeline->arithmetic) {
     case BB_VARIANT_DP:
@@ -152,7 +152,7 @@ static double filling_seconds(const bb_slope_covariance_cost *cost, double layer
 // fills all of Cmm and, for each estimate, Ctm.
 static double core_seconds(const bb_ao_study *study, const extent *of)
 {
-    const bb_ao_pipeline *pipelines = study->pipelines.items;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
     double count = (double)study->pipelines.count;
     double whole = filling_seconds(&of->cmm, of->layers);
     double seconds =

@@ -3,39 +3,16 @@
 
 #include <string.h>
 
-static const char *const scale_names[] = {"unit_diagonal", "none", NULL};
 static const char *const lgs_tilt_names[] = {"update", "constant_block", NULL};
 
 // clang-format off
 static const bb_key solver_keys[] = {
-    {.name = "tile", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 8.0, .maximum = 65536.0,
-     .offset = offsetof(bb_ao_solver_config, tile), .default_text = "128",
-     .meaning = "Rows and columns of a tile of the factorization."},
-    {.name = "scale", .kind = BB_KEY_CHOICE, .choices = scale_names,
-     .offset = offsetof(bb_ao_solver_config, scale), .default_text = "unit_diagonal",
-     .meaning = "Scale of the covariance before it is narrowed."},
+    BB_FACTOR_SOLVER_KEYS(bb_ao_solver_config),
     {.name = "lgs_tilt", .kind = BB_KEY_CHOICE, .choices = lgs_tilt_names,
      .offset = offsetof(bb_ao_solver_config, lgs_tilt), .default_text = "update",
      .meaning = "Unknown tilt of laser stars: exact rank-2 update, or a constant in their blocks."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
-
-static const bb_key pipeline_keys[] = {
-    {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_ao_pipeline, name),
-     .meaning = "Of the pipeline, in tables and files; unique."},
-    {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_variant_names,
-     .offset = offsetof(bb_ao_pipeline, arithmetic),
-     .meaning = "Variant of the matrix product that updates tiles."},
-    {.name = "policy", .kind = BB_KEY_GROUP, .schema = &bb_policy_schema, .shorthand = "kind",
-     .offset = offsetof(bb_ao_pipeline, policy),
-     .meaning = "Which tiles take another variant."},
-    {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
-     .offset = offsetof(bb_ao_pipeline, accumulate_k), .default_text = "4",
-     .meaning = "hp3: products between two roundings of the accumulator to fp16."},
-    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
-     .offset = offsetof(bb_ao_pipeline, device), .meaning = "Overrides the study's device."},
-};
-static const bb_schema pipeline_schema = BB_SCHEMA("pipelines", bb_ao_pipeline, pipeline_keys);
 
 #define GROUP(member, table, text)                                                                 \
     {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \
@@ -57,7 +34,7 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, wavelengths_um),
      .meaning = "Wavelengths at which the Strehl ratio is computed; the first gives strehl_loss."},
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
-    RECORDS(pipelines, &pipeline_schema,
+    RECORDS(pipelines, &bb_factor_pipeline_schema,
             "What is compared; the one called reference, else the first, is the truth."),
 };
 // clang-format on
@@ -79,33 +56,6 @@ const char bb_ao_study_starter[] =
     "  - {name: reference, arithmetic: dp}\n"
     "  - {name: sp, arithmetic: sp}\n"
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
-
-static bb_index list_facts(const bb_ao_study *study, bb_pipeline_facts out[BB_STUDY_PIPELINES])
-{
-    const bb_ao_pipeline *pipelines = study->pipelines.items;
-    bb_index count = study->pipelines.count;
-    count = count < BB_STUDY_PIPELINES ? count : BB_STUDY_PIPELINES;
-    for (bb_index i = 0; i < count; ++i) {
-        bool full = pipelines[i].arithmetic == (int)BB_VARIANT_DP &&
-                    pipelines[i].policy.kind == (int)BB_POLICY_UNIFORM;
-        out[i] = (bb_pipeline_facts){pipelines[i].name, full};
-    }
-    return count;
-}
-
-bb_index bb_ao_study_reference(const bb_ao_study *study)
-{
-    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    bb_index count = list_facts(study, facts);
-    return bb_study_reference(facts, count);
-}
-
-bb_tile_plan bb_ao_study_tiles(const bb_ao_study *study, const bb_ao_pipeline *pipeline)
-{
-    return (bb_tile_plan){.tile_size = study->solver.tile,
-                          .arithmetic = (bb_variant)pipeline->arithmetic,
-                          .policy = pipeline->policy};
-}
 
 bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
 {
@@ -145,15 +95,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
 {
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
-    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    if (ao->pipelines.count > BB_STUDY_PIPELINES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
-                               "pipelines: %td, expected at most %d", ao->pipelines.count,
-                               BB_STUDY_PIPELINES));
-    }
-    bb_index count = list_facts(ao, facts);
-    BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,
-                                    problems));
+    BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     bb_status rules = bb_ao_config_check(&physics);
     if (rules == BB_INVALID) {

@@ -6,11 +6,7 @@
 #define BB_SIM_AO_AO_STUDY_H
 
 #include "physics/ao/ao_config.h"
-#include "precision/policy.h"
-#include "sim/study.h"
-#include "solvers/tile_matrix.h"
-
-typedef enum bb_ao_scale { BB_AO_SCALE_UNIT_DIAGONAL, BB_AO_SCALE_NONE } bb_ao_scale;
+#include "sim/pipelines/factor_pipeline.h"
 
 typedef enum bb_ao_lgs_tilt {
     BB_AO_LGS_TILT_UPDATE,         ///< exact rank-2 update in fp64
@@ -19,19 +15,9 @@ typedef enum bb_ao_lgs_tilt {
 
 /// Keys of `solver:`.
 typedef struct bb_ao_solver_config {
-    bb_index tile;
-    int scale;    ///< bb_ao_scale
+    bb_factor_solver_config common;
     int lgs_tilt; ///< bb_ao_lgs_tilt
 } bb_ao_solver_config;
-
-/// One record of `pipelines:`.
-typedef struct bb_ao_pipeline {
-    const char *name;
-    int arithmetic; ///< bb_variant
-    bb_policy_config policy;
-    bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
-    int device;            ///< bb_study_device; -1: the study's
-} bb_ao_pipeline;
 
 typedef struct bb_ao_study {
     bb_study common;
@@ -43,7 +29,7 @@ typedef struct bb_ao_study {
     bb_list targets;        ///< of bb_target_config
     bb_list wavelengths_um; ///< of double
     bb_ao_solver_config solver;
-    bb_list pipelines; ///< of bb_ao_pipeline
+    bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;
 
 extern const bb_schema bb_ao_study_schema;
@@ -54,12 +40,6 @@ extern const char bb_ao_study_starter[];
 /// The rules between keys of a bb_ao_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *config,
                                        bb_problems *problems);
-
-/// Index of the reference among the study's pipelines.
-bb_index bb_ao_study_reference(const bb_ao_study *study);
-
-/// Tiles of a pipeline's factorization.
-bb_tile_plan bb_ao_study_tiles(const bb_ao_study *study, const bb_ao_pipeline *pipeline);
 
 /// The part of the study that the physics reads; borrows from it.
 bb_ao_config bb_ao_study_physics(const bb_ao_study *study);

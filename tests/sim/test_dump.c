@@ -120,6 +120,54 @@ static void a_product_study_takes_them(void **state)
     program_expect(&run, 3, "no dataset '/operators/C_q'");
 }
 
+// Covariances of an ao study without its physics: the same factor, so the same reconstructor.
+static void a_reconstructor_study_takes_covariances(void **state)
+{
+    (void)state;
+    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
+                                                 CONFIG_AO_SMALL,
+                                                 "solver.lgs_tilt=constant_block",
+                                                 "-q",
+                                                 "-o",
+                                                 "ao.h5",
+                                                 "--dump",
+                                                 "Cmm,Ctm,Ctt,R",
+                                                 NULL};
+    bb_results *made = run_program(dump, "ao.h5");
+    FILE *config = fopen("reconstructor.yaml", "w");
+    (void)fputs("experiment: reconstructor\n"
+                "covariance: {file: ao.h5, dataset: /operators/Cmm}\n"
+                "cross_covariance: {file: ao.h5, dataset: /operators/Ctm_0}\n"
+                "truth_covariance: {file: ao.h5, dataset: /operators/Ctt_0}\n"
+                "solver: {tile: 32}\n"
+                "pipelines:\n"
+                "  - {name: reference, arithmetic: dp}\n"
+                "  - {name: sp, arithmetic: sp}\n"
+                "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n",
+                config);
+    (void)fclose(config);
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", "reconstructor.yaml", "-q",
+                                                      "-o",  "reconstructor.h5",   NULL};
+    bb_results *read = run_program(arguments, "reconstructor.h5");
+    double sp = driver_number(read, "qoi_relative_error", "sp");
+    double hp1 = driver_number(read, "qoi_relative_error", "hp1");
+    print_message("errors of R: sp %.1e, hp1 %.1e; of variance: %.1e, %.1e\n", sp, hp1,
+                  driver_number(read, "variance_loss", "sp"),
+                  driver_number(read, "variance_loss", "hp1"));
+    assert_true(driver_number(read, "qoi_relative_error", "reference") == 0.0);
+    assert_true(sp > 0.0 && sp < 1e-2 && hp1 > sp);
+    // The residual is least for the exact reconstructor, and second order in its error.
+    double loss = driver_number(read, "variance_loss", "hp1");
+    assert_true(loss > 0.0 && loss < hp1);
+    assert_true(driver_number(read, "residual_trace", "reference") > 0.0);
+    bb_results_destroy(&made);
+    bb_results_destroy(&read);
+    const char *const skew[PROGRAM_ARGUMENTS] = {
+        "run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5", NULL};
+    program_call(skew, &run);
+    program_expect(&run, 2, "expected a square matrix");
+}
+
 static void unknown_operators_are_refused_before_the_run(void **state)
 {
     (void)state;
@@ -135,6 +183,7 @@ int main(void)
         cmocka_unit_test(lists_are_held_to_the_offer),
         cmocka_unit_test(wafer_rows_round_trip),
         cmocka_unit_test(a_product_study_takes_them),
+        cmocka_unit_test(a_reconstructor_study_takes_covariances),
         cmocka_unit_test(unknown_operators_are_refused_before_the_run),
     };
     return cmocka_run_group_tests(tests, enter, leave);

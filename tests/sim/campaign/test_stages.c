@@ -58,10 +58,24 @@ static void wafer(void **state)
     plant_each(&of, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
+static void ao(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_AO_SMALL, {NULL}};
+    static const boundary boundaries[] = {
+        {"diagonal",        "Cmm, diagonal 7",                        NULL       },
+        {"right-hand side", "Ctm, row 0, column 7",                   NULL       },
+        {"reconstructor",   "reconstructor 0, row 0, column 7",       "reference"},
+        {"residual",        "residual covariance of target 0, row 0", "reference"},
+    };
+    plant_each(&of, boundaries, sizeof boundaries / sizeof boundaries[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wafer),
+        cmocka_unit_test(ao),
     };
     bb_log_set_level(BB_LOG_QUIET);
     return cmocka_run_group_tests(tests, NULL, driver_leave);

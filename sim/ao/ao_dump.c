@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_dump.h"
+
+#include "core/memory.h"
+#include "sim/dump.h"
+
+#include <stdio.h>
+
+enum { NAME_BYTES = 64 };
+
+// An estimate that outlives its pipeline.
+typedef struct estimate {
+    double *values; // [m][n]
+    bb_view view;
+    bb_matrix_source source;
+} estimate;
+
+// What the operators' sources read; kept by the results.
+typedef struct operands {
+    bb_tomography *problem;
+    estimate *estimates; // [count]
+    bb_index count;
+} operands;
+
+static void release(void *object)
+{
+    operands *all = object;
+    for (bb_index i = 0; i < all->count; ++i) {
+        BB_RELEASE(&all->estimates[i].values);
+    }
+    BB_RELEASE(&all->estimates);
+    bb_tomography_destroy(&all->problem);
+    BB_RELEASE(&all);
+}
+
+static bb_status add_covariances(const char *names, const bb_tomography *problem,
+                                 bb_results *results)
+{
+    bb_status status = BB_OK;
+    char name[NAME_BYTES];
+    if (bb_dump_wanted(names, "Cmm")) {
+        BB_TRY(bb_results_operator(results, "Cmm", "covariance of the measurements", problem->cmm));
+    }
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        if (bb_dump_wanted(names, "Ctm")) {
+            (void)snprintf(name, sizeof name, "Ctm_%td", t);
+            BB_TRY(bb_results_operator(results, name, "covariance of truth sensor and measurements",
+                                       problem->targets[t].ctm));
+        }
+        if (bb_dump_wanted(names, "Ctt")) {
+            (void)snprintf(name, sizeof name, "Ctt_%td", t);
+            BB_TRY(bb_results_operator(results, name, "covariance of the truth sensor",
+                                       problem->targets[t].ctt));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_attempt *attempts,
+                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_index targets = all->problem->target_count;
+    char name[NAME_BYTES];
+    char long_name[192];
+    BB_TRY(BB_ZEROED(pipelines * targets, &all->estimates));
+    for (bb_index i = 0; i < pipelines * targets; ++i) {
+        bb_ao_attempt *attempt = &attempts[i / targets];
+        const bb_matrix_source *ctm = all->problem->targets[i % targets].ctm;
+        estimate *kept = &all->estimates[all->count];
+        if (attempt->r[i % targets] == NULL) {
+            continue; // a pipeline that failed before
+        }
+        kept->values = attempt->r[i % targets];
+        attempt->r[i % targets] = NULL;
+        ++all->count;
+        kept->view = bb_view_matrix(kept->values, ctm->rows, ctm->columns);
+        kept->source = bb_matrix_source_dense(&kept->view, "R", "1");
+        (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
+        (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s, target %td",
+                       attempt->common.pipeline, i % targets);
+        BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipelines,
+                     bb_ao_attempt *attempts, bb_results *results)
+{
+    bb_status status = BB_OK;
+    operands *all = NULL;
+    if (names == NULL || names[0] == '\0') {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(1, &all));
+    all->problem = *problem;
+    *problem = NULL;
+    BB_TRY(bb_results_keep(results, all, release));
+    BB_TRY(add_covariances(names, all->problem, results));
+    if (bb_dump_wanted(names, "R")) {
+        BB_TRY(add_estimates(all, pipelines, attempts, results));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators of an ao study for `--dump`: Cmm, Ctm_<target>, Ctt_<target> in arcsec^2, and
+// R_<pipeline>_<target>, by index, of every pipeline that gave one.
+#ifndef BB_SIM_AO_AO_DUMP_H
+#define BB_SIM_AO_AO_DUMP_H
+
+#include "sim/ao/ao_attempt.h"
+
+/// Adds the operators that `names` lists. Where there is one, the problem and the estimates of
+/// `attempts` [pipelines] move into the results, which keep them until the file is written; the
+/// caller's are empty then. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipelines,
+                                bb_ao_attempt *attempts, bb_results *results);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/factor_pipeline.h"
+
+const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
+     .meaning = "Of the pipeline, in tables and files; unique."},
+    {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_variant_names,
+     .offset = offsetof(bb_factor_pipeline, arithmetic),
+     .meaning = "Variant of the matrix product that updates tiles."},
+    {.name = "policy", .kind = BB_KEY_GROUP, .schema = &bb_policy_schema, .shorthand = "kind",
+     .offset = offsetof(bb_factor_pipeline, policy),
+     .meaning = "Which tiles take another variant."},
+    {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
+     .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
+     .meaning = "hp3: products between two roundings of the accumulator to fp16."},
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
+     .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
+};
+// clang-format on
+const bb_schema bb_factor_pipeline_schema = BB_SCHEMA("pipelines", bb_factor_pipeline, keys);
+
+// Facts of the first BB_STUDY_PIPELINES pipelines; returns how many.
+static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_STUDY_PIPELINES])
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    bb_index count = pipelines->count < BB_STUDY_PIPELINES ? pipelines->count : BB_STUDY_PIPELINES;
+    for (bb_index i = 0; i < count; ++i) {
+        bool full = items[i].arithmetic == (int)BB_VARIANT_DP &&
+                    items[i].policy.kind == (int)BB_POLICY_UNIFORM;
+        out[i] = (bb_pipeline_facts){items[i].name, full};
+    }
+    return count;
+}
+
+bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
+{
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    bb_index count = list_facts(pipelines, facts);
+    return bb_study_reference(facts, count);
+}
+
+bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
+                                    bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    if (pipelines->count > BB_STUDY_PIPELINES) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
+                               "pipelines: %td, expected at most %d", pipelines->count,
+                               BB_STUDY_PIPELINES));
+    }
+    bb_index count = list_facts(pipelines, facts);
+    BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,
+                                    problems));
+done:
+    return status;
+}
+
+bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
+                                      const bb_factor_pipeline *pipeline)
+{
+    return (bb_tile_plan){.tile_size = solver->tile,
+                          .arithmetic = (bb_variant)pipeline->arithmetic,
+                          .policy = pipeline->policy};
+}

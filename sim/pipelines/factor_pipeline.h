@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines of studies whose work is the factor of a covariance and solves with it: one record of
+// `pipelines:` says which arithmetic updates which tiles.
+#ifndef BB_SIM_PIPELINES_FACTOR_PIPELINE_H
+#define BB_SIM_PIPELINES_FACTOR_PIPELINE_H
+
+#include "precision/policy.h"
+#include "sim/study.h"
+#include "solvers/tile_matrix.h"
+
+typedef enum bb_factor_scale {
+    BB_FACTOR_SCALE_UNIT_DIAGONAL,
+    BB_FACTOR_SCALE_NONE
+} bb_factor_scale;
+extern const char *const bb_factor_scale_names[];
+
+/// Keys of `solver:` that all such studies have.
+typedef struct bb_factor_solver_config {
+    bb_index tile;
+    int scale; ///< bb_factor_scale
+} bb_factor_solver_config;
+
+/// Rows of a solver's table; `type` has a bb_factor_solver_config called `common`.
+#define BB_FACTOR_SOLVER_KEYS(type)                                                                \
+    {.name = "tile",                                                                               \
+     .kind = BB_KEY_INTEGER,                                                                       \
+     .unit = "1",                                                                                  \
+     .minimum = 8.0,                                                                               \
+     .maximum = 65536.0,                                                                           \
+     .offset = offsetof(type, common.tile),                                                        \
+     .default_text = "128",                                                                        \
+     .meaning = "Rows and columns of a tile of the factorization."},                               \
+    {                                                                                              \
+        .name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_factor_scale_names,                  \
+        .offset = offsetof(type, common.scale), .default_text = "unit_diagonal",                   \
+        .meaning = "Scale of the covariance before it is narrowed."                                \
+    }
+
+/// One record of `pipelines:`.
+typedef struct bb_factor_pipeline {
+    const char *name;
+    int arithmetic; ///< bb_variant
+    bb_policy_config policy;
+    bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
+    int device;            ///< bb_study_device; -1: the study's
+} bb_factor_pipeline;
+
+extern const bb_schema bb_factor_pipeline_schema;
+
+/// Index of the reference among bb_factor_pipeline `pipelines`.
+bb_index bb_factor_pipelines_reference(const bb_list *pipelines);
+
+/// The rules on a study's bb_factor_pipeline `pipelines`: names, a reference in full precision.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
+                                               bb_problems *problems);
+
+/// Tiles of a pipeline's factorization.
+bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
+                                      const bb_factor_pipeline *pipeline);
+
+#endif

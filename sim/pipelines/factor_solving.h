@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pipeline's work on a covariance: tiles, factor, and R = B A^-1 for every right-hand side.
+#ifndef BB_SIM_PIPELINES_FACTOR_SOLVING_H
+#define BB_SIM_PIPELINES_FACTOR_SOLVING_H
+
+#include "sim/attempt.h"
+#include "sim/pipelines/factor_pipeline.h"
+#include "solvers/reconstructor.h"
+
+/// What is solved; everything but `scale` is borrowed. Zero-initialise, then
+/// bb_factor_problem_prepare; release with bb_factor_problem_release.
+typedef struct bb_factor_problem {
+    const bb_factor_solver_config *solver;
+    const bb_matrix_source *matrix;       ///< n x n, symmetric: what is factored
+    bb_low_rank part;                     ///< what A has beside it; count 0 for nothing
+    bb_index target_count;                ///< right-hand sides
+    const bb_matrix_source *const *sides; ///< [target_count] B, each m x n
+    double *scale;                        ///< [n] of the unit diagonal, NULL for none
+} bb_factor_problem;
+
+/// Makes the scale that the solver's configuration asks for. Errors: BB_INVALID (a diagonal that is
+/// not positive), BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
+void bb_factor_problem_release(bb_factor_problem *problem);
+
+/// Factors and solves as the pipeline says; allocates r[t] [m][n] for each target that is reached.
+/// Bytes, operations, seconds and a numerical failure go to `attempt`. Errors: BB_MEMORY, the
+/// sources'. Owner of each r[t]: the caller, after a failure too.
+BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
+                                             const bb_factor_pipeline *pipeline, double **r,
+                                             bb_attempt *attempt);
+
+#endif

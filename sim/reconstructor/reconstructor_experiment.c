@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/reconstructor/reconstructor_experiment.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/device_choice.h"
+#include "sim/pipelines/factor_solving.h"
+#include "sim/reconstructor/reconstructor_study.h"
+#include "solvers/residual_covariance.h"
+#include "solvers/tile_cholesky.h"
+
+#include <math.h>
+
+static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = false};
+
+// What one pipeline gave.
+typedef struct estimate {
+    bb_attempt common;
+    double *r;    // [m][n]; NULL where the pipeline failed before
+    double trace; // of the residual covariance, without Ctt where that is not given
+} estimate;
+
+// The user's matrices.
+typedef struct inputs {
+    bb_matrix_file *cmm, *ctm, *ctt; // ctt NULL: not given
+    double *zeros;                   // [m][m] in its place
+    bb_view zeros_view;
+    bb_matrix_source zeros_source;
+    const bb_matrix_source *truth;
+} inputs;
+
+typedef struct reconstructor_run {
+    const bb_reconstructor_study *study;
+    const bb_factor_pipeline *pipelines;
+    bb_index pipeline_count, reference;
+    inputs in;
+    const bb_matrix_source *side; // Ctm
+    bb_factor_problem solving;
+    estimate *estimates; // [pipeline_count]
+} reconstructor_run;
+
+static void close_inputs(inputs *in)
+{
+    bb_matrix_file_close(&in->cmm);
+    bb_matrix_file_close(&in->ctm);
+    bb_matrix_file_close(&in->ctt);
+    BB_RELEASE(&in->zeros);
+}
+
+static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *in)
+{
+    bb_status status = BB_OK;
+    if (place->file != NULL) {
+        BB_TRY(bb_matrix_file_open(place, true, "Ctt", &in->ctt));
+        in->truth = bb_matrix_file_source(in->ctt);
+    } else {
+        BB_TRY(BB_ZEROED(m * m, &in->zeros));
+        in->zeros_view = bb_view_matrix(in->zeros, m, m);
+        in->zeros_source = bb_matrix_source_dense(&in->zeros_view, "Ctt", "1");
+        in->truth = &in->zeros_source;
+    }
+    BB_REQUIRE(in->truth->rows == m, BB_INVALID,
+               "truth_covariance of %td x %td, expected the cross_covariance's %td rows",
+               in->truth->rows, in->truth->columns, m);
+done:
+    return status;
+}
+
+static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(&study->covariance, true, "Cmm", &in->cmm));
+    BB_TRY(bb_matrix_file_open(&study->cross_covariance, false, "Ctm", &in->ctm));
+    const bb_matrix_source *cmm = bb_matrix_file_source(in->cmm);
+    const bb_matrix_source *ctm = bb_matrix_file_source(in->ctm);
+    BB_REQUIRE(ctm->columns == cmm->rows, BB_INVALID,
+               "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
+               cmm->rows);
+    BB_TRY(open_truth(&study->truth_covariance, ctm->rows, in));
+done:
+    return status;
+}
+
+static void finish(reconstructor_run *run)
+{
+    for (bb_index p = 0; run->estimates != NULL && p < run->pipeline_count; ++p) {
+        BB_RELEASE(&run->estimates[p].r);
+    }
+    BB_RELEASE(&run->estimates);
+    bb_factor_problem_release(&run->solving);
+    close_inputs(&run->in);
+}
+
+static bb_status start(const bb_reconstructor_study *study, reconstructor_run *run)
+{
+    bb_status status = BB_OK;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->reference = bb_factor_pipelines_reference(&study->pipelines);
+    bb_device_announce(&offer, study->common.device);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        run->estimates[p].common = bb_attempt_start(run->pipelines[p].name);
+        run->estimates[p].trace = NAN;
+        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
+                                &run->estimates[p].common.device));
+    }
+    BB_TRY(open_inputs(study, &run->in));
+    run->side = bb_matrix_file_source(run->in.ctm);
+    run->solving = (bb_factor_problem){.solver = &study->solver.common,
+                                       .matrix = bb_matrix_file_source(run->in.cmm),
+                                       .target_count = 1,
+                                       .sides = &run->side};
+    BB_TRY(bb_factor_problem_prepare(&run->solving));
+    bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
+                run->side->rows, run->pipeline_count);
+done:
+    return status;
+}
+
+// Trace of each residual covariance, all in one pass over Cmm.
+static bb_status score(const reconstructor_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index m = run->side->rows;
+    bb_index count = 0;
+    bb_residual_task *tasks = NULL;
+    estimate **scored = NULL;
+    BB_TRY(BB_ZEROED(run->pipeline_count, &tasks));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &scored));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        if (run->estimates[p].common.outcome.kind == BB_OUTCOME_OK) {
+            tasks[count] = (bb_residual_task){run->estimates[p].r, run->side, run->in.truth, NULL};
+            scored[count] = &run->estimates[p];
+            BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
+            ++count;
+        }
+    }
+    BB_TRY(bb_residual_covariance(run->solving.matrix, count, tasks));
+    for (bb_index i = 0; i < count; ++i) {
+        bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
+        if (bad >= 0) {
+            bb_outcome_set(&scored[i]->common.outcome, BB_OUTCOME_NON_FINITE,
+                           "residual covariance, row %td, column %td", bad / m, bad % m);
+            continue;
+        }
+        scored[i]->trace = 0.0;
+        for (bb_index row = 0; row < m; ++row) {
+            scored[i]->trace += tasks[i].cee[row * m + row];
+        }
+    }
+done:
+    for (bb_index i = 0; tasks != NULL && i < run->pipeline_count; ++i) {
+        BB_RELEASE(&tasks[i].cee);
+    }
+    BB_RELEASE(&tasks);
+    BB_RELEASE(&scored);
+    return status;
+}
+
+// ||R - R_ref|| / ||R_ref|| by Frobenius; NaN where there is no R.
+static double relative_error(const reconstructor_run *run, const double *r)
+{
+    const double *truth = run->estimates[run->reference].r;
+    double error = 0.0;
+    double norm = 0.0;
+    for (bb_index i = 0; r != NULL && truth != NULL && i < run->side->rows * run->side->columns;
+         ++i) {
+        error += (r[i] - truth[i]) * (r[i] - truth[i]);
+        norm += truth[i] * truth[i];
+    }
+    return sqrt(error / norm);
+}
+
+static bb_status trace_of_truth(const reconstructor_run *run, double *out)
+{
+    bb_status status = BB_OK;
+    double *diagonal = NULL;
+    *out = 0.0;
+    BB_TRY(BB_ALLOCATE(run->in.truth->rows, &diagonal));
+    BB_TRY(bb_matrix_source_diagonal(run->in.truth, diagonal));
+    for (bb_index i = 0; i < run->in.truth->rows; ++i) {
+        *out += diagonal[i];
+    }
+done:
+    BB_RELEASE(&diagonal);
+    return status;
+}
+
+static bb_status publish(const reconstructor_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_attempt *common[BB_STUDY_PIPELINES];
+    double loss[BB_STUDY_PIPELINES];
+    double trace[BB_STUDY_PIPELINES];
+    double whole = 0.0;
+    double best = run->estimates[run->reference].trace;
+    BB_TRY(trace_of_truth(run, &whole));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *at = &run->estimates[p];
+        bool failed = at->common.outcome.kind != BB_OUTCOME_OK;
+        at->common.qoi_relative_error = failed ? NAN : relative_error(run, at->r);
+        loss[p] = (at->trace - best) / (whole - best);
+        trace[p] = run->in.ctt != NULL ? at->trace : NAN;
+        common[p] = &at->common;
+    }
+    BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_number(
+        results, "variance_loss", "1",
+        "part of the variance that the reference explains and this reconstructor leaves", loss));
+    BB_TRY(bb_attempts_publish_number(results, "residual_trace", run->in.truth->unit,
+                                      "trace of the residual covariance; NaN without "
+                                      "truth_covariance",
+                                      trace));
+done:
+    return status;
+}
+
+bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_options *options,
+                                          bb_results *results)
+{
+    bb_status status = BB_OK;
+    reconstructor_run run = {0};
+    (void)options;
+    BB_TRY(start(study, &run));
+    for (bb_index p = 0; p < run.pipeline_count; ++p) {
+        bb_progress("solving", p, run.pipeline_count);
+        BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], &run.estimates[p].r,
+                                       &run.estimates[p].common));
+    }
+    bb_progress("solving", run.pipeline_count, run.pipeline_count);
+    BB_TRY(score(&run));
+    BB_TRY(publish(&run, results));
+done:
+    finish(&run);
+    return status;
+}
+
+bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_reconstructor_study *all = study;
+    const bb_factor_pipeline *pipelines = all->pipelines.items;
+    double largest = 0.0;
+    inputs in = {0};
+    BB_TRY(open_inputs(all, &in));
+    double n = (double)bb_matrix_file_source(in.cmm)->rows;
+    double m = (double)bb_matrix_file_source(in.ctm)->rows;
+    double count = (double)all->pipelines.count;
+    for (bb_index p = 0; p < all->pipelines.count; ++p) {
+        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&all->solver.common, &pipelines[p]);
+        double bytes = (double)bb_tile_plan_bytes(&tiles, (bb_index)n);
+        // Narrow tiles are emulated in floats.
+        largest = fmax(largest, bytes * (tiles.arithmetic <= BB_VARIANT_SP ? 1.0 : 2.0));
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
+    }
+    BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * count * (n * m + m * m) +
+                       8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
+    plan->output_bytes = 1000.0 * count;
+    plan->estimated_seconds =
+        0.5 + count * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
+                  (3e10 * (double)options->threads);
+done:
+    close_inputs(&in);
+    return status;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/reconstructor/reconstructor_study.h"
+
+// clang-format off
+static const bb_key solver_keys[] = {
+    BB_FACTOR_SOLVER_KEYS(bb_reconstructor_solver_config),
+};
+static const bb_schema solver_schema =
+    BB_SCHEMA("solver", bb_reconstructor_solver_config, solver_keys);
+
+static const bb_key keys[] = {
+    BB_STUDY_KEYS(bb_reconstructor_study),
+    {.name = "covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
+     .offset = offsetof(bb_reconstructor_study, covariance),
+     .meaning = "Covariance of the measurements, symmetric: Cmm."},
+    {.name = "cross_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
+     .offset = offsetof(bb_reconstructor_study, cross_covariance),
+     .meaning = "Covariance of what is estimated and the measurements: Ctm."},
+    {.name = "truth_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
+     .offset = offsetof(bb_reconstructor_study, truth_covariance),
+     .meaning = "Covariance of what is estimated, for residual_trace: Ctt."},
+    {.name = "solver", .kind = BB_KEY_GROUP, .schema = &solver_schema,
+     .offset = offsetof(bb_reconstructor_study, solver),
+     .meaning = "How the covariance is factored."},
+    {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_factor_pipeline_schema,
+     .minimum_count = 1, .offset = offsetof(bb_reconstructor_study, pipelines),
+     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+};
+// clang-format on
+const bb_schema bb_reconstructor_study_schema =
+    BB_SCHEMA("reconstructor", bb_reconstructor_study, keys);
+
+const char bb_reconstructor_study_starter[] =
+    "experiment: reconstructor\n"
+    "title: arithmetic of the factorization of my covariance\n"
+    "covariance: {file: mine.h5, dataset: /operators/Cmm}\n"
+    "cross_covariance: {file: mine.h5, dataset: /operators/Ctm_0}\n"
+    "pipelines:\n"
+    "  - {name: reference, arithmetic: dp}\n"
+    "  - {name: sp, arithmetic: sp}\n"
+    "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
+
+bb_status bb_reconstructor_study_check(const void *study, const bb_config *config,
+                                       bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_reconstructor_study *all = study;
+    const bb_matrix_place *truth = &all->truth_covariance;
+    if ((truth->file == NULL) != (truth->dataset == NULL)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "truth_covariance"),
+                               "truth_covariance: expected both file and dataset, or neither"));
+    }
+    BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
+done:
+    return status;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration of a reconstructor study: the user's own covariances, without physics.
+#ifndef BB_SIM_RECONSTRUCTOR_RECONSTRUCTOR_STUDY_H
+#define BB_SIM_RECONSTRUCTOR_RECONSTRUCTOR_STUDY_H
+
+#include "sim/input/matrix_file.h"
+#include "sim/pipelines/factor_pipeline.h"
+
+/// Keys of `solver:`.
+typedef struct bb_reconstructor_solver_config {
+    bb_factor_solver_config common;
+} bb_reconstructor_solver_config;
+
+typedef struct bb_reconstructor_study {
+    bb_study common;
+    bb_matrix_place covariance;       ///< A [n][n], symmetric positive definite: Cmm
+    bb_matrix_place cross_covariance; ///< B [m][n]: Ctm
+    bb_matrix_place truth_covariance; ///< [m][m]: Ctt; members NULL: not given
+    bb_reconstructor_solver_config solver;
+    bb_list pipelines; ///< of bb_factor_pipeline
+} bb_reconstructor_study;
+
+extern const bb_schema bb_reconstructor_study_schema;
+
+/// A small study of every required key, for `bitbudget new`.
+extern const char bb_reconstructor_study_starter[];
+
+/// The rules between keys of a bb_reconstructor_study. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_reconstructor_study_check(const void *study, const bb_config *config,
+                                                  bb_problems *problems);
+
+#endif
