@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shipped configurations of thousands of measurements.
+#include "sim/hdf5_library.h"
 #include "sim/output/image.h"
 #include "tests/check.h"
 #include "tests/sim/preset.h"
@@ -8,7 +9,7 @@
 static int enter(void **state)
 {
     (void)state;
-    return bb_image_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)
