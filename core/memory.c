@@ -3,14 +3,17 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// In front of each block, in the space that the alignment leaves anyway.
+// In front of each block. The alignment is our own: glibc does not fill the holes that
+// aligned_alloc leaves, and its calloc hands out large blocks of zeros untouched.
 typedef struct header {
     size_t bytes;
+    void *base; // what free takes
 } header;
 
 static atomic_size_t live_bytes;
@@ -45,7 +48,7 @@ static header *header_of(void *block)
     return (header *)(void *)((char *)block - BB_ALIGNMENT);
 }
 
-bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out)
+static bb_status take(bb_index count, size_t item_bytes, bool zeroed, void **out)
 {
     bb_status status = BB_OK;
     *out = NULL;
@@ -57,24 +60,25 @@ bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out)
                "allocation of %td items of %zu bytes overflows the address space", count,
                item_bytes);
     size_t bytes = (size_t)count * item_bytes;
-    size_t whole = (bytes + 2 * BB_ALIGNMENT - 1) / BB_ALIGNMENT * BB_ALIGNMENT;
-    char *base = injected_failure() ? NULL : aligned_alloc(BB_ALIGNMENT, whole);
+    size_t whole = bytes + 2 * BB_ALIGNMENT;
+    char *base = injected_failure() ? NULL : zeroed ? calloc(1, whole) : malloc(whole);
     BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes asked for, %zu held",
                bytes, bb_memory_bytes());
-    ((header *)(void *)base)->bytes = bytes;
+    *out = base + 2 * BB_ALIGNMENT - (uintptr_t)base % BB_ALIGNMENT;
+    *header_of(*out) = (header){bytes, base};
     account(bytes);
-    *out = base + BB_ALIGNMENT;
 done:
     return status;
 }
 
+bb_status bb_memory_allocate(bb_index count, size_t item_bytes, void **out)
+{
+    return take(count, item_bytes, false, out);
+}
+
 bb_status bb_memory_zeroed(bb_index count, size_t item_bytes, void **out)
 {
-    BB_RETURN_IF_FAILED(bb_memory_allocate(count, item_bytes, out));
-    if (*out != NULL) {
-        memset(*out, 0, (size_t)count * item_bytes);
-    }
-    return BB_OK;
+    return take(count, item_bytes, true, out);
 }
 
 bb_status bb_memory_resize(bb_index count, size_t item_bytes, void **block)
@@ -123,10 +127,10 @@ void bb_memory_release(void **block)
     if (*block == NULL) {
         return;
     }
-    header *base = header_of(*block);
-    (void)atomic_fetch_sub(&live_bytes, base->bytes);
+    const header about = *header_of(*block);
+    (void)atomic_fetch_sub(&live_bytes, about.bytes);
     (void)atomic_fetch_sub(&live_blocks, 1);
-    free(base);
+    free(about.base);
     *block = NULL;
 }
 
