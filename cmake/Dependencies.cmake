@@ -29,6 +29,7 @@ function(bb_find_library variable name header)
 endfunction()
 bb_find_library(LAPACKE lapacke lapacke.h)
 bb_find_library(CHOLMOD cholmod cholmod.h)
+bb_find_library(ZFP zfp zfp.h)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
 # Optional devices: AUTO takes what is there, ON fails where it is missing.

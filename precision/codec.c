@@ -1,179 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/codec.h"
 
-#include "core/memory.h"
-#include "precision/scaling.h"
+#include "precision/codec_ops.h"
 
 #include <math.h>
-#include <stdatomic.h>
-
-struct bb_coded_matrix {
-    bb_format format;
-    bb_row_scale scaling;
-    bb_index rows, columns;
-    unsigned char *words; // [rows][columns] of the format's words
-    double *scale;        // [rows]
-    atomic_ptrdiff_t saturated;
-    atomic_ptrdiff_t underflowed;
-};
+#include <stdio.h>
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
+const char *const bb_codec_names[] = {"fp64", "fp32", "tf32",      "bf16", "fp16", "e4m3",
+                                      "e5m2", "bfp",  "quantiser", "zfp",  NULL};
+const char *const bb_zfp_mode_names[] = {"rate", "precision", "accuracy", "reversible", NULL};
 
-// One row a codec: its name and the plain format that holds its values.
-static const struct {
-    const char *name;
-    bb_format format;
-} codecs[] = {
-    {"fp64", BB_FORMAT_FP64},
-    {"fp32", BB_FORMAT_FP32},
-    {"tf32", BB_FORMAT_TF32},
-    {"bf16", BB_FORMAT_BF16},
-    {"fp16", BB_FORMAT_FP16},
-    {"e4m3", BB_FORMAT_E4M3},
-    {"e5m2", BB_FORMAT_E5M2},
+static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
+    [BB_FORMAT_FP64] = &bb_plain_ops,         [BB_FORMAT_FP32] = &bb_plain_ops,
+    [BB_FORMAT_TF32] = &bb_plain_ops,         [BB_FORMAT_BF16] = &bb_plain_ops,
+    [BB_FORMAT_FP16] = &bb_plain_ops,         [BB_FORMAT_E4M3] = &bb_plain_ops,
+    [BB_FORMAT_E5M2] = &bb_plain_ops,         [BB_CODEC_BFP] = &bb_bfp_ops,
+    [BB_CODEC_QUANTISER] = &bb_quantiser_ops, [BB_CODEC_ZFP] = &bb_zfp_ops,
 };
 
-const char *const bb_codec_names[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "e4m3", "e5m2", NULL};
-
+// clang-format off
 static const bb_key keys[] = {
-    {.name = "codec",
-     .kind = BB_KEY_CHOICE,
-     .offset = offsetof(bb_codec_config, codec),
-     .choices = bb_codec_names,
-     .meaning = "How the operator's values are stored."},
+    {.name = "codec", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, codec),
+     .choices = bb_codec_names, .meaning = "How the operator's values are stored."},
+    {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
+     .minimum = 0.0, .maximum = 32.0, .exclusive_minimum = true, .optional = true,
+     .meaning = "bfp: of a value, whole, 4 to 16. zfp: of a value (rate), bit planes (precision)."},
+    {.name = "block", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, block), .minimum = 32.0, .maximum = 32.0, .optional = true,
+     .meaning = "bfp, quantiser: values that share an exponent or a width; 32 where not given."},
+    {.name = "mode", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, mode),
+     .choices = bb_zfp_mode_names, .optional = true, .meaning = "zfp: what is held constant."},
+    {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "unit of the values",
+     .offset = offsetof(bb_codec_config, tolerance), .minimum = 0.0, .maximum = 1e30,
+     .exclusive_minimum = true, .optional = true,
+     .meaning = "quantiser, zfp accuracy: largest error of a value."},
+    {.name = "tolerance_of_range", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .optional = true,
+     .meaning = "The same as a part of the matrix's range, maximum - minimum."},
+    {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
+     .optional = true,
+     .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; 2 where not given."},
 };
+// clang-format on
 const bb_schema bb_codec_schema = BB_SCHEMA("storage", bb_codec_config, keys);
 
-static size_t row_bytes(const bb_coded_matrix *matrix)
+const bb_codec_ops *bb_codec_ops_of(int codec)
 {
-    return (size_t)matrix->columns * (size_t)bb_format_describe(matrix->format)->bytes;
+    return table[codec];
 }
 
-bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale, bb_index rows,
-                                 bb_index columns, bb_coded_matrix **out)
+bb_codec_config bb_codec_plain(bb_format format)
 {
-    bb_status status = BB_OK;
-    bb_coded_matrix *matrix = NULL;
-    *out = NULL;
-    BB_REQUIRE(rows > 0 && columns > 0, BB_INVALID,
-               "coded matrix of %td x %td, expected at least 1 x 1", rows, columns);
-    BB_TRY(BB_ZEROED(1, &matrix));
-    matrix->format = codecs[config->codec].format;
-    matrix->scaling = scale;
-    matrix->rows = rows;
-    matrix->columns = columns;
-    BB_TRY(bb_memory_zeroed(rows, row_bytes(matrix), (void **)&matrix->words));
-    BB_TRY(BB_ALLOCATE(rows, &matrix->scale));
-    for (bb_index row = 0; row < rows; ++row) {
-        matrix->scale[row] = 1.0;
-    }
-    *out = matrix;
-    matrix = NULL;
-done:
-    bb_coded_matrix_destroy(&matrix);
-    return status;
+    return (bb_codec_config){.codec = (int)format,
+                             .bits = NAN,
+                             .block = BB_INTEGER_UNSET,
+                             .mode = -1,
+                             .tolerance = NAN,
+                             .tolerance_of_range = NAN,
+                             .dimensions = BB_INTEGER_UNSET};
 }
 
-void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
+// The keys after `codec`: which are given, and which family knows them.
+static bool knows_keys(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    if (*matrix != NULL) {
-        BB_RELEASE(&(*matrix)->words);
-        BB_RELEASE(&(*matrix)->scale);
-        BB_RELEASE(matrix);
-    }
-}
-
-static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values)
-{
-    enum { CHUNK = 512 };
-    double scaled[CHUNK];
-    size_t word = (size_t)bb_format_describe(matrix->format)->bytes;
-    unsigned char *out = matrix->words + (size_t)row * row_bytes(matrix);
-    // Half the spacing ties to even, to zero.
-    double lost = 0.5 * bb_format_smallest_subnormal(matrix->format);
-    double scale = 1.0;
-    bb_index saturated = 0;
-    bb_index underflowed = 0;
-    if (matrix->scaling == BB_ROW_SCALE_ROW) {
-        scale = bb_scaling_row(matrix->format, values, matrix->columns);
-    }
-    for (bb_index begin = 0; begin < matrix->columns; begin += CHUNK) {
-        bb_index left = matrix->columns - begin;
-        bb_index count = left < CHUNK ? left : CHUNK;
-        for (bb_index i = 0; i < count; ++i) {
-            scaled[i] = scale * values[begin + i];
-            underflowed += fabs(scaled[i]) <= lost && values[begin + i] != 0.0;
+    bool zfp = config->codec == (int)BB_CODEC_ZFP;
+    bool bfp = config->codec == (int)BB_CODEC_BFP;
+    bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
+    const struct {
+        const char *name;
+        bool given, known;
+    } rows[] = {
+        {"bits",               !isnan(config->bits),                   zfp || bfp      },
+        {"block",              config->block != BB_INTEGER_UNSET,      bfp || quantiser},
+        {"mode",               config->mode != -1,                     zfp             },
+        {"tolerance",          !isnan(config->tolerance),              zfp || quantiser},
+        {"tolerance_of_range", !isnan(config->tolerance_of_range),     zfp || quantiser},
+        {"dimensions",         config->dimensions != BB_INTEGER_UNSET, zfp             },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        if (rows[i].given && !rows[i].known) {
+            (void)snprintf(sentence, bytes, "%s: codec %s does not take it", rows[i].name,
+                           bb_codec_names[config->codec]);
+            return false;
         }
-        saturated += bb_format_encode(matrix->format, scaled, count, out + (size_t)begin * word);
     }
-    matrix->scale[row] = scale;
-    (void)atomic_fetch_add(&matrix->saturated, saturated);
-    (void)atomic_fetch_add(&matrix->underflowed, underflowed);
+    return true;
 }
 
-bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sentence,
+                    size_t sentence_bytes)
 {
-    bb_status status = BB_OK;
-    BB_REQUIRE(panel.rank == 2 && panel.type == BB_F64 && panel.shape[1] == matrix->columns &&
-                   row >= 0 && panel.shape[0] <= matrix->rows - row,
-               BB_INVALID, "panel %td x %td at row %td does not fit a coded matrix %td x %td",
-               panel.shape[0], panel.shape[1], row, matrix->rows, matrix->columns);
-    for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        encode_row(matrix, row + i, bb_view_row(panel, i));
+    if (config->codec < 0 || config->codec >= (int)BB_CODEC_COUNT) {
+        (void)snprintf(sentence, sentence_bytes, "codec: number %d, expected 0 to %d",
+                       config->codec, (int)BB_CODEC_COUNT - 1);
+        return false;
     }
-done:
-    return status;
+    if (!knows_keys(config, sentence, sentence_bytes)) {
+        return false;
+    }
+    if (config->block != BB_INTEGER_UNSET && config->block != 32) {
+        (void)snprintf(sentence, sentence_bytes, "block: %td, expected 32", config->block);
+        return false;
+    }
+    if (scale == BB_ROW_SCALE_ROW && config->codec >= (int)BB_CODEC_QUANTISER) {
+        (void)snprintf(sentence, sentence_bytes,
+                       "codec: %s with scale: row; its steps and streams belong to values as they "
+                       "are, expected scale: none",
+                       bb_codec_names[config->codec]);
+        return false;
+    }
+    return table[config->codec]->check(config, sentence, sentence_bytes);
 }
 
-static const unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_index column)
+void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes)
 {
-    return matrix->words + (size_t)row * row_bytes(matrix) +
-           (size_t)column * (size_t)bb_format_describe(matrix->format)->bytes;
+    table[config->codec]->describe(config, out, out_bytes);
 }
 
-void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
-                            bb_index count, double *out)
+const char *bb_codec_rounding(const bb_codec_config *config)
 {
-    bb_format_decode(matrix->format, words_at(matrix, row, column), count, out);
+    return table[config->codec]->rounding(config);
 }
 
-bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix)
+double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
+                      double block_magnitude)
 {
-    return matrix->rows;
+    return table[config->codec]->bound(config, tolerance, magnitude, block_magnitude);
 }
 
-bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix)
+double bb_codec_bits_per_value(const bb_codec_config *config)
 {
-    return matrix->columns;
+    return table[config->codec]->bits_per_value(config);
 }
 
-double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row)
+double bb_codec_fp32_rounding(double magnitude)
 {
-    return matrix->scale[row];
+    return fmax(0x1p-24 * magnitude, 0x1p-150);
 }
 
-size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix)
+bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    size_t scales = matrix->scaling == BB_ROW_SCALE_ROW ? sizeof *matrix->scale : 0;
-    return (size_t)matrix->rows * (row_bytes(matrix) + scales);
+    bool absolute = !isnan(config->tolerance);
+    bool relative = !isnan(config->tolerance_of_range);
+    if (absolute == relative) {
+        (void)snprintf(sentence, bytes, "%s: expected exactly one of tolerance, tolerance_of_range",
+                       absolute ? "tolerance_of_range" : "tolerance");
+        return false;
+    }
+    double value = absolute ? config->tolerance : config->tolerance_of_range;
+    if (!(value > 0.0 && isfinite(value))) {
+        (void)snprintf(sentence, bytes, "%s: %g, expected a positive number",
+                       absolute ? "tolerance" : "tolerance_of_range", value);
+        return false;
+    }
+    return true;
 }
 
-bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix)
+void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes)
 {
-    return atomic_load(&matrix->saturated);
-}
-
-bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix)
-{
-    return atomic_load(&matrix->underflowed);
-}
-
-const void *bb_coded_matrix_words(const bb_coded_matrix *matrix, bb_index row)
-{
-    return words_at(matrix, row, 0);
-}
-
-bb_format bb_coded_matrix_format(const bb_coded_matrix *matrix)
-{
-    return matrix->format;
+    if (!isnan(config->tolerance)) {
+        (void)snprintf(out, bytes, "%.3g", config->tolerance);
+    } else {
+        (void)snprintf(out, bytes, "%.3g of range", config->tolerance_of_range);
+    }
 }

@@ -131,6 +131,108 @@ static const bb_kernel kernel = {.name = "coded_product",
                                  .cpu = multiply_rows,
                                  .cuda = BB_CUDA_TWIN(bb_coded_product_cuda)};
 
+// Codecs that decode in pieces. The lanes are those of a whole row, wherever a piece begins.
+typedef struct piece_product {
+    const bb_coded_matrix *matrix;
+    bb_gemv_arithmetic arithmetic;
+    bb_index row, rows; // wanted
+    const double *x;
+    const float *x_f32;
+    double *y; // [rows]
+} piece_product;
+
+static void add_piece_fp64(const double *c, const double *x, bb_index column, bb_index count,
+                           double *lanes)
+{
+    bb_index head = (LANES - column % LANES) % LANES;
+    head = head < count ? head : count;
+    for (bb_index j = 0; j < head; ++j) {
+        lanes[(column + j) % LANES] += c[j] * x[column + j];
+    }
+    add_fp64(c + head, x + column + head, count - head, lanes);
+}
+
+static void add_piece_fp32(const float *c, const float *x, bb_index column, bb_index count,
+                           double *wide_lanes, float *lanes)
+{
+    bb_index head = (LANES - column % LANES) % LANES;
+    head = head < count ? head : count;
+    for (bb_index j = 0; j < head; ++j) {
+        float product = c[j] * x[column + j];
+        if (wide_lanes != NULL) {
+            wide_lanes[(column + j) % LANES] += (double)product;
+        } else {
+            lanes[(column + j) % LANES] += product;
+        }
+    }
+    if (wide_lanes != NULL) {
+        add_fp32_in_fp64(c + head, x + column + head, count - head, wide_lanes);
+    } else {
+        add_fp32(c + head, x + column + head, count - head, lanes);
+    }
+}
+
+static void multiply_group(const piece_product *task, bb_index group, void *piece)
+{
+    bb_index rows[BB_GROUP_ROWS];
+    double wide_lanes[BB_GROUP_ROWS][LANES] = {{0.0}};
+    float lanes[BB_GROUP_ROWS][LANES] = {{0.0F}};
+    bool wide = task->arithmetic.accumulate == BB_FORMAT_FP64;
+    bb_index count = bb_coded_matrix_group_rows(task->matrix, group, rows);
+    bb_index columns = bb_coded_matrix_columns(task->matrix);
+    bb_index stride = bb_coded_matrix_piece_columns(task->matrix);
+    for (bb_index j = 0; j < columns; j += stride) {
+        bb_index here = columns - j < stride ? columns - j : stride;
+        if (task->x_f32 == NULL) {
+            bb_coded_matrix_decode_f64(task->matrix, group, j / stride, piece);
+        } else {
+            bb_coded_matrix_decode_f32(task->matrix, group, j / stride, piece);
+        }
+        for (bb_index i = 0; i < count; ++i) {
+            if (task->x_f32 == NULL) {
+                add_piece_fp64((double *)piece + i * stride, task->x, j, here, wide_lanes[i]);
+            } else {
+                add_piece_fp32((float *)piece + i * stride, task->x_f32, j, here,
+                               wide ? wide_lanes[i] : NULL, lanes[i]);
+            }
+        }
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        if (rows[i] >= task->row && rows[i] < task->row + task->rows) {
+            task->y[rows[i] - task->row] =
+                wide ? reduce_fp64(wide_lanes[i]) : (double)reduce_fp32(lanes[i]);
+        }
+    }
+}
+
+static bb_status multiply_groups(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const piece_product *task = context;
+    bb_index stride = bb_coded_matrix_piece_columns(task->matrix);
+    double *piece = NULL;
+    for (bb_index group = begin; group < end; ++group) {
+        bb_index rows[BB_GROUP_ROWS];
+        bb_index count = bb_coded_matrix_group_rows(task->matrix, group, rows);
+        bool wanted = false;
+        for (bb_index i = 0; i < count; ++i) {
+            wanted = wanted || (rows[i] >= task->row && rows[i] < task->row + task->rows);
+        }
+        if (wanted) {
+            if (piece == NULL) {
+                BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * stride, &piece));
+            }
+            multiply_group(task, group, piece);
+        }
+    }
+done:
+    BB_RELEASE(&piece);
+    return status;
+}
+
+static const bb_kernel piece_kernel = {
+    .name = "coded_piece_product", .grain = 1, .cpu = multiply_groups};
+
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix;
@@ -178,6 +280,12 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
                "multiply %s with accumulate %s: expected fp64 or fp32, sums no narrower than "
                "products",
                bb_format_names[arithmetic.multiply], bb_format_names[arithmetic.accumulate]);
+    BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CPU ||
+                   bb_coded_matrix_words(matrix, 0) != NULL,
+               BB_UNSUPPORTED,
+               "storage %s: products on a GPU take plain formats so far, choose "
+               "device: cpu",
+               bb_codec_names[bb_coded_matrix_config(matrix)->codec]);
     BB_TRY(BB_ZEROED(1, &operation));
     operation->device = device;
     operation->matrix = matrix;
@@ -249,7 +357,19 @@ bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb
                bb_coded_matrix_rows(operation->matrix));
     BB_TRY(bb_device_timer_start(operation->device));
     BB_TRY(place(operation, row, x, y, &product));
-    BB_TRY(bb_device_launch(operation->device, &kernel, rows, &product));
+    if (product.words != NULL) {
+        BB_TRY(bb_device_launch(operation->device, &kernel, rows, &product));
+    } else {
+        piece_product pieces = {.matrix = operation->matrix,
+                                .arithmetic = operation->arithmetic,
+                                .row = row,
+                                .rows = rows,
+                                .x = x,
+                                .x_f32 = operation->x_f32,
+                                .y = y};
+        BB_TRY(bb_device_launch(operation->device, &piece_kernel,
+                                bb_coded_matrix_group_count(operation->matrix), &pieces));
+    }
     if (operation->device_words != NULL) {
         BB_TRY(bb_device_download(operation->device, y, product.y, (size_t)rows * sizeof *y));
     }

@@ -27,7 +27,8 @@ typedef struct bb_coded_operator bb_coded_operator;
 
 /// Makes the matrix ready on a device: the cpu uses it in place, a GPU takes a copy of its words.
 /// Matrix and device are borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic
-/// other than above), BB_MEMORY (host or device), BB_DEVICE.
+/// other than above, a codec other than the plain formats on a GPU), BB_MEMORY (host or device),
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);

@@ -113,10 +113,16 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_rows *
     const bb_wafer_pipeline *config = &run->pipelines[pipeline];
     bb_attempt *common = &run->attempts[pipeline].common;
     double begin = bb_clock_seconds();
-    BB_TRY(bb_coded_matrix_create(&config->storage, (bb_row_scale)config->scale, source->rows,
-                                  source->columns, out));
+    const bb_matrix_layout layout = {.rows = source->rows,
+                                     .columns = source->columns,
+                                     .mesh_columns = run->problem->grid->columns,
+                                     .row_columns = run->problem->slit.columns,
+                                     .range = NAN};
+    BB_TRY(bb_coded_matrix_create(&config->storage, (bb_row_scale)config->scale, &layout, out));
     encoding work = {exact == NULL ? source : NULL, exact, *out};
-    BB_TRY(bb_parallel_ranges(source->rows, rows->batch, encode_rows, &work));
+    bb_index band = bb_coded_matrix_band(*out);
+    bb_index batch = (rows->batch + band - 1) / band * band;
+    BB_TRY(bb_parallel_ranges(source->rows, batch, encode_rows, &work));
     double cells = (double)source->rows * (double)source->columns;
     double live = (double)source->rows * (double)run->problem->grid->live_count;
     common->encode_seconds += bb_clock_seconds() - begin;

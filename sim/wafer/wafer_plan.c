@@ -101,10 +101,17 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     extent of;
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
-        bb_format format = (bb_format)pipelines[p].storage.codec;
-        double bytes = (double)bb_format_describe(format)->bytes * of.cells * of.points;
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %.1f MB",
-                           bb_codec_names[pipelines[p].storage.codec], 1e-6 * bytes * of.matrices));
+        char storage[96];
+        double bits = bb_codec_bits_per_value(&pipelines[p].storage);
+        double bytes = 0.125 * bits * of.cells * of.points * of.matrices;
+        bb_codec_describe(&pipelines[p].storage, storage, sizeof storage);
+        if (isnan(bits)) {
+            BB_TRY(
+                bb_plan_add(plan, pipelines[p].name, "%s, operator as its values need", storage));
+        } else {
+            BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %.1f MB", storage,
+                               1e-6 * bytes));
+        }
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));

@@ -240,6 +240,26 @@ done:
     return status;
 }
 
+// What the table of storage keys cannot say.
+static bb_status check_storage(const bb_wafer_study *study, const bb_config *config,
+                               bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_pipeline *pipelines = study->pipelines.items;
+    char path[64];
+    char sentence[256];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (!bb_codec_check(&pipelines[p].storage, (bb_row_scale)pipelines[p].scale, sentence,
+                            sizeof sentence)) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.storage", p);
+            BB_TRY(
+                bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -257,6 +277,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_sums(wafer, config, problems));
+    BB_TRY(check_storage(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));

@@ -44,8 +44,9 @@ static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, 
 static bb_coded_matrix *encoded(bb_format format)
 {
     bb_coded_matrix *matrix = NULL;
-    bb_codec_config config = {.codec = (int)format};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, ROWS, COLUMNS, &matrix));
+    bb_codec_config config = bb_codec_plain(format);
+    bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
     check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
     return matrix;
 }

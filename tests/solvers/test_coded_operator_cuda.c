@@ -26,10 +26,11 @@ static void compare(bb_format format, bb_gemv_arithmetic arithmetic, bb_index co
     double *c = dense_new(ROWS * columns);
     double *x = dense_new(columns);
     bb_coded_matrix *matrix = NULL;
-    bb_codec_config config = {.codec = (int)format};
+    bb_codec_config config = bb_codec_plain(format);
     dense_random(ROWS * columns, 1, c);
     dense_random(columns, 2, x);
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, ROWS, columns, &matrix));
+    bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
     check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, columns)));
     apply(cpu, matrix, arithmetic, x, expected);
     apply(gpu, matrix, arithmetic, x, y);

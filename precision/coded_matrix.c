@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "precision/codec_ops.h"
+#include "precision/scaling.h"
+
+#include <math.h>
+
+static bb_status resolve(bb_codec_config *config, double range)
+{
+    bb_status status = BB_OK;
+    bool uses_range = !isnan(config->tolerance_of_range);
+    BB_REQUIRE(!uses_range || (range > 0.0 && isfinite(range)), BB_INVALID,
+               "tolerance_of_range with a matrix of range %g, expected a positive finite range",
+               range);
+    if (uses_range) {
+        config->tolerance = config->tolerance_of_range * range;
+    }
+    if (config->block == BB_INTEGER_UNSET) {
+        config->block = 32;
+    }
+    if (config->dimensions == BB_INTEGER_UNSET) {
+        config->dimensions = 2;
+    }
+done:
+    return status;
+}
+
+static bb_status check_layout(const bb_matrix_layout *layout)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(layout->rows > 0 && layout->columns > 0, BB_INVALID,
+               "coded matrix of %td x %td, expected at least 1 x 1", layout->rows, layout->columns);
+    BB_REQUIRE(layout->mesh_columns >= 0 &&
+                   (layout->mesh_columns == 0 || layout->columns % layout->mesh_columns == 0),
+               BB_INVALID, "a mesh of %td across does not divide %td columns", layout->mesh_columns,
+               layout->columns);
+    BB_REQUIRE(layout->row_columns >= 0 &&
+                   (layout->row_columns == 0 || layout->rows % layout->row_columns == 0),
+               BB_INVALID, "a grid of %td across does not divide %td rows", layout->row_columns,
+               layout->rows);
+done:
+    return status;
+}
+
+bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
+                                 const bb_matrix_layout *layout, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_matrix *matrix = NULL;
+    char sentence[256];
+    *out = NULL;
+    BB_REQUIRE(bb_codec_check(config, scale, sentence, sizeof sentence), BB_INVALID, "storage.%s",
+               sentence);
+    BB_TRY(check_layout(layout));
+    BB_TRY(BB_ZEROED(1, &matrix));
+    matrix->config = *config;
+    BB_TRY(resolve(&matrix->config, layout->range));
+    matrix->scaling = scale;
+    matrix->layout = *layout;
+    matrix->group_lines = 1;
+    matrix->band_lines = 1;
+    matrix->line_rows = 1;
+    if (scale == BB_ROW_SCALE_ROW) {
+        BB_TRY(BB_ALLOCATE(layout->rows, &matrix->scale));
+        for (bb_index row = 0; row < layout->rows; ++row) {
+            matrix->scale[row] = 1.0;
+        }
+    }
+    matrix->ops = bb_codec_ops_of(config->codec);
+    BB_TRY(matrix->ops->create(matrix));
+    *out = matrix;
+    matrix = NULL;
+done:
+    bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
+{
+    if (*matrix != NULL) {
+        if ((*matrix)->ops != NULL) {
+            (*matrix)->ops->destroy(*matrix);
+        }
+        BB_RELEASE(&(*matrix)->scale);
+        BB_RELEASE(matrix);
+    }
+}
+
+bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix)
+{
+    return matrix->line_rows * matrix->band_lines;
+}
+
+bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    bb_index band = bb_coded_matrix_band(matrix);
+    bb_index rows = matrix->layout.rows;
+    BB_REQUIRE(panel.rank == 2 && panel.type == BB_F64 &&
+                   panel.shape[1] == matrix->layout.columns && row >= 0 &&
+                   panel.shape[0] <= rows - row,
+               BB_INVALID, "panel %td x %td at row %td does not fit a coded matrix %td x %td",
+               panel.shape[0], panel.shape[1], row, rows, matrix->layout.columns);
+    bb_index end = row + panel.shape[0];
+    BB_REQUIRE(row % band == 0 && (end % band == 0 || end == rows), BB_INVALID,
+               "panel of rows %td to %td, expected whole bands of %td rows", row, end, band);
+    BB_TRY(matrix->ops->encode(matrix, row, panel));
+done:
+    return status;
+}
+
+static bb_index groups_of_line(const bb_coded_matrix *matrix)
+{
+    return (matrix->line_rows + matrix->group_lines - 1) / matrix->group_lines;
+}
+
+bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix)
+{
+    bb_index band = bb_coded_matrix_band(matrix);
+    return (matrix->layout.rows + band - 1) / band * groups_of_line(matrix);
+}
+
+bb_index bb_coded_matrix_group_of(const bb_coded_matrix *matrix, bb_index row)
+{
+    bb_index in_line = row % matrix->line_rows;
+    return row / bb_coded_matrix_band(matrix) * groups_of_line(matrix) +
+           in_line / matrix->group_lines;
+}
+
+bb_group_place bb_coded_matrix_place(const bb_coded_matrix *matrix, bb_index group)
+{
+    bb_group_place place;
+    bb_index band_rows = bb_coded_matrix_band(matrix);
+    bb_index in_line = group % groups_of_line(matrix) * matrix->group_lines;
+    place.band = group / groups_of_line(matrix);
+    place.band_row = place.band * band_rows;
+    bb_index left = matrix->layout.rows - place.band_row;
+    place.lines = (left < band_rows ? left : band_rows) / matrix->line_rows;
+    place.first = place.band_row + in_line;
+    left = matrix->line_rows - in_line;
+    place.rows_of_line = left < matrix->group_lines ? left : matrix->group_lines;
+    return place;
+}
+
+bb_index bb_coded_matrix_group_rows(const bb_coded_matrix *matrix, bb_index group,
+                                    bb_index rows[BB_GROUP_ROWS])
+{
+    bb_group_place place = bb_coded_matrix_place(matrix, group);
+    bb_index count = 0;
+    for (bb_index line = 0; line < place.lines; ++line) {
+        for (bb_index i = 0; i < place.rows_of_line; ++i) {
+            rows[count++] = place.first + line * matrix->line_rows + i;
+        }
+    }
+    return count;
+}
+
+bb_index bb_coded_matrix_piece_columns(const bb_coded_matrix *matrix)
+{
+    return matrix->piece_columns;
+}
+
+bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index piece)
+{
+    bb_index left = matrix->layout.columns - piece * matrix->piece_columns;
+    return left < matrix->piece_columns ? left : matrix->piece_columns;
+}
+
+void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                                float *out)
+{
+    matrix->ops->decode_f32(matrix, group, piece, out);
+}
+
+void bb_coded_matrix_decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                                double *out)
+{
+    matrix->ops->decode_f64(matrix, group, piece, out);
+}
+
+void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                            bb_index count, double *out)
+{
+    matrix->ops->decode(matrix, row, column, count, out);
+}
+
+bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix)
+{
+    return matrix->layout.rows;
+}
+
+bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix)
+{
+    return matrix->layout.columns;
+}
+
+double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row)
+{
+    return matrix->scale == NULL ? 1.0 : matrix->scale[row];
+}
+
+double bb_coded_matrix_scale_row(bb_coded_matrix *matrix, bb_format format, bb_index row,
+                                 const double *values)
+{
+    if (matrix->scale == NULL) {
+        return 1.0;
+    }
+    matrix->scale[row] = bb_scaling_row(format, values, matrix->layout.columns);
+    return matrix->scale[row];
+}
+
+size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix)
+{
+    size_t scales = matrix->scale == NULL ? 0 : sizeof *matrix->scale;
+    return matrix->ops->bytes(matrix) + (size_t)matrix->layout.rows * scales;
+}
+
+void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts)
+{
+    (void)atomic_fetch_add(&matrix->saturated, counts.saturated);
+    (void)atomic_fetch_add(&matrix->underflowed, counts.underflowed);
+    (void)atomic_fetch_add(&matrix->non_finite, counts.non_finite);
+}
+
+bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix)
+{
+    return atomic_load(&matrix->saturated);
+}
+
+bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix)
+{
+    return atomic_load(&matrix->underflowed);
+}
+
+bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix)
+{
+    return atomic_load(&matrix->non_finite);
+}
+
+const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix)
+{
+    return &matrix->config;
+}

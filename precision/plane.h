@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole planes of plane_core.h at once, as loops that vectorise: the packing that block floating
+// point and the quantiser share. The host is little-endian.
+#ifndef BB_PRECISION_PLANE_H
+#define BB_PRECISION_PLANE_H
+
+#include "precision/plane_core.h"
+
+#include <string.h>
+
+// Inlined into every clone of the caller, so that it is compiled for the clone's instructions.
+#define BB_PLANE_FUNCTION static inline __attribute__((always_inline))
+
+/// Appends the fields of a plane below the bits in `values`.
+BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
+                                       uint32_t values[BB_BLOCK])
+{
+    if (width == 32) {
+        memcpy(values, plane, BB_BLOCK * sizeof *values);
+    } else if (width == 16) {
+        uint16_t words[BB_BLOCK];
+        memcpy(words, plane, sizeof words);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 16 | words[i];
+        }
+    } else if (width == 8) {
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 8 | plane[i];
+        }
+    } else {
+        int across = 4 * width;
+        uint32_t mask = (1u << width) - 1u;
+        for (int k = 0; k < BB_BLOCK / across; ++k) {
+            for (int i = 0; i < across; ++i) {
+                uint32_t field = (uint32_t)plane[i] >> (width * k) & mask;
+                values[across * k + i] = values[across * k + i] << width | field;
+            }
+        }
+    }
+}
+
+/// Writes the fields that stand `shift` bits up in `values`.
+BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, int width,
+                                     unsigned char *plane)
+{
+    if (width == 32) {
+        memcpy(plane, values, BB_BLOCK * sizeof *values);
+    } else if (width == 16) {
+        uint16_t words[BB_BLOCK];
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            words[i] = (uint16_t)(values[i] >> shift);
+        }
+        memcpy(plane, words, sizeof words);
+    } else if (width == 8) {
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            plane[i] = (unsigned char)(values[i] >> shift);
+        }
+    } else {
+        int across = 4 * width;
+        uint32_t mask = (1u << width) - 1u;
+        uint32_t bytes[16] = {0};
+        for (int k = 0; k < BB_BLOCK / across; ++k) {
+            for (int i = 0; i < across; ++i) {
+                bytes[i] |= ((uint32_t)(values[across * k + i] >> shift) & mask) << (width * k);
+            }
+        }
+        for (int i = 0; i < across; ++i) {
+            plane[i] = (unsigned char)bytes[i];
+        }
+    }
+}
+
+#endif
