@@ -10,14 +10,15 @@
 
 /// Bits of what a command takes.
 enum {
-    BB_OPTION_OUTPUT = 1 << 0,  ///< -o, --output FILE
-    BB_OPTION_DEVICE = 1 << 1,  ///< --device WORD
-    BB_OPTION_THREADS = 1 << 2, ///< --threads N
-    BB_OPTION_FORCE = 1 << 3,   ///< --force
-    BB_OPTION_LEVEL = 1 << 4,   ///< -q, -v
-    BB_OPTION_WITHIN = 1 << 5,  ///< --within PRICE
-    BB_OPTION_LIST = 1 << 6,    ///< --list
-    BB_OPTION_RESOLVED = 1 << 7 ///< --resolved
+    BB_OPTION_OUTPUT = 1 << 0,   ///< -o, --output FILE
+    BB_OPTION_DEVICE = 1 << 1,   ///< --device WORD
+    BB_OPTION_THREADS = 1 << 2,  ///< --threads N
+    BB_OPTION_FORCE = 1 << 3,    ///< --force
+    BB_OPTION_LEVEL = 1 << 4,    ///< -q, -v
+    BB_OPTION_WITHIN = 1 << 5,   ///< --within PRICE
+    BB_OPTION_LIST = 1 << 6,     ///< --list
+    BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
+    BB_OPTION_QUICK = 1 << 8     ///< --quick
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -33,6 +34,7 @@ typedef struct bb_options {
     bool force;
     bool list;
     bool resolved;
+    bool quick;
     bool help;
     bb_log_level level;
 } bb_options;
