@@ -147,6 +147,94 @@ BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index 
     }
 }
 
+// fp32 to fp64 by shifts, which cost less than the conversion instruction: with the exponent field
+// moved as it is, a finite float becomes 2^-896 times its value, exactly, subnormals included. Sums
+// of such numbers have the bits of the sums of the values, times 2^-896, as long as that is exact:
+// a sum of floats is a multiple of 2^-149, so scaled it is one of 2^-1045, which fp64 holds.
+BB_AVX512_INLINE __m512d widen_upper(__m512i pairs)
+{
+    const __m512i kept = _mm512_set1_epi64((long long)0x8fffffffe0000000u);
+    return _mm512_castsi512_pd(_mm512_and_si512(_mm512_srai_epi64(pairs, 3), kept));
+}
+
+// As decode_16, for values that are finite: what is not shows in the product or in `nan`. e4m3
+// comes as 2^-8 times its value.
+BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb_index j,
+                                         __m128i *nan)
+{
+    if (storage == BB_FORMAT_E4M3) {
+        __m128i bytes = load_bytes(row->words + j);
+        __m256i half = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
+        *nan = _mm_max_epu8(*nan, _mm_add_epi8(bytes, bytes));
+        return _mm512_cvtph_ps(_mm256_and_si256(half, _mm256_set1_epi16(-0x4001)));
+    }
+    if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes an infinity
+        int bits = (int)((uint32_t)((signed char)row->exponents[j / BB_BLOCK] + 127) << 23);
+        __m512 mantissa = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_bytes(row->words + j)));
+        return _mm512_mul_ps(mantissa, _mm512_castsi512_ps(_mm512_set1_epi32(bits)));
+    }
+    return decode_16(storage, row, j);
+}
+
+// x, times the 2^8 that decode_finite_16 leaves out: the product and its rounding are the same.
+BB_AVX512_INLINE __m512 load_x(const bb_span *span, int storage, bb_index j)
+{
+    __m512 x = _mm512_loadu_ps(span->x + j);
+    return storage == BB_FORMAT_E4M3 ? _mm512_mul_ps(x, _mm512_set1_ps(256.0F)) : x;
+}
+
+// Lanes in memory to those of even and of odd columns, times `scale`, and back.
+static void part_lanes(const double *lanes, double scale, double *even, double *odd)
+{
+    for (int l = 0; l < LANES / 2; ++l) {
+        even[l] = lanes[2 * l] * scale;
+        odd[l] = lanes[2 * l + 1] * scale;
+    }
+}
+
+static void join_lanes(const double *even, const double *odd, double scale, double *lanes)
+{
+    for (int l = 0; l < LANES / 2; ++l) {
+        lanes[2 * l] = even[l] * scale;
+        lanes[2 * l + 1] = odd[l] * scale;
+    }
+}
+
+// False, and nothing done, where a product is infinite or NaN, which the shifts do not know.
+BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index whole)
+{
+    __m512d even[BB_SPAN_ROWS], odd[BB_SPAN_ROWS];
+    double parts[2][LANES / 2];
+    __m512 poison = _mm512_setzero_ps(); // 0 times a product: NaN unless it is finite
+    __m128i nan = _mm_setzero_si128();   // largest doubled byte of e4m3: 254 for its NaN
+    for (int r = 0; r < rows; ++r) {
+        part_lanes(span->row[r].wide, 0x1p-896, parts[0], parts[1]);
+        even[r] = _mm512_loadu_pd(parts[0]);
+        odd[r] = _mm512_loadu_pd(parts[1]);
+    }
+    for (bb_index j = span->begin; j < whole; j += LANES) {
+        __m512 x = load_x(span, storage, j);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            __m512 product = _mm512_mul_ps(decode_finite_16(storage, &span->row[r], j, &nan), x);
+            __m512i pairs = _mm512_castps_si512(product);
+            poison = _mm512_fmadd_ps(product, _mm512_setzero_ps(), poison);
+            even[r] = _mm512_add_pd(even[r], widen_upper(_mm512_slli_epi64(pairs, 32)));
+            odd[r] = _mm512_add_pd(odd[r], widen_upper(pairs));
+        }
+    }
+    if (_mm512_cmp_ps_mask(poison, poison, _CMP_UNORD_Q) != 0 ||
+        _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0) {
+        return false;
+    }
+    for (int r = 0; r < rows; ++r) {
+        _mm512_storeu_pd(parts[0], even[r]);
+        _mm512_storeu_pd(parts[1], odd[r]);
+        join_lanes(parts[0], parts[1], 0x1p896, span->row[r].wide);
+    }
+    return true;
+}
+
 BB_AVX512_INLINE void add_wide_16(const bb_span *span, int storage, int rows, bb_index whole)
 {
     __m512d low[BB_SPAN_ROWS], high[BB_SPAN_ROWS];
@@ -190,7 +278,9 @@ BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, 
 BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
 {
     if (span->rows == BB_SPAN_ROWS && span->wide_sums) {
-        add_wide_16(span, storage, BB_SPAN_ROWS, whole);
+        if (!add_finite_16(span, storage, BB_SPAN_ROWS, whole)) {
+            add_wide_16(span, storage, BB_SPAN_ROWS, whole);
+        }
     } else if (span->rows == BB_SPAN_ROWS) {
         add_narrow_16(span, storage, BB_SPAN_ROWS, whole);
     } else {
