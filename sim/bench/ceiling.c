@@ -6,9 +6,6 @@
 #include "core/portable.h"
 #include "core/thread.h"
 
-#include <stdint.h>
-#include <string.h>
-
 enum { GRAIN = 1 << 16 };
 
 static bb_status touch(void *context, bb_index begin, bb_index end)
@@ -48,30 +45,27 @@ void bb_ceiling_release(bb_ceiling *ceiling)
     BB_RELEASE(&ceiling->c);
 }
 
-// An integer or of all words: one instruction a vector, and no order of sums to keep.
-BB_CLONES static uint64_t combine(const double *values, bb_index count)
+// A sum in many lanes: the additions hide behind the loads.
+BB_CLONES static double combine(const double *values, bb_index count)
 {
-    enum { LANES = 64 };
-    uint64_t lanes[LANES] = {0};
+    enum { LANES = 32 };
+    double lanes[LANES] = {0.0};
     for (bb_index i = 0; i + LANES <= count; i += LANES) {
-        uint64_t words[LANES];
-        memcpy(words, values + i, sizeof words);
         for (int l = 0; l < LANES; ++l) {
-            lanes[l] |= words[l];
+            lanes[l] += values[i + l];
         }
     }
     for (int l = 1; l < LANES; ++l) {
-        lanes[0] |= lanes[l];
+        lanes[0] += lanes[l];
     }
     return lanes[0];
 }
 
-// The combined word goes into a place that is read later, or the reads would be dropped.
+// The sum goes into a place that is read later, or the reads would be dropped.
 static bb_status read_range(void *context, bb_index begin, bb_index end)
 {
     bb_ceiling *ceiling = context;
-    uint64_t word = combine(ceiling->a + begin, end - begin);
-    memcpy(ceiling->a + begin, &word, sizeof word);
+    ceiling->a[begin] = 1e-300 * combine(ceiling->a + begin, end - begin);
     return BB_OK;
 }
 
