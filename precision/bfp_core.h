@@ -72,12 +72,11 @@ int32_t bb_bfp_mantissa(const bb_bfp_layout *layout, const unsigned char *row, b
     return bb_plane_signed(mantissa, layout->bits);
 }
 
-/// 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 (but for subnormals cut off
-/// by a device that flushes them, which none here does).
+/// 2^e, a normal number, or NaN; mantissa times unit is exact in fp32 and never subnormal.
 BB_DEVICE_FUNCTION
 float bb_bfp_unit(const bb_bfp_layout *layout, const unsigned char *row, bb_index block)
 {
-    int exponent = (signed char)row[layout->exponents + (size_t)block];
+    int exponent = bb_plane_signed(row[layout->exponents + (size_t)block], 8);
     uint32_t bits = exponent == BB_BFP_POISONED ? 0x7fc00000u : (uint32_t)(exponent + 127) << 23;
     return bb_f32_of_bits(bits);
 }

@@ -157,7 +157,8 @@ bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix);
 bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix);
 
-/// The configuration that the matrix was made with; its tolerance is absolute by now.
+/// The configuration that the matrix was made with, defaults filled in and the tolerance absolute;
+/// bb_codec_check takes it again.
 const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix);
 
 /// Plain formats: the words of a row and the format they are in, for kernels. NULL, and undefined,

@@ -14,12 +14,14 @@ static bb_status resolve(bb_codec_config *config, double range)
                range);
     if (uses_range) {
         config->tolerance = config->tolerance_of_range * range;
+        config->tolerance_of_range = NAN;
     }
-    if (config->block == BB_INTEGER_UNSET) {
-        config->block = 32;
-    }
-    if (config->dimensions == BB_INTEGER_UNSET) {
+    bool zfp = config->codec == (int)BB_CODEC_ZFP;
+    if (zfp && config->dimensions == BB_INTEGER_UNSET) {
         config->dimensions = 2;
+    }
+    if (!zfp && config->codec >= (int)BB_CODEC_BFP) {
+        config->block = 32;
     }
 done:
     return status;

@@ -1,28 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/error_norms.h"
 
+#include "core/portable.h"
+
 #include <math.h>
+
+enum { LANES = 16 };
 
 bb_error_norms bb_error_norms_start(void)
 {
     return (bb_error_norms){.minimum = INFINITY, .maximum = -INFINITY};
 }
 
+// Sums and extremes of values l, l + LANES, ... of a call, so that the loop vectorises.
+typedef struct lanes {
+    double sum_squares[LANES], sum[LANES], max_error[LANES], minimum[LANES], maximum[LANES];
+} lanes;
+
+static inline void add_pair(lanes *to, int l, double original, double approximation)
+{
+    double error = approximation - original;
+    double magnitude = fabs(error);
+    to->sum_squares[l] += error * error;
+    to->sum[l] += error;
+    to->max_error[l] = magnitude > to->max_error[l] ? magnitude : to->max_error[l];
+    to->minimum[l] = original < to->minimum[l] ? original : to->minimum[l];
+    to->maximum[l] = original > to->maximum[l] ? original : to->maximum[l];
+}
+
+BB_CLONES static void add_all(const double *original, const double *approximation, bb_index count,
+                              lanes *out)
+{
+    lanes to;
+    for (int l = 0; l < LANES; ++l) {
+        to.sum_squares[l] = to.sum[l] = to.max_error[l] = 0.0;
+        to.minimum[l] = INFINITY;
+        to.maximum[l] = -INFINITY;
+    }
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            add_pair(&to, l, original[i + l], approximation[i + l]);
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        add_pair(&to, (int)(i - whole), original[i], approximation[i]);
+    }
+    *out = to;
+}
+
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count)
 {
-    for (bb_index i = 0; i < count; ++i) {
-        double error = approximation[i] - original[i];
-        norms->sum_squares += error * error;
-        norms->sum += error;
-        // A NaN must stay: fmax would drop it.
-        if (isnan(error) || fabs(error) > norms->max_error) {
-            norms->max_error = fabs(error);
-        }
-        norms->minimum = fmin(norms->minimum, original[i]);
-        norms->maximum = fmax(norms->maximum, original[i]);
+    lanes of;
+    add_all(original, approximation, count, &of);
+    bb_error_norms all = bb_error_norms_start();
+    for (int l = 0; l < LANES; ++l) {
+        const bb_error_norms lane = {.sum_squares = of.sum_squares[l],
+                                     .max_error = of.max_error[l],
+                                     .minimum = of.minimum[l],
+                                     .maximum = of.maximum[l],
+                                     .sum = of.sum[l]};
+        bb_error_norms_merge(&all, &lane);
     }
-    norms->count += (double)count;
+    all.count = (double)count;
+    bb_error_norms_merge(norms, &all);
+}
+
+void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
+{
+    norms->sum_squares += other->sum_squares;
+    norms->sum += other->sum;
+    norms->max_error = fmax(norms->max_error, other->max_error);
+    norms->minimum = fmin(norms->minimum, other->minimum);
+    norms->maximum = fmax(norms->maximum, other->maximum);
+    norms->count += other->count;
+    // The comparisons pass a NaN over; a sum of squares is NaN only where an error is.
+    if (isnan(norms->sum_squares)) {
+        norms->max_error = norms->sum_squares;
+    }
+}
+
+double bb_error_norms_range(const bb_error_norms *norms)
+{
+    return norms->maximum - norms->minimum;
 }
 
 double bb_error_norms_rmse(const bb_error_norms *norms)
@@ -32,7 +93,7 @@ double bb_error_norms_rmse(const bb_error_norms *norms)
 
 double bb_error_norms_nrmse(const bb_error_norms *norms)
 {
-    return bb_error_norms_rmse(norms) / (norms->maximum - norms->minimum);
+    return bb_error_norms_rmse(norms) / bb_error_norms_range(norms);
 }
 
 double bb_error_norms_bias(const bb_error_norms *norms)

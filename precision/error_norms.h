@@ -25,12 +25,22 @@ typedef struct bb_error_norms {
 
 bb_error_norms bb_error_norms_start(void);
 
-/// Adds `count` pairs. Order of the calls fixes the bits.
+/// Adds `count` pairs: 16 lanes, lane l taking pairs l, l + 16, ..., then the lanes in turn. The
+/// calls and their order fix the bits.
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 
+/// Adds what `other` has gathered: one struct a group of rows, merged in the groups' order, gives
+/// the same bits with any number of threads.
+void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other);
+
+/// Maximum - minimum of the original.
+double bb_error_norms_range(const bb_error_norms *norms);
+
 double bb_error_norms_rmse(const bb_error_norms *norms);
 double bb_error_norms_nrmse(const bb_error_norms *norms);
+
+/// Mean error.
 double bb_error_norms_bias(const bb_error_norms *norms);
 
 /// Full range; infinity for an exact approximation.

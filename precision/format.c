@@ -92,12 +92,21 @@ double bb_format_round(bb_format format, double value)
     return round_one(&to, value, &over);
 }
 
-BB_CLONES static bb_index narrow_f64(const rounding *to, const double *values, bb_index count,
+// What narrow_f64 gives for fp32, by the processor's own rounding.
+BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        out[i] = (float)values[i];
+    }
+}
+
+BB_CLONES static bb_index narrow_f64(const rounding *rule, const double *values, bb_index count,
                                      float *out)
 {
+    const rounding to = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
-        out[i] = (float)round_one(to, values[i], &over);
+        out[i] = (float)round_one(&to, values[i], &over);
     }
     return over;
 }
@@ -150,31 +159,34 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
 static inline uint32_t word_of(const rounding *to, double rounded)
 {
     uint32_t normal = (uint32_t)((bb_bits_of_f64(rounded) >> to->dropped) - to->bias);
-    uint32_t subnormal = (uint32_t)(int32_t)(fmin(rounded, to->normal) * to->per_subnormal);
+    double small = rounded < to->normal ? rounded : to->normal;
+    uint32_t subnormal = (uint32_t)(int32_t)(small * to->per_subnormal);
     uint32_t word = rounded < to->normal ? subnormal : normal;
     return rounded > to->largest ? to->infinite_word : word;
 }
 
 // The two word sizes differ in the place of the sign and in the word of NaN only.
-BB_CLONES static bb_index encode_16(const rounding *to, const double *values, bb_index count,
+BB_CLONES static bb_index encode_16(const rounding *rule, const double *values, bb_index count,
                                     uint32_t nan_word, uint16_t *out)
 {
+    const rounding to = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 48) & 0x8000u;
-        uint32_t word = word_of(to, round_magnitude(to, fabs(values[i]), &over));
+        uint32_t word = word_of(&to, round_magnitude(&to, fabs(values[i]), &over));
         out[i] = (uint16_t)(sign | (values[i] == values[i] ? word : nan_word));
     }
     return over;
 }
 
-BB_CLONES static bb_index encode_8(const rounding *to, const double *values, bb_index count,
+BB_CLONES static bb_index encode_8(const rounding *rule, const double *values, bb_index count,
                                    uint8_t *out)
 {
+    const rounding to = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 56) & 0x80u;
-        uint32_t word = word_of(to, round_magnitude(to, fabs(values[i]), &over));
+        uint32_t word = word_of(&to, round_magnitude(&to, fabs(values[i]), &over));
         out[i] = (uint8_t)(sign | (values[i] == values[i] ? word : 0x7fu));
     }
     return over;
@@ -189,6 +201,8 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
         memcpy(out, values, (size_t)count * sizeof *values);
         break;
     case BB_FORMAT_FP32:
+        cast_f64(values, count, out);
+        break;
     case BB_FORMAT_TF32:
         over = narrow_f64(&to, values, count, out);
         break;

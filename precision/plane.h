@@ -12,6 +12,12 @@
 // Inlined into every clone of the caller, so that it is compiled for the clone's instructions.
 #define BB_PLANE_FUNCTION static inline __attribute__((always_inline))
 
+// Where value i's bit stands in the four bytes of a plane of width 1.
+static const uint32_t bb_plane_bit[BB_BLOCK] = {
+    0, 8,  16, 24, 1, 9,  17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
+    4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31,
+};
+
 /// Appends the fields of a plane below the bits in `values`.
 BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
                                        uint32_t values[BB_BLOCK])
@@ -25,8 +31,16 @@ BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
             values[i] = values[i] << 16 | words[i];
         }
     } else if (width == 8) {
+        unsigned char bytes[BB_BLOCK];
+        memcpy(bytes, plane, sizeof bytes);
         for (int i = 0; i < BB_BLOCK; ++i) {
-            values[i] = values[i] << 8 | plane[i];
+            values[i] = values[i] << 8 | bytes[i];
+        }
+    } else if (width == 1) {
+        uint32_t word;
+        memcpy(&word, plane, sizeof word);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 1 | (word >> bb_plane_bit[i] & 1u);
         }
     } else {
         int across = 4 * width;
@@ -56,6 +70,12 @@ BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, 
         for (int i = 0; i < BB_BLOCK; ++i) {
             plane[i] = (unsigned char)(values[i] >> shift);
         }
+    } else if (width == 1) {
+        uint32_t word = 0;
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            word |= ((uint32_t)(values[i] >> shift) & 1u) << bb_plane_bit[i];
+        }
+        memcpy(plane, &word, sizeof word);
     } else {
         int across = 4 * width;
         uint32_t mask = (1u << width) - 1u;

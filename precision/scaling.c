@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/scaling.h"
 
+#include "core/portable.h"
+
 #include <math.h>
+
+enum { LANES = 16 };
+
+// Largest magnitude; a NaN is passed over. Lanes, so that the loop vectorises.
+BB_CLONES static double largest_magnitude(const double *values, bb_index count)
+{
+    double lanes[LANES] = {0.0};
+    double largest = 0.0;
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            double magnitude = fabs(values[i + l]);
+            lanes[l] = magnitude > lanes[l] ? magnitude : lanes[l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        largest = fmax(largest, fabs(values[i]));
+    }
+    for (int l = 0; l < LANES; ++l) {
+        largest = fmax(largest, lanes[l]);
+    }
+    return largest;
+}
 
 double bb_scaling_row(bb_format format, const double *row, bb_index count)
 {
-    double largest = 0.0;
-    for (bb_index i = 0; i < count; ++i) {
-        largest = fmax(largest, fabs(row[i]));
-    }
+    double largest = largest_magnitude(row, count);
     if (largest == 0.0 || !isfinite(largest)) {
         return 1.0;
     }

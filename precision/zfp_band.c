@@ -16,6 +16,12 @@ uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions)
     return most > settings.minimum_bits ? most : settings.minimum_bits;
 }
 
+// A block that begins in the stream's last bit, and the word that a reader fetches ahead.
+size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions)
+{
+    return (size_t)(bb_zfp_block_limit(settings, dimensions) + 63) / 64 * 8 + 8;
+}
+
 bool bb_zfp_fixed_rate(bb_zfp_settings settings)
 {
     return settings.minimum_bits == settings.maximum_bits;
@@ -94,20 +100,25 @@ static void encode_block(zfp_stream *zfp, const bb_zfp_shape *shape, const block
     ptrdiff_t sz = sy * shape->ny;
     ptrdiff_t sw = sz * shape->nz;
     const float *p = values + at->x + at->y * sy + at->z * sz + at->w * sw;
+    bool full = at->nx * at->ny * at->nz * at->nw == (size_t)1 << (2 * shape->dimensions);
     switch (shape->dimensions) {
     case 1:
-        (void)(at->nx == 4 ? zfp_encode_block_strided_float_1(zfp, p, 1)
-                           : zfp_encode_partial_block_strided_float_1(zfp, p, at->nx, 1));
+        (void)(full ? zfp_encode_block_strided_float_1(zfp, p, 1)
+                    : zfp_encode_partial_block_strided_float_1(zfp, p, at->nx, 1));
         break;
     case 2:
-        (void)zfp_encode_partial_block_strided_float_2(zfp, p, at->nx, at->ny, 1, sy);
+        (void)(full ? zfp_encode_block_strided_float_2(zfp, p, 1, sy)
+                    : zfp_encode_partial_block_strided_float_2(zfp, p, at->nx, at->ny, 1, sy));
         break;
     case 3:
-        (void)zfp_encode_partial_block_strided_float_3(zfp, p, at->nx, at->ny, at->nz, 1, sy, sz);
+        (void)(full ? zfp_encode_block_strided_float_3(zfp, p, 1, sy, sz)
+                    : zfp_encode_partial_block_strided_float_3(zfp, p, at->nx, at->ny, at->nz, 1,
+                                                               sy, sz));
         break;
     default:
-        (void)zfp_encode_partial_block_strided_float_4(zfp, p, at->nx, at->ny, at->nz, at->nw, 1,
-                                                       sy, sz, sw);
+        (void)(full ? zfp_encode_block_strided_float_4(zfp, p, 1, sy, sz, sw)
+                    : zfp_encode_partial_block_strided_float_4(zfp, p, at->nx, at->ny, at->nz,
+                                                               at->nw, 1, sy, sz, sw));
     }
 }
 
@@ -187,7 +198,7 @@ static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const 
     return stream_wtell(zfp->stream);
 }
 
-// Bytes that encoding may take; libzfp's own estimate, which counts a header too.
+// Bytes that encoding may take, its last word included.
 static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *of)
 {
     bb_index blocks = of->blocks_x * of->blocks_y * of->blocks_z * of->blocks_w;
@@ -202,7 +213,7 @@ bb_status bb_zfp_band_encode(bb_zfp_settings settings, const bb_zfp_shape *shape
     bb_status status = BB_OK;
     extent of = extent_of(shape);
     size_t room = most_bytes(settings, shape, &of);
-    size_t slack = (size_t)bb_zfp_block_limit(settings, shape->dimensions) / 8 + 24;
+    size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
     unsigned char *scratch = NULL;
     bitstream *bits = NULL;
     bb_zfp_band_release(out);
@@ -298,7 +309,7 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
     uint64_t begin = run_bit(settings, &of, band, run);
     bool poisoned = band->words == NULL || begin >= band->bits ||
                     (band->poisoned != NULL && band->poisoned[run] != 0);
-    size_t slack = (size_t)bb_zfp_block_limit(settings, shape->dimensions) / 8;
+    size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
     bitstream *bits = poisoned ? NULL : stream_open(band->words, band->bytes + slack);
     zfp_stream zfp = stream_with(settings, bits);
     if (bits != NULL) {

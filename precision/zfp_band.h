@@ -4,8 +4,9 @@
 // an index of runs beside it, for decoding in pieces. Inside of precision/ and for its tests.
 //
 // The stream is what zfp_compress writes for the band as an array [nw][nz][ny][nx] of floats,
-// without a header. A run is a line of blocks (in one dimension 512 of them): blocks that follow
-// each other in the stream and whose columns follow each other in the matrix.
+// without a header; it ends with a whole word of the library's bit stream (8 bits in Debian). A run
+// is a line of blocks (in one dimension 512 of them): blocks that follow each other in the stream
+// and whose columns follow each other in the matrix.
 //
 // libzfp reads past the end of a stream that is corrupt. Here a run stops at the first block that
 // begins beyond the band's bits, and the buffer is longer by the most bits that a block can read,
@@ -38,7 +39,7 @@ typedef struct bb_zfp_shape {
 /// An encoded band. Fixed rate needs no index. Owner: whoever encoded it.
 typedef struct bb_zfp_band {
     unsigned char *words; ///< the stream, zeros after its end
-    size_t bytes;         ///< of the stream, whole 64-bit words
+    size_t bytes;         ///< of the stream, whole words of libzfp's
     uint64_t bits;        ///< of its blocks
     uint64_t *bases;      ///< [runs / 16 rounded up] first bit of every 16th run, NULL: fixed rate
     uint32_t *offsets;    ///< [runs] bits after the base
@@ -47,6 +48,9 @@ typedef struct bb_zfp_band {
 
 /// Most bits that decoding one block reads, whatever they say.
 uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions);
+
+/// Bytes of zeros that `words` has after the stream.
+size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions);
 
 bool bb_zfp_fixed_rate(bb_zfp_settings settings);
 bb_index bb_zfp_runs(const bb_zfp_shape *shape);

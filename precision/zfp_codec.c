@@ -228,7 +228,7 @@ BB_CLONES static void narrow(const double *values, bb_index count, float least, 
         int small = magnitude < least;
         lost += small & (values[i] != 0.0);
         bad += !holds;
-        out[i] = holds & !small ? value : 0.0F;
+        out[i] = (holds & !small) != 0 ? value : 0.0F;
     }
     counts->underflowed += lost;
     counts->non_finite += bad;

@@ -3,6 +3,8 @@
 #include "precision/codec.h"
 #include "tests/check.h"
 
+#include <zfp.h>
+
 enum { ROWS = 3, COLUMNS = 1237 };
 
 // Rows in m/K-like units, far below fp16's range: only scaling makes them representable.
@@ -93,6 +95,121 @@ static void panels_that_do_not_fit_are_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
+static bb_codec_config zfp_with(bb_zfp_mode mode, double bits, double tolerance,
+                                bb_index dimensions)
+{
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    config.codec = BB_CODEC_ZFP;
+    config.mode = (int)mode;
+    config.bits = bits;
+    config.tolerance = tolerance;
+    config.dimensions = dimensions;
+    return config;
+}
+
+static void descriptions_name_codec_and_parameters(void **state)
+{
+    (void)state;
+    char text[64];
+    bb_codec_config config = zfp_with(BB_ZFP_ACCURACY, NAN, 1e-12, BB_INTEGER_UNSET);
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "zfp accuracy 1e-12, 2-D");
+    config.tolerance = NAN;
+    config.tolerance_of_range = 6.7e-5;
+    config.dimensions = 4;
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "zfp accuracy 6.7e-05 of range, 4-D");
+    config = zfp_with(BB_ZFP_RATE, 8.0, NAN, 1);
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "zfp rate 8, 1-D");
+    config = zfp_with(BB_ZFP_REVERSIBLE, NAN, NAN, 2);
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "zfp reversible, 2-D");
+    config = bb_codec_plain(BB_FORMAT_E4M3);
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "e4m3");
+    assert_true(bb_codec_bits_per_value(&config) == 8.0);
+    assert_string_equal(bb_codec_rounding(&config), "nearest even");
+}
+
+// Whole blocks: the rate, rounded up to whole words of libzfp's bit stream (Debian's has 8 bits).
+static void fixed_rate_takes_the_bits_it_says(void **state)
+{
+    (void)state;
+    const double word = (double)stream_word_bits;
+    const double rates[] = {2.25, 8.0, 12.5, 32.0};
+    bb_matrix_layout layout = {.rows = 16, .columns = 64, .mesh_columns = 8, .row_columns = 4};
+    static double values[16 * 64];
+    for (int i = 0; i < 16 * 64; ++i) {
+        values[i] = sin(0.1 * i);
+    }
+    for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
+        for (int i = 0; i < 4; ++i) {
+            bb_coded_matrix *matrix = NULL;
+            bb_codec_config config = zfp_with(BB_ZFP_RATE, rates[i], NAN, dimensions);
+            check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+            check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 16, 64)));
+            double stream = dimensions <= 2 ? 64.0 : dimensions == 3 ? 256.0 : 1024.0;
+            double expected = word * ceil(stream * rates[i] / word) / stream;
+            check_close(8.0 * (double)bb_coded_matrix_bytes(matrix) / 1024.0, expected, 0.0, 1.0);
+            assert_true(bb_codec_bits_per_value(&config) == rates[i]);
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+}
+
+static void bands_groups_and_pieces_follow_the_dimensions(void **state)
+{
+    (void)state;
+    bb_matrix_layout layout = {.rows = 42, .columns = 30, .mesh_columns = 6, .row_columns = 21};
+    static double values[42 * 30];
+    const bb_index bands[] = {1, 1, 21, 84};
+    const bb_index groups[] = {42, 42, 12, 6};
+    const bb_index pieces[] = {2048, 24, 24, 24};
+    for (bb_index d = 1; d <= 4; ++d) {
+        bb_index rows[BB_GROUP_ROWS];
+        bb_coded_matrix *matrix = NULL;
+        bb_codec_config config = zfp_with(BB_ZFP_PRECISION, 12.0, NAN, d);
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        assert_int_equal(bb_coded_matrix_band(matrix), bands[d - 1]);
+        assert_int_equal(bb_coded_matrix_group_count(matrix), groups[d - 1]);
+        assert_int_equal(bb_coded_matrix_piece_columns(matrix), pieces[d - 1]);
+        if (d == 4) {
+            const bb_index expected[] = {4, 5, 6, 7, 25, 26, 27, 28};
+            assert_int_equal(bb_coded_matrix_group_rows(matrix, 1, rows), 8);
+            assert_memory_equal(rows, expected, sizeof expected);
+            assert_int_equal(bb_coded_matrix_group_rows(matrix, 5, rows), 2);
+        }
+        if (d == 3) {
+            check_fails(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 20, 30)),
+                        BB_INVALID, "expected whole bands of 21 rows");
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void layouts_that_a_codec_cannot_use_are_refused(void **state)
+{
+    (void)state;
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = zfp_with(BB_ZFP_REVERSIBLE, NAN, NAN, 3);
+    bb_matrix_layout layout = {.rows = 6, .columns = 30};
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "zfp in 3 dimensions needs columns on a mesh");
+    layout.mesh_columns = 7;
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "a mesh of 7 across does not divide 30 columns");
+    layout.mesh_columns = 6;
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "zfp in 3 dimensions needs rows on a grid");
+    layout.row_columns = 4;
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "a grid of 4 across does not divide 6 rows");
+    config.mode = -1;
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "storage.mode: not given");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +217,10 @@ int main(void)
         cmocka_unit_test(unscaled_fp16_underflows_entirely),
         cmocka_unit_test(bytes_count_words_and_scales),
         cmocka_unit_test(panels_that_do_not_fit_are_refused),
+        cmocka_unit_test(descriptions_name_codec_and_parameters),
+        cmocka_unit_test(fixed_rate_takes_the_bits_it_says),
+        cmocka_unit_test(bands_groups_and_pieces_follow_the_dimensions),
+        cmocka_unit_test(layouts_that_a_codec_cannot_use_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

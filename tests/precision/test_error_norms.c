@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
 #include "precision/error_norms.h"
 #include "tests/check.h"
 
@@ -44,12 +45,63 @@ static void exact_is_infinite_and_nan_is_not_lost(void **state)
     assert_true(isnan(norms.max_error));
 }
 
+// Many values against a plain sum in long double; parts merged in order give what one struct gives
+// where the parts are the calls.
+static void lanes_and_merges_agree_with_a_plain_sum(void **state)
+{
+    (void)state;
+    enum { COUNT = 10007, PART = 1000 };
+    static double original[COUNT], approximation[COUNT];
+    bb_error_norms whole = bb_error_norms_start();
+    bb_error_norms merged = bb_error_norms_start();
+    long double sum = 0.0L;
+    long double squares = 0.0L;
+    double most = 0.0;
+    for (bb_index i = 0; i < COUNT; ++i) {
+        original[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
+        double u = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)i);
+        approximation[i] = original[i] + 1e-3 * (u + 0.1);
+        double error = approximation[i] - original[i];
+        sum += error;
+        squares += (long double)error * error;
+        most = fmax(most, fabs(error));
+    }
+    for (bb_index begin = 0; begin < COUNT; begin += PART) {
+        bb_index count = COUNT - begin < PART ? COUNT - begin : PART;
+        bb_error_norms part = bb_error_norms_start();
+        bb_error_norms_add(&part, original + begin, approximation + begin, count);
+        bb_error_norms_merge(&merged, &part);
+        bb_error_norms_add(&whole, original + begin, approximation + begin, count);
+    }
+    assert_memory_equal(&whole, &merged, sizeof whole);
+    check_relative(bb_error_norms_rmse(&whole), (double)sqrtl(squares / COUNT), 1e-14);
+    check_relative(bb_error_norms_bias(&whole), (double)(sum / COUNT), 1e-12);
+    assert_true(whole.max_error == most && whole.count == COUNT);
+    assert_true(bb_error_norms_range(&whole) == whole.maximum - whole.minimum);
+}
+
+static void nan_survives_a_merge(void **state)
+{
+    (void)state;
+    static double original[40], with_nan[40];
+    bb_error_norms bad = bb_error_norms_start();
+    bb_error_norms all = bb_error_norms_start();
+    with_nan[17] = NAN;
+    bb_error_norms_add(&bad, original, with_nan, 40);
+    bb_error_norms_add(&all, original, original, 40);
+    bb_error_norms_merge(&all, &bad);
+    bb_error_norms_add(&all, original, original, 40);
+    assert_true(isnan(bad.max_error) && isnan(all.max_error) && isnan(bb_error_norms_rmse(&all)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_by_hand),
         cmocka_unit_test(half_range_psnr_is_six_decibels_less),
         cmocka_unit_test(exact_is_infinite_and_nan_is_not_lost),
+        cmocka_unit_test(lanes_and_merges_agree_with_a_plain_sum),
+        cmocka_unit_test(nan_survives_a_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every codec on data that is hard for it: what it declares holds, or the values are NaN.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/codec.h"
+#include "tests/check.h"
+#include "tests/precision/adversarial.h"
+
+enum { CONFIGS_MOST = 64 };
+
+static bb_codec_config configs[CONFIGS_MOST];
+static int config_count;
+
+static void add_config(int codec, double bits, int mode, double tolerance, bb_index dimensions)
+{
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    config.codec = codec;
+    config.bits = bits;
+    config.mode = mode;
+    config.tolerance = tolerance;
+    config.dimensions = dimensions;
+    assert_true(config_count < CONFIGS_MOST);
+    configs[config_count++] = config;
+}
+
+static int list_configs(void **state)
+{
+    (void)state;
+    const double tolerances[] = {1e-12, 1e-3, 1e-25};
+    for (int format = 0; format < (int)BB_FORMAT_COUNT; ++format) {
+        configs[config_count++] = bb_codec_plain((bb_format)format);
+    }
+    for (int bits = 4; bits <= 16; ++bits) {
+        add_config(BB_CODEC_BFP, bits, -1, NAN, BB_INTEGER_UNSET);
+    }
+    for (int i = 0; i < 3; ++i) {
+        add_config(BB_CODEC_QUANTISER, NAN, -1, tolerances[i], BB_INTEGER_UNSET);
+    }
+    for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
+        add_config(BB_CODEC_ZFP, 8.0, BB_ZFP_RATE, NAN, dimensions);
+        add_config(BB_CODEC_ZFP, 2.7, BB_ZFP_RATE, NAN, dimensions);
+        add_config(BB_CODEC_ZFP, 17.0, BB_ZFP_PRECISION, NAN, dimensions);
+        add_config(BB_CODEC_ZFP, NAN, BB_ZFP_REVERSIBLE, NAN, dimensions);
+        for (int i = 0; i < 3; ++i) {
+            add_config(BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, tolerances[i], dimensions);
+        }
+    }
+    return 0;
+}
+
+static bb_status encode_bands(void *context, bb_index begin, bb_index end)
+{
+    void **of = context;
+    bb_coded_matrix *matrix = of[0];
+    double *values = of[1];
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    return bb_coded_matrix_encode(matrix, begin,
+                                  bb_view_matrix(values + begin * columns, end - begin, columns));
+}
+
+static bb_coded_matrix *encoded(const bb_codec_config *config, const bb_matrix_layout *layout,
+                                double *values)
+{
+    bb_coded_matrix *matrix = NULL;
+    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, layout, &matrix));
+    void *context[2] = {matrix, values};
+    check_ok(bb_parallel_ranges(layout->rows, bb_coded_matrix_band(matrix), encode_bands, context));
+    return matrix;
+}
+
+// A run of columns of a group's rows that share a fate: the block of bfp and quantiser, all of a
+// piece in zfp.
+typedef struct share {
+    const bb_coded_matrix *matrix;
+    const double *values;
+    const bb_index *rows;
+    bb_index row_count, begin, end;
+} share;
+
+static double largest(const share *of)
+{
+    double most = 0.0;
+    bb_index columns = bb_coded_matrix_columns(of->matrix);
+    for (bb_index r = 0; r < of->row_count; ++r) {
+        for (bb_index j = of->begin; j < of->end; ++j) {
+            double magnitude = fabs(of->values[of->rows[r] * columns + j]);
+            most = isnan(magnitude) || magnitude > most ? magnitude : most;
+            if (isnan(most)) {
+                return INFINITY;
+            }
+        }
+    }
+    return most;
+}
+
+// Whether the codec holds every value of a share whose largest magnitude this is.
+static bool holds(const bb_codec_config *config, double most)
+{
+    if (config->codec == (int)BB_CODEC_BFP) {
+        return isfinite(bb_codec_bound(config, NAN, most, most));
+    }
+    if (config->codec == (int)BB_CODEC_ZFP && config->mode != (int)BB_ZFP_REVERSIBLE) {
+        return most < 0x1p126;
+    }
+    return most <= (double)FLT_MAX;
+}
+
+static void check_value(const bb_codec_config *config, double most, double x, double wide,
+                        double narrow)
+{
+    if (config->codec < (int)BB_FORMAT_COUNT) {
+        if (isnan(x)) {
+            assert_true(isnan(wide) && isnan(narrow));
+            return;
+        }
+        if (isinf(x)) {
+            assert_true(wide == x || bb_format_describe((bb_format)config->codec)->saturates);
+            return;
+        }
+    } else if (!holds(config, most)) {
+        assert_true(isnan(wide) && isnan(narrow));
+        return;
+    }
+    double bound = bb_codec_bound(config, config->tolerance, fabs(x), most);
+    double fp32 = fmax(0x1p-24 * fabs(x), 0x1p-150);
+    if (isinf(bound)) {
+        return;
+    }
+    if (!(fabs(wide - x) <= bound)) {
+        char name[64];
+        bb_codec_describe(config, name, sizeof name);
+        print_error("%s: %g became %g, over %g, most %g\n", name, x, wide, bound, most);
+        fail();
+    }
+    assert_true(fabs(x) > (double)FLT_MAX || fabs(narrow - x) <= bound + fp32);
+}
+
+static void check_piece(const bb_coded_matrix *matrix, const double *values, bb_index group,
+                        bb_index piece, float *narrow, double *wide)
+{
+    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    bb_index rows[BB_GROUP_ROWS];
+    double row_part[32];
+    bb_index stride = bb_coded_matrix_piece_columns(matrix);
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    bb_index begin = piece * stride;
+    bb_index end = begin + stride < columns ? begin + stride : columns;
+    bb_index count = bb_coded_matrix_group_rows(matrix, group, rows);
+    bool zfp = config->codec == (int)BB_CODEC_ZFP;
+    bb_coded_matrix_decode_f32(matrix, group, piece, narrow);
+    bb_coded_matrix_decode_f64(matrix, group, piece, wide);
+    share of = {matrix, values, rows, count, begin, end};
+    double most = largest(&of);
+    for (bb_index r = 0; r < count; ++r) {
+        assert_int_equal(bb_coded_matrix_group_of(matrix, rows[r]), group);
+        for (bb_index j = begin; j < end; ++j) {
+            if (!zfp && (j - begin) % 32 == 0) {
+                of.begin = j;
+                of.end = j + 32 < end ? j + 32 : end;
+                most = largest(&of);
+            }
+            bb_index at = r * stride + j - begin;
+            check_value(config, most, values[rows[r] * columns + j], wide[at], narrow[at]);
+        }
+        bb_index part = end - begin < 32 ? end - begin : 32;
+        bb_coded_matrix_decode(matrix, rows[r], end - part, part, row_part);
+        assert_memory_equal(row_part, wide + r * stride + end - part - begin,
+                            (size_t)part * sizeof *row_part);
+    }
+}
+
+static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *layout, int kinds)
+{
+    double *values = NULL;
+    double *wide = NULL;
+    float *narrow = NULL;
+    check_ok(BB_ALLOCATE(layout->rows * layout->columns, &values));
+    adversarial_fill(values, layout->rows, layout->columns, kinds);
+    bb_coded_matrix *matrix = encoded(config, layout, values);
+    bb_index stride = bb_coded_matrix_piece_columns(matrix);
+    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &wide));
+    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &narrow));
+    bb_index seen = 0;
+    for (bb_index g = 0; g < bb_coded_matrix_group_count(matrix); ++g) {
+        bb_index rows[BB_GROUP_ROWS];
+        seen += bb_coded_matrix_group_rows(matrix, g, rows);
+        for (bb_index p = 0; p * stride < layout->columns; ++p) {
+            check_piece(matrix, values, g, p, narrow, wide);
+        }
+    }
+    assert_int_equal(seen, layout->rows);
+    if (kinds <= ADVERSARIAL_FINITE) {
+        assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&values);
+    BB_RELEASE(&wide);
+    BB_RELEASE(&narrow);
+}
+
+static const bb_matrix_layout layouts[] = {
+    {.rows = 1,  .columns = 1,    .mesh_columns = 1,    .row_columns = 1 },
+    {.rows = 3,  .columns = 31,   .mesh_columns = 31,   .row_columns = 3 },
+    {.rows = 2,  .columns = 32,   .mesh_columns = 8,    .row_columns = 1 },
+    {.rows = 2,  .columns = 33,   .mesh_columns = 11,   .row_columns = 2 },
+    {.rows = 10, .columns = 15,   .mesh_columns = 5,    .row_columns = 5 },
+    {.rows = 32, .columns = 16,   .mesh_columns = 4,    .row_columns = 4 },
+    {.rows = 42, .columns = 117,  .mesh_columns = 13,   .row_columns = 21}, // a last band of 2 lines
+    {.rows = 5,  .columns = 1237, .mesh_columns = 1237, .row_columns = 5 },
+    {.rows = 2,  .columns = 4100, .mesh_columns = 100,  .row_columns = 2 },
+};
+
+static void declared_bounds_hold(void **state)
+{
+    (void)state;
+    for (int c = 0; c < config_count; ++c) {
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; ++l) {
+            check_matrix(&configs[c], &layouts[l], 1);
+            check_matrix(&configs[c], &layouts[l], ADVERSARIAL_FINITE);
+            check_matrix(&configs[c], &layouts[l], ADVERSARIAL_KINDS);
+        }
+    }
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    const bb_matrix_layout *layout = &layouts[6];
+    enum { ROWS = 42, COLUMNS = 117 };
+    static double values[ROWS * COLUMNS], one[ROWS * COLUMNS], three[ROWS * COLUMNS];
+    adversarial_fill(values, ROWS, COLUMNS, ADVERSARIAL_KINDS);
+    for (int c = 0; c < config_count; ++c) {
+        size_t bytes = 0;
+        bb_index bad = 0;
+        for (bb_index threads = 1; threads <= 3; threads += 2) {
+            check_ok(bb_threads_set(threads));
+            bb_coded_matrix *matrix = encoded(&configs[c], layout, values);
+            double *out = threads == 1 ? one : three;
+            for (bb_index row = 0; row < ROWS; ++row) {
+                bb_coded_matrix_decode(matrix, row, 0, COLUMNS, out + row * COLUMNS);
+            }
+            if (threads == 3) {
+                assert_memory_equal(one, three, sizeof one);
+                assert_int_equal(bytes, bb_coded_matrix_bytes(matrix));
+                assert_int_equal(bad, bb_coded_matrix_non_finite(matrix));
+            }
+            bytes = bb_coded_matrix_bytes(matrix);
+            bad = bb_coded_matrix_non_finite(matrix);
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+    check_ok(bb_threads_set(1));
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    const bb_matrix_layout *layout = &layouts[4];
+    double values[150];
+    adversarial_fill(values, layout->rows, layout->columns, ADVERSARIAL_KINDS);
+    bb_index blocks = bb_memory_blocks();
+    for (int c = 0; c < config_count; ++c) {
+        int failed = 1;
+        for (bb_index k = 1; failed; ++k) {
+            bb_coded_matrix *matrix = NULL;
+            bb_memory_fail_at(k);
+            bb_status status =
+                bb_coded_matrix_create(&configs[c], BB_ROW_SCALE_NONE, layout, &matrix);
+            if (status == BB_OK) {
+                status = bb_coded_matrix_encode(
+                    matrix, 0, bb_view_matrix(values, layout->rows, layout->columns));
+            }
+            failed = bb_memory_failure_happened();
+            bb_memory_fail_at(0);
+            assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+            bb_coded_matrix_destroy(&matrix);
+            assert_int_equal(bb_memory_blocks(), blocks);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(declared_bounds_hold),
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(every_failed_allocation_is_survived),
+    };
+    return cmocka_run_group_tests(tests, list_configs, NULL);
+}

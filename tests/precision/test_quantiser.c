@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
+#include "precision/codec.h"
+#include "tests/check.h"
+
+static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows, bb_index columns)
+{
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    bb_matrix_layout layout = {.rows = rows, .columns = columns};
+    config.codec = BB_CODEC_QUANTISER;
+    config.tolerance = tolerance;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
+    return matrix;
+}
+
+// Every width from 0 to 32, each way round: whole multiples of the step come back exactly.
+static void every_width_round_trips(void **state)
+{
+    (void)state;
+    enum { WIDTHS = 33 };
+    static double values[WIDTHS * 32], back[WIDTHS * 32];
+    size_t words = 0;
+    for (int width = 0; width < WIDTHS; ++width) {
+        double top = width == 0 ? 0.0 : ldexp(1.0, width - 1) - 1.0;
+        for (int i = 0; i < 32; ++i) {
+            double u = bb_random_uniform(1, BB_STREAM_SELF_TEST, (uint64_t)(32 * width + i));
+            values[32 * width + i] = width == 0 ? 0.0 : rint((2.0 * u - 1.0) * top);
+        }
+        values[32 * width + 7] = width <= 1 ? -(double)width : -top;
+        values[32 * width + 21] = top;
+        words += (size_t)width;
+    }
+    bb_coded_matrix *matrix = encoded(0.5, values, 1, WIDTHS * 32);
+    bb_coded_matrix_decode(matrix, 0, 0, WIDTHS * 32, back);
+    for (int i = 0; i < WIDTHS * 32; ++i) {
+        assert_true(back[i] == values[i]);
+    }
+    // Words, a byte a block, two runs in the index, the row's place.
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * words + WIDTHS + 2 * 4 + 8);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void zero_blocks_cost_a_byte(void **state)
+{
+    (void)state;
+    static double values[256000];
+    bb_coded_matrix *matrix = NULL;
+    for (int i = 0; i < 256000; ++i) {
+        values[i] = 0.99e-12 * (i % 2 == 0 ? 1.0 : -1.0);
+    }
+    matrix = encoded(1e-12, values, 1, 256000);
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 8000 + 250 * 4 + 8);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void what_does_not_fit_is_raw_or_poisoned(void **state)
+{
+    (void)state;
+    double values[96] = {0.0};
+    double back[96];
+    values[0] = 1e7; // 5e9 steps
+    values[1] = 0.1;
+    values[40] = NAN;
+    values[41] = 1.0;
+    values[64] = 1.0;
+    values[65] = 1e39; // beyond fp32
+    values[66] = -INFINITY;
+    bb_coded_matrix *matrix = encoded(1e-3, values, 1, 96);
+    bb_coded_matrix_decode(matrix, 0, 0, 96, back);
+    assert_true(back[0] == 1e7 && back[1] == (double)0.1F && back[2] == 0.0);
+    for (int i = 32; i < 96; ++i) {
+        assert_true(isnan(back[i]));
+    }
+    assert_int_equal(bb_coded_matrix_non_finite(matrix), 3);
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 32 * 4 + 3 + 4 + 8);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void tolerance_of_range_is_made_absolute(void **state)
+{
+    (void)state;
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    bb_matrix_layout layout = {.rows = 1, .columns = 64, .range = 2e-8};
+    config.codec = BB_CODEC_QUANTISER;
+    config.tolerance_of_range = 1e-4;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    char sentence[128];
+    const bb_codec_config *resolved = bb_coded_matrix_config(matrix);
+    check_relative(resolved->tolerance, 2e-12, 1e-15);
+    assert_true(resolved->block == 32 && isnan(resolved->tolerance_of_range));
+    assert_true(bb_codec_check(resolved, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    bb_coded_matrix_destroy(&matrix);
+    layout.range = 0.0;
+    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+                "tolerance_of_range with a matrix of range 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_width_round_trips),
+        cmocka_unit_test(zero_blocks_cost_a_byte),
+        cmocka_unit_test(what_does_not_fit_is_raw_or_poisoned),
+        cmocka_unit_test(tolerance_of_range_is_made_absolute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
