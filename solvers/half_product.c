@@ -61,6 +61,7 @@ static void multiply_portable(const bb_half_task *task)
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 enum { ROWS = 4, TO_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
@@ -141,10 +142,15 @@ static void multiply_avx512(const bb_half_task *task)
     }
 }
 
+// Not every compiler's __builtin_cpu_supports knows F16C.
 static bool has_f16c(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 &&
+           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 enum { PART = 16 }; // columns that the registers of AVX2 hold for four rows
