@@ -7,7 +7,7 @@
 
 enum {
     LANES = BB_SPAN_LANES,
-    SPAN = 16384, // columns of x that stay in a processor's own cache over the rows of a task
+    SPAN = 65536, // columns of x that stay in a processor's own cache over the rows of a task
 };
 
 BB_CLONES static void add_fp64(const double *c, const double *x, bb_index count, double *lanes)

@@ -107,11 +107,26 @@ BB_AVX512_INLINE __m256i load_words(const unsigned char *words)
     return _mm256_loadu_si256((const __m256i *)(const void *)words);
 }
 
-// Shifted by the difference of the exponents' places, e4m3 is fp16 over 2^8, but for its NaN.
-BB_AVX512_INLINE __m512 decode_e4m3(__m128i bytes)
+// Sixteen bytes, each the upper half of a word: what is loaded to both halves of the register
+// needs one shuffle within them.
+BB_AVX512_INLINE __m256i load_upper_bytes(const unsigned char *words)
 {
-    __m256i words = _mm256_cvtepi8_epi16(bytes);
-    __m256i half = _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(-0x4001));
+    const __m256i place =
+        _mm256_setr_epi8(-1, 0, -1, 1, -1, 2, -1, 3, -1, 4, -1, 5, -1, 6, -1, 7, //
+                         -1, 8, -1, 9, -1, 10, -1, 11, -1, 12, -1, 13, -1, 14, -1, 15);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_bytes(words)), place);
+}
+
+// Shifted by the difference of the exponents' places, e4m3 is fp16 over 2^8, but for its NaN.
+BB_AVX512_INLINE __m256i half_of_e4m3(__m256i upper)
+{
+    return _mm256_and_si256(_mm256_srai_epi16(upper, 1), _mm256_set1_epi16(-0x4080));
+}
+
+BB_AVX512_INLINE __m512 decode_e4m3(const unsigned char *words)
+{
+    __m128i bytes = load_bytes(words);
+    __m256i half = half_of_e4m3(load_upper_bytes(words));
     __mmask16 nan =
         _mm_cmpeq_epi8_mask(_mm_or_si128(bytes, _mm_set1_epi8(-128)), _mm_set1_epi8(-1));
     half = _mm256_mask_mov_epi16(half, nan, _mm256_set1_epi16(0x7e00));
@@ -135,9 +150,9 @@ BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index 
     case BB_FORMAT_FP16:
         return _mm512_cvtph_ps(load_words(words + 2 * j));
     case BB_FORMAT_E4M3:
-        return decode_e4m3(load_bytes(words + j));
+        return decode_e4m3(words + j);
     case BB_FORMAT_E5M2: // the upper byte of an fp16
-        return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(load_bytes(words + j)), 8));
+        return _mm512_cvtph_ps(load_upper_bytes(words + j));
     case BB_SPAN_BFP8: {
         __m512 mantissa = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_bytes(words + j)));
         return _mm512_mul_ps(mantissa, _mm512_set1_ps(unit_of(row->exponents[j / BB_BLOCK])));
@@ -164,9 +179,8 @@ BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb
 {
     if (storage == BB_FORMAT_E4M3) {
         __m128i bytes = load_bytes(row->words + j);
-        __m256i half = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
         *nan = _mm_max_epu8(*nan, _mm_add_epi8(bytes, bytes));
-        return _mm512_cvtph_ps(_mm256_and_si256(half, _mm256_set1_epi16(-0x4001)));
+        return _mm512_cvtph_ps(half_of_e4m3(load_upper_bytes(row->words + j)));
     }
     if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes an infinity
         int bits = (int)((uint32_t)((signed char)row->exponents[j / BB_BLOCK] + 127) << 23);
@@ -205,9 +219,10 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
 {
     __m512d even[BB_SPAN_ROWS], odd[BB_SPAN_ROWS];
     double parts[2][LANES / 2];
-    __m512 poison = _mm512_setzero_ps(); // 0 times a product: NaN unless it is finite
-    __m128i nan = _mm_setzero_si128();   // largest doubled byte of e4m3: 254 for its NaN
+    __m512 poison[BB_SPAN_ROWS];       // 0 times a product: NaN unless it is finite
+    __m128i nan = _mm_setzero_si128(); // largest doubled byte of e4m3: 254 for its NaN
     for (int r = 0; r < rows; ++r) {
+        poison[r] = _mm512_setzero_ps();
         part_lanes(span->row[r].wide, 0x1p-896, parts[0], parts[1]);
         even[r] = _mm512_loadu_pd(parts[0]);
         odd[r] = _mm512_loadu_pd(parts[1]);
@@ -218,12 +233,15 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
         for (int r = 0; r < rows; ++r) {
             __m512 product = _mm512_mul_ps(decode_finite_16(storage, &span->row[r], j, &nan), x);
             __m512i pairs = _mm512_castps_si512(product);
-            poison = _mm512_fmadd_ps(product, _mm512_setzero_ps(), poison);
+            poison[r] = _mm512_fmadd_ps(product, _mm512_setzero_ps(), poison[r]);
             even[r] = _mm512_add_pd(even[r], widen_upper(_mm512_slli_epi64(pairs, 32)));
             odd[r] = _mm512_add_pd(odd[r], widen_upper(pairs));
         }
     }
-    if (_mm512_cmp_ps_mask(poison, poison, _CMP_UNORD_Q) != 0 ||
+    for (int r = 1; r < rows; ++r) {
+        poison[0] = _mm512_add_ps(poison[0], poison[r]);
+    }
+    if (_mm512_cmp_ps_mask(poison[0], poison[0], _CMP_UNORD_Q) != 0 ||
         _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0) {
         return false;
     }
