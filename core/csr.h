@@ -45,8 +45,9 @@ void bb_triplets_release(bb_triplets *list);
 BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *list,
                                      bb_csr *out);
 
-/// y = A x over the threads; x [columns], y [rows], not overlapping. Each row is summed in column
-/// order by one thread: the bits do not depend on the thread count.
+/// y = A x over the threads; x [columns], y [rows], not overlapping. Entry i of a row goes to sum
+/// i % 4, the last (count % 4) ones to sum 0, each in column order; the row is
+/// (sum 0 + sum 2) + (sum 1 + sum 3). The bits do not depend on the thread count.
 BB_CHECKED bb_status bb_csr_multiply(const bb_csr *matrix, const double *x, double *y);
 
 bb_index bb_csr_nonzeros(const bb_csr *matrix);

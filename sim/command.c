@@ -66,6 +66,18 @@ static const command commands[] = {
      "Prints the result table; * marks the Pareto front of price, bytes and time.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n"
      "                   overlay error in nm (wafer), loss of Strehl ratio (ao)\n"},
+    {"bench", bb_command_bench,
+     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_QUICK |
+         BB_OPTION_LEVEL,
+     0, INTPTR_MAX, "measure the hot loops against ceilings of the same run",
+     "usage: bitbudget bench [NAME ...] [options]\n\n"
+     "Measures products, the thermal step, factorizations and assembly against ceilings and peers\n"
+     "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes.\n"
+     "\n  --list           the names\n"
+     "  -o, --output FILE  default outputs/bench.h5\n"
+     "  --threads N      default: all processors\n"
+     "  --quick          sizes of a test: the figures mean nothing\n"
+     "  --force          replace a file that exists\n" LEVEL_HELP},
     {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LEVEL, 1, 2,
      "write a commented configuration to start from",
      "usage: bitbudget new EXPERIMENT [FILE] [--force]\n\n"

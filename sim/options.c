@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, WITHIN, LIST, RESOLVED, DUMP };
+enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, WITHIN, LIST, RESOLVED, DUMP, QUICK };
 
 static const struct option long_options[] = {
     {"output",   required_argument, NULL, 'o'     },
@@ -21,6 +21,7 @@ static const struct option long_options[] = {
     {"list",     no_argument,       NULL, LIST    },
     {"resolved", no_argument,       NULL, RESOLVED},
     {"dump",     required_argument, NULL, DUMP    },
+    {"quick",    no_argument,       NULL, QUICK   },
     {"help",     no_argument,       NULL, 'h'     },
     {NULL,       0,                 NULL, 0       },
 };
@@ -41,6 +42,7 @@ static unsigned bit_of(int option)
         {LIST,     BB_OPTION_LIST    },
         {RESOLVED, BB_OPTION_RESOLVED},
         {DUMP,     BB_OPTION_DUMP    },
+        {QUICK,    BB_OPTION_QUICK   },
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -80,6 +82,9 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case RESOLVED:
         out->resolved = true;
+        break;
+    case QUICK:
+        out->quick = true;
         break;
     case THREADS:
         BB_REQUIRE(bb_scalar_integer(value, &out->threads) && out->threads >= 1 &&

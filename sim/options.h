@@ -18,7 +18,8 @@ enum {
     BB_OPTION_WITHIN = 1 << 5,   ///< --within PRICE
     BB_OPTION_LIST = 1 << 6,     ///< --list
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
-    BB_OPTION_DUMP = 1 << 8      ///< --dump NAMES
+    BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
+    BB_OPTION_QUICK = 1 << 9     ///< --quick
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -35,6 +36,7 @@ typedef struct bb_options {
     bool force;
     bool list;
     bool resolved;
+    bool quick;
     bool help;
     bb_log_level level;
 } bb_options;

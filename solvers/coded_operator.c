@@ -2,236 +2,18 @@
 #include "solvers/coded_operator.h"
 
 #include "core/memory.h"
-#include "core/portable.h"
-
-enum { LANES = 16, CHUNK = 512 };
-
-// The three products; `count` is a multiple of LANES except in the last chunk of a row.
-BB_CLONES static void add_fp64(const double *c, const double *x, bb_index count, double *lanes)
-{
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
-        for (int l = 0; l < LANES; ++l) {
-            lanes[l] += c[j + l] * x[j + l];
-        }
-    }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += c[j] * x[j];
-    }
-}
-
-BB_CLONES static void add_fp32_in_fp64(const float *c, const float *x, bb_index count,
-                                       double *lanes)
-{
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
-        for (int l = 0; l < LANES; ++l) {
-            lanes[l] += (double)(c[j + l] * x[j + l]);
-        }
-    }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += (double)(c[j] * x[j]);
-    }
-}
-
-BB_CLONES static void add_fp32(const float *c, const float *x, bb_index count, float *lanes)
-{
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
-        for (int l = 0; l < LANES; ++l) {
-            lanes[l] += c[j + l] * x[j + l];
-        }
-    }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += c[j] * x[j];
-    }
-}
-
-static double reduce_fp64(double *lanes)
-{
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int l = 0; l < half; ++l) {
-            lanes[l] += lanes[l + half];
-        }
-    }
-    return lanes[0];
-}
-
-static float reduce_fp32(float *lanes)
-{
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int l = 0; l < half; ++l) {
-            lanes[l] += lanes[l + half];
-        }
-    }
-    return lanes[0];
-}
-
-static const char *words_at(const bb_coded_product *task, bb_index row, bb_index column)
-{
-    bb_index word = bb_format_describe(task->format)->bytes;
-    return (const char *)task->words + (row * task->columns + column) * word;
-}
-
-static double row_fp64(const bb_coded_product *task, bb_index row)
-{
-    double c[CHUNK];
-    double lanes[LANES] = {0.0};
-    for (bb_index j = 0; j < task->columns; j += CHUNK) {
-        bb_index count = task->columns - j < CHUNK ? task->columns - j : CHUNK;
-        bb_format_decode(task->format, words_at(task, row, j), count, c);
-        add_fp64(c, task->x + j, count, lanes);
-    }
-    return reduce_fp64(lanes);
-}
-
-static void decode_rounded(const bb_coded_product *task, bb_index row, bb_index column,
-                           bb_index count, float *c)
-{
-    const char *words = words_at(task, row, column);
-    if (task->format != BB_FORMAT_FP64) {
-        bb_format_decode_f32(task->format, words, count, c);
-        return;
-    }
-    for (bb_index i = 0; i < count; ++i) {
-        c[i] = (float)((const double *)(const void *)words)[i];
-    }
-}
-
-static double row_fp32(const bb_coded_product *task, bb_index row)
-{
-    float c[CHUNK];
-    float lanes[LANES] = {0.0F};
-    double wide_lanes[LANES] = {0.0};
-    bool wide = task->arithmetic.accumulate == BB_FORMAT_FP64;
-    for (bb_index j = 0; j < task->columns; j += CHUNK) {
-        bb_index count = task->columns - j < CHUNK ? task->columns - j : CHUNK;
-        decode_rounded(task, row, j, count, c);
-        if (wide) {
-            add_fp32_in_fp64(c, task->x_f32 + j, count, wide_lanes);
-        } else {
-            add_fp32(c, task->x_f32 + j, count, lanes);
-        }
-    }
-    return wide ? reduce_fp64(wide_lanes) : (double)reduce_fp32(lanes);
-}
-
-static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
-{
-    const bb_coded_product *task = context;
-    for (bb_index row = begin; row < end; ++row) {
-        task->y[row] =
-            task->arithmetic.multiply == BB_FORMAT_FP64 ? row_fp64(task, row) : row_fp32(task, row);
-    }
-    return BB_OK;
-}
+#include "solvers/coded_product.h"
 
 static const bb_kernel kernel = {.name = "coded_product",
-                                 .grain = 1,
-                                 .cpu = multiply_rows,
+                                 .grain = BB_CODED_GRAIN,
+                                 .cpu = bb_coded_multiply_rows,
                                  .cuda = BB_CUDA_TWIN(bb_coded_product_cuda)};
 
-// Codecs that decode in pieces. The lanes are those of a whole row, wherever a piece begins.
-typedef struct piece_product {
-    const bb_coded_matrix *matrix;
-    bb_gemv_arithmetic arithmetic;
-    bb_index row, rows; // wanted
-    const double *x;
-    const float *x_f32;
-    double *y; // [rows]
-} piece_product;
-
-static void add_piece_fp64(const double *c, const double *x, bb_index column, bb_index count,
-                           double *lanes)
-{
-    bb_index head = (LANES - column % LANES) % LANES;
-    head = head < count ? head : count;
-    for (bb_index j = 0; j < head; ++j) {
-        lanes[(column + j) % LANES] += c[j] * x[column + j];
-    }
-    add_fp64(c + head, x + column + head, count - head, lanes);
-}
-
-static void add_piece_fp32(const float *c, const float *x, bb_index column, bb_index count,
-                           double *wide_lanes, float *lanes)
-{
-    bb_index head = (LANES - column % LANES) % LANES;
-    head = head < count ? head : count;
-    for (bb_index j = 0; j < head; ++j) {
-        float product = c[j] * x[column + j];
-        if (wide_lanes != NULL) {
-            wide_lanes[(column + j) % LANES] += (double)product;
-        } else {
-            lanes[(column + j) % LANES] += product;
-        }
-    }
-    if (wide_lanes != NULL) {
-        add_fp32_in_fp64(c + head, x + column + head, count - head, wide_lanes);
-    } else {
-        add_fp32(c + head, x + column + head, count - head, lanes);
-    }
-}
-
-static void multiply_group(const piece_product *task, bb_index group, void *piece)
-{
-    bb_index rows[BB_GROUP_ROWS];
-    double wide_lanes[BB_GROUP_ROWS][LANES] = {{0.0}};
-    float lanes[BB_GROUP_ROWS][LANES] = {{0.0F}};
-    bool wide = task->arithmetic.accumulate == BB_FORMAT_FP64;
-    bb_index count = bb_coded_matrix_group_rows(task->matrix, group, rows);
-    bb_index columns = bb_coded_matrix_columns(task->matrix);
-    bb_index stride = bb_coded_matrix_piece_columns(task->matrix);
-    for (bb_index j = 0; j < columns; j += stride) {
-        bb_index here = columns - j < stride ? columns - j : stride;
-        if (task->x_f32 == NULL) {
-            bb_coded_matrix_decode_f64(task->matrix, group, j / stride, piece);
-        } else {
-            bb_coded_matrix_decode_f32(task->matrix, group, j / stride, piece);
-        }
-        for (bb_index i = 0; i < count; ++i) {
-            if (task->x_f32 == NULL) {
-                add_piece_fp64((double *)piece + i * stride, task->x, j, here, wide_lanes[i]);
-            } else {
-                add_piece_fp32((float *)piece + i * stride, task->x_f32, j, here,
-                               wide ? wide_lanes[i] : NULL, lanes[i]);
-            }
-        }
-    }
-    for (bb_index i = 0; i < count; ++i) {
-        if (rows[i] >= task->row && rows[i] < task->row + task->rows) {
-            task->y[rows[i] - task->row] =
-                wide ? reduce_fp64(wide_lanes[i]) : (double)reduce_fp32(lanes[i]);
-        }
-    }
-}
-
-static bb_status multiply_groups(void *context, bb_index begin, bb_index end)
-{
-    bb_status status = BB_OK;
-    const piece_product *task = context;
-    bb_index stride = bb_coded_matrix_piece_columns(task->matrix);
-    double *piece = NULL;
-    for (bb_index group = begin; group < end; ++group) {
-        bb_index rows[BB_GROUP_ROWS];
-        bb_index count = bb_coded_matrix_group_rows(task->matrix, group, rows);
-        bool wanted = false;
-        for (bb_index i = 0; i < count; ++i) {
-            wanted = wanted || (rows[i] >= task->row && rows[i] < task->row + task->rows);
-        }
-        if (wanted) {
-            if (piece == NULL) {
-                BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * stride, &piece));
-            }
-            multiply_group(task, group, piece);
-        }
-    }
-done:
-    BB_RELEASE(&piece);
-    return status;
-}
+static const bb_kernel bfp8_kernel = {
+    .name = "coded_bfp8_product", .grain = BB_CODED_GRAIN, .cpu = bb_coded_multiply_bfp8};
 
 static const bb_kernel piece_kernel = {
-    .name = "coded_piece_product", .grain = 1, .cpu = multiply_groups};
+    .name = "coded_piece_product", .grain = 1, .cpu = bb_coded_multiply_groups};
 
 struct bb_coded_operator {
     bb_device *device;
@@ -346,6 +128,12 @@ done:
     return status;
 }
 
+static bool fused_bfp8(const bb_coded_operator *operation)
+{
+    const bb_codec_config *config = bb_coded_matrix_config(operation->matrix);
+    return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
+}
+
 bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb_index rows,
                                   const double *x, double *y, double *seconds)
 {
@@ -360,15 +148,17 @@ bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb
     if (product.words != NULL) {
         BB_TRY(bb_device_launch(operation->device, &kernel, rows, &product));
     } else {
-        piece_product pieces = {.matrix = operation->matrix,
-                                .arithmetic = operation->arithmetic,
-                                .row = row,
-                                .rows = rows,
-                                .x = x,
-                                .x_f32 = operation->x_f32,
-                                .y = y};
-        BB_TRY(bb_device_launch(operation->device, &piece_kernel,
-                                bb_coded_matrix_group_count(operation->matrix), &pieces));
+        bb_piece_product pieces = {.matrix = operation->matrix,
+                                   .arithmetic = operation->arithmetic,
+                                   .row = row,
+                                   .rows = rows,
+                                   .x = x,
+                                   .x_f32 = operation->x_f32,
+                                   .y = y};
+        bool bfp8 = fused_bfp8(operation);
+        BB_TRY(bb_device_launch(operation->device, bfp8 ? &bfp8_kernel : &piece_kernel,
+                                bfp8 ? rows : bb_coded_matrix_group_count(operation->matrix),
+                                &pieces));
     }
     if (operation->device_words != NULL) {
         BB_TRY(bb_device_download(operation->device, y, product.y, (size_t)rows * sizeof *y));

@@ -1,45 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Right-looking over tiles, by tasks that are taken in one fixed order and wait for what they read:
+// no barrier, so the panel's tail is hidden behind the updates of the step before. Step k holds
+//     pivot   (k, k) <- update by column k - 1, then potrf
+//     panel   (i, k) <- update by column k - 1, then trsm and the rounded copies of its values
+//     trail   (i, j) <- update by column k - 1, for all k < j <= i
+// A task waits only for tasks before it in that order, so there is no deadlock, and a tile takes
+// its updates in the order of the columns whoever computes them, so the bits do not depend on the
+// threads.
+//
+// Copies: a panel tile is rounded once to each format that a product asks for; the copies of two
+// columns are held at a time.
 #include "solvers/tile_cholesky.h"
 
 #include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/tile_product.h"
 
-#include <cblas.h>
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 
-// One column of tiles at a time: update all of it, factor its diagonal, solve below.
+typedef struct counter {
+    atomic_ptrdiff_t value;
+} counter;
+
 typedef struct factoring {
     bb_tile_matrix *matrix;
-    bb_tile_workspace *workspaces; // [threads]
-    bb_index column;
+    bb_outcome *outcome;
+    bb_tile_workspace *workspaces; // [workers]
+    bb_index workers;
+    atomic_ptrdiff_t next;            // task to take
+    atomic_bool stopped;              // after a breakdown
+    counter *done;                    // [tiles] updates taken; column + 1 when factored and copied
+    counter *using;                   // [tile_rows] updates still to be made with a column's copies
+    void *copies[2][BB_FORMAT_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
 } factoring;
 
-static bb_status update_tile(void *context, bb_index index)
+static counter *progress_of(const factoring *work, bb_index row, bb_index column)
 {
-    const factoring *work = context;
-    bb_tile_workspace *workspace = &work->workspaces[bb_thread_number()];
-    bb_index row = work->column + index;
-    bb_tile *target = bb_tile_matrix_at(work->matrix, row, work->column);
-    for (bb_index k = 0; k < work->column; ++k) {
-        const bb_tile *left = bb_tile_matrix_at(work->matrix, row, k);
-        if (index == 0) {
-            bb_tile_rank_update(left, target, workspace);
-        } else {
-            bb_tile_product(left, bb_tile_matrix_at(work->matrix, work->column, k), target,
-                            workspace);
-        }
-    }
-    return BB_OK;
+    return &work->done[row * (row + 1) / 2 + column];
 }
 
-static bb_status solve_tile(void *context, bb_index index)
+// False where the factorization stops first.
+static bool wait_for(factoring *work, counter *awaited, bb_index value)
 {
-    const factoring *work = context;
-    bb_tile_solve(bb_tile_matrix_at(work->matrix, work->column, work->column),
-                  bb_tile_matrix_at(work->matrix, work->column + 1 + index, work->column),
-                  &work->workspaces[bb_thread_number()]);
-    return BB_OK;
+    for (int turns = 0; atomic_load_explicit(&awaited->value, memory_order_acquire) != value;
+         ++turns) {
+        if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
+            return false;
+        }
+        if (turns > 1000) {
+            (void)sched_yield();
+        }
+    }
+    return true;
+}
+
+static bb_format operand_of(const factoring *work, bb_index row, bb_index column)
+{
+    bb_variant variant = bb_tile_matrix_at(work->matrix, row, column)->variant;
+    return bb_variant_describe(variant)->operand;
+}
+
+static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_format format)
+{
+    char *copies = work->copies[column % 2][format];
+    size_t word = format == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+    size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
+    return copies == NULL ? NULL : copies + (size_t)row * items * word;
+}
+
+static const void *operand_at(const factoring *work, bb_index row, bb_index column,
+                              bb_format format)
+{
+    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
+    return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
+}
+
+// Whether a later task takes tile (row, column), a final one, in a format.
+static bool asked(const factoring *work, bb_index row, bb_index column, bb_format format)
+{
+    bool is_asked = false;
+    if (row == column) {
+        for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
+            bool wide = bb_tile_matrix_at(work->matrix, r, column)->f64 != NULL;
+            is_asked = format == (wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+        }
+        return is_asked;
+    }
+    for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
+        is_asked = operand_of(work, row, j) == format;
+    }
+    for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
+        is_asked = operand_of(work, r, row) == format;
+    }
+    return is_asked;
+}
+
+static void make_copies(const factoring *work, bb_index row, bb_index column)
+{
+    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        void *copy = copy_at(work, row, column, (bb_format)f);
+        if (copy != NULL && !bb_tile_serves(tile, (bb_format)f) &&
+            asked(work, row, column, (bb_format)f)) {
+            bb_tile_convert(tile, (bb_format)f, copy);
+        }
+    }
+}
+
+// Tile (row, column) takes its update by column k.
+static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
+                   bb_tile_workspace *workspace)
+{
+    bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
+    bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
+    bb_format format = operand_of(work, row, column);
+    if (!wait_for(work, progress_of(work, row, k), k + 1) ||
+        !wait_for(work, progress_of(work, column, k), k + 1) ||
+        !wait_for(work, progress_of(work, row, column), k)) {
+        return false;
+    }
+    const void *left = operand_at(work, row, k, format);
+    if (row == column) {
+        bb_tile_rank_update(left, depth, target);
+    } else {
+        bb_tile_product(left, operand_at(work, column, k, format), depth, target, workspace);
+    }
+    atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
+    atomic_fetch_sub_explicit(&work->using[k].value, 1, memory_order_release);
+    return true;
 }
 
 // Index of the first value of the lower triangle that is NaN or infinite, -1 for none.
@@ -56,167 +147,181 @@ static bb_index first_bad_row(const bb_tile *tile)
     return -1;
 }
 
-static void factor_diagonal(const factoring *work, bb_outcome *outcome)
+static bool factor_diagonal(factoring *work, bb_index k)
 {
-    bb_tile *diagonal = bb_tile_matrix_at(work->matrix, work->column, work->column);
-    bb_index first = work->column * work->matrix->tile_size;
+    bb_tile *diagonal = bb_tile_matrix_at(work->matrix, k, k);
+    bb_index first = k * work->matrix->tile_size;
     bb_index bad = first_bad_row(diagonal);
+    bb_index pivot = bad >= 0 ? 0 : bb_tile_factor(diagonal);
     if (bad >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "tile (%td, %td), row %td: not finite",
-                       work->column, work->column, first + bad);
-        return;
+        bb_outcome_set(work->outcome, BB_OUTCOME_NON_FINITE, "tile (%td, %td), row %td: not finite",
+                       k, k, first + bad);
+    } else if (pivot > 0) {
+        bb_outcome_set(work->outcome, BB_OUTCOME_NOT_SPD,
+                       "tile (%td, %td), row %td: pivot not positive", k, k, first + pivot - 1);
     }
-    bb_index pivot = bb_tile_factor(diagonal);
-    if (pivot > 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD, "tile (%td, %td), row %td: pivot not positive",
-                       work->column, work->column, first + pivot - 1);
+    return bad < 0 && pivot == 0;
+}
+
+static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace)
+{
+    if (k > 0 && !update(work, k, k, k - 1, workspace)) {
+        return false;
     }
+    if (!factor_diagonal(work, k)) {
+        atomic_store(&work->stopped, true);
+        return false;
+    }
+    if (k > 1 && !wait_for(work, &work->using[k - 2], 0)) {
+        return false;
+    }
+    make_copies(work, k, k);
+    atomic_store_explicit(&progress_of(work, k, k)->value, k + 1, memory_order_release);
+    return true;
+}
+
+static bool panel_task(factoring *work, bb_index row, bb_index k, bb_tile_workspace *workspace)
+{
+    bb_tile *tile = bb_tile_matrix_at(work->matrix, row, k);
+    bb_format working = tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
+    if ((k > 0 && !update(work, row, k, k - 1, workspace)) ||
+        (k > 1 && !wait_for(work, &work->using[k - 2], 0)) ||
+        !wait_for(work, progress_of(work, k, k), k + 1)) {
+        return false;
+    }
+    bb_tile_solve(operand_at(work, k, k, working), tile);
+    make_copies(work, row, k);
+    atomic_store_explicit(&progress_of(work, row, k)->value, k + 1, memory_order_release);
+    return true;
+}
+
+// Row and column of item t of a lower triangle, row by row.
+static void place_in_triangle(bb_index t, bb_index *row, bb_index *column)
+{
+    bb_index r = (bb_index)((sqrt(8.0 * (double)t + 1.0) - 1.0) / 2.0);
+    r -= r * (r + 1) / 2 > t;
+    r += (r + 1) * (r + 2) / 2 <= t;
+    *row = r;
+    *column = t - r * (r + 1) / 2;
+}
+
+// Task `place` of step k: the pivot, as many trailing updates as keep the other workers busy
+// meanwhile, the panel, the other updates.
+static bool run_task(factoring *work, bb_index k, bb_index place, bb_tile_workspace *workspace)
+{
+    bb_index below = work->matrix->tile_rows - 1 - k;
+    bb_index trailing = k == 0 ? 0 : below * (below + 1) / 2;
+    bb_index early = work->workers - 1 < trailing ? work->workers - 1 : trailing;
+    bb_index row = 0;
+    bb_index column = 0;
+    if (place == 0) {
+        return pivot_task(work, k, workspace);
+    }
+    if (place > early && place <= early + below) {
+        return panel_task(work, k + place - early, k, workspace);
+    }
+    place_in_triangle(place <= early ? place - 1 : place - 1 - below, &row, &column);
+    return update(work, k + 1 + row, k + 1 + column, k - 1, workspace);
+}
+
+static bb_index step_tasks(const factoring *work, bb_index k)
+{
+    bb_index below = work->matrix->tile_rows - 1 - k;
+    return 1 + below + (k == 0 ? 0 : below * (below + 1) / 2);
+}
+
+static bb_status run_worker(void *context, bb_index worker)
+{
+    factoring *work = context;
+    bb_index step = 0;
+    bb_index first = 0; // task of the step
+    bool going = true;
+    while (going) {
+        bb_index task = atomic_fetch_add(&work->next, 1);
+        while (step < work->matrix->tile_rows && task - first >= step_tasks(work, step)) {
+            first += step_tasks(work, step++);
+        }
+        going = step < work->matrix->tile_rows && !atomic_load(&work->stopped) &&
+                run_task(work, step, task - first, &work->workspaces[worker]);
+    }
+    return BB_OK;
+}
+
+// Room for the copies that products may ask for: of each format that some product takes and some
+// tile is not kept in.
+static bb_status allocate_copies(factoring *work)
+{
+    bb_status status = BB_OK;
+    const bb_tile_matrix *matrix = work->matrix;
+    bool taken[BB_FORMAT_COUNT] = {false};
+    bool lacking[BB_FORMAT_COUNT] = {false};
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
+            taken[operand_of(work, row, column)] = true;
+            taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
+            for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+                bool possible = row > column || f <= BB_FORMAT_FP32;
+                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, (bb_format)f));
+            }
+        }
+    }
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        bb_index word = f == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+        bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
+        for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
+            BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status prepare(factoring *work, bb_index accumulate_k)
+{
+    bb_status status = BB_OK;
+    bb_index tiles = work->matrix->tile_rows;
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
+    BB_TRY(BB_ZEROED(tiles, &work->using));
+    for (bb_index k = 0; k < tiles; ++k) {
+        atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
+    }
+    BB_TRY(allocate_copies(work));
+    BB_TRY(BB_ZEROED(work->workers, &work->workspaces));
+    for (bb_index i = 0; i < work->workers; ++i) {
+        BB_TRY(
+            bb_tile_workspace_create(work->matrix->tile_size, accumulate_k, &work->workspaces[i]));
+    }
+done:
+    return status;
+}
+
+static void release(factoring *work)
+{
+    for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
+        bb_tile_workspace_release(&work->workspaces[i]);
+    }
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        BB_RELEASE(&work->copies[0][f]);
+        BB_RELEASE(&work->copies[1][f]);
+    }
+    BB_RELEASE(&work->workspaces);
+    BB_RELEASE(&work->using);
+    BB_RELEASE(&work->done);
 }
 
 bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
                                   bb_outcome *outcome)
 {
     bb_status status = BB_OK;
-    bb_index threads = bb_threads_count();
-    factoring work = {.matrix = matrix};
+    factoring work = {.matrix = matrix, .outcome = outcome, .workers = bb_threads_count()};
     BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
                accumulate_k);
-    BB_TRY(BB_ZEROED(threads, &work.workspaces));
-    for (bb_index i = 0; i < threads; ++i) {
-        BB_TRY(bb_tile_workspace_create(matrix->tile_size, accumulate_k, &work.workspaces[i]));
-    }
-    for (; work.column < matrix->tile_rows && outcome->kind == BB_OUTCOME_OK; ++work.column) {
-        bb_index below = matrix->tile_rows - work.column - 1;
-        BB_TRY(bb_parallel_for(below + 1, update_tile, &work));
-        factor_diagonal(&work, outcome);
-        if (outcome->kind == BB_OUTCOME_OK) {
-            BB_TRY(bb_parallel_for(below, solve_tile, &work));
-        }
-    }
+    BB_TRY(prepare(&work, accumulate_k));
+    BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
 done:
-    for (bb_index i = 0; work.workspaces != NULL && i < threads; ++i) {
-        bb_tile_workspace_release(&work.workspaces[i]);
-    }
-    BB_RELEASE(&work.workspaces);
+    release(&work);
     return status;
-}
-
-// Right-hand sides are swept in blocks of fixed height, so that the bits do not depend on threads.
-enum { BLOCK_ROWS = 32 };
-
-typedef struct sweeping {
-    const bb_tile_matrix *factor;
-    bb_index count;
-    double *x; // [count][n]
-    bool wide; // every tile is dp
-} sweeping;
-
-static bool all_dp(const bb_tile_matrix *matrix)
-{
-    for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
-        if (matrix->tiles[t].variant != BB_VARIANT_DP) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// A block of right-hand sides in the working type of the solve.
-typedef struct block {
-    const bb_tile_matrix *factor;
-    bb_index rows;
-    double *wide;   // [rows][n], or NULL
-    float *narrow;  // [rows][n], or NULL
-    float *scratch; // one tile, for dp tiles met by a narrow solve
-} block;
-
-// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
-static void subtract(const block *x, bb_index k, bb_index j)
-{
-    const bb_tile_matrix *factor = x->factor;
-    const bb_tile *tile = j < k ? bb_tile_matrix_at(factor, k, j) : bb_tile_matrix_at(factor, j, k);
-    CBLAS_TRANSPOSE transpose = j < k ? CblasTrans : CblasNoTrans;
-    int columns = (int)(j < k ? tile->rows : tile->columns);
-    int depth = (int)(j < k ? tile->columns : tile->rows);
-    int n = (int)factor->n;
-    bb_index from = j * factor->tile_size;
-    bb_index to = k * factor->tile_size;
-    if (x->wide != NULL) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0,
-                    x->wide + from, n, tile->f64, (int)tile->columns, 1.0, x->wide + to, n);
-    } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0F,
-                    x->narrow + from, n, bb_tile_as_f32(tile, x->scratch), (int)tile->columns, 1.0F,
-                    x->narrow + to, n);
-    }
-}
-
-// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
-static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
-{
-    const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
-    int n = (int)x->factor->n;
-    int size = (int)tile->rows;
-    bb_index at = k * x->factor->tile_size;
-    if (x->wide != NULL) {
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0, tile->f64, size, x->wide + at, n);
-    } else {
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0F, bb_tile_as_f32(tile, x->scratch), size, x->narrow + at, n);
-    }
-}
-
-static void sweep(const block *x)
-{
-    bb_index tiles = x->factor->tile_rows;
-    for (bb_index k = 0; k < tiles; ++k) {
-        for (bb_index j = 0; j < k; ++j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasTrans);
-    }
-    for (bb_index k = tiles - 1; k >= 0; --k) {
-        for (bb_index j = tiles - 1; j > k; --j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasNoTrans);
-    }
-}
-
-static bb_status sweep_block(void *context, bb_index index)
-{
-    bb_status status = BB_OK;
-    const sweeping *work = context;
-    bb_index n = work->factor->n;
-    bb_index begin = index * BLOCK_ROWS;
-    bb_index rows = work->count - begin < BLOCK_ROWS ? work->count - begin : BLOCK_ROWS;
-    double *values = work->x + begin * n;
-    block x = {.factor = work->factor, .rows = rows};
-    if (work->wide) {
-        x.wide = values;
-        sweep(&x);
-        goto done;
-    }
-    BB_TRY(BB_ALLOCATE(rows * n, &x.narrow));
-    BB_TRY(BB_ALLOCATE(work->factor->tile_size * work->factor->tile_size, &x.scratch));
-    for (bb_index i = 0; i < rows * n; ++i) {
-        x.narrow[i] = (float)values[i];
-    }
-    sweep(&x);
-    for (bb_index i = 0; i < rows * n; ++i) {
-        values[i] = x.narrow[i];
-    }
-done:
-    BB_RELEASE(&x.narrow);
-    BB_RELEASE(&x.scratch);
-    return status;
-}
-
-bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
-{
-    sweeping work = {factor, count, x, all_dp(factor)};
-    return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }
 
 double bb_tile_cholesky_flops(bb_index n, bb_index count)

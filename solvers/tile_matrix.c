@@ -61,7 +61,9 @@ void bb_tile_round(bb_tile *tile)
 {
     if (tile->f32 != NULL) {
         bb_format format = bb_variant_describe(tile->variant)->output;
-        (void)bb_format_round_f32(format, tile->f32, tile->rows * tile->columns, tile->f32);
+        if (format != BB_FORMAT_FP32) {
+            (void)bb_format_round_f32(format, tile->f32, tile->rows * tile->columns, tile->f32);
+        }
     }
 }
 

@@ -11,11 +11,9 @@
 extern "C" {
 #endif
 
-/// Scratch of one thread: room for three tiles in fp32 and two in fp64.
+/// Scratch of one thread.
 typedef struct bb_tile_workspace {
-    float *f32;  ///< [3 tile_size^2]
-    double *f64; ///< [2 tile_size^2]
-    bb_index tile_items;
+    float *packed; ///< a tile in the panels of solvers/half_product.h
     bb_index accumulate_k;
 } bb_tile_workspace;
 
@@ -23,20 +21,33 @@ BB_CHECKED bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accum
                                               bb_tile_workspace *out);
 void bb_tile_workspace_release(bb_tile_workspace *workspace);
 
-/// C <- C - A B^T in the variant of C; A [c.rows][k], B [c.columns][k].
-void bb_tile_product(const bb_tile *a, const bb_tile *b, bb_tile *c, bb_tile_workspace *workspace);
+/// Whether a tile's own values are its values in the operand format of a product.
+bool bb_tile_serves(const bb_tile *tile, bb_format format);
 
-/// C <- C - A A^T, lower triangle, in fp64 for a dp tile and in fp32 otherwise.
-void bb_tile_rank_update(const bb_tile *a, bb_tile *c, bb_tile_workspace *workspace);
+/// The tile's values: doubles of a dp tile, floats of any other.
+const void *bb_tile_values(const bb_tile *tile);
+
+/// The tile's values rounded to an operand format, in doubles for fp64 and in floats otherwise (a
+/// dp tile passes through fp32 on its way to a narrower format). `copy` [rows][columns].
+void bb_tile_convert(const bb_tile *tile, bb_format format, void *copy);
+
+/// C <- C - A B^T in the variant of C; A [c.rows][depth], B [c.columns][depth] hold values of its
+/// operand format, as doubles for dp and as floats otherwise.
+void bb_tile_product(const void *a, const void *b, bb_index depth, bb_tile *c,
+                     bb_tile_workspace *workspace);
+
+/// C <- C - A A^T, lower triangle, in fp64 for a dp tile and in fp32 otherwise; A [c.rows][depth]
+/// in that type.
+void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c);
 
 /// Cholesky of a diagonal tile; returns 0, or the 1-based row of the pivot that failed.
 bb_index bb_tile_factor(bb_tile *diagonal);
 
-/// A <- A L^-T with the factored diagonal tile L, then rounds A to its format.
-void bb_tile_solve(const bb_tile *diagonal, bb_tile *a, bb_tile_workspace *workspace);
+/// A <- A L^-T with the factored diagonal tile L, in doubles for a dp tile and in floats
+/// otherwise, then rounds A to its format.
+void bb_tile_solve(const void *diagonal, bb_tile *a);
 
-/// The tile's values in fp64 or fp32: its own array, or a converted copy in `scratch`.
-const double *bb_tile_as_f64(const bb_tile *tile, double *scratch);
+/// The tile's values in fp32: its own array, or a converted copy in `scratch`.
 const float *bb_tile_as_f32(const bb_tile *tile, float *scratch);
 
 #ifdef __cplusplus

@@ -206,7 +206,9 @@ bb_status bb_provenance_begin(bb_results *results, const bb_config *config, cons
     BB_TRY(note(results, "device", bb_study_device_names[study->device]));
     BB_TRY(record_build(results));
     BB_TRY(record_machine(results));
-    BB_TRY(record_config(results, config));
+    if (config != NULL) {
+        BB_TRY(record_config(results, config));
+    }
 done:
     return status;
 }

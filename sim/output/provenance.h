@@ -21,7 +21,7 @@ enum { BB_LIBRARIES = 8 };
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);
 
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
-/// line.
+/// line. `config` is NULL where none was read.
 BB_CHECKED bb_status bb_provenance_begin(bb_results *results, const bb_config *config,
                                          const bb_study *study, int argument_count,
                                          char *const *arguments, bb_index threads);

@@ -11,8 +11,11 @@ static float product_of(bb_variant variant, bb_index depth, float *a, float *b, 
     bb_tile left = {.variant = BB_VARIANT_SP, .rows = 1, .columns = depth, .f32 = a};
     bb_tile right = {.variant = BB_VARIANT_SP, .rows = 1, .columns = depth, .f32 = b};
     bb_tile out = {.variant = variant, .rows = 1, .columns = 1, .f32 = &c};
+    float a_operand[4], b_operand[4];
     check_ok(bb_tile_workspace_create(depth, accumulate_k, &workspace));
-    bb_tile_product(&left, &right, &out, &workspace);
+    bb_tile_convert(&left, bb_variant_describe(variant)->operand, a_operand);
+    bb_tile_convert(&right, bb_variant_describe(variant)->operand, b_operand);
+    bb_tile_product(a_operand, b_operand, depth, &out, &workspace);
     bb_tile_workspace_release(&workspace);
     return c;
 }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bench/bench.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "precision/variant.h"
+#include "sim/config/suggestion.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+// clang-format off
+static const bb_bench_case cases[] = {
+    {"gemv-fp64", "y = C x, stored and multiplied in fp64", "read", NAN, bb_bench_gemv, BB_FORMAT_FP64},
+    {"gemv-fp32", "y = C x, stored in fp32", "read", 0.8, bb_bench_gemv, BB_FORMAT_FP32},
+    {"gemv-tf32", "y = C x, stored in tf32", "gemv-fp32", NAN, bb_bench_gemv, BB_FORMAT_TF32},
+    {"gemv-bf16", "y = C x, stored in bf16", "gemv-fp32", NAN, bb_bench_gemv, BB_FORMAT_BF16},
+    {"gemv-fp16", "y = C x, stored in fp16", "gemv-fp32", 1.7, bb_bench_gemv, BB_FORMAT_FP16},
+    {"gemv-e4m3", "y = C x, stored in e4m3", "gemv-fp32", 2.5, bb_bench_gemv, BB_FORMAT_E4M3},
+    {"gemv-e5m2", "y = C x, stored in e5m2", "gemv-fp32", 2.5, bb_bench_gemv, BB_FORMAT_E5M2},
+    {"gemv-bfp8", "y = C x, block floating point of 8 bits", "gemv-fp32", 2.5, bb_bench_gemv, BB_CODEC_BFP},
+    {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, BB_CODEC_ZFP},
+    {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
+    {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP},
+    {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_SP},
+    {"cholesky-tf32", "tile Cholesky, tf32 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_TF32},
+    {"cholesky-bf16", "tile Cholesky, bf16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_BF16},
+    {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP1},
+    {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP2},
+    {"cholesky-hp3", "tile Cholesky, fp16 throughout", "cholesky-sp", 1.0 / 15.0, bb_bench_cholesky, BB_VARIANT_HP3},
+    {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, 0},
+};
+// clang-format on
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+bb_index bb_bench_cases(const bb_bench_case **out)
+{
+    *out = cases;
+    return CASES;
+}
+
+void bb_bench_add(bb_bench_times *times, double seconds)
+{
+    if (times->count < BB_BENCH_SAMPLES) {
+        times->seconds[times->count++] = seconds;
+    }
+}
+
+double bb_bench_best(const bb_bench_times *times)
+{
+    double best = INFINITY;
+    for (bb_index i = 0; i < times->count; ++i) {
+        best = fmin(best, times->seconds[i]);
+    }
+    return best;
+}
+
+double bb_bench_median(const bb_bench_times *times)
+{
+    double sorted[BB_BENCH_SAMPLES];
+    for (bb_index i = 0; i < times->count; ++i) {
+        bb_index j = i;
+        for (; j > 0 && sorted[j - 1] > times->seconds[i]; --j) {
+            sorted[j] = sorted[j - 1];
+        }
+        sorted[j] = times->seconds[i];
+    }
+    bb_index half = times->count / 2;
+    return times->count == 0       ? NAN
+           : times->count % 2 == 1 ? sorted[half]
+                                   : 0.5 * (sorted[half - 1] + sorted[half]);
+}
+
+static bb_status find_case(const char *name, const bb_bench_case **out)
+{
+    bb_status status = BB_OK;
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (int i = 0; i < CASES; ++i) {
+        if (strcmp(cases[i].name, name) == 0) {
+            *out = &cases[i];
+            goto done;
+        }
+        bb_suggestion_consider(name, cases[i].name, &distance, &nearest);
+    }
+    BB_FAIL(BB_INVALID, "no benchmark '%s'%s%s%s; 'bitbudget bench --list' lists them", name,
+            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)");
+done:
+    return status;
+}
+
+static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *outcome)
+{
+    return isnan(self->bar) ? "-" : outcome->ratio >= self->bar ? "met" : "missed";
+}
+
+static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *outcome,
+                          bb_text *table)
+{
+    bb_status status = BB_OK;
+    bool by_flops = isnan(outcome->bytes);
+    double rate = 1e-9 * (by_flops ? outcome->flops : outcome->bytes) / outcome->best_s;
+    BB_TRY(bb_text_add(table, "%-14s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
+                       1e3 * outcome->median_s, 1e3 * outcome->best_s, rate,
+                       by_flops ? "GFLOP/s" : "GB/s",
+                       1e-9 * (by_flops ? outcome->flops : outcome->bytes)));
+    BB_TRY(bb_text_add(table, " %7.2f of %-11s", outcome->ratio, self->against));
+    BB_TRY(isnan(self->bar) ? bb_text_add(table, " %5s", "-")
+                            : bb_text_add(table, " %5.2f", self->bar));
+    BB_TRY(bb_text_add(table, " %-6s %-12s %s\n", verdict(self, outcome), outcome->binds,
+                       outcome->detail));
+done:
+    return status;
+}
+
+static const struct {
+    const char *path, *unit, *long_name;
+    bool measured;
+} columns[] = {
+    {"results/best_s",      "s",        "shortest time of one repetition",                 true },
+    {"results/median_s",    "s",        "median time of one repetition",                   true },
+    {"results/floor_bytes", "byte",     "bytes that one repetition cannot do without",     false},
+    {"results/floor_flops", "1",        "operations of one repetition",                    false},
+    {"results/bytes_per_s", "byte s-1", "floor_bytes over best_s",                         true },
+    {"results/flops_per_s", "s-1",      "floor_flops over best_s",                         true },
+    {"results/peer_rate",   "1e9 s-1",
+     "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations", true },
+    {"results/ratio",       "1",        "to the ceiling or peer named in `against`",       true },
+    {"results/bar",         "1",        "least ratio that was asked for",                  false},
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static bb_status declare(const bb_bench_case *const *chosen, bb_index count, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *texts[3][CASES];
+    for (bb_index i = 0; i < count; ++i) {
+        texts[0][i] = chosen[i]->name;
+        texts[1][i] = chosen[i]->what;
+        texts[2][i] = chosen[i]->against;
+    }
+    BB_TRY(bb_results_text_axis(results, "results/benchmark", "benchmark", count, texts[0]));
+    BB_TRY(bb_results_texts(results, "results/what", "what is measured", "benchmark", texts[1]));
+    BB_TRY(bb_results_texts(results, "results/against", "what the ratio is to", "benchmark",
+                            texts[2]));
+    BB_TRY(bb_results_texts(results, "results/binds", "what limits it", "benchmark", NULL));
+    BB_TRY(bb_results_texts(results, "results/detail", "sizes and choices", "benchmark", NULL));
+    BB_TRY(bb_results_texts(results, "results/verdict", "met or missed", "benchmark", NULL));
+    for (int c = 0; c < COLUMNS; ++c) {
+        BB_TRY(columns[c].measured ? bb_results_measured(results, columns[c].path, columns[c].unit,
+                                                         columns[c].long_name, "benchmark", NULL)
+                                   : bb_results_values(results, columns[c].path, columns[c].unit,
+                                                       columns[c].long_name, "benchmark", NULL));
+    }
+done:
+    return status;
+}
+
+static bb_status record(const bb_bench_case *self, const bb_bench_outcome *outcome, bb_index index,
+                        bb_results *results)
+{
+    bb_status status = BB_OK;
+    const double values[COLUMNS] = {outcome->best_s,
+                                    outcome->median_s,
+                                    outcome->bytes,
+                                    outcome->flops,
+                                    outcome->bytes / outcome->best_s,
+                                    outcome->flops / outcome->best_s,
+                                    outcome->peer,
+                                    outcome->ratio,
+                                    self->bar};
+    for (int c = 0; c < COLUMNS; ++c) {
+        BB_TRY(bb_results_set(results, columns[c].path, index, values[c]));
+    }
+    BB_TRY(bb_results_set_text(results, "results/binds", index, outcome->binds));
+    BB_TRY(bb_results_set_text(results, "results/detail", index, outcome->detail));
+    BB_TRY(bb_results_set_text(results, "results/verdict", index, verdict(self, outcome)));
+done:
+    return status;
+}
+
+bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index count,
+                       bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_bench_case *chosen[CASES];
+    bb_index chosen_count = count == 0 ? CASES : count;
+    BB_REQUIRE(count <= CASES, BB_INVALID, "%td benchmarks named, there are %d", count, CASES);
+    for (bb_index i = 0; i < chosen_count; ++i) {
+        chosen[i] = &cases[i];
+        if (count > 0) {
+            BB_TRY(find_case(names[i], &chosen[i]));
+        }
+    }
+    BB_TRY(declare(chosen, chosen_count, results));
+    BB_TRY(bb_text_add(table, "%-14s %10s %10s %16s %9s %22s %5s %-6s %-12s %s\n", "benchmark",
+                       "median ms", "best ms", "rate of best", "floor 1e9", "ratio", "bar", "",
+                       "binds", "detail"));
+    for (bb_index i = 0; i < chosen_count; ++i) {
+        bb_bench_outcome outcome = {
+            .bytes = NAN, .flops = NAN, .peer = NAN, .ratio = NAN, .binds = ""};
+        bb_progress("bench", i, chosen_count);
+        BB_TRY(chosen[i]->measure(chosen[i], setup, &outcome));
+        BB_TRY(record(chosen[i], &outcome, i, results));
+        BB_TRY(add_line(chosen[i], &outcome, table));
+    }
+    bb_progress("bench", chosen_count, chosen_count);
+done:
+    return status;
+}

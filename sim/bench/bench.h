@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Benchmarks: what the hot loops reach against a ceiling or a peer that is measured in the same
+// rounds, so that another load on the machine weighs on both. A benchmark is a row of the table in
+// bench.c and a function that measures it; floors (bytes moved, operations) are counted, not
+// measured. Bars are reported, never asserted.
+#ifndef BB_SIM_BENCH_BENCH_H
+#define BB_SIM_BENCH_BENCH_H
+
+#include "core/device.h"
+#include "precision/codec.h"
+#include "sim/output/results.h"
+#include "sim/text.h"
+
+enum { BB_BENCH_SAMPLES = 64 };
+
+/// Times of one thing over the rounds, s.
+typedef struct bb_bench_times {
+    double seconds[BB_BENCH_SAMPLES];
+    bb_index count;
+} bb_bench_times;
+
+void bb_bench_add(bb_bench_times *times, double seconds);
+double bb_bench_best(const bb_bench_times *times);
+double bb_bench_median(const bb_bench_times *times);
+
+/// What every benchmark of a run shares.
+typedef struct bb_bench_setup {
+    bool quick; ///< sizes of a test: the figures mean nothing
+    bb_index threads;
+    bb_device *device;
+} bb_bench_setup;
+
+/// What one benchmark found. NaN: does not apply.
+typedef struct bb_bench_outcome {
+    double best_s, median_s;
+    double bytes;      ///< floor of one repetition
+    double flops;      ///< floor of one repetition
+    double peer;       ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
+    double ratio;      ///< what the bar is on
+    const char *binds; ///< what limits it: "bytes", "instructions", "flops"
+    char detail[64];   ///< sizes and choices: "378 x 256000", "tile 512"
+} bb_bench_outcome;
+
+typedef struct bb_bench_case bb_bench_case;
+struct bb_bench_case {
+    const char *name;
+    const char *what;
+    const char *against; ///< what the ratio is to
+    double bar;          ///< least ratio; NaN: none
+    bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
+                         bb_bench_outcome *out);
+    int choice; ///< codec or variant
+};
+
+/// All benchmarks; returns how many.
+bb_index bb_bench_cases(const bb_bench_case **out);
+
+/// Runs the benchmarks named ([count], 0 for all), writes their table to `table` and their numbers
+/// to /results. Errors: BB_INVALID (an unknown name), those of the benchmarks.
+BB_CHECKED bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index count,
+                                  bb_results *results, bb_text *table);
+
+/// The measurements, one file a family.
+BB_CHECKED bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
+                                   bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
+                                   bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,
+                                       bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *setup,
+                                       bb_bench_outcome *out);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The factorization of a matrix a_ij = 1 / (1 + ((i - j) / 32)^2) + 0.1 delta_ij in every variant,
+// at the best of a few tile sizes. The peer of dp and sp is LAPACKE's potrf, the faster of one and
+// of as many threads as the run has; that of the others is sp.
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/variant.h"
+#include "sim/bench/bench.h"
+#include "solvers/tile_cholesky.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdio.h>
+
+static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+{
+    (void)source;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = (double *)out.data + i * out.strides[0];
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            double distance = (double)(row + i - column - j) / 32.0;
+            values[j] = 1.0 / (1.0 + distance * distance) + (distance == 0.0 ? 0.1 : 0.0);
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status factor_tiles(const bb_matrix_source *source, bb_variant variant, bb_index tile,
+                              bb_bench_times *times)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *matrix = NULL;
+    bb_outcome outcome = {0};
+    const bb_tile_plan plan = {
+        .tile_size = tile, .arithmetic = variant, .policy = {.kind = BB_POLICY_UNIFORM}};
+    BB_TRY(bb_tile_matrix_create(source, NULL, &plan, &matrix));
+    double start = bb_clock_seconds();
+    BB_TRY(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    bb_bench_add(times, bb_clock_seconds() - start);
+    BB_REQUIRE(outcome.kind == BB_OUTCOME_OK, BB_INTERNAL, "%s: %s",
+               bb_variant_describe(variant)->name, outcome.detail);
+done:
+    bb_tile_matrix_destroy(&matrix);
+    return status;
+}
+
+// LAPACKE's potrf on `threads` threads of the BLAS, which is put back to one afterwards.
+static bb_status factor_whole(const bb_matrix_source *source, bool wide, int threads,
+                              bb_bench_times *times)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    float *narrow = NULL;
+    bb_index n = source->rows;
+    lapack_int info = 0;
+    BB_TRY(BB_ALLOCATE(n * n, &values));
+    BB_TRY(bb_matrix_source_load(source, values));
+    if (!wide) {
+        BB_TRY(BB_ALLOCATE(n * n, &narrow));
+        for (bb_index i = 0; i < n * n; ++i) {
+            narrow[i] = (float)values[i];
+        }
+    }
+    openblas_set_num_threads(threads);
+    BB_REQUIRE(openblas_get_num_threads() == threads, BB_UNSUPPORTED,
+               "OpenBLAS runs %d threads, expected %d", openblas_get_num_threads(), threads);
+    double start = bb_clock_seconds();
+    info = wide ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, values, (int)n)
+                : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, narrow, (int)n);
+    bb_bench_add(times, bb_clock_seconds() - start);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf gave %d", (int)info);
+done:
+    openblas_set_num_threads(1);
+    BB_RELEASE(&narrow);
+    BB_RELEASE(&values);
+    return status;
+}
+
+enum { TILES = 3 };
+
+typedef struct contest {
+    bb_index tiles[TILES];
+    bb_bench_times own[TILES], sp[TILES], one, many;
+} contest;
+
+static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source *source,
+                            bb_variant variant, contest *out)
+{
+    bb_status status = BB_OK;
+    bool direct = variant <= BB_VARIANT_SP;
+    for (int t = 0; t < TILES; ++t) {
+        BB_TRY(factor_tiles(source, variant, out->tiles[t], &out->own[t]));
+        if (!direct) {
+            BB_TRY(factor_tiles(source, BB_VARIANT_SP, out->tiles[t], &out->sp[t]));
+        }
+    }
+    if (direct) {
+        BB_TRY(factor_whole(source, variant == BB_VARIANT_DP, 1, &out->one));
+        BB_TRY(factor_whole(source, variant == BB_VARIANT_DP, (int)setup->threads, &out->many));
+    }
+done:
+    return status;
+}
+
+static int best_tile(const bb_bench_times times[TILES])
+{
+    int best = 0;
+    for (int t = 1; t < TILES; ++t) {
+        best = bb_bench_best(&times[t]) < bb_bench_best(&times[best]) ? t : best;
+    }
+    return best;
+}
+
+bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,
+                            bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_index n = setup->quick ? 256 : 8192;
+    const bb_matrix_source source = {
+        .rows = n, .columns = n, .symmetric = true, .name = "bench", .unit = "1", .fill = fill};
+    contest task = {
+        .tiles = {setup->quick ? 48 : 384, setup->quick ? 64 : 512, setup->quick ? 96 : 768}
+    };
+    for (int round = 0; round < 3; ++round) {
+        BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));
+    }
+    bool direct = self->choice <= (int)BB_VARIANT_SP;
+    int tile = best_tile(task.own);
+    double one = bb_bench_best(&task.one);
+    double many = bb_bench_best(&task.many);
+    double peer = direct ? fmin(one, many) : bb_bench_best(&task.sp[best_tile(task.sp)]);
+    out->best_s = bb_bench_best(&task.own[tile]);
+    out->median_s = bb_bench_median(&task.own[tile]);
+    out->flops = bb_tile_cholesky_flops(n, 0);
+    out->peer = 1e-9 * out->flops / peer;
+    out->ratio = peer / out->best_s;
+    out->binds = "flops";
+    if (direct) {
+        (void)snprintf(out->detail, sizeof out->detail, "n %td, tile %td; potrf 1: %.0f, %td: %.0f",
+                       n, task.tiles[tile], 1e-9 * out->flops / one, setup->threads,
+                       1e-9 * out->flops / many);
+    } else {
+        (void)snprintf(out->detail, sizeof out->detail, "n %td, tile %td", n, task.tiles[tile]);
+    }
+done:
+    return status;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// y = C x with a matrix that looks like a wafer's response: 378 points of a slit, a source grid of
+// 512 x 500 cells. fp64 sums; fp32 products but for fp64 storage. The peer is fp32 storage, that of
+// fp32 and fp64 what reading as many bytes takes.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/bench/bench.h"
+#include "sim/bench/ceiling.h"
+#include "solvers/coded_operator.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct encoding {
+    bb_coded_matrix *matrix;
+    bb_index columns, mesh_columns;
+} encoding;
+
+// Displacement falls off as 1 over the squared distance, from a point that moves along the slit.
+static bb_status encode_row(void *context, bb_index row)
+{
+    bb_status status = BB_OK;
+    const encoding *task = context;
+    double *values = NULL;
+    BB_TRY(BB_ALLOCATE(task->columns, &values));
+    double centre_x = (double)task->mesh_columns / 2.0 + 2.0 * (double)(row % 21) + 0.3;
+    double centre_y = (double)(task->columns / task->mesh_columns) / 2.0 + 2.0 * (double)(row / 21);
+    for (bb_index j = 0; j < task->columns; ++j) {
+        double x = (double)(j % task->mesh_columns) - centre_x;
+        double y = (double)(j / task->mesh_columns) - centre_y;
+        values[j] = 1e-9 * x / (4.0 + x * x + y * y);
+    }
+    BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status encode(int codec, bb_index rows, bb_index columns, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    encoding task = {.columns = columns, .mesh_columns = 512};
+    bb_matrix_layout layout = {.rows = rows, .columns = columns, .mesh_columns = 512};
+    bb_codec_config config = bb_codec_plain((bb_format)codec);
+    bb_row_scale scale = BB_ROW_SCALE_ROW;
+    if (codec == (int)BB_CODEC_BFP) {
+        config.bits = 8.0;
+        config.block = 32;
+    } else if (codec == (int)BB_CODEC_ZFP) {
+        config.mode = BB_ZFP_RATE;
+        config.bits = 8.0;
+        config.dimensions = 2;
+        scale = BB_ROW_SCALE_NONE;
+    }
+    BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
+    task.matrix = *out;
+    BB_TRY(bb_parallel_for(rows, encode_row, &task));
+done:
+    return status;
+}
+
+typedef struct contest {
+    bb_coded_matrix *matrix, *single;
+    bb_coded_operator *operation, *single_operation;
+    bb_ceiling ceiling;
+    double *x, *y;
+    bb_bench_times own, peer, read;
+} contest;
+
+static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, bb_index rows,
+                         bb_index columns, contest *out)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
+    BB_TRY(BB_ALLOCATE(columns, &out->x));
+    BB_TRY(BB_ALLOCATE(rows, &out->y));
+    for (bb_index j = 0; j < columns; ++j) {
+        out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
+    }
+    BB_TRY(encode(self->choice, rows, columns, &out->matrix));
+    BB_TRY(bb_coded_operator_create(setup->device, out->matrix,
+                                    self->choice == (int)BB_FORMAT_FP64 ? wide : mixed,
+                                    &out->operation));
+    if (self->choice > (int)BB_FORMAT_FP32) {
+        BB_TRY(encode((int)BB_FORMAT_FP32, rows, columns, &out->single));
+        BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
+    }
+    BB_TRY(bb_ceiling_create((double)(rows * columns) * 4.0, false, &out->ceiling));
+done:
+    return status;
+}
+
+static bb_status apply(bb_coded_operator *operation, contest *task, bb_index rows,
+                       bb_bench_times *times)
+{
+    bb_status status = BB_OK;
+    double seconds = 0.0;
+    BB_TRY(bb_coded_operator_apply(operation, 0, rows, task->x, task->y, &seconds));
+    bb_bench_add(times, seconds);
+done:
+    return status;
+}
+
+static void conclude(const contest *task, bb_index rows, bb_index columns, bb_bench_outcome *out)
+{
+    double read_rate = 8.0 * (double)task->ceiling.items / bb_bench_best(&task->read);
+    out->best_s = bb_bench_best(&task->own);
+    out->median_s = bb_bench_median(&task->own);
+    out->flops = bb_coded_operator_flops(rows, columns);
+    out->bytes = (double)bb_coded_matrix_bytes(task->matrix) +
+                 (double)columns * (task->single != NULL ? 4.0 : 8.0) + 8.0 * (double)rows;
+    double of_read = out->bytes / out->best_s / read_rate;
+    out->binds = of_read >= 0.7 ? "bytes" : "instructions";
+    out->ratio = task->single == NULL ? of_read : bb_bench_best(&task->peer) / out->best_s;
+    out->peer = 1e-9 * (task->single == NULL ? read_rate
+                                             : (double)bb_coded_matrix_bytes(task->single) /
+                                                   bb_bench_best(&task->peer));
+    (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.0f %% of read", rows, columns,
+                   100.0 * of_read);
+}
+
+bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
+                        bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    contest task = {0};
+    bb_index rows = setup->quick ? 21 : 378;
+    bb_index columns = 512 * (setup->quick ? 8 : 500);
+    int rounds = setup->quick || self->choice == (int)BB_CODEC_ZFP ? 3 : 20;
+    BB_TRY(prepare(self, setup, rows, columns, &task));
+    for (int round = 0; round < rounds; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
+        bb_bench_add(&task.read, seconds);
+        BB_TRY(apply(task.operation, &task, rows, &task.own));
+        if (task.single != NULL) {
+            BB_TRY(apply(task.single_operation, &task, rows, &task.peer));
+        }
+    }
+    conclude(&task, rows, columns, out);
+done:
+    bb_ceiling_release(&task.ceiling);
+    bb_coded_operator_destroy(&task.operation);
+    bb_coded_operator_destroy(&task.single_operation);
+    bb_coded_matrix_destroy(&task.matrix);
+    bb_coded_matrix_destroy(&task.single);
+    BB_RELEASE(&task.x);
+    BB_RELEASE(&task.y);
+    return status;
+}

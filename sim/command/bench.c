@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget bench: how fast the hot loops are, against ceilings and peers of the same run.
+#include "sim/bench/bench.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/command.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+
+#include <stdio.h>
+
+// What the table, the texts and the provenance take.
+enum { FILE_BYTES = 1 << 18 };
+
+static void list_cases(void)
+{
+    const bb_bench_case *cases = NULL;
+    bb_index count = bb_bench_cases(&cases);
+    for (bb_index i = 0; i < count; ++i) {
+        (void)printf("  %-14s %s\n", cases[i].name, cases[i].what);
+    }
+}
+
+static bb_status measure(const bb_options *options, bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_bench_setup setup = {.quick = options->quick, .threads = options->threads};
+    const bb_study study = {.experiment = "bench",
+                            .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
+                            .device = BB_STUDY_DEVICE_CPU};
+    BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
+                               options->threads));
+    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
+    BB_TRY(bb_bench_run(&setup, options->operands, options->operand_count, results, table));
+    BB_TRY(bb_provenance_end(results));
+done:
+    bb_device_close(&setup.device);
+    return status;
+}
+
+bb_status bb_command_bench(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    const char *path = options->output != NULL ? options->output : "outputs/bench.h5";
+    bb_results *results = NULL;
+    bb_text table = {0};
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    (void)experiments;
+    if (options->list) {
+        list_cases();
+        goto done;
+    }
+    BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(measure(options, results, &table));
+    (void)fputs(bb_text_string(&table), stdout);
+    (void)fflush(stdout);
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(path, options->force, image, bytes));
+    (void)printf("results: %s\n", path);
+done:
+    BB_RELEASE(&image);
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+    return status;
+}
