@@ -118,15 +118,16 @@ BB_AVX512_INLINE __m256i load_upper_bytes(const unsigned char *words)
 }
 
 // Shifted by the difference of the exponents' places, e4m3 is fp16 over 2^8, but for its NaN.
-BB_AVX512_INLINE __m256i half_of_e4m3(__m256i upper)
+BB_AVX512_INLINE __m256i half_of_e4m3(__m128i bytes)
 {
-    return _mm256_and_si256(_mm256_srai_epi16(upper, 1), _mm256_set1_epi16(-0x4080));
+    __m256i shifted = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
+    return _mm256_and_si256(shifted, _mm256_set1_epi16((short)0xbfff));
 }
 
 BB_AVX512_INLINE __m512 decode_e4m3(const unsigned char *words)
 {
     __m128i bytes = load_bytes(words);
-    __m256i half = half_of_e4m3(load_upper_bytes(words));
+    __m256i half = half_of_e4m3(bytes);
     __mmask16 nan =
         _mm_cmpeq_epi8_mask(_mm_or_si128(bytes, _mm_set1_epi8(-128)), _mm_set1_epi8(-1));
     half = _mm256_mask_mov_epi16(half, nan, _mm256_set1_epi16(0x7e00));
@@ -180,7 +181,7 @@ BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb
     if (storage == BB_FORMAT_E4M3) {
         __m128i bytes = load_bytes(row->words + j);
         *nan = _mm_max_epu8(*nan, _mm_add_epi8(bytes, bytes));
-        return _mm512_cvtph_ps(half_of_e4m3(load_upper_bytes(row->words + j)));
+        return _mm512_cvtph_ps(half_of_e4m3(bytes));
     }
     if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes an infinity
         int bits = (int)((uint32_t)((signed char)row->exponents[j / BB_BLOCK] + 127) << 23);
@@ -293,6 +294,38 @@ BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, 
     }
 }
 
+// False, and nothing done, where a sum is not finite or e4m3 has a NaN: what decode_finite_16 does
+// not know.
+BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int rows,
+                                           bb_index whole)
+{
+    __m512 sum[BB_SPAN_ROWS];
+    __m512 poison = _mm512_setzero_ps();
+    __m128i nan = _mm_setzero_si128();
+    for (int r = 0; r < rows; ++r) {
+        sum[r] = _mm512_loadu_ps(span->row[r].narrow);
+    }
+    for (bb_index j = span->begin; j < whole; j += LANES) {
+        __m512 x = load_x(span, storage, j);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            __m512 c = decode_finite_16(storage, &span->row[r], j, &nan);
+            sum[r] = _mm512_add_ps(sum[r], _mm512_mul_ps(c, x));
+        }
+    }
+    for (int r = 0; r < rows; ++r) {
+        poison = _mm512_fmadd_ps(sum[r], _mm512_setzero_ps(), poison);
+    }
+    if (_mm512_cmp_ps_mask(poison, poison, _CMP_UNORD_Q) != 0 ||
+        _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0) {
+        return false;
+    }
+    for (int r = 0; r < rows; ++r) {
+        _mm512_storeu_ps(span->row[r].narrow, sum[r]);
+    }
+    return true;
+}
+
 BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
 {
     if (span->rows == BB_SPAN_ROWS && span->wide_sums) {
@@ -300,7 +333,9 @@ BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
             add_wide_16(span, storage, BB_SPAN_ROWS, whole);
         }
     } else if (span->rows == BB_SPAN_ROWS) {
-        add_narrow_16(span, storage, BB_SPAN_ROWS, whole);
+        if (!add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole)) {
+            add_narrow_16(span, storage, BB_SPAN_ROWS, whole);
+        }
     } else {
         for (bb_index r = 0; r < span->rows; ++r) {
             bb_span one = *span;

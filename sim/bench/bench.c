@@ -20,6 +20,10 @@ static const bb_bench_case cases[] = {
     {"gemv-e4m3", "y = C x, stored in e4m3", "gemv-fp32", 2.5, bb_bench_gemv, BB_FORMAT_E4M3},
     {"gemv-e5m2", "y = C x, stored in e5m2", "gemv-fp32", 2.5, bb_bench_gemv, BB_FORMAT_E5M2},
     {"gemv-bfp8", "y = C x, block floating point of 8 bits", "gemv-fp32", 2.5, bb_bench_gemv, BB_CODEC_BFP},
+    {"gemv-fp16-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_FP16},
+    {"gemv-e4m3-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_E4M3},
+    {"gemv-e5m2-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_E5M2},
+    {"gemv-bfp8-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_CODEC_BFP},
     {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, BB_CODEC_ZFP},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
     {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP},
@@ -102,7 +106,7 @@ static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *out
     bb_status status = BB_OK;
     bool by_flops = isnan(outcome->bytes);
     double rate = 1e-9 * (by_flops ? outcome->flops : outcome->bytes) / outcome->best_s;
-    BB_TRY(bb_text_add(table, "%-14s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
+    BB_TRY(bb_text_add(table, "%-20s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
                        1e3 * outcome->median_s, 1e3 * outcome->best_s, rate,
                        by_flops ? "GFLOP/s" : "GB/s",
                        1e-9 * (by_flops ? outcome->flops : outcome->bytes)));
@@ -195,7 +199,7 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
         }
     }
     BB_TRY(declare(chosen, chosen_count, results));
-    BB_TRY(bb_text_add(table, "%-14s %10s %10s %16s %9s %22s %5s %-6s %-12s %s\n", "benchmark",
+    BB_TRY(bb_text_add(table, "%-20s %10s %10s %16s %9s %22s %5s %-6s %-12s %s\n", "benchmark",
                        "median ms", "best ms", "rate of best", "floor 1e9", "ratio", "bar", "",
                        "binds", "detail"));
     for (bb_index i = 0; i < chosen_count; ++i) {

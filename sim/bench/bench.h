@@ -64,6 +64,8 @@ BB_CHECKED bb_status bb_bench_run(const bb_bench_setup *setup, char *const *name
 /// The measurements, one file a family.
 BB_CHECKED bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_gemv_fp32_sums(const bb_bench_case *self, const bb_bench_setup *setup,
+                                             bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // y = C x with a matrix that looks like a wafer's response: 378 points of a slit, a source grid of
-// 512 x 500 cells. fp64 sums; fp32 products but for fp64 storage. The peer is fp32 storage, that of
+// 512 x 500 cells. fp32 products but for fp64 storage; sums in fp64, or in fp32 where the name says
+// so. The peer is fp32 storage, that of
 // fp32 and fp64 what reading as many bytes takes.
 #include "core/memory.h"
 #include "core/thread.h"
@@ -68,21 +69,20 @@ typedef struct contest {
     bb_bench_times own, peer, read;
 } contest;
 
-static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, bb_index rows,
-                         bb_index columns, contest *out)
+static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, bb_format sums,
+                         bb_index rows, bb_index columns, contest *out)
 {
     bb_status status = BB_OK;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
+    const bb_gemv_arithmetic own = {
+        self->choice == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32, sums};
     BB_TRY(BB_ALLOCATE(columns, &out->x));
     BB_TRY(BB_ALLOCATE(rows, &out->y));
     for (bb_index j = 0; j < columns; ++j) {
         out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
     }
     BB_TRY(encode(self->choice, rows, columns, &out->matrix));
-    BB_TRY(bb_coded_operator_create(setup->device, out->matrix,
-                                    self->choice == (int)BB_FORMAT_FP64 ? wide : mixed,
-                                    &out->operation));
+    BB_TRY(bb_coded_operator_create(setup->device, out->matrix, own, &out->operation));
     if (self->choice > (int)BB_FORMAT_FP32) {
         BB_TRY(encode((int)BB_FORMAT_FP32, rows, columns, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
@@ -121,15 +121,15 @@ static void conclude(const contest *task, bb_index rows, bb_index columns, bb_be
                    100.0 * of_read);
 }
 
-bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
-                        bb_bench_outcome *out)
+static bb_status compete(const bb_bench_case *self, const bb_bench_setup *setup, bb_format sums,
+                         bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     contest task = {0};
     bb_index rows = setup->quick ? 21 : 378;
     bb_index columns = 512 * (setup->quick ? 8 : 500);
     int rounds = setup->quick || self->choice == (int)BB_CODEC_ZFP ? 3 : 20;
-    BB_TRY(prepare(self, setup, rows, columns, &task));
+    BB_TRY(prepare(self, setup, sums, rows, columns, &task));
     for (int round = 0; round < rounds; ++round) {
         double seconds = 0.0;
         BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
@@ -149,4 +149,16 @@ done:
     BB_RELEASE(&task.x);
     BB_RELEASE(&task.y);
     return status;
+}
+
+bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
+                        bb_bench_outcome *out)
+{
+    return compete(self, setup, BB_FORMAT_FP64, out);
+}
+
+bb_status bb_bench_gemv_fp32_sums(const bb_bench_case *self, const bb_bench_setup *setup,
+                                  bb_bench_outcome *out)
+{
+    return compete(self, setup, BB_FORMAT_FP32, out);
 }
