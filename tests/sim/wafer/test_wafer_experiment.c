@@ -304,6 +304,44 @@ static void what_points_do_not_determine_is_nan(void **state)
     bb_results_destroy(&results);
 }
 
+// The pattern of Table 2 of Bamakhrama et al.: a fixed rate takes the most bits and errs most, a
+// fixed accuracy takes the fewest, a fixed precision errs least; their PSNR is -20 log10(nrmse)
+// less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
+static void zfp_modes_order_as_published(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.fields=[0]", "response.axes=[x, y]", "mesh.spacing_mm=2.0", "mesh.step_ms=1.0",
+          "response.grid={columns: 100, rows: 75}", "pipelines=[" REFERENCE
+         ", {name: rate, storage: {codec: zfp, mode: rate, bits: 8.0}, multiply: fp32, accumulate: "
+         "fp64}, {name: precision, storage: {codec: zfp, mode: precision, bits: 17}, multiply: "
+         "fp32, accumulate: fp64}, {name: accuracy, storage: {codec: zfp, mode: accuracy, "
+         "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}
+    };
+    bb_results *results = driver_results(&of);
+    for (int axis = 0; axis < 2; ++axis) {
+        double rate = driver_row(results, "rmse", "rate")[axis];
+        double precision = driver_row(results, "rmse", "precision")[axis];
+        double accuracy = driver_row(results, "rmse", "accuracy")[axis];
+        assert_true(precision < accuracy && accuracy < rate);
+        double bits = driver_row(results, "bits_per_value", "accuracy")[axis];
+        assert_true(bits < driver_row(results, "bits_per_value", "precision")[axis]);
+        assert_true(bits < driver_row(results, "bits_per_value", "rate")[axis]);
+        static const char *const names[] = {"rate", "precision", "accuracy"};
+        for (int i = 0; i < 3; ++i) {
+            double psnr = -20.0 * log10(driver_row(results, "nrmse", names[i])[axis]);
+            check_relative(driver_row(results, "psnr_db", names[i])[axis], psnr, 1e-12);
+            check_relative(driver_row(results, "psnr_zfp_db", names[i])[axis],
+                           psnr - 20.0 * log10(2.0), 1e-12);
+        }
+    }
+    // The price follows the error of the values.
+    assert_true(driver_number(results, "qoi_relative_error", "precision") <
+                driver_number(results, "qoi_relative_error", "rate"));
+    bb_results_destroy(&results);
+}
+
 // A wafer of no heat capacity gets hotter than fp32 can say: pipelines that cannot hold it fail and
 // say where, the reference does not.
 static void an_overflow_is_a_result(void **state)
@@ -384,6 +422,7 @@ int main(void)
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),
+        cmocka_unit_test(zfp_modes_order_as_published),
         cmocka_unit_test(an_overflow_is_a_result),
         cmocka_unit_test(the_output_is_planned),
         cmocka_unit_test(bytes_are_those_of_the_formats),
