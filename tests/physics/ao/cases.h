@@ -80,6 +80,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     ao_case c = {0};
     c.telescope.diameter_m = diameter_m;
     c.telescope.obstruction = 0.2;
+    c.telescope.subaperture_threshold = 0.5;
     c.atmosphere.profile = BB_PROFILE_MOAO_2;
     c.atmosphere.outer_scale_m = 25.0;
     c.atmosphere.r0_m = NAN;
