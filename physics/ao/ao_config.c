@@ -295,9 +295,10 @@ static bb_status check_mask(const bb_ao_config *config)
     const bb_index edge = config->pupil_edge;
     bool transmits = false;
     for (bb_index k = 0; mask != NULL && k < edge * edge; ++k) {
-        BB_REQUIRE(mask[k] >= 0.0 && mask[k] <= 1.0, BB_INVALID,
-                   "telescope.pupil: row %td, column %td is %.17g, expected a transmission in [0, 1]",
-                   k / edge, k % edge, mask[k]);
+        BB_REQUIRE(
+            mask[k] >= 0.0 && mask[k] <= 1.0, BB_INVALID,
+            "telescope.pupil: row %td, column %td is %.17g, expected a transmission in [0, 1]",
+            k / edge, k % edge, mask[k]);
         transmits = transmits || mask[k] > 0.0;
     }
     BB_REQUIRE(mask == NULL || transmits, BB_INVALID,
