@@ -168,6 +168,41 @@ static void a_reconstructor_study_takes_covariances(void **state)
     program_expect(&run, 2, "expected a square matrix");
 }
 
+// The annulus comes back as a mask: the same subapertures (5 and 6 lenslets, none cut near its
+// middle), the same pupil, the same results.
+static void the_pupil_round_trips(void **state)
+{
+    (void)state;
+    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
+                                                 CONFIG_AO_SMALL,
+                                                 "telescope.obstruction=0.2",
+                                                 "-q",
+                                                 "-o",
+                                                 "annulus.h5",
+                                                 "--dump",
+                                                 "pupil",
+                                                 NULL};
+    const char *const again[PROGRAM_ARGUMENTS] = {"run",
+                                                  CONFIG_AO_SMALL,
+                                                  "telescope.obstruction=0.2",
+                                                  "telescope.pupil.file=annulus.h5",
+                                                  "-q",
+                                                  "-o",
+                                                  "mask.h5",
+                                                  "--dump",
+                                                  "pupil",
+                                                  NULL};
+    char first[BB_DIGEST_BYTES];
+    char second[BB_DIGEST_BYTES];
+    bb_results *made = run_program(dump, "annulus.h5");
+    bb_results *read = run_program(again, "mask.h5");
+    check_ok(bb_results_digest(made, true, first));
+    check_ok(bb_results_digest(read, true, second));
+    assert_string_equal(first, second);
+    bb_results_destroy(&made);
+    bb_results_destroy(&read);
+}
+
 static void unknown_operators_are_refused_before_the_run(void **state)
 {
     (void)state;
@@ -184,6 +219,7 @@ int main(void)
         cmocka_unit_test(wafer_rows_round_trip),
         cmocka_unit_test(a_product_study_takes_them),
         cmocka_unit_test(a_reconstructor_study_takes_covariances),
+        cmocka_unit_test(the_pupil_round_trips),
         cmocka_unit_test(unknown_operators_are_refused_before_the_run),
     };
     return cmocka_run_group_tests(tests, enter, leave);
