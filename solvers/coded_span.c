@@ -191,7 +191,9 @@ BB_AVX512_INLINE __m512 decode_finite_16(int storage, const bb_span_row *row, bb
 {
     if (storage == BB_FORMAT_E4M3) {
         __m128i bytes = load_bytes(row->words + j);
-        *nan = _mm_max_epu8(*nan, _mm_add_epi8(bytes, bytes));
+        if (nan != NULL) {
+            *nan = _mm_max_epu8(*nan, _mm_add_epi8(bytes, bytes));
+        }
         return _mm512_cvtph_ps(half_of_e4m3(bytes));
     }
     if (storage == BB_SPAN_BFP8) { // the unit of a poisoned block becomes an infinity
@@ -226,8 +228,10 @@ static void join_lanes(const double *even, const double *odd, double scale, doub
     }
 }
 
-// False, and nothing done, where a product is infinite or NaN, which the shifts do not know.
-BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index whole)
+// False, and nothing done, where a product is infinite or NaN, which the shifts do not know;
+// `sure` that there is none, it does not look.
+BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index whole,
+                                    bool sure)
 {
     __m512d even[BB_SPAN_ROWS], odd[BB_SPAN_ROWS];
     double parts[2][LANES / 2];
@@ -244,9 +248,12 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
             fetch_ahead(storage, &span->row[r], j);
-            __m512 product = _mm512_mul_ps(decode_finite_16(storage, &span->row[r], j, &nan), x);
+            __m512 product =
+                _mm512_mul_ps(decode_finite_16(storage, &span->row[r], j, sure ? NULL : &nan), x);
             __m512i pairs = _mm512_castps_si512(product);
-            poison[r] = _mm512_fmadd_ps(product, _mm512_setzero_ps(), poison[r]);
+            if (!sure) {
+                poison[r] = _mm512_fmadd_ps(product, _mm512_setzero_ps(), poison[r]);
+            }
             even[r] = _mm512_add_pd(even[r], widen_upper(_mm512_slli_epi64(pairs, 32)));
             odd[r] = _mm512_add_pd(odd[r], widen_upper(pairs));
         }
@@ -254,8 +261,8 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
     for (int r = 1; r < rows; ++r) {
         poison[0] = _mm512_add_ps(poison[0], poison[r]);
     }
-    if (_mm512_cmp_ps_mask(poison[0], poison[0], _CMP_UNORD_Q) != 0 ||
-        _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0) {
+    if (!sure && (_mm512_cmp_ps_mask(poison[0], poison[0], _CMP_UNORD_Q) != 0 ||
+                  _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0)) {
         return false;
     }
     for (int r = 0; r < rows; ++r) {
@@ -310,7 +317,7 @@ BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, 
 // False, and nothing done, where a sum is not finite or e4m3 has a NaN: what decode_finite_16 does
 // not know.
 BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int rows,
-                                           bb_index whole)
+                                           bb_index whole, bool sure)
 {
     __m512 sum[BB_SPAN_ROWS];
     __m512 poison = _mm512_setzero_ps();
@@ -323,15 +330,15 @@ BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
             fetch_ahead(storage, &span->row[r], j);
-            __m512 c = decode_finite_16(storage, &span->row[r], j, &nan);
+            __m512 c = decode_finite_16(storage, &span->row[r], j, sure ? NULL : &nan);
             sum[r] = _mm512_add_ps(sum[r], _mm512_mul_ps(c, x));
         }
     }
     for (int r = 0; r < rows; ++r) {
         poison = _mm512_fmadd_ps(sum[r], _mm512_setzero_ps(), poison);
     }
-    if (_mm512_cmp_ps_mask(poison, poison, _CMP_UNORD_Q) != 0 ||
-        _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0) {
+    if (!sure && (_mm512_cmp_ps_mask(poison, poison, _CMP_UNORD_Q) != 0 ||
+                  _mm_cmpeq_epi8_mask(nan, _mm_set1_epi8(-2)) != 0)) {
         return false;
     }
     for (int r = 0; r < rows; ++r) {
@@ -343,11 +350,15 @@ BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int
 BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
 {
     if (span->rows == BB_SPAN_ROWS && span->wide_sums) {
-        if (!add_finite_16(span, storage, BB_SPAN_ROWS, whole)) {
+        if (span->finite) {
+            (void)add_finite_16(span, storage, BB_SPAN_ROWS, whole, true);
+        } else if (!add_finite_16(span, storage, BB_SPAN_ROWS, whole, false)) {
             add_wide_16(span, storage, BB_SPAN_ROWS, whole);
         }
     } else if (span->rows == BB_SPAN_ROWS) {
-        if (!add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole)) {
+        if (span->finite) {
+            (void)add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole, true);
+        } else if (!add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole, false)) {
             add_narrow_16(span, storage, BB_SPAN_ROWS, whole);
         }
     } else {
