@@ -34,6 +34,15 @@ typedef struct coding {
     bb_error_norms *norms; // [bands]
 } coding;
 
+// Undoes a row's power-of-two scale in place: exact.
+static void unscale(double scale, bb_index count, double *values)
+{
+    double inverse = 1.0 / scale;
+    for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
+        values[i] *= inverse;
+    }
+}
+
 static bb_status pull(const coding *work, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
@@ -46,6 +55,7 @@ static bb_status pull(const coding *work, bb_index row, bb_view panel)
         double *values = bb_view_row(panel, i);
         if (rows->matrix != NULL) {
             bb_coded_matrix_decode(rows->matrix, row + i, 0, columns, values);
+            unscale(bb_coded_matrix_row_scale(rows->matrix, row + i), columns, values);
             continue;
         }
         bb_index bad = bb_stage_inspect("rows", values, columns);
@@ -54,15 +64,6 @@ static bb_status pull(const coding *work, bb_index row, bb_view panel)
     }
 done:
     return status;
-}
-
-// Undoes a row's power-of-two scale in place: exact.
-static void unscale(double scale, bb_index count, double *values)
-{
-    double inverse = 1.0 / scale;
-    for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
-        values[i] *= inverse;
-    }
 }
 
 // Compares one band with its exact rows; `decoded` has room for a piece of a group.

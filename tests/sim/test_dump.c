@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
+#include "core/stage.h"
 #include "sim/dump.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
@@ -110,6 +111,15 @@ static void a_product_study_takes_them(void **state)
     assert_true(zfp > fp32 && zfp < 1e-2);
     assert_true(driver_number(results, "worst_relative_error", "bfp8") >= bfp8);
     assert_true(driver_number(results, "bits_per_value", "fp32") == 32.0);
+    // A scale in the reference's own storage is no part of the matrix.
+    const char *const scaled[PROGRAM_ARGUMENTS] = {
+        "run", "product.yaml", "pipelines.0.scale=row", "-q", "-o", "scaled.h5", NULL};
+    bb_results *same = run_program(scaled, "scaled.h5");
+    assert_true(driver_number(same, "qoi_relative_error", "fp32") == fp32);
+    assert_true(driver_number(same, "qoi_relative_error", "bfp8") == bfp8);
+    assert_true(driver_number(same, "qoi_relative_error", "zfp") == zfp);
+    assert_true(driver_number(same, "rmse", "bfp8") == driver_number(results, "rmse", "bfp8"));
+    bb_results_destroy(&same);
     bb_results_destroy(&results);
     const char *const check[PROGRAM_ARGUMENTS] = {"check", "product.yaml", NULL};
     program_call(check, &run);
@@ -168,6 +178,29 @@ static void a_reconstructor_study_takes_covariances(void **state)
     program_expect(&run, 2, "expected a square matrix");
 }
 
+// A reconstructor with a NaN would be refused when the file is read back, and the run lost.
+static void failed_pipelines_give_no_reconstructor(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_AO_SMALL, {NULL}};
+    const bb_run_options options = {.threads = 1, .dump = "R"};
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_results_create(&results));
+    bb_stage_plant("reconstructor", NAN, 7);
+    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
+    check_ok(experiment->run(bb_config_study(config), &options, results));
+    bb_stage_plant(NULL, 0.0, 0);
+    assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
+    assert_true(bb_results_operator_count(results) > 0);
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        assert_string_not_equal(bb_results_operator_at(results, i)->name, "R_0_0");
+    }
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+}
+
 static void unknown_operators_are_refused_before_the_run(void **state)
 {
     (void)state;
@@ -184,6 +217,7 @@ int main(void)
         cmocka_unit_test(wafer_rows_round_trip),
         cmocka_unit_test(a_product_study_takes_them),
         cmocka_unit_test(a_reconstructor_study_takes_covariances),
+        cmocka_unit_test(failed_pipelines_give_no_reconstructor),
         cmocka_unit_test(unknown_operators_are_refused_before_the_run),
     };
     return cmocka_run_group_tests(tests, enter, leave);
