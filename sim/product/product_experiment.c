@@ -159,7 +159,7 @@ static void compare(const product_run *run, product_attempt *attempt)
         }
         double relative = sqrt(vector_error / vector_norm);
         // NaN counts as the worst: fmax would drop it.
-        bool worse = isnan(relative) || !(relative <= attempt->worst_vector);
+        bool worse = isnan(relative) || relative > attempt->worst_vector;
         attempt->worst_vector = worse ? relative : attempt->worst_vector;
         error += vector_error;
         norm += vector_norm;
