@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,6 +164,17 @@ done:
 bool bb_coding_unpacks(const bb_product_pipeline *pipeline)
 {
     return pipeline->storage.codec == (int)BB_CODEC_ZFP;
+}
+
+double bb_coding_held_bytes(const bb_product_pipeline *pipeline)
+{
+    double bits = bb_codec_bits_per_value(&pipeline->storage);
+    return (isnan(bits) ? 4.0 : bits / 8.0) + (bb_coding_unpacks(pipeline) ? 4.0 : 0.0);
+}
+
+double bb_coding_seconds(const bb_product_pipeline *pipeline)
+{
+    return bb_coding_unpacks(pipeline) ? 8e-8 : 4e-9; // zfp is decoded twice
 }
 
 typedef struct unpacking {

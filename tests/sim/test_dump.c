@@ -9,6 +9,8 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
+#include <sys/stat.h>
+
 static program_run run;
 
 static int enter(void **state)
@@ -124,6 +126,22 @@ static void a_product_study_takes_them(void **state)
     const char *const check[PROGRAM_ARGUMENTS] = {"check", "product.yaml", NULL};
     program_call(check, &run);
     program_expect(&run, 0, "matrix");
+    static const struct {
+        const char *key, *words;
+    } wrong[] = {
+        {"layout.mesh_columns=0",               "pipeline zfp: zfp in 4 dimensions needs columns on a mesh"},
+        {"layout.row_columns=5",                "pipeline reference: a grid of 5 across does not divide"   },
+        {"inputs.dataset=/operators/none",      "no dataset '/operators/none'"                             },
+        {"inputs.dataset=/operators/C_y_2_row", "expected rows and columns"                                },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        const char *const planned[PROGRAM_ARGUMENTS] = {"check", "product.yaml", wrong[i].key};
+        program_call(planned, &run);
+        program_expect(&run, i == 2 ? 3 : 2, wrong[i].words);
+    }
+    const char *const offered[PROGRAM_ARGUMENTS] = {"check", "product.yaml", "--dump", "R"};
+    program_call(offered, &run);
+    program_expect(&run, 2, "it has none");
     const char *const missing[PROGRAM_ARGUMENTS] = {
         "run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5", NULL};
     program_call(missing, &run);
@@ -201,6 +219,31 @@ static void failed_pipelines_give_no_reconstructor(void **state)
     bb_config_destroy(&config);
 }
 
+// Files may grow to so many bytes and no further: as a full disk, at every part of the file.
+static void a_full_disk_is_the_disks_fault(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",     CONFIG_AO_SMALL, "-q",     "-o",
+                                                      "full.h5", "--force",       "--dump", "Cmm"};
+    struct stat about;
+    struct rlimit usual;
+    bb_results *results = run_program(arguments, "full.h5");
+    bb_results_destroy(&results);
+    assert_int_equal(stat("full.h5", &about), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    (void)unlink("full.h5");
+    for (int part = 1; part < 8; ++part) {
+        struct rlimit small = usual;
+        // From two thirds up: what is reserved for results alone is refused before the run.
+        small.rlim_cur = (rlim_t)about.st_size - (rlim_t)about.st_size * (unsigned)part / 24 - 1;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        program_call(arguments, &run);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+        program_expect(&run, 3, "cannot write");
+        assert_int_not_equal(access("full.h5", F_OK), 0);
+    }
+}
+
 static void unknown_operators_are_refused_before_the_run(void **state)
 {
     (void)state;
@@ -218,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_product_study_takes_them),
         cmocka_unit_test(a_reconstructor_study_takes_covariances),
         cmocka_unit_test(failed_pipelines_give_no_reconstructor),
+        cmocka_unit_test(a_full_disk_is_the_disks_fault),
         cmocka_unit_test(unknown_operators_are_refused_before_the_run),
     };
     return cmocka_run_group_tests(tests, enter, leave);
