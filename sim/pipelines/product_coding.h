@@ -19,7 +19,7 @@ typedef struct bb_exact_rows {
 
 /// What matrices of one kind took and lost in storage; start from bb_coding_report_start.
 typedef struct bb_coding_report {
-    double seconds; ///< encoding, and making the rows where they came from the source
+    double seconds; ///< encoding and comparing, and making rows that came from the source
     double bytes;
     double values;
     double saturated;
