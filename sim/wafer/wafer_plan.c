@@ -3,6 +3,7 @@
 
 #include "core/device.h"
 #include "physics/wafer/slit_grid.h"
+#include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -125,6 +126,10 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     const bb_wafer_study *wafer = study;
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
     extent of;
+    double file_bytes = 0.0;
+    if (wafer->response.generator == (int)BB_GENERATOR_FILE) {
+        BB_TRY(bb_matrix_file_find(wafer->response.file, &file_bytes));
+    }
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));

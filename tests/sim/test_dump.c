@@ -79,6 +79,10 @@ static void wafer_rows_round_trip(void **state)
                                                   NULL};
     program_call(other, &run);
     program_expect(&run, 2, "dataset '/operators/C_x_0'");
+    const char *const nowhere[PROGRAM_ARGUMENTS] = {
+        "check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5", NULL};
+    program_call(nowhere, &run);
+    program_expect(&run, 3, "'nowhere.h5': No such file");
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
 
