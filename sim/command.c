@@ -41,7 +41,7 @@ static const command commands[] = {
      "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a result file that exists\n"
-     "  --dump NAMES     add operators to the file: rows,inputs (wafer), Cmm,Ctm,Ctt,R (ao)\n"
+     "  --dump NAMES     add operators to the file: rows,inputs (wafer), Cmm,Ctm,Ctt,R,pupil (ao)\n"
      LEVEL_HELP},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |

@@ -75,7 +75,7 @@ static const bb_experiment rows[] = {
      .check = bb_ao_study_check, .plan = bb_ao_plan, .run = bb_ao_experiment_run,
      .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
      .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
-     .price_name = "strehl loss", .operators = "Cmm Ctm Ctt R"},
+     .price_name = "strehl loss", .operators = "Cmm Ctm Ctt R pupil"},
     {.name = "product", .schema = &bb_product_study_schema,
      .starter = bb_product_study_starter,
      .check = bb_product_study_check, .plan = bb_product_plan, .run = bb_product_experiment_run,

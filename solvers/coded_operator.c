@@ -2,7 +2,10 @@
 #include "solvers/coded_operator.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "solvers/coded_product.h"
+
+#include <math.h>
 
 static const bb_kernel kernel = {.name = "coded_product",
                                  .grain = BB_CODED_GRAIN,
@@ -20,6 +23,7 @@ struct bb_coded_operator {
     const bb_coded_matrix *matrix;
     bb_gemv_arithmetic arithmetic;
     float *x_f32;       // [columns] on the host, NULL for fp64 products
+    bool finite;        // no stored value is NaN, infinite or large
     void *device_words; // a copy of the words on a GPU, NULL on the cpu
     void *device_x;     // [columns] in the multiply format on a GPU
     void *device_y;     // [rows] on a GPU
@@ -74,6 +78,7 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
     operation->arithmetic = arithmetic;
     if (arithmetic.multiply == BB_FORMAT_FP32) {
         BB_TRY(BB_ALLOCATE(bb_coded_matrix_columns(matrix), &operation->x_f32));
+        BB_TRY(bb_coded_is_finite(matrix, &operation->finite));
     }
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(copy_to_device(operation));
@@ -97,6 +102,17 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
     }
 }
 
+// x in fp32; whether its products with values below 2^BB_FINITE_EXPONENT are surely finite.
+BB_CLONES static bool narrow_x(const double *x, bb_index count, float *out)
+{
+    int large = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        out[j] = (float)x[j];
+        large |= !(fabsf(out[j]) <= 0x1p50F); // NaN too
+    }
+    return large == 0;
+}
+
 // The product's arguments in the device's memory; on the cpu that is the host's.
 static bb_status place(bb_coded_operator *operation, bb_index row, const double *x, double *y,
                        bb_coded_product *out)
@@ -112,8 +128,8 @@ static bb_status place(bb_coded_operator *operation, bb_index row, const double 
                               .x = x,
                               .x_f32 = operation->x_f32,
                               .y = y};
-    for (bb_index j = 0; narrow && j < columns; ++j) {
-        operation->x_f32[j] = (float)x[j];
+    if (narrow) {
+        out->finite = narrow_x(x, columns, operation->x_f32) && operation->finite;
     }
     if (operation->device_words != NULL) {
         size_t bytes = (size_t)columns * (narrow ? sizeof(float) : sizeof(double));
@@ -154,6 +170,7 @@ bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb
                                    .rows = rows,
                                    .x = x,
                                    .x_f32 = operation->x_f32,
+                                   .finite = product.finite,
                                    .y = y};
         bool bfp8 = fused_bfp8(operation);
         BB_TRY(bb_device_launch(operation->device, bfp8 ? &bfp8_kernel : &piece_kernel,

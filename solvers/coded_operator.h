@@ -53,6 +53,7 @@ typedef struct bb_coded_product {
     bb_index columns;
     const double *x;    ///< [columns], for fp64 products
     const float *x_f32; ///< [columns], for fp32 products
+    bool finite;        ///< known: no stored value and no product is NaN or infinite
     double *y;          ///< [rows], scales not undone
 } bb_coded_product;
 

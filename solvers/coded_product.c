@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
+#include "core/thread.h"
 #include "precision/bfp_core.h"
 
 enum {
@@ -85,12 +86,105 @@ static void store_sums(const bb_span_row *sums, bb_index rows, bool wide, double
     }
 }
 
+// Words of a row, and what an exponent of all ones looks like in them.
+typedef struct scan {
+    const bb_coded_matrix *matrix;
+    bb_index columns;
+    bool bfp8;
+    bool *finite; // [rows]
+} scan;
+
+BB_CLONES static bool bytes_stay_below(const unsigned char *bytes, bb_index count,
+                                       unsigned char mask, unsigned char limit)
+{
+    unsigned char largest = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        unsigned char magnitude = bytes[j] & mask;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < limit;
+}
+
+BB_CLONES static bool halves_stay_finite(const uint16_t *words, bb_index count)
+{
+    uint16_t largest = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        uint16_t magnitude = words[j] & 0x7fffu;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < 0x7c00u;
+}
+
+// Units of a row: none poisoned (-128), none over 2^(BB_FINITE_EXPONENT - 7).
+static bool units_stay_small(const unsigned char *exponents, bb_index blocks)
+{
+    int most = -127;
+    bool held = true;
+    for (bb_index b = 0; b < blocks; ++b) {
+        int exponent = (signed char)exponents[b];
+        held = held && exponent != BB_BFP_POISONED;
+        most = exponent > most ? exponent : most;
+    }
+    return held && most <= BB_FINITE_EXPONENT - 7;
+}
+
+static bb_status scan_row(void *context, bb_index row)
+{
+    const scan *work = context;
+    const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
+    bool *finite = &work->finite[row];
+    if (work->bfp8) {
+        const bb_bfp_layout layout = bb_bfp_layout_of(8, work->columns);
+        const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
+        *finite = units_stay_small(parts + layout.exponents, layout.blocks);
+        return BB_OK;
+    }
+    switch (bb_coded_matrix_format(work->matrix)) {
+    case BB_FORMAT_FP16:
+        *finite = halves_stay_finite((const uint16_t *)(const void *)words, work->columns);
+        break;
+    case BB_FORMAT_E4M3:
+        *finite = bytes_stay_below(words, work->columns, 0x7f, 0x7f);
+        break;
+    case BB_FORMAT_E5M2:
+        *finite = bytes_stay_below(words, work->columns, 0x7f, 0x7c);
+        break;
+    default:
+        *finite = false;
+    }
+    return BB_OK;
+}
+
+bb_status bb_coded_is_finite(const bb_coded_matrix *matrix, bool *out)
+{
+    bb_status status = BB_OK;
+    bb_index rows = bb_coded_matrix_rows(matrix);
+    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    scan work = {.matrix = matrix,
+                 .columns = bb_coded_matrix_columns(matrix),
+                 .bfp8 = config->codec == (int)BB_CODEC_BFP && config->bits == 8.0};
+    bool known = work.bfp8 || config->codec == (int)BB_FORMAT_FP16 ||
+                 config->codec == (int)BB_FORMAT_E4M3 || config->codec == (int)BB_FORMAT_E5M2;
+    *out = known;
+    if (known) {
+        BB_TRY(BB_ZEROED(rows, &work.finite));
+        BB_TRY(bb_parallel_for(rows, scan_row, &work));
+        for (bb_index row = 0; row < rows; ++row) {
+            *out = *out && work.finite[row];
+        }
+    }
+done:
+    BB_RELEASE(&work.finite);
+    return status;
+}
+
 bb_status bb_coded_multiply_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_coded_product *task = context;
     bb_span_row sums[BB_CODED_GRAIN] = {0};
     bb_span span = {.storage = (int)task->format,
                     .wide_sums = task->arithmetic.accumulate == BB_FORMAT_FP64,
+                    .finite = task->finite,
                     .x = task->x_f32};
     bb_index word = bb_format_describe(task->format)->bytes;
     if (task->arithmetic.multiply == BB_FORMAT_FP64) {
@@ -113,6 +207,7 @@ bb_status bb_coded_multiply_bfp8(void *context, bb_index begin, bb_index end)
     bb_span_row sums[BB_CODED_GRAIN] = {0};
     bb_span span = {.storage = BB_SPAN_BFP8,
                     .wide_sums = task->arithmetic.accumulate == BB_FORMAT_FP64,
+                    .finite = task->finite,
                     .x = task->x_f32};
     bb_index columns = bb_coded_matrix_columns(task->matrix);
     bb_bfp_layout layout = bb_bfp_layout_of(8, columns);

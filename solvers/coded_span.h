@@ -29,6 +29,7 @@ typedef struct bb_span_row {
 typedef struct bb_span {
     int storage;
     bool wide_sums;      ///< in fp64, else in fp32
+    bool finite;         ///< known: no stored value and no product is NaN or infinite
     bb_index begin, end; ///< begin is a multiple of 32
     const float *x;      ///< of column 0
     bb_index rows;       ///< 1..BB_SPAN_ROWS

@@ -18,14 +18,33 @@
 
 // The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
+static const bb_key pupil_keys[] = {
+    {.name = "file", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_pupil_config, file),
+     .meaning = "HDF5 file with a mask of the pupil, relative to the working folder; unset: the "
+                "annulus of diameter_m and obstruction."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/operators/pupil",
+     .offset = offsetof(bb_pupil_config, dataset),
+     .meaning = "Square dataset in it, as --dump pupil writes: amplitude transmissions 0..1 by y "
+                "and x, from the most negative, over the square of the diameter."},
+};
+static const bb_schema pupil_schema = BB_SCHEMA("pupil", bb_pupil_config, pupil_keys);
+
 static const bb_key telescope_keys[] = {
     {POSITIVE(bb_telescope_config, diameter_m, "m", 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
-            "Diameter of the central obstruction over that of the pupil."),
+            "Diameter of the central obstruction over that of the pupil; under a mask, of the "
+            "mirror alone."),
      .exclusive_maximum = true, .default_text = "0.0"},
     {NUMBER(bb_telescope_config, zenith_angle_deg, "deg", 0.0, 80.0,
             "Zenith angle: heights, altitudes and layer strengths are multiplied by its secant."),
      .default_text = "0.0"},
+    {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
+     .offset = offsetof(bb_telescope_config, pupil),
+     .meaning = "A mask of the pupil, with segments and spiders, in place of the annulus."},
+    {POSITIVE(bb_telescope_config, subaperture_threshold, "1", 1.0,
+              "Least mean transmission of a valid subaperture under a mask."),
+     .default_text = "0.5"},
 };
 const bb_schema bb_telescope_schema = BB_SCHEMA("telescope", bb_telescope_config, telescope_keys);
 
@@ -261,12 +280,53 @@ done:
     return status;
 }
 
-static bb_status check_lenslets(bb_index lenslets, double obstruction, const char *path)
+bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
+{
+    return (bb_pupil){.obstruction = config->telescope->obstruction,
+                      .mask = config->pupil_mask,
+                      .edge = config->pupil_edge,
+                      .threshold = config->telescope->subaperture_threshold};
+}
+
+static bb_status check_mask(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(bb_subapertures_count(lenslets, obstruction) > 0, BB_INVALID,
+    const double *mask = config->pupil_mask;
+    const bb_index edge = config->pupil_edge;
+    bool transmits = false;
+    for (bb_index k = 0; mask != NULL && k < edge * edge; ++k) {
+        BB_REQUIRE(
+            mask[k] >= 0.0 && mask[k] <= 1.0, BB_INVALID,
+            "telescope.pupil: row %td, column %td is %.17g, expected a transmission in [0, 1]",
+            k / edge, k % edge, mask[k]);
+        transmits = transmits || mask[k] > 0.0;
+    }
+    BB_REQUIRE(mask == NULL || transmits, BB_INVALID,
+               "telescope.pupil: all %td x %td pixels are 0, expected some that transmit", edge,
+               edge);
+done:
+    return status;
+}
+
+static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    if (config->telescope->pupil.file != NULL && pupil.mask == NULL) {
+        goto done; // only the mask can tell
+    }
+    BB_REQUIRE(
+        pupil.mask == NULL || pupil.edge >= 2 * lenslets, BB_INVALID,
+        "telescope.pupil: %td x %td pixels, expected at least 2 a lenslet: %s.lenslets = %td",
+        pupil.edge, pupil.edge, path, lenslets);
+    bb_index count = bb_subapertures_count(lenslets, &pupil);
+    BB_REQUIRE(count > 0 || pupil.mask == NULL, BB_INVALID,
+               "%s.lenslets = %td leaves no valid subaperture: none has a mean transmission of "
+               "telescope.subaperture_threshold = %g",
+               path, lenslets, pupil.threshold);
+    BB_REQUIRE(count > 0, BB_INVALID,
                "%s.lenslets = %td leaves no valid subaperture at telescope.obstruction = %g", path,
-               lenslets, obstruction);
+               lenslets, pupil.obstruction);
 done:
     return status;
 }
@@ -320,7 +380,7 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
         BB_TRY(check_kind(star, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
-            BB_TRY(check_lenslets(star->lenslets, config->telescope->obstruction, path));
+            BB_TRY(check_lenslets(config, star->lenslets, path));
         }
     }
 done:
@@ -330,13 +390,13 @@ done:
 bb_status bb_ao_config_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
-    double obstruction = config->telescope->obstruction;
     BB_TRY(check_ranges(&bb_telescope_schema, config->telescope, "telescope"));
+    BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
     BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));
     BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE, BB_INVALID,
                "sensors.slope_model = %d, expected point_difference", config->sensors->slope_model);
-    BB_TRY(check_lenslets(config->sensors->lenslets, obstruction, "sensors"));
+    BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
     if (config->mirror != NULL) {
         BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
     }
@@ -348,7 +408,7 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
         (void)snprintf(path, sizeof path, "targets[%td]", t);
         BB_TRY(check_ranges(&bb_target_schema, &config->targets[t], path));
         if (config->targets[t].lenslets != BB_INTEGER_UNSET) {
-            BB_TRY(check_lenslets(config->targets[t].lenslets, obstruction, path));
+            BB_TRY(check_lenslets(config, config->targets[t].lenslets, path));
         }
     }
 done:

@@ -10,16 +10,24 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
-#include "core/status.h"
+#include "physics/ao/pupil.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/// Where the user's mask of the pupil is; whoever runs the study reads it.
+typedef struct bb_pupil_config {
+    const char *file; ///< HDF5; NULL: the annulus
+    const char *dataset;
+} bb_pupil_config;
+
 typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
+    bb_pupil_config pupil;
+    double subaperture_threshold; ///< least mean transmission under a mask
 } bb_telescope_config;
 
 /// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
@@ -134,11 +142,18 @@ typedef struct bb_ao_config {
     bb_index guide_star_count;
     const bb_target_config *targets; ///< [target_count]
     bb_index target_count;
+    const double *pupil_mask; ///< [pupil_edge][pupil_edge] as in pupil.h; NULL: the annulus
+    bb_index pupil_edge;
 } bb_ao_config;
 
+/// The pupil that a configuration asks for; borrows its mask.
+bb_pupil bb_ao_config_pupil(const bb_ao_config *config);
+
 /// Holds the rules that no single key can: exactly one of profile and layers, at least one star and
-/// target, keys that fit the kind of star, lenslets that leave a valid subaperture. Ranges are
-/// checked too, so that structs filled by hand are safe. Errors: BB_INVALID, with the key's name.
+/// target, keys that fit the kind of star, lenslets that leave a valid subaperture, a mask of
+/// transmissions that is finer than half a lenslet. A mask that is yet to be loaded (a file is
+/// named but `pupil_mask` is NULL) is left out, and the subapertures with it. Ranges are checked
+/// too, so that structs filled by hand are safe. Errors: BB_INVALID, with the key's name.
 BB_CHECKED bb_status bb_ao_config_check(const bb_ao_config *config);
 
 #ifdef __cplusplus

@@ -68,8 +68,8 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 
-bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror, double obstruction,
-                                           double *matrix)
+bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
+                                           const bb_pupil *pupil, double *matrix)
 {
     bb_status status = BB_OK;
     const bb_index subapertures = mirror->measurement_count / 2;
@@ -79,7 +79,7 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror, d
     double *y = NULL;
     BB_TRY(BB_ALLOCATE(subapertures, &x));
     BB_TRY(BB_ALLOCATE(subapertures, &y));
-    bb_subapertures_centres(mirror->lenslets, obstruction, x, y);
+    bb_subapertures_centres(mirror->lenslets, pupil, x, y);
     for (bb_index i = 0; i < subapertures; ++i) {
         double *x_slopes = matrix + i * actuators;
         double *y_slopes = matrix + (subapertures + i) * actuators;
@@ -121,6 +121,10 @@ static bb_status invert(double *interaction, bb_deformable_mirror *mirror)
     BB_REQUIRE(info == 0, info == LAPACK_WORK_MEMORY_ERROR ? BB_MEMORY : BB_INTERNAL,
                "singular values of the %td x %td interaction matrix: dgesdd returned %d", rows,
                columns, (int)info);
+    BB_REQUIRE(s[0] > 0.0, BB_INVALID,
+               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
+               "valid subapertures",
+               mirror->lenslets);
     bb_index kept = 0;
     while (kept < rank && s[kept] >= s[0] / mirror->condition) {
         cblas_dscal((int)columns, 1.0 / s[kept], vt + kept * columns, 1);
@@ -136,31 +140,31 @@ done:
     return status;
 }
 
-bb_status bb_deformable_mirror_create(double diameter_m, double obstruction, bb_index lenslets,
+bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
                                       double condition, bb_deformable_mirror *out)
 {
     bb_status status = BB_OK;
-    bb_deformable_mirror mirror = {
-        .diameter_m = diameter_m,
-        .lenslets = lenslets,
-        .condition = isnan(condition) ? usual_condition(lenslets) : condition,
-        .measurement_count = 2 * bb_subapertures_count(lenslets, obstruction)};
+    bb_deformable_mirror mirror = {.diameter_m = diameter_m,
+                                   .lenslets = lenslets,
+                                   .condition =
+                                       isnan(condition) ? usual_condition(lenslets) : condition,
+                                   .measurement_count = 2 * bb_subapertures_count(lenslets, pupil)};
     double *interaction = NULL;
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
-    const bb_index actuators = count_actuators(lenslets, obstruction);
+    const bb_index actuators = count_actuators(lenslets, pupil->obstruction);
     BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
                "a mirror of %td lenslets has %td actuators, expected at most %td (170 lenslets "
                "without obstruction): the workspace of its singular values overflows LAPACK's "
                "32 bits",
                lenslets, actuators, most_actuators);
-    BB_TRY(place_actuators(obstruction, &mirror));
+    BB_TRY(place_actuators(pupil->obstruction, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",
-               lenslets, obstruction, mirror.actuator_count, mirror.measurement_count);
+               lenslets, pupil->obstruction, mirror.actuator_count, mirror.measurement_count);
     BB_TRY(BB_ALLOCATE(mirror.measurement_count * mirror.actuator_count, &interaction));
     BB_TRY(BB_ALLOCATE(mirror.actuator_count * mirror.measurement_count, &mirror.projector));
-    BB_TRY(bb_deformable_mirror_interaction(&mirror, obstruction, interaction));
+    BB_TRY(bb_deformable_mirror_interaction(&mirror, pupil, interaction));
     BB_TRY(invert(interaction, &mirror));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};

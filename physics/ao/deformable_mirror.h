@@ -7,7 +7,8 @@
 // pupil radii, holds obstruction - 1/n < rho < 1 + 1.4/n. Influence f = 1 um exp(-rho^2 / (2
 // x0^2)), rho the distance from the actuator in pupil radii, x0 = sqrt(-2 / ln c) / n, coupling c =
 // 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
-// projector is its pseudo-inverse without singular values below the largest over `condition`.
+// projector is its pseudo-inverse without singular values below the largest over `condition`. Under
+// a mask the actuators are the same; those that no valid subaperture sees fall below it.
 //
 // moao's condition is sqrt(30). But the largest singular value is 0.38 n times that of the tilts:
 // from 15 lenslets on they are dropped, and with them their share of the residual (an uncorrected
@@ -17,7 +18,7 @@
 #ifndef BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 #define BB_PHYSICS_AO_DEFORMABLE_MIRROR_H
 
-#include "core/status.h"
+#include "physics/ao/pupil.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,10 +38,11 @@ typedef struct bb_deformable_mirror {
 
 /// Builds mirror and projector; `condition` > 1, or NaN for the usual one. Costs the singular value
 /// decomposition of a matrix [measurements][actuators]: about 2 s for n = 40, minutes for n = 86.
-/// Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture), BB_UNSUPPORTED (over 23,169
-/// actuators, 170 lenslets without obstruction: LAPACK's workspace would overflow 32 bits; refused
-/// before anything is allocated), BB_INTERNAL (LAPACK did not converge).
-BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, double obstruction,
+/// Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, none that sees the other),
+/// BB_UNSUPPORTED (over 23,169 actuators, 170 lenslets without obstruction: LAPACK's workspace
+/// would overflow 32 bits; refused before anything is allocated), BB_INTERNAL (LAPACK did not
+/// converge).
+BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil,
                                                  bb_index lenslets, double condition,
                                                  bb_deformable_mirror *out);
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
@@ -51,7 +53,7 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
 /// Writes the interaction matrix [measurement_count][actuator_count], arcsec per volt. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
-                                                      double obstruction, double *matrix);
+                                                      const bb_pupil *pupil, double *matrix);
 
 #ifdef __cplusplus
 }

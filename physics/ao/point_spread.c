@@ -8,14 +8,16 @@
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
-// Every function transformed here is even, so its spectrum is real up to rounding, and a spectrum
-// [N][N / 2 + 1] is transformed back by the plan `inverse`.
+// Every function transformed here but the pupil is even, so its spectrum is real up to rounding,
+// and a spectrum [N][N / 2 + 1] is transformed back by the plan `inverse`.
 struct bb_point_spread {
     bb_point_spread_grid grid;
     bb_deformable_mirror mirror;
+    double *pupil; // [points][points]
+    bb_view pupil_view;
+    bb_matrix_source pupil_source;
     double *transfer; // OTF_telescope [N][N], 1 at zero frequency
     double transfer_sum;
     double *influence; // |FFT f|^2 / km^2 / N^2 [N][N / 2 + 1]
@@ -55,12 +57,11 @@ done:
 }
 
 // The mirror costs a singular value decomposition: whatever can be refused is refused before.
-static bb_status make_mirror(double diameter_m, double obstruction, bb_index lenslets,
+static bb_status make_mirror(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
                              double condition, bb_point_spread *spread)
 {
     bb_status status = BB_OK;
-    BB_TRY(
-        bb_deformable_mirror_create(diameter_m, obstruction, lenslets, condition, &spread->mirror));
+    BB_TRY(bb_deformable_mirror_create(diameter_m, pupil, lenslets, condition, &spread->mirror));
     spread->grid.measurement_count = spread->mirror.measurement_count;
     spread->grid.actuator_count = spread->mirror.actuator_count;
     spread->grid.dropped_modes = spread->mirror.dropped_modes;
@@ -126,42 +127,43 @@ done:
     return status;
 }
 
-// 1 where obstruction D/2 <= r <= D/2, decided in half pixels: pixels fall exactly on both circles.
-static bb_index draw_pupil(const bb_point_spread_grid *grid, bb_index lenslets, double obstruction,
-                           double *plane)
+static bb_status draw_pupil(const bb_pupil *pupil, bb_point_spread *spread)
 {
-    const bb_index n = grid->pixels;
-    const bb_index across = lenslets * grid->pixels_per_lenslet;
-    const double hole = obstruction * (double)across;
-    const double inner =
-        hole * hole * (1.0 - 1e-12); // the product's rounding must not open the edge
-    bb_index count = 0;
-    for (bb_index j = 0; j < n; ++j) {
-        for (bb_index i = 0; i < n; ++i) {
-            const bb_index x = i - n / 2;
-            const bb_index y = j - n / 2;
-            const bb_index square = 4 * (x * x + y * y);
-            const bool inside = square <= across * across && (double)square >= inner;
-            plane[j * n + i] = inside ? 1.0 : 0.0;
-            count += inside ? 1 : 0;
-        }
+    bb_status status = BB_OK;
+    const bb_index across = spread->mirror.lenslets * spread->grid.pixels_per_lenslet;
+    const bb_index points = bb_pupil_points(across);
+    spread->grid.pupil_points = points;
+    BB_TRY(BB_ALLOCATE(points * points, &spread->pupil));
+    bb_pupil_draw(pupil, across, spread->pupil);
+    spread->pupil_view = bb_view_matrix(spread->pupil, points, points);
+    spread->pupil_source = bb_matrix_source_dense(&spread->pupil_view, "pupil", "1");
+    for (bb_index k = 0; k < points * points; ++k) {
+        spread->grid.pupil_pixels += spread->pupil[k] > 0.0 ? 1 : 0;
+        spread->grid.pupil_power += spread->pupil[k] * spread->pupil[k];
     }
-    return count;
+    BB_REQUIRE(spread->grid.pupil_pixels > 0, BB_INVALID,
+               "the pupil transmits nothing at the %td x %td points of its square", points, points);
+done:
+    return status;
 }
 
-static bb_status transform_pupil(double obstruction, bb_point_spread *spread)
+// The pupil need not be even, but the square of its spectrum's magnitude is real and even.
+static bb_status transform_pupil(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
     const bb_index n = spread->grid.pixels;
     const bb_index bins = half_spectrum(n);
+    const bb_index points = spread->grid.pupil_points;
+    const bb_index first = n / 2 - points / 2;
     double complex *spectrum = NULL;
-    BB_TRY(BB_ALLOCATE(n * n, &spread->transfer));
+    BB_TRY(BB_ZEROED(n * n, &spread->transfer));
     BB_TRY(BB_ALLOCATE(bins, &spectrum));
-    const bb_index count =
-        draw_pupil(&spread->grid, spread->mirror.lenslets, obstruction, spread->transfer);
-    spread->grid.pupil_pixels = count;
+    for (bb_index j = 0; j < points; ++j) {
+        memcpy(spread->transfer + (first + j) * n + first, spread->pupil + j * points,
+               (size_t)points * sizeof *spread->pupil);
+    }
     fftw_execute_dft_r2c(spread->forward, spread->transfer, spectrum);
-    const double scale = 1.0 / ((double)n * (double)n * (double)count);
+    const double scale = 1.0 / ((double)n * (double)n * spread->grid.pupil_power);
     for (bb_index k = 0; k < bins; ++k) {
         const double re = creal(spectrum[k]);
         const double im = cimag(spectrum[k]);
@@ -176,7 +178,7 @@ done:
     return status;
 }
 
-bb_status bb_point_spread_create(double diameter_m, double obstruction, bb_index lenslets,
+bb_status bb_point_spread_create(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
                                  double condition, bb_point_spread **out)
 {
     bb_status status = BB_OK;
@@ -184,9 +186,10 @@ bb_status bb_point_spread_create(double diameter_m, double obstruction, bb_index
     BB_TRY(BB_ZEROED(1, &spread));
     BB_TRY(lay_out(diameter_m, lenslets, &spread->grid));
     BB_TRY(make_plans(spread));
-    BB_TRY(make_mirror(diameter_m, obstruction, lenslets, condition, spread));
+    BB_TRY(make_mirror(diameter_m, pupil, lenslets, condition, spread));
     BB_TRY(transform_influence(spread));
-    BB_TRY(transform_pupil(obstruction, spread));
+    BB_TRY(draw_pupil(pupil, spread));
+    BB_TRY(transform_pupil(spread));
     *out = spread;
     spread = NULL;
 done:
@@ -200,6 +203,7 @@ void bb_point_spread_destroy(bb_point_spread **spread)
         return;
     }
     bb_deformable_mirror_release(&(*spread)->mirror);
+    BB_RELEASE(&(*spread)->pupil);
     BB_RELEASE(&(*spread)->transfer);
     BB_RELEASE(&(*spread)->influence);
     fftw_destroy_plan((*spread)->forward);
@@ -210,6 +214,11 @@ void bb_point_spread_destroy(bb_point_spread **spread)
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread)
 {
     return &spread->grid;
+}
+
+const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread)
+{
+    return &spread->pupil_source;
 }
 
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread)

@@ -3,7 +3,8 @@
 // From the covariance of residual slopes to the long-exposure point spread function and its Strehl
 // ratio.
 //
-// Steps (ecrc/moao's, in double and with the pupil counted in pixels):
+// Steps (ecrc/moao's, in double and with the pupil counted in pixels, drawn as pupil.h says; the
+// telescope's OTF is its autocorrelation over the autocorrelation at 0):
 //   Cvv = Dx Cee Dx^T, averaged over actuator pairs of equal displacement;
 //   corr = IFFT(|FFT f|^2 FFT map) / km^2, the covariance of the residual wavefront (m^2);
 //   Dphi(r) = 2 (2 pi / lambda)^2 [corr(0) - corr(r)];  OTF = OTF_telescope exp(-Dphi / 2);
@@ -14,6 +15,7 @@
 #ifndef BB_PHYSICS_AO_POINT_SPREAD_H
 #define BB_PHYSICS_AO_POINT_SPREAD_H
 
+#include "core/matrix_source.h"
 #include "core/outcome.h"
 #include "physics/ao/deformable_mirror.h"
 
@@ -30,17 +32,20 @@ typedef struct bb_point_spread_grid {
     bb_index pixels;             ///< N, along an edge
     bb_index pixels_per_lenslet; ///< km
     double pixel_m;              ///< ud, in the pupil
-    bb_index pupil_pixels;       ///< of value 1
+    bb_index pupil_points;       ///< along an edge of the pupil's square
+    bb_index pupil_pixels;       ///< that transmit
+    double pupil_power;          ///< sum of the squares of their transmissions
     bb_index measurement_count;  ///< m of the truth sensor
     bb_index actuator_count;
     bb_index dropped_modes;
 } bb_point_spread_grid;
 
 /// `condition` is that of deformable_mirror.h, NaN for the usual one.
-/// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid), those of
+/// Errors: BB_MEMORY, BB_INVALID (no subaperture, lenslets too many for the grid, a pupil that
+/// transmits nothing), those of
 /// bb_deformable_mirror_create. Not to be called from several threads at once: FFTW plans are made
 /// here.
-BB_CHECKED bb_status bb_point_spread_create(double diameter_m, double obstruction,
+BB_CHECKED bb_status bb_point_spread_create(double diameter_m, const bb_pupil *pupil,
                                             bb_index lenslets, double condition,
                                             bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
@@ -49,6 +54,10 @@ void bb_point_spread_destroy(bb_point_spread **spread);
 bb_index bb_point_spread_pixels(bb_index lenslets);
 
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);
+/// The pupil on the grid's points, pupil_points x pupil_points, laid out as a mask (pupil.h); lives
+/// as long as the point spread.
+const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread);
+
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
 
 /// Covariance of the residual wavefront. `cee` [m][m], arcsec^2, row-major and without gaps;

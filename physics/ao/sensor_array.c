@@ -81,7 +81,7 @@ static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
     }
 }
 
-static bb_status lay_out_lenslets(double diameter_m, double obstruction, bb_index layers,
+static bb_status lay_out_lenslets(double diameter_m, const bb_pupil *pupil, bb_index layers,
                                   bb_sensor *sensor)
 {
     bb_status status = BB_OK;
@@ -91,7 +91,7 @@ static bb_status lay_out_lenslets(double diameter_m, double obstruction, bb_inde
     BB_TRY(BB_ALLOCATE(sensor->count, &column));
     BB_TRY(BB_ALLOCATE(sensor->count, &row));
     BB_TRY(BB_ALLOCATE(sensor->count, &sensor->site));
-    bb_subapertures_lenslets(lenslets, obstruction, column, row);
+    bb_subapertures_lenslets(lenslets, pupil, column, row);
     for (bb_index i = 0; i < sensor->count; ++i) {
         sensor->site[i] = (2 * lenslets - 1) * row[i] + column[i];
     }
@@ -112,7 +112,8 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     bb_status status = BB_OK;
     const bb_telescope_config *telescope = config->telescope;
     const bb_index layers = atmosphere->layer_count;
-    const bb_index count = bb_subapertures_count(lenslets, telescope->obstruction);
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    const bb_index count = bb_subapertures_count(lenslets, &pupil);
     sensor->lenslets = lenslets;
     sensor->count = count;
     sensor->size_m = telescope->diameter_m / (double)lenslets;
@@ -121,8 +122,8 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     BB_TRY(BB_ALLOCATE(layers, &sensor->scale));
     sensor->shift_x_m = shift_x_m;
     sensor->shift_y_m = shift_y_m;
-    BB_TRY(lay_out_lenslets(telescope->diameter_m, telescope->obstruction, layers, sensor));
-    bb_subapertures_centres(lenslets, telescope->obstruction, sensor->x_m, sensor->y_m);
+    BB_TRY(lay_out_lenslets(telescope->diameter_m, &pupil, layers, sensor));
+    bb_subapertures_centres(lenslets, &pupil, sensor->x_m, sensor->y_m);
     for (bb_index i = 0; i < count; ++i) {
         sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
         sensor->y_m[i] = 0.5 * telescope->diameter_m * sensor->y_m[i] + shift_y_m;
@@ -142,6 +143,9 @@ static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *at
         .obstruction = config->telescope->obstruction,
         .atmosphere_transmission = config->sensors->atmosphere_transmission,
     };
+    BB_REQUIRE(config->telescope->pupil.file == NULL || config->pupil_mask != NULL, BB_INTERNAL,
+               "the mask of telescope.pupil.file = %s has not been loaded",
+               config->telescope->pupil.file);
     BB_TRY(BB_ZEROED(sensors, &array->sensors));
     array->sensor_count = sensors;
 done:

@@ -9,32 +9,35 @@ static bb_index doubled(bb_index k, bb_index lenslets)
     return 2 * k - lenslets + 1;
 }
 
-static bool valid(bb_index i, bb_index j, bb_index lenslets, double obstruction)
+static bool valid(bb_index i, bb_index j, bb_index lenslets, const bb_pupil *pupil)
 {
+    if (pupil->mask != NULL) {
+        return bb_pupil_transmission(pupil, lenslets, i, j) >= pupil->threshold;
+    }
     bb_index x = doubled(i, lenslets);
     bb_index y = doubled(j, lenslets);
     bb_index squared = x * x + y * y;
-    double inner = obstruction * (double)lenslets;
+    double inner = pupil->obstruction * (double)lenslets;
     return squared < lenslets * lenslets && (double)squared >= inner * inner;
 }
 
-bb_index bb_subapertures_count(bb_index lenslets, double obstruction)
+bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil)
 {
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            count += valid(i, j, lenslets, obstruction) ? 1 : 0;
+            count += valid(i, j, lenslets, pupil) ? 1 : 0;
         }
     }
     return count;
 }
 
-void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y)
+void bb_subapertures_centres(bb_index lenslets, const bb_pupil *pupil, double *x, double *y)
 {
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            if (valid(i, j, lenslets, obstruction)) {
+            if (valid(i, j, lenslets, pupil)) {
                 x[count] = (double)doubled(i, lenslets) / (double)lenslets;
                 y[count] = (double)doubled(j, lenslets) / (double)lenslets;
                 ++count;
@@ -43,13 +46,13 @@ void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, d
     }
 }
 
-void bb_subapertures_lenslets(bb_index lenslets, double obstruction, bb_index *column,
+void bb_subapertures_lenslets(bb_index lenslets, const bb_pupil *pupil, bb_index *column,
                               bb_index *row)
 {
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            if (valid(i, j, lenslets, obstruction)) {
+            if (valid(i, j, lenslets, pupil)) {
                 column[count] = i;
                 row[count] = j;
                 ++count;

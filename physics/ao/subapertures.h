@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Valid subapertures of a square lenslet grid over an annular pupil.
+// Valid subapertures of a square lenslet grid over the pupil.
 //
 // Of n x n lenslets whose centres stand at (k - (n - 1) / 2) D / n, those are valid whose centre
-// radius r holds obstruction D / 2 <= r < D / 2. The order is row by row (y), x fastest, from the
-// most negative x and y. The rule is decided in integers: (2 i - n + 1)^2 + (2 j - n + 1)^2 < n^2.
+// radius r holds obstruction D / 2 <= r < D / 2, decided in integers: (2 i - n + 1)^2 + (2 j - n +
+// 1)^2 < n^2. Under a mask those are valid whose mean transmission is at least the threshold. The
+// order is row by row (y), x fastest, from the most negative x and y.
 #ifndef BB_PHYSICS_AO_SUBAPERTURES_H
 #define BB_PHYSICS_AO_SUBAPERTURES_H
 
-#include "core/status.h"
+#include "physics/ao/pupil.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /// Number of valid subapertures; 0 for lenslets < 1.
-bb_index bb_subapertures_count(bb_index lenslets, double obstruction);
+bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil);
 
 /// Writes lenslet column and row, 0 <= k < lenslets, to [bb_subapertures_count(...)] each.
-void bb_subapertures_lenslets(bb_index lenslets, double obstruction, bb_index *column,
+void bb_subapertures_lenslets(bb_index lenslets, const bb_pupil *pupil, bb_index *column,
                               bb_index *row);
 
 /// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets,
-/// obstruction)].
-void bb_subapertures_centres(bb_index lenslets, double obstruction, double *x, double *y);
+/// pupil)].
+void bb_subapertures_centres(bb_index lenslets, const bb_pupil *pupil, double *x, double *y);
 
 #ifdef __cplusplus
 }

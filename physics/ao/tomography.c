@@ -44,8 +44,9 @@ static bb_status find_spread(const bb_ao_config *config, bb_tomography *tomograp
     }
     target->owns_spread = true;
     const double condition = config->mirror != NULL ? config->mirror->condition : NAN;
-    return bb_point_spread_create(config->telescope->diameter_m, config->telescope->obstruction,
-                                  lenslets, condition, &target->spread);
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    return bb_point_spread_create(config->telescope->diameter_m, &pupil, lenslets, condition,
+                                  &target->spread);
 }
 
 static bb_status create_target(const bb_ao_config *config, bb_tomography *tomography,

@@ -99,6 +99,10 @@ bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipeli
     *problem = NULL;
     BB_TRY(bb_results_keep(results, all, release));
     BB_TRY(add_covariances(names, all->problem, results));
+    if (bb_dump_wanted(names, "pupil")) {
+        BB_TRY(bb_results_operator(results, "pupil", "transmission of the pupil, y by x",
+                                   bb_point_spread_pupil(all->problem->targets[0].spread)));
+    }
     if (bb_dump_wanted(names, "R")) {
         BB_TRY(add_estimates(all, pipelines, attempts, results));
     }

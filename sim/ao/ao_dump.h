@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of an ao study for `--dump`: Cmm, Ctm_<target>, Ctt_<target> in arcsec^2, and
-// R_<pipeline>_<target>, by index, of every pipeline that gave one.
+// The operators of an ao study for `--dump`: Cmm, Ctm_<target>, Ctt_<target> in arcsec^2,
+// R_<pipeline>_<target>, by index, of every pipeline that gave one, and the pupil of the first
+// target as a mask (physics/ao/pupil.h).
 #ifndef BB_SIM_AO_AO_DUMP_H
 #define BB_SIM_AO_AO_DUMP_H
 

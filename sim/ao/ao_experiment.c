@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_pupil.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_solving.h"
 #include "solvers/residual_covariance.h"
@@ -17,6 +18,7 @@ typedef struct ao_run {
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m; // [wavelength_count]
+    double *mask;          // of the pupil, NULL: the annulus
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem solving;
@@ -58,13 +60,16 @@ static void finish(ao_run *run)
     bb_factor_problem_release(&run->solving);
     BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
+    BB_RELEASE(&run->mask);
 }
 
-static bb_status build_problem(ao_run *run)
+static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_ao_config physics = bb_ao_study_physics(run->study);
+    bb_ao_config physics = bb_ao_study_physics(run->study);
     bool blocks = run->study->solver.lgs_tilt == (int)BB_AO_LGS_TILT_CONSTANT_BLOCK;
+    BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
+    BB_TRY(bb_ao_pupil_note(&physics, results));
     BB_TRY(bb_tomography_create(&physics, blocks, &run->problem));
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
@@ -183,7 +188,7 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     bb_status status = BB_OK;
     ao_run run = {0};
     BB_TRY(start(study, &run));
-    BB_TRY(build_problem(&run));
+    BB_TRY(build_problem(&run, results));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
         bb_progress("solving", p, run.pipeline_count);
         BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], run.attempts[p].r,

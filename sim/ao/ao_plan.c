@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_plan.h"
 
+#include "core/memory.h"
 #include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_pupil.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
@@ -35,6 +37,7 @@ typedef struct extent {
     double largest_projector; // actuators x slopes
     double actuator3;         // of the largest mirror
     double table_bytes;       // of displacements
+    bb_index mask_edge;       // pixels of the pupil's mask, 0: the annulus
     bb_slope_covariance_cost cmm, ctm;
 } extent;
 
@@ -69,17 +72,21 @@ static bb_status measure(const bb_ao_study *study, extent *out)
     bb_status status = BB_OK;
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
-    const bb_ao_config physics = bb_ao_study_physics(study);
+    bb_ao_config physics = bb_ao_study_physics(study);
+    double *mask = NULL;
+    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
     *out = (extent){.n = (double)guides.measurement_count,
                     .layers = (double)atmosphere.layer_count,
+                    .mask_edge = physics.pupil_edge,
                     .cmm = bb_slope_covariance_price(&guides, &guides)};
     // Once with the tilts of laser stars and once without.
     out->table_bytes = 2.0 * out->cmm.table_bytes;
     BB_TRY(measure_targets(&physics, &atmosphere, &guides, out));
 done:
+    BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
     return status;
@@ -118,7 +125,8 @@ static double host_bytes(const extent *of, double pipelines, double solving)
     double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
     double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
     double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m);
-    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + 8.0 * of->largest_projector +
+    double mask = 8.0 * (double)of->mask_edge * (double)of->mask_edge;
+    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + mask + 8.0 * of->largest_projector +
            8.0 * PLANES * of->pixels * of->pixels + fmax(mirror, fmax(solving, scoring));
 }
 
@@ -177,6 +185,10 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(list_operators(ao, &of, plan, &solving));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
+    if (of.mask_edge > 0) {
+        BB_TRY(
+            bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
+    }
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
     plan->output_bytes = output_bytes(ao);
     plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +

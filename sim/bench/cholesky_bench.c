@@ -122,7 +122,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     const bb_matrix_source source = {
         .rows = n, .columns = n, .symmetric = true, .name = "bench", .unit = "1", .fill = fill};
     contest task = {
-        .tiles = {setup->quick ? 48 : 384, setup->quick ? 64 : 512, setup->quick ? 96 : 768}
+        .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}
     };
     for (int round = 0; round < 3; ++round) {
         BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));

@@ -21,6 +21,8 @@ typedef struct ao_case {
     bb_guide_star_config stars[MOST_STARS];
     bb_target_config targets[MOST_TARGETS];
     bb_index star_count, target_count;
+    const double *mask; ///< of the pupil, [mask_edge][mask_edge], or NULL
+    bb_index mask_edge;
 } ao_case;
 
 static inline bb_ao_config case_config(const ao_case *c)
@@ -32,7 +34,9 @@ static inline bb_ao_config case_config(const ao_case *c)
                           .guide_stars = c->stars,
                           .guide_star_count = c->star_count,
                           .targets = c->targets,
-                          .target_count = c->target_count};
+                          .target_count = c->target_count,
+                          .pupil_mask = c->mask,
+                          .pupil_edge = c->mask_edge};
 }
 
 static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcsec)
@@ -80,6 +84,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     ao_case c = {0};
     c.telescope.diameter_m = diameter_m;
     c.telescope.obstruction = 0.2;
+    c.telescope.subaperture_threshold = 0.5;
     c.atmosphere.profile = BB_PROFILE_MOAO_2;
     c.atmosphere.outer_scale_m = 25.0;
     c.atmosphere.r0_m = NAN;

@@ -106,6 +106,44 @@ static void there_must_be_stars_targets_and_subapertures(void **state)
     check_fails(check_case(&c), BB_INVALID, "guide_stars[3].lenslets = 1 leaves no valid");
 }
 
+static void masks_are_held_to_their_rules(void **state)
+{
+    (void)state;
+    static double mask[20 * 20];
+    ao_case c = case_nx456();
+    c.mask = mask;
+    c.mask_edge = 20;
+    check_fails(check_case(&c), BB_INVALID, "telescope.pupil: all 20 x 20 pixels are 0");
+    mask[3 * 20 + 7] = 1.0;
+    check_fails(
+        check_case(&c), BB_INVALID,
+        "sensors.lenslets = 10 leaves no valid subaperture: none has a mean transmission of "
+        "telescope.subaperture_threshold = 0.5");
+    c.telescope.subaperture_threshold = 0.25; // one pixel of four
+    check_ok(check_case(&c));
+    c.stars[4].lenslets = 11;
+    check_fails(check_case(&c), BB_INVALID,
+                "20 x 20 pixels, expected at least 2 a lenslet: guide_stars[4].lenslets = 11");
+    c.stars[4].lenslets = 10;
+    mask[399] = 1.0 + 1e-9;
+    check_fails(check_case(&c), BB_INVALID,
+                "telescope.pupil: row 19, column 19 is 1.0000000010000001"
+                ", expected");
+    mask[399] = NAN;
+    check_fails(check_case(&c), BB_INVALID, "telescope.pupil: row 19, column 19 is nan");
+    mask[399] = 0.0;
+    mask[20] = -0.5;
+    check_fails(check_case(&c), BB_INVALID, "row 1, column 0 is -0.5, expected a transmission");
+    mask[20] = 0.0;
+    // A file that is yet to be read says nothing of the subapertures; no sensor is made without it.
+    c = case_nx456();
+    c.telescope.pupil.file = "pupil.h5";
+    c.sensors.lenslets = 1;
+    check_ok(check_case(&c));
+    c.telescope.subaperture_threshold = 0.0;
+    check_fails(check_case(&c), BB_INVALID, "telescope.subaperture_threshold = 0");
+}
+
 // Every key has a meaning, numbers a unit and a range that holds their default.
 static void check_schema(const bb_schema *schema)
 {
@@ -149,6 +187,7 @@ int main(void)
         cmocka_unit_test(profile_and_layers_exclude_each_other),
         cmocka_unit_test(keys_must_fit_the_kind_of_star),
         cmocka_unit_test(there_must_be_stars_targets_and_subapertures),
+        cmocka_unit_test(masks_are_held_to_their_rules),
         cmocka_unit_test(tables_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(39.0, 0.2, 10, NAN, &mirror));
+    check_ok(bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
     assert_int_equal(mirror.actuator_count, 100);
     assert_int_equal(mirror.dropped_modes, 5);
@@ -28,10 +28,12 @@ static void mirrors_beyond_lapack_are_refused(void **state)
     (void)state;
     bb_deformable_mirror mirror = {0};
     const bb_index blocks = bb_memory_blocks();
-    check_fails(bb_deformable_mirror_create(39.0, 0.0, 171, NAN, &mirror), BB_UNSUPPORTED,
-                "a mirror of 171 lenslets has 23340 actuators, expected at most 23169");
-    check_fails(bb_deformable_mirror_create(39.0, 0.28, 200, NAN, &mirror), BB_UNSUPPORTED,
-                "a mirror of 200 lenslets");
+    check_fails(
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.0}, 171, NAN, &mirror),
+        BB_UNSUPPORTED, "a mirror of 171 lenslets has 23340 actuators, expected at most 23169");
+    check_fails(
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.28}, 200, NAN, &mirror),
+        BB_UNSUPPORTED, "a mirror of 200 lenslets");
     assert_int_equal(bb_memory_blocks(), blocks);
     double entry = 0.0;
     double work = 0.0;
@@ -57,13 +59,14 @@ static void interaction_is_the_point_difference(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(6.0, 0.0, 3, NAN, &mirror));
+    check_ok(bb_deformable_mirror_create(6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN, &mirror));
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
     double *interaction = NULL;
     check_ok(BB_ALLOCATE(18 * 16, &interaction));
-    check_ok(bb_deformable_mirror_interaction(&mirror, 0.0, interaction));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.0}, interaction));
     // Subaperture 4 is centred on (0, 0); actuator 10 at (1, 1) m.
     const double near = bb_deformable_mirror_influence(&mirror, 1.0);
     const double far = bb_deformable_mirror_influence(&mirror, sqrt(5.0));
@@ -80,14 +83,15 @@ static void projector_inverts_the_modes_kept(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, 0.2, 8, NAN, &mirror));
+    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
     double *interaction = NULL;
     double *product = NULL;
     check_ok(BB_ALLOCATE(m * a, &interaction));
     check_ok(BB_ZEROED(a * a, &product));
-    check_ok(bb_deformable_mirror_interaction(&mirror, 0.2, interaction));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double trace = 0.0;
     for (bb_index i = 0; i < a; ++i) {
         for (bb_index k = 0; k < m; ++k) {
@@ -119,11 +123,13 @@ static double tilt_kept(bb_index lenslets, double condition)
 {
     bb_deformable_mirror mirror = {0};
     double *interaction = NULL;
-    check_ok(bb_deformable_mirror_create(8.0, 0.2, lenslets, condition, &mirror));
+    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition,
+                                         &mirror));
     const bb_index m = mirror.measurement_count;
     const bb_index a = mirror.actuator_count;
     check_ok(BB_ALLOCATE(m * a, &interaction));
-    check_ok(bb_deformable_mirror_interaction(&mirror, 0.2, interaction));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double got = 0.0;
     double whole = 0.0;
     for (bb_index k = 0; k < m; ++k) {
@@ -156,8 +162,8 @@ static void no_subaperture_is_an_error(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
-    check_fails(bb_deformable_mirror_create(8.0, 0.2, 1, NAN, &mirror), BB_INVALID,
-                "a mirror of 1 lenslets");
+    check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 1, NAN, &mirror),
+                BB_INVALID, "a mirror of 1 lenslets");
 }
 
 int main(void)

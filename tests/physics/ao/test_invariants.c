@@ -11,7 +11,8 @@ static double strehl(const chain *k, double diameter_m, bb_index lenslets, doubl
     double *correlation = NULL;
     double rms_m = NAN;
     bb_outcome outcome = {0};
-    check_ok(bb_point_spread_create(diameter_m, 0.2, lenslets, NAN, &spread));
+    check_ok(bb_point_spread_create(diameter_m, &(bb_pupil){.obstruction = 0.2}, lenslets, NAN,
+                                    &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     check_ok(BB_ALLOCATE(pixels * pixels, &correlation));
     check_ok(bb_point_spread_residual(spread, k->cee, correlation, &rms_m, &outcome));

@@ -17,7 +17,8 @@ typedef struct optics {
 static optics make(double diameter_m, double obstruction, bb_index lenslets)
 {
     optics o = {0};
-    check_ok(bb_point_spread_create(diameter_m, obstruction, lenslets, NAN, &o.spread));
+    check_ok(bb_point_spread_create(diameter_m, &(bb_pupil){.obstruction = obstruction}, lenslets,
+                                    NAN, &o.spread));
     o.grid = *bb_point_spread_layout(o.spread);
     check_ok(BB_ZEROED(o.grid.measurement_count * o.grid.measurement_count, &o.cee));
     check_ok(BB_ZEROED(o.grid.pixels * o.grid.pixels, &o.correlation));
@@ -210,7 +211,8 @@ static void every_failed_allocation_is_reported(void **state)
     for (bb_index k = 1; k < 60; ++k) {
         bb_point_spread *spread = NULL;
         bb_memory_fail_at(k);
-        const bb_status status = bb_point_spread_create(8.0, 0.2, 4, NAN, &spread);
+        const bb_status status =
+            bb_point_spread_create(8.0, &(bb_pupil){.obstruction = 0.2}, 4, NAN, &spread);
         const int failed = bb_memory_failure_happened();
         bb_memory_fail_at(0);
         assert_int_equal(status, failed ? BB_MEMORY : BB_OK);

@@ -37,7 +37,8 @@ static void centre_rule_gives_the_published_counts(void **state)
         {0,  0,    0.0},
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
-        assert_int_equal(bb_subapertures_count(expected[i].lenslets, expected[i].obstruction),
+        assert_int_equal(bb_subapertures_count(expected[i].lenslets,
+                                               &(bb_pupil){.obstruction = expected[i].obstruction}),
                          expected[i].count);
     }
 }
@@ -48,8 +49,8 @@ static void subapertures_run_along_x_from_the_most_negative(void **state)
     // 4 x 4 over an open pupil: the corners, at 3/4 sqrt 2 > 1, are out.
     double x[12];
     double y[12];
-    assert_int_equal(bb_subapertures_count(4, 0.0), 12);
-    bb_subapertures_centres(4, 0.0, x, y);
+    assert_int_equal(bb_subapertures_count(4, &(bb_pupil){.obstruction = 0.0}), 12);
+    bb_subapertures_centres(4, &(bb_pupil){.obstruction = 0.0}, x, y);
     static const double expected_x[] = {-.25, .25,  -.75, -.25, .25,  .75,
                                         -.75, -.25, .25,  .75,  -.25, .25};
     static const double expected_y[] = {-.75, -.75, -.25, -.25, -.25, -.25,

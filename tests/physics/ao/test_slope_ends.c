@@ -13,8 +13,9 @@ typedef struct grid {
 
 static grid grid_of(bb_index lenslets, double obstruction)
 {
-    grid g = {.lenslets = lenslets, .count = bb_subapertures_count(lenslets, obstruction)};
-    bb_subapertures_lenslets(lenslets, obstruction, g.column, g.row);
+    grid g = {.lenslets = lenslets,
+              .count = bb_subapertures_count(lenslets, &(bb_pupil){.obstruction = obstruction})};
+    bb_subapertures_lenslets(lenslets, &(bb_pupil){.obstruction = obstruction}, g.column, g.row);
     return g;
 }
 
@@ -31,7 +32,7 @@ static void ends_stand_half_a_lenslet_from_the_centre(void **state)
     const grid g = grid_of(16, 0.2);
     double x[MOST];
     double y[MOST];
-    bb_subapertures_centres(16, 0.2, x, y);
+    bb_subapertures_centres(16, &(bb_pupil){.obstruction = 0.2}, x, y);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
         bb_slope_ends ends = ends_of(&g, axis);
         const double step_x = axis == BB_AXIS_X ? 0.25 : 0.0;

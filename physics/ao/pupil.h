@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pupil: an annulus, or a mask of transmissions that the user brings (segments, spiders).
+//
+// A mask [edge][edge] spans the square of the diameter exactly: row by row (y), x fastest, from the
+// most negative x and y; pixel p of M is the cell [p, p + 1] D / M. Its values are transmissions of
+// the amplitude, 0 to 1.
+//
+// The pupil is drawn on points D / a apart, a an integer, the middle one on the axis: all points of
+// the square, its edges included, 2 floor(a / 2) + 1 of them along an edge. The annulus is 1 where
+// obstruction D / 2 <= r <= D / 2, decided in integers, since points fall on both circles. A mask
+// is at a point the mean of its pixels whose centres lie in the closed square around the point, as
+// wide as the wider of the two spacings: fine masks are averaged, so that a thin spider dims the
+// points along it, and of coarse ones the nearest pixel is taken. Both decided in integers:
+// flipping or transposing a mask of zeros and ones flips or transposes what is drawn, bit for bit,
+// and a mask of as many pixels as there are points is drawn as it is.
+#ifndef BB_PHYSICS_AO_PUPIL_H
+#define BB_PHYSICS_AO_PUPIL_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_pupil {
+    double obstruction; ///< central obstruction over diameter: of the annulus and of the mirror
+    const double *mask; ///< [edge][edge], borrowed; NULL: the annulus
+    bb_index edge;      ///< pixels along an edge of the mask
+    double threshold;   ///< least mean transmission of a valid subaperture under a mask
+} bb_pupil;
+
+/// Points along an edge of the square at a spacing of D / across: 2 floor(across / 2) + 1.
+bb_index bb_pupil_points(bb_index across);
+
+/// Draws the pupil on its points, `out` [bb_pupil_points(across)] squared, y by x.
+void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out);
+
+/// Mean of the mask over lenslet (column, row) of `lenslets` across the diameter; pixels that it
+/// cuts count by their part.
+double bb_pupil_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
+                             bb_index row);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

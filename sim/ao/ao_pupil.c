@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_pupil.h"
+
+#include "core/memory.h"
+#include "sim/input/matrix_file.h"
+
+enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
+
+static bb_status hold_shape(const bb_matrix_place *place, const bb_matrix_source *source)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(source->rows == source->columns, BB_INVALID,
+               "telescope.pupil: '%s' in '%s' has %td x %td pixels, expected a square",
+               place->dataset, place->file, source->rows, source->columns);
+    BB_REQUIRE(
+        source->rows <= MOST_PIXELS, BB_INVALID,
+        "telescope.pupil: '%s' in '%s' has %td x %td pixels, expected at most %d along an edge",
+        place->dataset, place->file, source->rows, source->columns, MOST_PIXELS);
+done:
+    return status;
+}
+
+bb_status bb_ao_pupil_load(const bb_ao_study *study, bb_ao_config *physics, double **mask)
+{
+    bb_status status = BB_OK;
+    const bb_pupil_config *config = &study->telescope.pupil;
+    const bb_matrix_place place = {.file = config->file, .dataset = config->dataset};
+    bb_matrix_file *file = NULL;
+    double *values = NULL;
+    *mask = NULL;
+    if (config->file == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_matrix_file_open(&place, false, "pupil", &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    BB_TRY(hold_shape(&place, source));
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, &values));
+    BB_TRY(bb_matrix_source_load(source, values));
+    physics->pupil_mask = values;
+    physics->pupil_edge = source->rows;
+    BB_TRY(bb_ao_config_check(physics));
+    *mask = values;
+    values = NULL;
+done:
+    BB_RELEASE(&values);
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+bb_status bb_ao_pupil_note(const bb_ao_config *physics, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_pupil_config *config = &physics->telescope->pupil;
+    bb_value_digest *state = NULL;
+    bb_text text = {0};
+    char digest[BB_DIGEST_BYTES];
+    if (physics->pupil_mask == NULL) {
+        BB_TRY(bb_results_note(results, "provenance", "pupil", "annulus"));
+    } else {
+        BB_TRY(bb_value_digest_create(&state));
+        bb_value_digest_add(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
+        bb_value_digest_text(state, digest);
+        BB_TRY(bb_text_add(&text, "%s in %s", config->dataset, config->file));
+        BB_TRY(bb_results_note(results, "provenance", "pupil", bb_text_string(&text)));
+        BB_TRY(bb_results_note(results, "provenance", "pupil_digest", digest));
+    }
+done:
+    bb_text_release(&text);
+    bb_value_digest_destroy(&state);
+    return status;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Masks of the pupil from the user's files: an asymmetric one through the driver, and what is
+// refused in which words.
+#include "sim/ao/ao_pupil.h"
+#include "sim/hdf5_library.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+// 120 x 120 pixels by numpy: a disc with a hole, a spider along +y and a segment missing at
+// (+x, -y); turned; and masks that cannot be.
+static const char script[] = "import h5py, numpy as n\n"
+                             "f = h5py.File('masks.h5', 'w')\n"
+                             "c = (2 * n.arange(120) + 1) / 120 - 1\n"
+                             "x, y = n.meshgrid(c, c)\n"
+                             "r = n.hypot(x, y)\n"
+                             "p = ((r <= 1) & (r >= 0.14)).astype('f4')\n"
+                             "f['disc'] = p\n"
+                             "p[(x > 0.3) & (x < 0.7) & (y < 0) & (y > -0.4)] = 0\n"
+                             "p[(y > 0) & (abs(x + 0.1) < 0.03)] = 0\n"
+                             "f['pupil'] = p\n"
+                             "f['flipped'] = p[:, ::-1]\n"
+                             "f['transposed'] = p.T\n"
+                             "f['wide'] = p[:100]\n"
+                             "f['coarse'] = p[::11, ::11]\n"
+                             "f['zero'] = 0 * p\n"
+                             "f['dim'] = 0.3 * p\n"
+                             "f['bright'] = 1.5 * p\n"
+                             "q = p.astype('f8'); q[3, 4] = -0.25; f['negative'] = q\n"
+                             "q = p.astype('f8'); q[3, 4] = n.nan; f['nan'] = q\n"
+                             "f['integer'] = p.astype('i4')\n";
+
+static int enter(void **state)
+{
+    (void)state;
+    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    FILE *file = fopen("masks.py", "w");
+    (void)fputs(script, file);
+    (void)fclose(file);
+    return system("/usr/bin/python3 masks.py");
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static driver_case with(const char *mask)
+{
+    return (driver_case){
+        CONFIG_AO_SMALL, {"telescope.pupil.file=masks.h5", mask}
+    };
+}
+
+static void check_refused(const driver_case *of, bb_status code, const char *words)
+{
+    bb_results *results = NULL;
+    check_fails(driver_run(of, 2, &results), code, words);
+    assert_null(results);
+}
+
+static void masks_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dataset;
+        bb_status code;
+        const char *words;
+    } bad[] = {
+        {"telescope.pupil.dataset=wide",     BB_INVALID, "100 x 120 pixels, expected a square"      },
+        {"telescope.pupil.dataset=coarse",   BB_INVALID,
+         "11 x 11 pixels, expected at least 2 a lenslet: sensors.lenslets = 6"                      },
+        {"telescope.pupil.dataset=zero",     BB_INVALID, "all 120 x 120 pixels are 0"               },
+        {"telescope.pupil.dataset=bright",   BB_INVALID, "is 1.5, expected a transmission in [0, 1]"},
+        {"telescope.pupil.dataset=negative", BB_INVALID, "row 3, column 4 is -0.25, expected"       },
+        {"telescope.pupil.dataset=nan",      BB_INVALID,
+         "row 3, column 4: nan, expected a finite value"                                            },
+        {"telescope.pupil.dataset=integer",  BB_INVALID, "holds no floating-point numbers"          },
+        {"telescope.pupil.dataset=dim",      BB_INVALID,
+         "leaves no valid subaperture: none has a mean transmission of"                             },
+        {"telescope.pupil.dataset=absent",   BB_IO,      "no dataset 'absent'"                      },
+        {"telescope.pupil.file=none.h5",     BB_IO,      "'none.h5': No such file"                  },
+        {"telescope.pupil.file=masks.py",    BB_IO,      "not an HDF5 file"                         },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        const driver_case of = with(bad[i].dataset);
+        check_refused(&of, bad[i].code, bad[i].words);
+    }
+}
+
+// What is refused by a run is refused by the plan too.
+static void the_plan_reads_the_mask(void **state)
+{
+    (void)state;
+    const bb_run_options options = {.threads = 2};
+    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    driver_case of = with("telescope.pupil.dataset=pupil");
+    check_ok(driver_load(&of, &config));
+    check_ok(ao->plan(bb_config_study(config), &options, &plan));
+    assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+    of = with("telescope.pupil.dataset=zero");
+    check_ok(driver_load(&of, &config));
+    check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_INVALID, "pixels are 0");
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+static void an_asymmetric_mask_prices_every_pipeline(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {
+        with("telescope.pupil.dataset=pupil"), with("telescope.pupil.dataset=flipped"),
+        with("telescope.pupil.dataset=transposed"), with("telescope.pupil.dataset=disc")};
+    double strehl[4];
+    for (int i = 0; i < 4; ++i) {
+        bb_results *results = driver_results(&cases[i]);
+        const bb_dataset *names = driver_dataset(results, "pipeline");
+        for (bb_index p = 0; p < names->count; ++p) {
+            assert_string_equal(driver_text(results, "status", names->texts[p]), "ok");
+            const double *by = driver_row(results, "strehl_by", names->texts[p]);
+            assert_true(by[0] > 0.5 && by[0] < by[1] && by[1] < 1.0);
+        }
+        strehl[i] = driver_number(results, "strehl", "reference");
+        const double *image = driver_row(results, "psf", "reference");
+        check_relative(image[64 * 128 + 64], strehl[i], 1e-12);
+        bb_results_destroy(&results);
+    }
+    print_message("Strehl %.5f, flipped %.5f, transposed %.5f, whole disc %.5f\n", strehl[0],
+                  strehl[1], strehl[2], strehl[3]);
+    // The sky is not turned with the mask.
+    assert_true(strehl[1] != strehl[0] && strehl[2] != strehl[0] && strehl[3] != strehl[0]);
+    driver_check_threads(&cases[0]);
+}
+
+static void results_say_which_pupil_was_used(void **state)
+{
+    (void)state;
+    const driver_case annulus = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case mask = with("telescope.pupil.dataset=pupil");
+    const driver_case flipped = with("telescope.pupil.dataset=flipped");
+    char digest[BB_DIGEST_BYTES];
+    bb_results *results = driver_results(&annulus);
+    assert_string_equal(bb_results_note_text(results, "provenance", "pupil"), "annulus");
+    assert_null(bb_results_note_text(results, "provenance", "pupil_digest"));
+    bb_results_destroy(&results);
+    results = driver_results(&mask);
+    assert_string_equal(bb_results_note_text(results, "provenance", "pupil"), "pupil in masks.h5");
+    const char *noted = bb_results_note_text(results, "provenance", "pupil_digest");
+    assert_int_equal(strlen(noted), sizeof digest - 1);
+    memcpy(digest, noted, sizeof digest);
+    bb_results_destroy(&results);
+    results = driver_results(&flipped);
+    assert_string_not_equal(bb_results_note_text(results, "provenance", "pupil_digest"), digest);
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks_that_cannot_be_are_refused),
+        cmocka_unit_test(the_plan_reads_the_mask),
+        cmocka_unit_test(results_say_which_pupil_was_used),
+        cmocka_unit_test(an_asymmetric_mask_prices_every_pipeline),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
