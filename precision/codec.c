@@ -38,7 +38,7 @@ static const bb_key keys[] = {
     {.name = "tolerance_of_range", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
-     .meaning = "The same as a part of the matrix's range, maximum - minimum."},
+     .meaning = "The same as a part of the matrix's range, maximum - minimum (wafer: of a field)."},
     {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
      .optional = true,

@@ -90,13 +90,18 @@ typedef struct bb_matrix_layout {
     double range;          ///< maximum - minimum of the values; used by tolerance_of_range only
 } bb_matrix_layout;
 
+/// Whether a codec that bb_codec_check passes can code a matrix of this layout. Errors: BB_INVALID
+/// (a mesh that does not divide the columns or a grid that does not divide the rows, a dimension
+/// without its mesh or grid, a range that is not positive and finite where it is needed).
+BB_CHECKED bb_status bb_matrix_layout_check(const bb_matrix_layout *layout,
+                                            const bb_codec_config *config);
+
 /// A matrix [rows][columns] in coded form on the host. Owner: whoever created it.
 typedef struct bb_coded_matrix bb_coded_matrix;
 
 /// Allocates room for a matrix of which nothing is encoded; variable-rate codecs grow as they
-/// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses, a mesh that
-/// does not divide the columns or a grid that does not divide the rows, a dimension without its
-/// mesh or grid, a range that is not positive and finite where it is needed).
+/// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses or a layout
+/// that bb_matrix_layout_check does).
 BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);

@@ -5,14 +5,10 @@
 
 #include <math.h>
 
-static bb_status resolve(bb_codec_config *config, double range)
+// Fills in defaults; the tolerance becomes absolute.
+static void resolve(bb_codec_config *config, double range)
 {
-    bb_status status = BB_OK;
-    bool uses_range = !isnan(config->tolerance_of_range);
-    BB_REQUIRE(!uses_range || (range > 0.0 && isfinite(range)), BB_INVALID,
-               "tolerance_of_range with a matrix of range %g, expected a positive finite range",
-               range);
-    if (uses_range) {
+    if (!isnan(config->tolerance_of_range)) {
         config->tolerance = config->tolerance_of_range * range;
         config->tolerance_of_range = NAN;
     }
@@ -23,13 +19,14 @@ static bb_status resolve(bb_codec_config *config, double range)
     if (!zfp && config->codec >= (int)BB_CODEC_BFP) {
         config->block = 32;
     }
-done:
-    return status;
 }
 
-static bb_status check_layout(const bb_matrix_layout *layout)
+bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_config *config)
 {
     bb_status status = BB_OK;
+    bool zfp = config->codec == (int)BB_CODEC_ZFP;
+    bb_index dimensions = config->dimensions == BB_INTEGER_UNSET ? 2 : config->dimensions;
+    double range = layout->range;
     BB_REQUIRE(layout->rows > 0 && layout->columns > 0, BB_INVALID,
                "coded matrix of %td x %td, expected at least 1 x 1", layout->rows, layout->columns);
     BB_REQUIRE(layout->mesh_columns >= 0 &&
@@ -40,6 +37,13 @@ static bb_status check_layout(const bb_matrix_layout *layout)
                    (layout->row_columns == 0 || layout->rows % layout->row_columns == 0),
                BB_INVALID, "a grid of %td across does not divide %td rows", layout->row_columns,
                layout->rows);
+    BB_REQUIRE(!zfp || dimensions < 2 || layout->mesh_columns > 0, BB_INVALID,
+               "zfp in %td dimensions needs columns on a mesh", dimensions);
+    BB_REQUIRE(!zfp || dimensions < 3 || layout->row_columns > 0, BB_INVALID,
+               "zfp in %td dimensions needs rows on a grid", dimensions);
+    BB_REQUIRE(isnan(config->tolerance_of_range) || (range > 0.0 && isfinite(range)), BB_INVALID,
+               "tolerance_of_range with a matrix of range %g, expected a positive finite range",
+               range);
 done:
     return status;
 }
@@ -53,10 +57,10 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     *out = NULL;
     BB_REQUIRE(bb_codec_check(config, scale, sentence, sizeof sentence), BB_INVALID, "storage.%s",
                sentence);
-    BB_TRY(check_layout(layout));
+    BB_TRY(bb_matrix_layout_check(layout, config));
     BB_TRY(BB_ZEROED(1, &matrix));
     matrix->config = *config;
-    BB_TRY(resolve(&matrix->config, layout->range));
+    resolve(&matrix->config, layout->range);
     matrix->scaling = scale;
     matrix->layout = *layout;
     matrix->group_lines = 1;

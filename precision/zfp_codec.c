@@ -150,24 +150,19 @@ static double bits_per_value(const bb_codec_config *config)
     return (double)settings_of(config).maximum_bits / (double)(1 << (2 * dimensions_of(config)));
 }
 
-// Rows and columns of the matrix as axes of a band.
-static bb_status shape_band(bb_coded_matrix *matrix, zfp_store *store)
+// Rows and columns of the matrix as axes of a band; the layout has what the dimensions need.
+static void shape_band(bb_coded_matrix *matrix, zfp_store *store)
 {
-    bb_status status = BB_OK;
     const bb_matrix_layout *layout = &matrix->layout;
     int dimensions = dimensions_of(&matrix->config);
     store->shape = (bb_zfp_shape){dimensions, layout->columns, 1, 1, 1};
     matrix->piece_columns = 4 * BB_ZFP_LINE_BLOCKS;
     if (dimensions >= 2) {
-        BB_REQUIRE(layout->mesh_columns > 0, BB_INVALID,
-                   "zfp in %d dimensions needs columns on a mesh", dimensions);
         store->shape.nx = layout->mesh_columns;
         store->shape.ny = layout->columns / layout->mesh_columns;
         matrix->piece_columns = 4 * layout->mesh_columns;
     }
     if (dimensions >= 3) {
-        BB_REQUIRE(layout->row_columns > 0, BB_INVALID, "zfp in %d dimensions needs rows on a grid",
-                   dimensions);
         store->shape.nz = layout->row_columns;
         matrix->line_rows = layout->row_columns;
         matrix->group_lines = 4;
@@ -176,8 +171,6 @@ static bb_status shape_band(bb_coded_matrix *matrix, zfp_store *store)
         store->shape.nw = 4;
         matrix->band_lines = 4;
     }
-done:
-    return status;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -187,7 +180,7 @@ static bb_status create(bb_coded_matrix *matrix)
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
     store->settings = settings_of(&matrix->config);
-    BB_TRY(shape_band(matrix, store));
+    shape_band(matrix, store);
     bb_index band_rows = bb_coded_matrix_band(matrix);
     store->bands = (matrix->layout.rows + band_rows - 1) / band_rows;
     BB_TRY(BB_ZEROED(store->bands, &store->items));

@@ -65,7 +65,8 @@ static const command commands[] = {
      "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
      "Prints the result table; * marks the Pareto front of price, bytes and time.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n"
-     "                   overlay error in nm (wafer), loss of Strehl ratio (ao)\n"},
+     "                   overlay error in nm (wafer), loss of Strehl ratio (ao),\n"
+     "                   relative error (product), loss of variance (reconstructor)\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_QUICK |
          BB_OPTION_LEVEL,

@@ -133,7 +133,7 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
     return true;
 }
 
-// Index of the first value of the lower triangle that is NaN or infinite, -1 for none.
+// First row of the lower triangle with a value that is NaN or infinite, -1 for none.
 static bb_index first_bad_row(const bb_tile *tile)
 {
     for (bb_index i = 0; i < tile->rows; ++i) {

@@ -69,8 +69,8 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_attempt 
         bb_ao_attempt *attempt = &attempts[i / targets];
         const bb_matrix_source *ctm = all->problem->targets[i % targets].ctm;
         estimate *kept = &all->estimates[all->count];
-        if (attempt->r[i % targets] == NULL) {
-            continue; // a pipeline that failed before
+        if (attempt->common.outcome.kind != BB_OUTCOME_OK || attempt->r[i % targets] == NULL) {
+            continue; // what a pipeline that failed leaves is no reconstructor
         }
         kept->values = attempt->r[i % targets];
         attempt->r[i % targets] = NULL;

@@ -2,8 +2,8 @@
 //
 // y = C x with a matrix that looks like a wafer's response: 378 points of a slit, a source grid of
 // 512 x 500 cells. fp32 products but for fp64 storage; sums in fp64, or in fp32 where the name says
-// so. The peer is fp32 storage, that of
-// fp32 and fp64 what reading as many bytes takes.
+// so. The peer is fp32 storage, that of fp32 and fp64 what reading as many bytes takes. x and y are
+// fp64.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
@@ -109,8 +109,8 @@ static void conclude(const contest *task, bb_index rows, bb_index columns, bb_be
     out->best_s = bb_bench_best(&task->own);
     out->median_s = bb_bench_median(&task->own);
     out->flops = bb_coded_operator_flops(rows, columns);
-    out->bytes = (double)bb_coded_matrix_bytes(task->matrix) +
-                 (double)columns * (task->single != NULL ? 4.0 : 8.0) + 8.0 * (double)rows;
+    out->bytes =
+        (double)bb_coded_matrix_bytes(task->matrix) + 8.0 * (double)columns + 8.0 * (double)rows;
     double of_read = out->bytes / out->best_s / read_rate;
     out->binds = of_read >= 0.7 ? "bytes" : "instructions";
     out->ratio = task->single == NULL ? of_read : bb_bench_best(&task->peer) / out->best_s;

@@ -20,7 +20,7 @@ static void list_cases(void)
     const bb_bench_case *cases = NULL;
     bb_index count = bb_bench_cases(&cases);
     for (bb_index i = 0; i < count; ++i) {
-        (void)printf("  %-14s %s\n", cases[i].name, cases[i].what);
+        (void)printf("  %-20s %s\n", cases[i].name, cases[i].what);
     }
 }
 

@@ -3,6 +3,7 @@
 // bitbudget check: the plan of a study; nothing is computed, nothing is written.
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/dump.h"
 #include "sim/study.h"
 
 #include <math.h>
@@ -20,12 +21,13 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     bb_config *config = NULL;
     bb_plan plan = {.estimated_seconds = NAN};
     char *path = NULL;
-    const bb_run_options run = {.threads = options->threads};
+    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_study *study = bb_config_study(config);
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
+    BB_TRY(bb_dump_check(run.dump, experiment->operators));
     BB_TRY(experiment->plan(study, &run, &plan));
     (void)printf("%s: %s\n", experiment->name, study->title);
     (void)fputs(bb_text_string(&plan.lines), stdout);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { READING_SECONDS = 60 };
 
@@ -34,6 +35,10 @@ static bb_status show(void *context)
     }
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
+    BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
+               "cannot show '%s': a file of 'bitbudget bench', which prints its table when it "
+               "measures; its datasets are those of docs/performance.md, section 5",
+               asked->path);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot show '%s': unknown experiment '%s'", asked->path,
                name);
     const char *title = bb_results_note_text(results, "", "title");

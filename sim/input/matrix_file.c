@@ -256,15 +256,25 @@ static bb_status inspect(void *context)
     return status;
 }
 
-static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
+bb_status bb_matrix_file_find(const char *file, double *bytes)
 {
     bb_status status = BB_OK;
     struct stat about;
+    BB_REQUIRE(stat(file, &about) == 0, BB_IO, "'%s': %s", file, strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", file);
+    *bytes = (double)about.st_size;
+done:
+    return status;
+}
+
+static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
+{
+    bb_status status = BB_OK;
+    double bytes = 0.0;
     char what[256];
-    BB_REQUIRE(stat(place->file, &about) == 0, BB_IO, "'%s': %s", place->file, strerror(errno));
-    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", place->file);
+    BB_TRY(bb_matrix_file_find(place->file, &bytes));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", place->file, place->dataset);
-    unsigned patience = PATIENCE_SECONDS + (unsigned)((double)about.st_size / SLOWEST_BYTES);
+    unsigned patience = PATIENCE_SECONDS + (unsigned)(bytes / SLOWEST_BYTES);
     BB_TRY(bb_isolation_run(what, patience, inspect, found));
 done:
     return status;

@@ -223,7 +223,7 @@ done:
     return status;
 }
 
-bb_status bb_image_write(const bb_results *results, const char *path)
+static bb_status write_file(const bb_results *results, const char *path)
 {
     bb_status status = BB_OK;
     hid_t file = -1;
@@ -240,5 +240,18 @@ bb_status bb_image_write(const bb_results *results, const char *path)
     }
 done:
     (void)H5Fclose(file);
+    return status;
+}
+
+bb_status bb_image_write(const bb_results *results, const char *path)
+{
+    bb_status_record record;
+    bb_status status = write_file(results, path);
+    if (status == BB_INTERNAL) {
+        // What HDF5 refuses in memory is our fault; on a disk it is the disk's.
+        bb_status_save(&record);
+        status =
+            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write '%s': %s", path, record.message);
+    }
     return status;
 }

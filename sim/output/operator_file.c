@@ -15,11 +15,6 @@ enum { CHUNK_BYTES = 1 << 20, PANEL_BYTES = 1 << 26, BATCH_ROWS = 32 };
 #define WRITE_TRY(call)                                                                            \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot write operator: %s (%s)", bb_hdf5_error(), #call)
 
-double bb_operator_bytes(bb_index rows, bb_index columns)
-{
-    return 8.0 * ((double)rows * (double)columns + (double)rows + (double)columns);
-}
-
 static bb_status open_group(hid_t file, hid_t *out)
 {
     bb_status status = BB_OK;

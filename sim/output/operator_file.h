@@ -16,7 +16,4 @@ BB_CHECKED bb_status bb_operator_write(int64_t file, const bb_operator *matrix);
 /// Reads the operator back from a closed file and compares its digest. Errors: BB_IO.
 BB_CHECKED bb_status bb_operator_verify(const char *path, const bb_operator *matrix);
 
-/// Bytes of an operator in the file, axes included.
-double bb_operator_bytes(bb_index rows, bb_index columns);
-
 #endif

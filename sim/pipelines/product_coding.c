@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,15 @@ typedef struct coding {
     bb_error_norms *norms; // [bands]
 } coding;
 
+// Undoes a row's power-of-two scale in place: exact.
+static void unscale(double scale, bb_index count, double *values)
+{
+    double inverse = 1.0 / scale;
+    for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
+        values[i] *= inverse;
+    }
+}
+
 static bb_status pull(const coding *work, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
@@ -46,6 +56,7 @@ static bb_status pull(const coding *work, bb_index row, bb_view panel)
         double *values = bb_view_row(panel, i);
         if (rows->matrix != NULL) {
             bb_coded_matrix_decode(rows->matrix, row + i, 0, columns, values);
+            unscale(bb_coded_matrix_row_scale(rows->matrix, row + i), columns, values);
             continue;
         }
         bb_index bad = bb_stage_inspect("rows", values, columns);
@@ -54,15 +65,6 @@ static bb_status pull(const coding *work, bb_index row, bb_view panel)
     }
 done:
     return status;
-}
-
-// Undoes a row's power-of-two scale in place: exact.
-static void unscale(double scale, bb_index count, double *values)
-{
-    double inverse = 1.0 / scale;
-    for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
-        values[i] *= inverse;
-    }
 }
 
 // Compares one band with its exact rows; `decoded` has room for a piece of a group.
@@ -162,6 +164,17 @@ done:
 bool bb_coding_unpacks(const bb_product_pipeline *pipeline)
 {
     return pipeline->storage.codec == (int)BB_CODEC_ZFP;
+}
+
+double bb_coding_held_bytes(const bb_product_pipeline *pipeline)
+{
+    double bits = bb_codec_bits_per_value(&pipeline->storage);
+    return (isnan(bits) ? 4.0 : bits / 8.0) + (bb_coding_unpacks(pipeline) ? 4.0 : 0.0);
+}
+
+double bb_coding_seconds(const bb_product_pipeline *pipeline)
+{
+    return bb_coding_unpacks(pipeline) ? 8e-8 : 4e-9; // zfp is decoded twice
 }
 
 typedef struct unpacking {

@@ -19,7 +19,7 @@ typedef struct bb_exact_rows {
 
 /// What matrices of one kind took and lost in storage; start from bb_coding_report_start.
 typedef struct bb_coding_report {
-    double seconds; ///< encoding, and making the rows where they came from the source
+    double seconds; ///< encoding and comparing, and making rows that came from the source
     double bytes;
     double values;
     double saturated;
@@ -43,6 +43,13 @@ BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
 /// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
 /// does with a field of its response: zfp, whose decoder is bit-serial.
 bool bb_coding_unpacks(const bb_product_pipeline *pipeline);
+
+/// For plans: bytes of a value of a pipeline's matrix as it lies in memory, unpacked beside coded;
+/// a rate that the data decide is taken as fp32's.
+double bb_coding_held_bytes(const bb_product_pipeline *pipeline);
+
+/// For plans: seconds of one core to code and compare a value, roughly.
+double bb_coding_seconds(const bb_product_pipeline *pipeline);
 
 /// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.

@@ -6,11 +6,14 @@
 #include "core/outcome.h"
 #include "core/random.h"
 #include "sim/attempt.h"
+#include "sim/device_choice.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_study.h"
 
 #include <math.h>
 #include <string.h>
+
+static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
 
 // What one pipeline gave.
 typedef struct product_attempt {
@@ -48,15 +51,49 @@ static void finish(product_run *run)
     }
 }
 
+// The matrix as the study lays it out; what a pipeline cannot code so is an error before anything
+// is computed.
+static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *file,
+                         bb_matrix_layout *out)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    *out = (bb_matrix_layout){.rows = bb_matrix_file_source(file)->rows,
+                              .columns = bb_matrix_file_source(file)->columns,
+                              .mesh_columns = study->layout.mesh_columns,
+                              .row_columns = study->layout.row_columns,
+                              .range = bb_matrix_file_range(file)};
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        status = bb_matrix_layout_check(out, &pipelines[p].storage);
+        if (status != BB_OK) {
+            bb_status_save(&record);
+            BB_FAIL(status, "pipeline %s: %s", pipelines[p].name, record.message);
+        }
+    }
+done:
+    return status;
+}
+
+// X of a study that has one.
+static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(&study->inputs, false, "X", out));
+    const bb_matrix_source *source = bb_matrix_file_source(*out);
+    BB_REQUIRE(source->columns == columns, BB_INVALID,
+               "inputs of %td values a vector, expected the matrix's %td columns", source->columns,
+               columns);
+done:
+    return status;
+}
+
 static bb_status read_inputs(product_run *run)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
-    BB_TRY(bb_matrix_file_open(&run->study->inputs, false, "X", &file));
+    BB_TRY(open_inputs(run->study, run->matrix->columns, &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
-    BB_REQUIRE(source->columns == run->matrix->columns, BB_INVALID,
-               "inputs of %td values a vector, expected the matrix's %td columns", source->columns,
-               run->matrix->columns);
     run->vectors = source->rows;
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
     BB_TRY(bb_matrix_source_load(source, run->x));
@@ -86,6 +123,7 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
+    bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         bb_device_kind *kind = &run->attempts[p].common.device;
@@ -97,11 +135,7 @@ static bb_status start(const bb_product_study *study, product_run *run)
     }
     BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
     run->matrix = bb_matrix_file_source(run->file);
-    run->layout = (bb_matrix_layout){.rows = run->matrix->rows,
-                                     .columns = run->matrix->columns,
-                                     .mesh_columns = study->layout.mesh_columns,
-                                     .row_columns = study->layout.row_columns,
-                                     .range = bb_matrix_file_range(run->file)};
+    BB_TRY(lay_out(study, run->file, &run->layout));
     BB_TRY(study->inputs.file != NULL ? read_inputs(run) : draw_inputs(run));
     BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->y));
     BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->truth));
@@ -159,7 +193,7 @@ static void compare(const product_run *run, product_attempt *attempt)
         }
         double relative = sqrt(vector_error / vector_norm);
         // NaN counts as the worst: fmax would drop it.
-        bool worse = isnan(relative) || !(relative <= attempt->worst_vector);
+        bool worse = isnan(relative) || relative > attempt->worst_vector;
         attempt->worst_vector = worse ? relative : attempt->worst_vector;
         error += vector_error;
         norm += vector_norm;
@@ -237,29 +271,52 @@ done:
     return status;
 }
 
+// Rough: coding, then products at 1e9 a second and core.
+static void estimate(const bb_product_study *study, double rows, double columns, double vectors,
+                     double cores, bb_plan *plan)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    double count = (double)study->pipelines.count;
+    double held = 0.0;
+    double value_seconds = 1e-9 * count * vectors;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        held = fmax(held, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p]));
+        value_seconds += bb_coding_seconds(&pipelines[p]);
+    }
+    // The reference in fp64 and one candidate; x, y and the reference's y.
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + (8.0 + held) * rows * columns +
+                       8.0 * vectors * (columns + 2.0 * rows);
+    plan->output_bytes = 1000.0 * count;
+    plan->estimated_seconds = 0.5 + rows * columns * value_seconds / cores;
+}
+
 bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_product_study *product = study;
     const bb_product_pipeline *pipelines = product->pipelines.items;
     bb_matrix_file *file = NULL;
+    bb_matrix_file *inputs = NULL;
+    bb_matrix_layout layout;
+    bb_index vectors = product->vectors;
     char codec[64];
     BB_TRY(bb_matrix_file_open(&product->matrix, false, "C", &file));
-    const bb_matrix_source *matrix = bb_matrix_file_source(file);
-    double values = (double)matrix->rows * (double)matrix->columns;
-    BB_TRY(bb_plan_add(plan, "matrix", "%td x %td", matrix->rows, matrix->columns));
+    BB_TRY(lay_out(product, file, &layout));
+    if (product->inputs.file != NULL) {
+        BB_TRY(open_inputs(product, layout.columns, &inputs));
+        vectors = bb_matrix_file_source(inputs)->rows;
+    }
+    BB_TRY(bb_plan_add(plan, "matrix", "%td x %td, %td vectors", layout.rows, layout.columns,
+                       vectors));
     for (bb_index p = 0; p < product->pipelines.count; ++p) {
         bb_codec_describe(&pipelines[p].storage, codec, sizeof codec);
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s", codec));
     }
-    // The reference and one candidate, neither over fp64, and the vectors.
-    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + 16.0 * values +
-                       8.0 * (double)product->vectors * (double)matrix->columns;
-    plan->output_bytes = 1000.0 * (double)product->pipelines.count;
-    plan->estimated_seconds = 0.5 + (double)product->pipelines.count * values *
-                                        (4e-9 + 1e-9 * (double)product->vectors) /
-                                        (double)options->threads;
+    estimate(product, (double)layout.rows, (double)layout.columns, (double)vectors,
+             (double)options->threads, plan);
 done:
+    bb_matrix_file_close(&inputs);
     bb_matrix_file_close(&file);
     return status;
 }

@@ -160,10 +160,12 @@ done:
     return status;
 }
 
-// ||R - R_ref|| / ||R_ref|| by Frobenius; NaN where there is no R.
+// ||R - R_ref|| / ||R_ref|| by Frobenius; NaN where there is no R. After a failure `r` is whatever
+// the solve left.
 static double relative_error(const reconstructor_run *run, const double *r)
 {
-    const double *truth = run->estimates[run->reference].r;
+    const estimate *reference = &run->estimates[run->reference];
+    const double *truth = reference->common.outcome.kind == BB_OUTCOME_OK ? reference->r : NULL;
     double error = 0.0;
     double norm = 0.0;
     for (bb_index i = 0; r != NULL && truth != NULL && i < run->side->rows * run->side->columns;

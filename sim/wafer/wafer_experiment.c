@@ -82,12 +82,12 @@ static void finish(wafer_run *run)
 // The reference's fp64 rows of one field and axis: what candidates are coded from.
 typedef struct reference_rows {
     const bb_coded_matrix *matrix; // NULL while it is being made
-    double range;                  // maximum - minimum of the rows seen so far of this axis
+    double range;                  // maximum - minimum of its values
 } reference_rows;
 
-// Codes the rows of one field and axis for a pipeline.
+// Codes the rows of one field and axis for a pipeline; `range` is what they span.
 static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply *rows, int axis,
-                        const reference_rows *reference, bb_coded_matrix **out)
+                        const reference_rows *reference, double *range, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_wafer_attempt *attempt = &run->attempts[pipeline];
@@ -100,6 +100,7 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply
     bb_coding_report report;
     BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &exact, &layout, &report, out));
     bb_coding_report_add(&attempt->coding[axis], &report);
+    *range = bb_error_norms_range(&report.norms);
     attempt->live_values += (double)layout.rows * (double)run->problem->grid->live_count;
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
                   "xyz"[axis], report.seconds, 8.0 * report.bytes / report.values);
@@ -210,13 +211,13 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
     bb_coded_matrix *exact = NULL;
     bb_coded_matrix *coded = NULL;
     BB_TRY(bb_wafer_supply_open(run->study, run->problem, field, axis, &rows));
-    BB_TRY(encode(run, run->reference, &rows, axis, &reference, &exact));
-    const bb_error_norms *seen = &run->attempts[run->reference].coding[axis].norms;
-    reference = (reference_rows){exact, seen->maximum - seen->minimum};
+    double range = 0.0;
+    BB_TRY(encode(run, run->reference, &rows, axis, &reference, &range, &exact));
+    reference = (reference_rows){exact, range};
     BB_TRY(apply(run, exact, run->reference, field, first_point, axis));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (p != run->reference) {
-            BB_TRY(encode(run, p, &rows, axis, &reference, &coded));
+            BB_TRY(encode(run, p, &rows, axis, &reference, &range, &coded));
             BB_TRY(apply(run, coded, p, field, first_point, axis));
             bb_coded_matrix_destroy(&coded);
         }

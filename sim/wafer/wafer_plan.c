@@ -3,6 +3,7 @@
 
 #include "core/device.h"
 #include "physics/wafer/slit_grid.h"
+#include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -44,15 +45,6 @@ done:
     return status;
 }
 
-// Bytes of a candidate's matrix of one field and axis as it lies in memory; a rate that the data
-// decide is taken as fp32's. zfp has its unpacked fp32 beside it.
-static double candidate_bytes(const bb_product_pipeline *pipeline, const extent *of)
-{
-    double bits = bb_codec_bits_per_value(&pipeline->storage);
-    bits = isnan(bits) ? 32.0 : bits;
-    return (bits / 8.0 + (bb_coding_unpacks(pipeline) ? 4.0 : 0.0)) * of->cells * of->points;
-}
-
 static double host_bytes(const bb_wafer_study *study, const extent *of)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -60,8 +52,9 @@ static double host_bytes(const bb_wafer_study *study, const extent *of)
     double inputs = 8.0 * of->cells * of->scored * (double)study->scan.light_steps;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        largest = fmax(largest, p == reference ? 0.0 : candidate_bytes(&pipelines[p], of));
+        largest = fmax(largest, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p]));
     }
+    largest *= of->cells * of->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
     double bytes =
         BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
@@ -86,8 +79,7 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
 }
 
 // Rough rates of one core: 2.5e7 kernel entries, 1e8 node updates and 1.5e9 products a second; a
-// row by finite elements takes 5e-7 s a node; a value of a candidate 4 ns to code and compare, 8e-8
-// s in zfp, which is decoded twice.
+// row by finite elements takes 5e-7 s a node.
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
     bool fem = study->response.generator == (int)BB_GENERATOR_FEM;
@@ -97,7 +89,7 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
     double coding = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_product_pipeline *pipelines = study->pipelines.items;
-        coding += rows * of->cells * (bb_coding_unpacks(&pipelines[p]) ? 8e-8 : 4e-9);
+        coding += rows * of->cells * bb_coding_seconds(&pipelines[p]);
     }
     return 0.5 + (coding + rows * (fem ? 5e-7 * of->nodes : of->cells / 2.5e7) +
                   of->steps * of->nodes / 1e8 + products / 1.5e9) /
@@ -134,6 +126,10 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     const bb_wafer_study *wafer = study;
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
     extent of;
+    double file_bytes = 0.0;
+    if (wafer->response.generator == (int)BB_GENERATOR_FILE) {
+        BB_TRY(bb_matrix_file_find(wafer->response.file, &file_bytes));
+    }
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));

@@ -65,6 +65,9 @@ static void the_command_writes_a_file_and_keeps_it(void **state)
     program_expect(&run, 3, "bench.h5");
     program_call(wrong, &run);
     program_expect(&run, 2, "no benchmark 'gemv-fp61' (did you mean gemv-fp64?)");
+    const char *const show[PROGRAM_ARGUMENTS] = {"show", "bench.h5"};
+    program_call(show, &run);
+    program_expect(&run, 3, "a file of 'bitbudget bench'");
     program_call(list, &run);
     program_expect(&run, 0, "cholesky-hp3");
     (void)unlink("bench.h5");

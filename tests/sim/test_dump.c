@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
+#include "core/stage.h"
 #include "sim/dump.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
+
+#include <sys/stat.h>
 
 static program_run run;
 
@@ -76,6 +79,10 @@ static void wafer_rows_round_trip(void **state)
                                                   NULL};
     program_call(other, &run);
     program_expect(&run, 2, "dataset '/operators/C_x_0'");
+    const char *const nowhere[PROGRAM_ARGUMENTS] = {
+        "check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5", NULL};
+    program_call(nowhere, &run);
+    program_expect(&run, 3, "'nowhere.h5': No such file");
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
 
@@ -118,6 +125,50 @@ static void a_product_study_takes_them(void **state)
         "run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5", NULL};
     program_call(missing, &run);
     program_expect(&run, 3, "no dataset '/operators/C_q'");
+}
+
+// A scale in the reference's own storage is no part of the matrix.
+static void a_scaled_reference_is_the_same_matrix(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"qoi_relative_error", "rmse"};
+    static const char *const pipelines[] = {"fp32", "bfp8", "zfp"};
+    const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
+                                                  "-o",  "plain.h5",     NULL};
+    const char *const scaled[PROGRAM_ARGUMENTS] = {
+        "run", "product.yaml", "pipelines.0.scale=row", "-q", "-o", "scaled.h5", NULL};
+    bb_results *once = run_program(plain, "plain.h5");
+    bb_results *again = run_program(scaled, "scaled.h5");
+    for (int n = 0; n < 2; ++n) {
+        for (int p = 0; p < 3; ++p) {
+            assert_true(driver_number(again, names[n], pipelines[p]) ==
+                        driver_number(once, names[n], pipelines[p]));
+        }
+    }
+    bb_results_destroy(&once);
+    bb_results_destroy(&again);
+}
+
+// Before anything is computed.
+static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *words;
+    } wrong[] = {
+        {"layout.mesh_columns=0",               "pipeline zfp: zfp in 4 dimensions needs columns on a mesh"},
+        {"layout.row_columns=5",                "pipeline reference: a grid of 5 across does not divide"   },
+        {"inputs.dataset=/operators/none",      "no dataset '/operators/none'"                             },
+        {"inputs.dataset=/operators/C_y_2_row", "expected rows and columns"                                },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        const char *const planned[PROGRAM_ARGUMENTS] = {"check", "product.yaml", wrong[i].key};
+        program_call(planned, &run);
+        program_expect(&run, i == 2 ? 3 : 2, wrong[i].words);
+    }
+    const char *const offered[PROGRAM_ARGUMENTS] = {"check", "product.yaml", "--dump", "R"};
+    program_call(offered, &run);
+    program_expect(&run, 2, "it has none");
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.
@@ -166,6 +217,54 @@ static void a_reconstructor_study_takes_covariances(void **state)
         "run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5", NULL};
     program_call(skew, &run);
     program_expect(&run, 2, "expected a square matrix");
+}
+
+// A reconstructor with a NaN would be refused when the file is read back, and the run lost.
+static void failed_pipelines_give_no_reconstructor(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_AO_SMALL, {NULL}};
+    const bb_run_options options = {.threads = 1, .dump = "R"};
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_results_create(&results));
+    bb_stage_plant("reconstructor", NAN, 7);
+    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
+    check_ok(experiment->run(bb_config_study(config), &options, results));
+    bb_stage_plant(NULL, 0.0, 0);
+    assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
+    assert_true(bb_results_operator_count(results) > 0);
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        assert_string_not_equal(bb_results_operator_at(results, i)->name, "R_0_0");
+    }
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+}
+
+// Files may grow to so many bytes and no further: as a full disk, at every part of the file.
+static void a_full_disk_is_the_disks_fault(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",     CONFIG_AO_SMALL, "-q",     "-o",
+                                                      "full.h5", "--force",       "--dump", "Cmm"};
+    struct stat about;
+    struct rlimit usual;
+    bb_results *results = run_program(arguments, "full.h5");
+    bb_results_destroy(&results);
+    assert_int_equal(stat("full.h5", &about), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    (void)unlink("full.h5");
+    for (int part = 0; part < 8; ++part) {
+        struct rlimit small = usual;
+        // From two thirds up: what is reserved for results alone is refused before the run.
+        small.rlim_cur = (rlim_t)about.st_size - (rlim_t)about.st_size * (unsigned)part / 24 - 1;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        program_call(arguments, &run);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+        program_expect(&run, 3, "cannot write");
+        assert_int_not_equal(access("full.h5", F_OK), 0);
+    }
 }
 
 // The annulus comes back as a mask: the same subapertures (5 and 6 lenslets, none cut near its
@@ -218,7 +317,11 @@ int main(void)
         cmocka_unit_test(lists_are_held_to_the_offer),
         cmocka_unit_test(wafer_rows_round_trip),
         cmocka_unit_test(a_product_study_takes_them),
+        cmocka_unit_test(a_scaled_reference_is_the_same_matrix),
+        cmocka_unit_test(a_layout_that_does_not_fit_is_refused_by_check),
         cmocka_unit_test(a_reconstructor_study_takes_covariances),
+        cmocka_unit_test(failed_pipelines_give_no_reconstructor),
+        cmocka_unit_test(a_full_disk_is_the_disks_fault),
         cmocka_unit_test(the_pupil_round_trips),
         cmocka_unit_test(unknown_operators_are_refused_before_the_run),
     };

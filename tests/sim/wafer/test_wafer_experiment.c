@@ -304,6 +304,28 @@ static void what_points_do_not_determine_is_nan(void **state)
     bb_results_destroy(&results);
 }
 
+// A tolerance is a part of the range of one field's rows, whatever fields come before it.
+static void tolerances_belong_to_a_field(void **state)
+{
+    (void)state;
+    static const char pipelines[] =
+        "pipelines=[" REFERENCE ", {name: quantiser, storage: {codec: quantiser, "
+        "tolerance_of_range: 1.0e-4}, multiply: fp32, accumulate: fp64}]";
+    static const char *const fields[] = {"scan.fields=[0]", "scan.fields=[2]",
+                                         "scan.fields=[0, 2]"};
+    double bytes[3];
+    for (int at = 0; at < 3; ++at) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", fields[at], pipelines}
+        };
+        bb_results *results = driver_results(&of);
+        bytes[at] = driver_number(results, "operator_bytes", "quantiser");
+        bb_results_destroy(&results);
+    }
+    assert_true(bytes[0] != bytes[1]);
+    assert_true(bytes[2] == bytes[0] + bytes[1]);
+}
+
 // The pattern of Table 2 of Bamakhrama et al.: a fixed rate takes the most bits and errs most, a
 // fixed accuracy takes the fewest, a fixed precision errs least; their PSNR is -20 log10(nrmse)
 // less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),
+        cmocka_unit_test(tolerances_belong_to_a_field),
         cmocka_unit_test(zfp_modes_order_as_published),
         cmocka_unit_test(an_overflow_is_a_result),
         cmocka_unit_test(the_output_is_planned),
