@@ -121,7 +121,7 @@ static bool units_stay_small(const unsigned char *exponents, bb_index blocks)
     int most = -127;
     bool held = true;
     for (bb_index b = 0; b < blocks; ++b) {
-        int exponent = (signed char)exponents[b];
+        int exponent = bb_plane_signed(exponents[b], 8);
         held = held && exponent != BB_BFP_POISONED;
         most = exponent > most ? exponent : most;
     }

@@ -9,7 +9,7 @@ enum { LANES = BB_SPAN_LANES, CHUNK = 512 };
 // 2^e of a block of bfp8, NaN where it is poisoned.
 static float unit_of(unsigned char exponent)
 {
-    int e = (signed char)exponent;
+    int e = bb_plane_signed(exponent, 8);
     return bb_f32_of_bits(e == BB_BFP_POISONED ? 0x7fc00000u : (uint32_t)(e + 127) << 23);
 }
 
@@ -65,7 +65,7 @@ BB_CLONES static void add_narrow(const float *c, const float *x, bb_index count,
 
 static void add_portable(const bb_span *span)
 {
-    float c[CHUNK];
+    float c[CHUNK] = {0.0F};
     for (bb_index r = 0; r < span->rows; ++r) {
         bb_span_row *row = &span->row[r];
         for (bb_index j = span->begin; j < span->end; j += CHUNK) {

@@ -25,11 +25,14 @@ static bb_status encode_row(void *context, bb_index row)
     const encoding *task = context;
     double *values = NULL;
     BB_TRY(BB_ALLOCATE(task->columns, &values));
-    double centre_x = (double)task->mesh_columns / 2.0 + 2.0 * (double)(row % 21) + 0.3;
-    double centre_y = (double)(task->columns / task->mesh_columns) / 2.0 + 2.0 * (double)(row / 21);
+    bb_index lines = task->columns / task->mesh_columns;
+    bb_index slit_line = row / 21;
+    double centre_x = 0.5 * (double)task->mesh_columns + 2.0 * (double)(row % 21) + 0.3;
+    double centre_y = 0.5 * (double)lines + 2.0 * (double)slit_line;
     for (bb_index j = 0; j < task->columns; ++j) {
+        bb_index line = j / task->mesh_columns;
         double x = (double)(j % task->mesh_columns) - centre_x;
-        double y = (double)(j / task->mesh_columns) - centre_y;
+        double y = (double)line - centre_y;
         values[j] = 1e-9 * x / (4.0 + x * x + y * y);
     }
     BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));
