@@ -20,16 +20,23 @@ typedef struct header {
 static atomic_size_t live_bytes;
 static atomic_size_t peak_bytes;
 static atomic_ptrdiff_t live_blocks;
-static atomic_ptrdiff_t fail_countdown;
-static atomic_int failure_happened;
+
+// What tests ask for. In memory that child processes share, so that what they allocate counts too.
+typedef struct injection {
+    atomic_ptrdiff_t countdown;
+    atomic_int happened;
+} injection;
+
+static injection *_Atomic injected;
 
 static int injected_failure(void)
 {
-    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) {
+    injection *plan = atomic_load_explicit(&injected, memory_order_relaxed);
+    if (plan == NULL || atomic_load_explicit(&plan->countdown, memory_order_relaxed) <= 0) {
         return 0;
     }
-    if (atomic_fetch_sub(&fail_countdown, 1) == 1) {
-        atomic_store(&failure_happened, 1);
+    if (atomic_fetch_sub(&plan->countdown, 1) == 1) {
+        atomic_store(&plan->happened, 1);
         return 1;
     }
     return 0;
@@ -169,11 +176,22 @@ bb_index bb_memory_blocks(void)
 
 void bb_memory_fail_at(bb_index k)
 {
-    atomic_store(&failure_happened, 0);
-    atomic_store(&fail_countdown, k);
+    injection *plan = atomic_load(&injected);
+    if (plan == NULL) {
+        void *page =
+            mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) {
+            abort(); // a test that cannot inject would pass for the wrong reason
+        }
+        plan = page;
+        atomic_store(&injected, plan);
+    }
+    atomic_store(&plan->happened, 0);
+    atomic_store(&plan->countdown, k);
 }
 
 int bb_memory_failure_happened(void)
 {
-    return atomic_load(&failure_happened);
+    injection *plan = atomic_load(&injected);
+    return plan != NULL && atomic_load(&plan->happened);
 }

@@ -46,8 +46,8 @@ size_t bb_memory_bytes(void);
 size_t bb_memory_peak_bytes(void);
 bb_index bb_memory_blocks(void);
 
-/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY; 0 turns it
-/// off.
+/// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY, also where it
+/// happens in a child process that is forked later; 0 turns it off.
 void bb_memory_fail_at(bb_index k);
 
 /// For tests: true when the failure that bb_memory_fail_at asked for has happened.

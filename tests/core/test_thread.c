@@ -2,6 +2,7 @@
 #include "core/thread.h"
 #include "tests/check.h"
 
+#include <cblas.h>
 #include <stdatomic.h>
 
 enum { COUNT = 10000 };
@@ -93,6 +94,15 @@ static void thread_counts_out_of_range_are_refused(void **state)
     check_fails(bb_threads_set(0), BB_INVALID, "0 threads, expected 1..1024");
 }
 
+static void blas_runs_on_one_thread(void **state)
+{
+    (void)state;
+    openblas_set_num_threads(2);
+    check_ok(bb_threads_set(2));
+    assert_int_equal(openblas_get_num_threads(), 1);
+    bb_threads_stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +111,7 @@ int main(void)
         cmocka_unit_test(nested_loops_run_on_their_thread),
         cmocka_unit_test(ranges_cover_all),
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
+        cmocka_unit_test(blas_runs_on_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Allocations of a task fail in turn, those of its child processes too: an error of memory, nothing
+// kept, no crash.
+#ifndef BB_TESTS_SIM_ALLOCATION_WALK_H
+#define BB_TESTS_SIM_ALLOCATION_WALK_H
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "tests/check.h"
+
+#include <stdbool.h>
+
+/// Does its work, releases all of it, and says how it went.
+typedef bb_status (*allocation_task)(void *context);
+
+/// Fails the k-th allocation of a task; returns whether there was one.
+static inline bool allocation_fail_one(const char *what, allocation_task task, void *context,
+                                       bb_index k)
+{
+    bb_index blocks = bb_memory_blocks();
+    bb_memory_fail_at(k);
+    bb_status status = task(context);
+    bool happened = bb_memory_failure_happened() != 0;
+    bb_memory_fail_at(0);
+    if (status != (happened ? BB_MEMORY : BB_OK)) {
+        print_error("%s, allocation %td%s: %s, '%s'\n%s", what, k,
+                    happened ? "" : " (past the end)", bb_status_name(status),
+                    status == BB_OK ? "" : bb_status_message(),
+                    status == BB_OK ? "" : bb_status_trace_text());
+        fail();
+    }
+    bb_threads_stop();
+    if (bb_memory_blocks() != blocks) {
+        print_error("%s, allocation %td: %td blocks kept\n", what, k, bb_memory_blocks() - blocks);
+        fail();
+    }
+    return happened;
+}
+
+/// Fails the 1st, the (1 + stride)th, ... allocation until the task gets by without it; at least
+/// `least` must have failed.
+static inline void allocation_walk(const char *what, allocation_task task, void *context,
+                                   bb_index stride, bb_index least)
+{
+    double begin = bb_clock_seconds();
+    bb_index failed = 0;
+    while (allocation_fail_one(what, task, context, 1 + failed * stride)) {
+        ++failed;
+    }
+    print_message("%s: %td allocations failed, %s, %.1f s\n", what, failed,
+                  stride == 1 ? "every one" : "in strides", bb_clock_seconds() - begin);
+    assert_true(failed >= least);
+}
+
+#endif

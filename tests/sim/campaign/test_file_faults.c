@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every allocation fails once where runs meet files: writing results with operators, opening a
+// matrix (the process that inspects it included), studies on matrices and inputs of the user's. An
+// error of memory, nothing kept, no file under the final name and none under a temporary one.
+#include "sim/hdf5_library.h"
+#include "sim/input/matrix_file.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+#include <dirent.h>
+
+// Long shear lags keep the tables of the kernel short.
+#define WAFER_TINY                                                                                 \
+    "mesh.spacing_mm=10.0",                                                                        \
+        "clamp={spacing_mm: 10.0, tangential_stiffness_n_per_m3: 1.0e+9, "                         \
+        "normal_stiffness_n_per_m3: 1.0e+4}",                                                      \
+        "scan={fields: [1], light_steps: 2, dark_steps: 1}", "metrology={columns: 2, rows: 2}",    \
+        "response.grid={columns: 8, rows: 7}", "response.slit_points={columns: 2, rows: 3}",       \
+        "response.axes=[x, y]",                                                                    \
+        "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]"
+
+static const driver_case wafer = {CONFIG_WAFER_SMALL, {WAFER_TINY}};
+static const driver_case wafer_again = {
+    CONFIG_WAFER_SMALL, {WAFER_TINY, "response.generator=file", "response.file=rows.h5"}
+};
+static const driver_case product = {
+    BB_SOURCE_DIR "/tests/configs/small/product.yaml",
+    {"matrix.dataset=/operators/C_y_1", "layout={mesh_columns: 8, row_columns: 2}"}
+};
+static const driver_case product_on_inputs = {
+    BB_SOURCE_DIR "/tests/configs/small/product.yaml",
+    {"matrix.dataset=/operators/C_y_1", "layout={mesh_columns: 8, row_columns: 2}",
+                                          "inputs={file: rows.h5, dataset: /operators/S_1}"}
+};
+
+static bb_status write_image(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+static void check_no_file(const char *except)
+{
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        bool known = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                     strcmp(entry->d_name, except) == 0;
+        if (!known) {
+            print_error("'%s' is left behind\n", entry->d_name);
+            fail();
+        }
+    }
+    (void)closedir(folder);
+}
+
+// A run with its operators, as `run --dump rows,inputs` makes it.
+static bb_status run_and_dump(const bb_config *config, bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    const bb_run_options options = {.threads = 1, .dump = "rows,inputs"};
+    *out = NULL;
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(bb_results_note(results, "", "source", "bitbudget of a test"));
+    BB_TRY(bb_experiment_find(&bb_experiments, "wafer")
+               ->run(bb_config_study(config), &options, results));
+    *out = results;
+    results = NULL;
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+static bb_status whole_run(void *context)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    BB_TRY(run_and_dump(context, &results));
+    BB_TRY(bb_file_write_by("run.h5", false, write_image, results));
+done:
+    bb_results_destroy(&results);
+    if (status == BB_OK) {
+        assert_int_equal(unlink("run.h5"), 0);
+        // Only the sync of the folder may do without memory: the file is whole by then.
+        status = bb_memory_failure_happened() ? BB_MEMORY : BB_OK;
+    }
+    check_no_file("rows.h5");
+    return status;
+}
+
+static void a_run_with_operators(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    check_ok(driver_load(&wafer, &config));
+    allocation_walk("wafer with --dump, to the file", whole_run, config, 1, 300);
+    bb_config_destroy(&config);
+}
+
+// The matrix is its own mirror image where `symmetric` is asked for.
+typedef struct opening {
+    const char *dataset;
+    bool symmetric;
+} opening;
+
+static bb_status open_and_load(void *context)
+{
+    bb_status status = BB_OK;
+    const opening *what = context;
+    const bb_matrix_place place = {"rows.h5", what->dataset};
+    bb_matrix_file *file = NULL;
+    double *values = NULL;
+    BB_TRY(bb_matrix_file_open(&place, what->symmetric, "C", &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, &values));
+    BB_TRY(bb_matrix_source_load(source, values));
+done:
+    BB_RELEASE(&values);
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static void opening_a_matrix(void **state)
+{
+    (void)state;
+    opening rows = {"/operators/C_x_1", false};
+    opening covariance = {"/operators/even", true};
+    allocation_walk("matrix", open_and_load, &rows, 1, 4);
+    allocation_walk("symmetric matrix", open_and_load, &covariance, 1, 6);
+}
+
+static bb_status run_loaded(void *context)
+{
+    bb_results *results = NULL;
+    bb_status status = driver_run_loaded(context, 1, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
+static bb_status plan_loaded(void *context)
+{
+    const bb_run_options options = {.threads = 1};
+    bb_plan plan = {0};
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(context)->name);
+    bb_status status = experiment->plan(bb_config_study(context), &options, &plan);
+    bb_plan_release(&plan);
+    return status;
+}
+
+static void walk(const char *what, const driver_case *of, allocation_task task, bb_index least)
+{
+    bb_config *config = NULL;
+    check_ok(driver_load(of, &config));
+    allocation_walk(what, task, config, 1, least);
+    bb_config_destroy(&config);
+}
+
+static void studies_on_matrices(void **state)
+{
+    (void)state;
+    walk("product", &product, run_loaded, 100);
+    walk("product on inputs", &product_on_inputs, run_loaded, 100);
+    walk("plan of a product", &product, plan_loaded, 4);
+    walk("wafer on rows from a file", &wafer_again, run_loaded, 300);
+    walk("plan of wafer", &wafer, plan_loaded, 4);
+}
+
+// Rows and inputs of the run, and a matrix that is symmetric.
+static bb_status write_rows(const bb_config *config)
+{
+    bb_status status = BB_OK;
+    static double even[5 * 5];
+    bb_results *results = NULL;
+    for (int i = 0; i < 25; ++i) {
+        even[i] = 1.0 / (1.0 + abs(i / 5 - i % 5));
+    }
+    const bb_view view = bb_view_matrix(even, 5, 5);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "1");
+    BB_TRY(run_and_dump(config, &results));
+    BB_TRY(bb_results_operator(results, "even", "for a test", &source));
+    BB_TRY(bb_file_write_by("rows.h5", false, write_image, results));
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    check_ok(driver_load(&wafer, &config));
+    check_ok(write_rows(config));
+    bb_config_destroy(&config);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_with_operators),
+        cmocka_unit_test(opening_a_matrix),
+        cmocka_unit_test(studies_on_matrices),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NaN and infinities planted into what the solvers take: each is an outcome or a value that is not
+// finite, in the stage that met it and where it belongs, and never a finite answer.
+#include "core/outcome.h"
+#include "precision/codec.h"
+#include "solvers/coded_operator.h"
+#include "solvers/reconstructor.h"
+#include "solvers/residual_covariance.h"
+#include "solvers/stepper.h"
+#include "solvers/tile_cholesky.h"
+#include "tests/solvers/dense.h"
+
+enum { N = 72, TILE = 16, TILES = 5, M = 40, PLANTS = 3 };
+
+static const double plants[PLANTS] = {NAN, INFINITY, -INFINITY};
+
+static void expect_in(const bb_outcome *outcome, const char *words)
+{
+    if (outcome->kind != BB_OUTCOME_NON_FINITE || strstr(outcome->detail, words) == NULL) {
+        print_error("%s, '%s': expected non_finite with '%s'\n", bb_outcome_name(outcome->kind),
+                    outcome->detail, words);
+        fail();
+    }
+}
+
+static bb_tile_matrix *load(double *a, bb_variant variant)
+{
+    bb_tile_matrix *matrix = NULL;
+    const bb_tile_plan plan = {
+        .tile_size = TILE,
+        .arithmetic = variant,
+        .policy = {.kind = variant == BB_VARIANT_DP ? BB_POLICY_UNIFORM : BB_POLICY_BAND,
+                   .width = 1,
+                   .inside = BB_VARIANT_SP}
+    };
+    bb_view view = bb_view_matrix(a, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    return matrix;
+}
+
+// A value in tile (i, j) of the lower triangle reaches the diagonal of row i: found there, by then.
+static void matrices(void **state)
+{
+    (void)state;
+    double *a = dense_new(N * N);
+    char words[64];
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        for (bb_index tile = 1; tile < TILES; ++tile) {
+            for (bb_index other = 0; other < tile; ++other) {
+                bb_index row = tile * TILE + (tile + other) % 8;
+                bb_index column = other * TILE + 5;
+                for (int p = 0; p < PLANTS; ++p) {
+                    bb_outcome outcome = {0};
+                    dense_covariance(N, 8.0, 0.1, a);
+                    a[row * N + column] = a[column * N + row] = plants[p];
+                    bb_tile_matrix *matrix = load(a, (bb_variant)v);
+                    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+                    (void)snprintf(words, sizeof words, "tile (%td, %td), row %td", tile, tile,
+                                   row);
+                    expect_in(&outcome, words);
+                    bb_tile_matrix_destroy(&matrix);
+                }
+            }
+        }
+    }
+    BB_RELEASE(&a);
+}
+
+// Its own right-hand side is lost, wherever the value stands; the others are as they were.
+static void check_right_side(const bb_tile_matrix *factor, const double *right, const double *clean,
+                             bb_index row, bb_index column, double plant)
+{
+    double *x = dense_new(M * N);
+    bb_outcome outcome = {0};
+    memcpy(x, right, (size_t)(M * N) * sizeof *x);
+    x[row * N + column] = plant;
+    check_ok(bb_tile_cholesky_solve(factor, M, x));
+    assert_true(bb_first_non_finite(x + row * N, N) >= 0);
+    for (bb_index i = 0; i < M; ++i) {
+        assert_true(i == row || memcmp(x + i * N, clean + i * N, N * sizeof *x) == 0);
+    }
+    memcpy(x, right, (size_t)(M * N) * sizeof *x);
+    x[row * N + column] = plant;
+    check_ok(bb_reconstructor_solve(factor, NULL, NULL, M, x, &outcome));
+    char words[32];
+    (void)snprintf(words, sizeof words, "reconstructor: entry (%td, ", row);
+    expect_in(&outcome, words);
+    BB_RELEASE(&x);
+}
+
+static void right_hand_sides(void **state)
+{
+    (void)state;
+    double *a = dense_new(N * N);
+    double *right = dense_new(M * N);
+    double *clean = dense_new(M * N);
+    dense_covariance(N, 8.0, 0.1, a);
+    dense_random(M * N, 3, right);
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        bb_outcome outcome = {0};
+        bb_tile_matrix *factor = load(a, (bb_variant)v);
+        check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
+        assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+        memcpy(clean, right, (size_t)(M * N) * sizeof *clean);
+        check_ok(bb_tile_cholesky_solve(factor, M, clean));
+        for (int p = 0; p < PLANTS; ++p) {
+            for (bb_index column = 0; column < N; column += 17) {
+                check_right_side(factor, right, clean, (column + 5 * p) % M, column, plants[p]);
+            }
+            // fp64 that fp32 cannot hold is not finite either.
+            if (v != BB_VARIANT_DP) {
+                check_right_side(factor, right, clean, 3, 4, 1e39);
+            }
+        }
+        bb_tile_matrix_destroy(&factor);
+    }
+    BB_RELEASE(&a);
+    BB_RELEASE(&right);
+    BB_RELEASE(&clean);
+}
+
+static void low_rank_parts(void **state)
+{
+    (void)state;
+    double *a = dense_new(N * N);
+    double *u = dense_new(N);
+    const double variance = 2.0;
+    bb_outcome whole = {0};
+    dense_covariance(N, 8.0, 0.1, a);
+    bb_tile_matrix *factor = load(a, BB_VARIANT_HP1);
+    check_ok(bb_tile_cholesky_factor(factor, 4, &whole));
+    for (int p = 0; p < PLANTS; ++p) {
+        bb_outcome outcome = {0};
+        bb_low_rank_update *update = NULL;
+        const bb_low_rank part = {1, u, &variance};
+        dense_random(N, 5, u);
+        u[31] = plants[p];
+        check_ok(bb_low_rank_update_create(factor, NULL, &part, &outcome, &update));
+        expect_in(&outcome, "low-rank update: core is not finite");
+        bb_low_rank_update_destroy(&update);
+    }
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+    BB_RELEASE(&u);
+}
+
+// In R, Cmm, Ctm or Ctt of a score.
+static void residual_covariances(void **state)
+{
+    (void)state;
+    enum { TARGETS = 6, OPERANDS = 4 };
+    double *operands[OPERANDS];
+    const bb_index rows[OPERANDS] = {TARGETS, N, TARGETS, TARGETS};
+    const bb_index columns[OPERANDS] = {N, N, N, TARGETS};
+    double *cee = dense_new(TARGETS * TARGETS);
+    for (int k = 0; k < OPERANDS; ++k) {
+        operands[k] = dense_new(rows[k] * columns[k]);
+        dense_random(rows[k] * columns[k], (uint64_t)k, operands[k]);
+    }
+    dense_covariance(N, 8.0, 0.1, operands[1]);
+    dense_covariance(TARGETS, 2.0, 0.1, operands[3]);
+    for (int k = 0; k < OPERANDS; ++k) {
+        for (int p = 0; p < PLANTS; ++p) {
+            bb_index at = 4 * columns[k] + 2;
+            double kept = operands[k][at];
+            operands[k][at] = plants[p];
+            bb_view views[OPERANDS];
+            bb_matrix_source sources[OPERANDS];
+            for (int i = 0; i < OPERANDS; ++i) {
+                views[i] = bb_view_matrix(operands[i], rows[i], columns[i]);
+                sources[i] = bb_matrix_source_dense(&views[i], "", "1");
+            }
+            sources[1].symmetric = sources[3].symmetric = true;
+            const bb_residual_task task = {operands[0], &sources[2], &sources[3], cee};
+            check_ok(bb_residual_covariance(&sources[1], 1, &task));
+            assert_true(bb_first_non_finite(cee, TARGETS * TARGETS) >= 0);
+            operands[k][at] = kept;
+        }
+    }
+    for (int k = 0; k < OPERANDS; ++k) {
+        BB_RELEASE(&operands[k]);
+    }
+    BB_RELEASE(&cee);
+}
+
+// A heat input that is not finite stays where it is and spreads; it never fades.
+static void steps_in_time(void **state)
+{
+    (void)state;
+    enum { POINTS = 9 };
+    bb_triplets list = {0};
+    bb_csr matrix = {0};
+    double b[POINTS];
+    for (bb_index i = 0; i < POINTS; ++i) {
+        b[i] = 1.0;
+        check_ok(bb_triplets_add(&list, i, i, 0.5));
+        if (i > 0) {
+            check_ok(bb_triplets_add(&list, i, i - 1, 0.25));
+        }
+    }
+    check_ok(bb_csr_assemble(POINTS, POINTS, &list, &matrix));
+    for (int p = 0; p < PLANTS; ++p) {
+        bb_stepper *stepper = NULL;
+        const int32_t where = 3;
+        check_ok(bb_stepper_create(&matrix, b, &stepper));
+        check_ok(bb_stepper_step(stepper, 1, &where, &plants[p]));
+        for (bb_index step = 0; step < 4; ++step) {
+            assert_int_equal(bb_first_non_finite(bb_stepper_state(stepper), POINTS), 3);
+            assert_false(isfinite(bb_stepper_state(stepper)[3 + step]));
+            check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
+        }
+        bb_stepper_destroy(&stepper);
+    }
+    bb_csr_release(&matrix);
+    bb_triplets_release(&list);
+}
+
+// Products: every plain format and codec, with a block of zeros that a codec stores as nothing.
+enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64, CODED = 8 };
+
+static const bb_matrix_layout layout = {ROWS, COLUMNS, MESH, 4, 4.0};
+static const bb_gemv_arithmetic kinds[] = {
+    {BB_FORMAT_FP64, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP32}
+};
+
+// Plain formats first, then bfp, the quantiser, zfp by accuracy in 1 to 4 dimensions, by rate, and
+// reversible.
+static bb_codec_config codec_of(int k)
+{
+    bb_codec_config config = bb_codec_plain((bb_format)(k < BB_FORMAT_COUNT ? k : 0));
+    int coded = k - BB_FORMAT_COUNT;
+    if (coded < 0) {
+        return config;
+    }
+    config.codec = coded == 0 ? BB_CODEC_BFP : coded == 1 ? BB_CODEC_QUANTISER : BB_CODEC_ZFP;
+    config.bits = coded == 0 || coded == 6 ? 8.0 : NAN;
+    config.tolerance = coded >= 1 && coded < 6 ? 1e-3 : NAN;
+    if (coded >= 2) {
+        config.mode = coded < 6 ? BB_ZFP_ACCURACY : coded == 6 ? BB_ZFP_RATE : BB_ZFP_REVERSIBLE;
+        config.dimensions = coded < 6 ? coded - 1 : 2;
+    }
+    return config;
+}
+
+static bb_coded_matrix *encode(int k, bb_index row, bb_index column, double value)
+{
+    static double c[ROWS * COLUMNS];
+    bb_coded_matrix *matrix = NULL;
+    const bb_codec_config config = codec_of(k);
+    dense_random((bb_index)ROWS * COLUMNS, 1, c);
+    for (bb_index i = 0; i < ROWS; ++i) {
+        memset(c + i * COLUMNS + MESH, 0, ZEROS * sizeof *c);
+    }
+    c[row * COLUMNS + column] = value;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+    return matrix;
+}
+
+static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
+                  const double *x, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
+    check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
+    bb_coded_operator_destroy(&operation);
+}
+
+// In x, also where the matrix is zero: every row of the product shows it.
+static void inputs_of_products(void **state)
+{
+    (void)state;
+    static const bb_index places[] = {0, MESH, MESH + ZEROS / 2 + 3, COLUMNS - 1};
+    bb_device *device = NULL;
+    double x[COLUMNS];
+    double y[ROWS];
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (int k = 0; k < BB_FORMAT_COUNT + CODED; ++k) {
+        bb_coded_matrix *matrix = encode(k, 0, 0, 1.0);
+        for (size_t run = 0; run < 3 * PLANTS * sizeof places / sizeof places[0]; ++run) {
+            dense_random(COLUMNS, 2, x);
+            x[places[run / 9]] = plants[run / 3 % 3];
+            apply(device, matrix, kinds[run % 3], x, y);
+            for (bb_index i = 0; i < ROWS; ++i) {
+                if (isfinite(y[i])) {
+                    char codec[64];
+                    const bb_codec_config config = codec_of(k);
+                    bb_codec_describe(&config, codec, sizeof codec);
+                    print_error("%s: x[%td] = %g gives y[%td] = %g\n", codec, places[run / 9],
+                                plants[run / 3 % 3], i, y[i]);
+                    fail();
+                }
+            }
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    bb_device_close(&device);
+}
+
+// In the matrix: counted, and the row's product is not finite.
+static void values_of_matrices(void **state)
+{
+    (void)state;
+    bb_device *device = NULL;
+    double x[COLUMNS];
+    double y[ROWS];
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    dense_random(COLUMNS, 2, x);
+    for (int k = 0; k < BB_FORMAT_COUNT + CODED; ++k) {
+        char codec[64];
+        const bb_codec_config config = codec_of(k);
+        bb_codec_describe(&config, codec, sizeof codec);
+        for (int p = 0; p < PLANTS; ++p) {
+            bb_coded_matrix *matrix = encode(k, 5, 40, plants[p]);
+            bb_index counted =
+                bb_coded_matrix_non_finite(matrix) + bb_coded_matrix_saturated(matrix);
+            for (int a = 0; a < 3; ++a) {
+                apply(device, matrix, kinds[a], x, y);
+                if (isfinite(y[5]) && counted == 0) {
+                    print_error("%s: %g in row 5 gives %g, and nothing is counted\n", codec,
+                                plants[p], y[5]);
+                    fail();
+                }
+                if (isnan(plants[p])) {
+                    assert_false(isfinite(y[5]));
+                }
+            }
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+    bb_device_close(&device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices),           cmocka_unit_test(right_hand_sides),
+        cmocka_unit_test(low_rank_parts),     cmocka_unit_test(residual_covariances),
+        cmocka_unit_test(steps_in_time),      cmocka_unit_test(inputs_of_products),
+        cmocka_unit_test(values_of_matrices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
