@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
+#include "sim/dump.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
@@ -175,6 +176,16 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
     return seconds;
 }
 
+static double dump_bytes(const char *names, const extent *of, bb_index pipelines)
+{
+    double values = 0.0;
+    values += bb_dump_wanted(names, "Cmm") ? of->n * of->n : 0.0;
+    values += bb_dump_wanted(names, "Ctm") ? of->n * of->m : 0.0;
+    values += bb_dump_wanted(names, "Ctt") ? of->squared_m : 0.0;
+    values += bb_dump_wanted(names, "R") ? (double)pipelines * of->n * of->m : 0.0;
+    return 8.0 * values;
+}
+
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -190,7 +201,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
     }
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
-    plan->output_bytes = output_bytes(ao);
+    plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +
                               core_seconds(ao, &of) / (double)options->threads;
 done:

@@ -50,13 +50,14 @@ typedef struct opened {
     bb_index rows, columns;
 } opened;
 
+// HDF5 serves one thread at a time, whichever file it is.
+static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
+
 struct bb_matrix_file {
     bb_matrix_source source;
     opened matrix;
     double range;
     char unit[UNIT_BYTES];
-    pthread_mutex_t mutex; // HDF5 serves one thread at a time
-    bool has_mutex;
 };
 
 // What the child finds out; in memory that both processes see.
@@ -260,7 +261,8 @@ bb_status bb_matrix_file_find(const char *file, double *bytes)
 {
     bb_status status = BB_OK;
     struct stat about;
-    BB_REQUIRE(stat(file, &about) == 0, BB_IO, "'%s': %s", file, strerror(errno));
+    BB_REQUIRE(stat(file, &about) == 0, BB_IO,
+               "'%s': %s (paths are relative to the working folder)", file, strerror(errno));
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", file);
     *bytes = (double)about.st_size;
 done:
@@ -282,12 +284,10 @@ done:
 
 static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
 {
-    bb_matrix_file *file = NULL;
-    memcpy(&file, &source->context,
-           sizeof file); // the mutex and HDF5's state change, no value does
-    (void)pthread_mutex_lock(&file->mutex);
+    const bb_matrix_file *file = source->context;
+    (void)pthread_mutex_lock(&library_mutex);
     bb_status status = read_block(&file->matrix, row, column, out);
-    (void)pthread_mutex_unlock(&file->mutex);
+    (void)pthread_mutex_unlock(&library_mutex);
     return status;
 }
 
@@ -320,8 +320,6 @@ static bb_status open_here(const facts *found, const char *name, bb_matrix_file 
     bb_status status = BB_OK;
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(open_matrix(found->place, &file->matrix));
-    BB_REQUIRE(pthread_mutex_init(&file->mutex, NULL) == 0, BB_INTERNAL, "no mutex");
-    file->has_mutex = true;
     file->range = found->maximum - found->minimum;
     (void)snprintf(file->unit, sizeof file->unit, "%s", found->unit[0] == '\0' ? "1" : found->unit);
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
@@ -366,9 +364,6 @@ void bb_matrix_file_close(bb_matrix_file **file)
     bb_matrix_file *whole = *file;
     if (whole != NULL) {
         close_matrix(&whole->matrix);
-        if (whole->has_mutex) {
-            (void)pthread_mutex_destroy(&whole->mutex);
-        }
     }
     BB_RELEASE(file);
 }

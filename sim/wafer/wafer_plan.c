@@ -3,6 +3,7 @@
 
 #include "core/device.h"
 #include "physics/wafer/slit_grid.h"
+#include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/wafer_study.h"
@@ -142,6 +143,12 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     plan->host_bytes = host_bytes(wafer, &of);
     plan->device_bytes = wants_gpu(wafer) ? device_bytes(&of) : 0.0;
     plan->output_bytes = output_bytes(wafer, &of);
+    if (bb_dump_wanted(options->dump, "rows")) {
+        plan->output_bytes += 8.0 * of.matrices * of.points * of.cells;
+    }
+    if (bb_dump_wanted(options->dump, "inputs")) {
+        plan->output_bytes += 8.0 * of.scored * (double)wafer->scan.light_steps * of.cells;
+    }
     plan->estimated_seconds = seconds(wafer, &of, (double)options->threads);
 done:
     return status;
