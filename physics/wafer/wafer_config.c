@@ -125,35 +125,27 @@ static const bb_schema grid_schema = BB_SCHEMA("grid", bb_grid_config, grid_keys
 static const char *const generators[] = {"kernel", "fem", "file", NULL};
 static const char *const axes[] = {"x", "y", "z", NULL};
 
+// clang-format off
 static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "kernel",
            "Rows from the closed-form kernel, adjoint finite-element solves, or a file."),
-    {.name = "file",
-       .kind = BB_KEY_TEXT,
-       .offset = offsetof(bb_response_config, file),
-       .optional = true,
-       .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
-                "writes them."                                                                     },
-    { .name = "axes",
-       .kind = BB_KEY_CHOICES,
-       .offset = offsetof(bb_response_config,                    axes),
-       .choices = axes,
-       .minimum_count = 1,
-       .default_text = "[x, y, z]",
-       .meaning = "Displacements to compute."},
+    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_response_config, file),
+     .optional = true,
+     .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
+                "writes them."},
+    {.name = "axes", .kind = BB_KEY_CHOICES, .offset = offsetof(bb_response_config, axes),
+     .choices = axes, .minimum_count = 1, .default_text = "[x, y, z]",
+     .meaning = "Displacements to compute."},
     GRID(bb_response_config, grid,
          "Cells of the temperature grid S over the square that bounds the wafer."),
     GRID(bb_response_config, slit_points,
          "Points of the slit window in which displacements are computed each step."),
-    {                                  .name = "field_rows",
-       .kind = BB_KEY_INTEGER,
-       .unit = "1",
-       .offset = offsetof(bb_response_config,                             field_rows),
-       .minimum = 2.0,
-       .maximum = 20000.0,
-       .optional = true,
-       .meaning = "Rows of slit points of a whole field; unset: the most that the window allows."},
+    {.name = "field_rows", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_response_config, field_rows), .minimum = 2.0, .maximum = 20000.0,
+     .optional = true,
+     .meaning = "Rows of slit points of a whole field; unset: the most that the window allows."},
 };
+// clang-format on
 const bb_schema bb_response_schema = BB_SCHEMA("response", bb_response_config, response_keys);
 
 static const bb_key metrology_keys[] = {
