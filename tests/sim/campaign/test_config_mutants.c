@@ -20,6 +20,7 @@ static const char *const corpus[] = {
     BB_SOURCE_DIR "/configs/ao/nx456.yaml",
     BB_SOURCE_DIR "/configs/wafer/quick.yaml",
     BB_SOURCE_DIR "/tests/configs/small/product.yaml",
+    BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
 };
 enum { CORPUS = sizeof corpus / sizeof corpus[0] };
 
