@@ -97,13 +97,26 @@ bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pip
     return (bb_gemv_arithmetic){(bb_format)pipeline->multiply, (bb_format)pipeline->accumulate};
 }
 
-bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline, int study_device,
-                                     bb_device_kind *out)
+bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
+                                  int study_device, bb_device_kind *out)
 {
     static const bb_device_offer plain = {.work = "the matrix-vector product", .cuda = true};
     static const bb_device_offer coded = {.work = "the product with a matrix in bfp or quantiser",
                                           .cuda = false};
+    bb_status status = BB_OK;
     bool in_place = pipeline->storage.codec == (int)BB_CODEC_BFP ||
                     pipeline->storage.codec == (int)BB_CODEC_QUANTISER;
-    return bb_device_choose(in_place ? &coded : &plain, study_device, pipeline->device, out);
+    BB_TRY(bb_device_choose(in_place ? &coded : &plain, study_device, pipeline->device, out));
+    if (devices->opened[*out] == NULL) {
+        BB_TRY(bb_device_open(*out, 0, &devices->opened[*out]));
+    }
+done:
+    return status;
+}
+
+void bb_product_devices_close(bb_product_devices *devices)
+{
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        bb_device_close(&devices->opened[kind]);
+    }
 }

@@ -32,10 +32,17 @@ BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const 
 
 bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline);
 
-/// Device of a pipeline by its own wish and its study's; bfp and quantiser, which are
-/// multiplied as they are stored, compute on the cpu only.
-/// Errors as bb_device_choose.
-BB_CHECKED bb_status bb_product_pipeline_device(const bb_product_pipeline *pipeline,
-                                                int study_device, bb_device_kind *out);
+/// The devices that a study's pipelines compute on, by kind; zero-initialise.
+typedef struct bb_product_devices {
+    bb_device *opened[BB_DEVICE_KIND_COUNT]; ///< NULL where no pipeline computes on it
+} bb_product_devices;
+
+/// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open. bfp
+/// and quantiser, which are multiplied as they are stored, compute on the cpu only. Errors as
+/// bb_device_choose and bb_device_open.
+BB_CHECKED bb_status bb_product_devices_open(bb_product_devices *devices,
+                                             const bb_product_pipeline *pipeline, int study_device,
+                                             bb_device_kind *out);
+void bb_product_devices_close(bb_product_devices *devices);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct product_run {
     double *truth;             // [vectors][rows] of the reference
     bb_coded_matrix *exact;    // of the reference
     product_attempt *attempts; // [pipeline_count]
-    bb_device *devices[BB_DEVICE_KIND_COUNT];
+    bb_product_devices devices;
 } product_run;
 
 static void finish(product_run *run)
@@ -46,9 +46,7 @@ static void finish(product_run *run)
     BB_RELEASE(&run->y);
     BB_RELEASE(&run->truth);
     BB_RELEASE(&run->attempts);
-    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
-        bb_device_close(&run->devices[kind]);
-    }
+    bb_product_devices_close(&run->devices);
 }
 
 // The matrix as the study lays it out; what a pipeline cannot code so is an error before anything
@@ -126,12 +124,9 @@ static bb_status start(const bb_product_study *study, product_run *run)
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        bb_device_kind *kind = &run->attempts[p].common.device;
         run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
-        BB_TRY(bb_product_pipeline_device(&run->pipelines[p], study->common.device, kind));
-        if (run->devices[*kind] == NULL) {
-            BB_TRY(bb_device_open(*kind, 0, &run->devices[*kind]));
-        }
+        BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
+                                       &run->attempts[p].common.device));
     }
     BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
     run->matrix = bb_matrix_file_source(run->file);
@@ -158,7 +153,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_coded_operator_create(run->devices[common->device], matrix,
+    BB_TRY(bb_coded_operator_create(run->devices.opened[common->device], matrix,
                                     bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
                                     &operation));
     for (bb_index v = 0; v < run->vectors; ++v) {

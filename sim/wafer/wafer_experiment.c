@@ -22,9 +22,9 @@ typedef struct wafer_run {
     bb_index pipeline_count, reference;
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
-    bb_device *devices[BB_DEVICE_KIND_COUNT]; // opened where a pipeline computes on them
-    bb_wafer_attempt *attempts;               // [pipeline_count]
-    double *reference_windows;                // [light_steps][window_points] of one axis and field
+    bb_product_devices devices;
+    bb_wafer_attempt *attempts; // [pipeline_count]
+    double *reference_windows;  // [light_steps][window_points] of one axis and field
 } wafer_run;
 
 static bb_wafer_config physics_of(const bb_wafer_study *study)
@@ -44,12 +44,9 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        bb_device_kind *kind = &run->attempts[p].common.device;
         run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
-        BB_TRY(bb_product_pipeline_device(&run->pipelines[p], study->common.device, kind));
-        if (run->devices[*kind] == NULL) {
-            BB_TRY(bb_device_open(*kind, 0, &run->devices[*kind]));
-        }
+        BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
+                                       &run->attempts[p].common.device));
     }
     BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -74,9 +71,7 @@ static void finish(wafer_run *run)
     BB_RELEASE(&run->reference_windows);
     bb_wafer_heating_release(&run->heating);
     bb_wafer_problem_destroy(&run->problem);
-    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
-        bb_device_close(&run->devices[kind]);
-    }
+    bb_product_devices_close(&run->devices);
 }
 
 // The reference's fp64 rows of one field and axis: what candidates are coded from.
@@ -177,7 +172,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
         BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_coded_operator_create(run->devices[attempt->common.device], matrix,
+    BB_TRY(bb_coded_operator_create(run->devices.opened[attempt->common.device], matrix,
                                     bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
                                     &operation));
     for (bb_index step = 0; step < run->heating.light_steps; ++step) {
