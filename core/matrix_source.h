@@ -13,12 +13,18 @@ extern "C" {
 #endif
 
 typedef struct bb_matrix_source bb_matrix_source;
+struct bb_device;
+struct bb_device_source;
 
 /// Fills `out` ([rows][columns], F64, any row stride, column stride 1) with the block whose first
 /// entry is (row, column). Must be safe to call from several threads at once, and each entry must
 /// not depend on the block that it was asked for in.
 typedef bb_status (*bb_matrix_fill)(const bb_matrix_source *source, bb_index row, bb_index column,
                                     bb_view out);
+
+/// Makes the source's twin on a device; see core/device_source.h.
+typedef bb_status (*bb_matrix_twin)(const bb_matrix_source *source, struct bb_device *device,
+                                    struct bb_device_source **out);
 
 struct bb_matrix_source {
     bb_index rows;
@@ -27,6 +33,7 @@ struct bb_matrix_source {
     const char *name; ///< for messages and dumps: "Cmm", "C_x"
     const char *unit; ///< of an entry
     bb_matrix_fill fill;
+    bb_matrix_twin twin; ///< NULL: a device gets blocks that the host filled
     const void *context; ///< borrowed: whatever made the source keeps it alive
 };
 
