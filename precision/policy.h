@@ -17,11 +17,21 @@ typedef enum bb_policy_kind {
     BB_POLICY_BAND,    ///< `inside` where |i - j| < width, the pipeline's variant elsewhere
 } bb_policy_kind;
 
+/// Whether what was fp32 in the seed takes the policy's variants.
+typedef enum bb_policy_follow {
+    BB_POLICY_FOLLOW_SP, ///< fp32, in fp64 where the variant is dp
+    BB_POLICY_FOLLOW,    ///< the policy's variant
+} bb_policy_follow;
+
+/// "sp", "follow", NULL.
+extern const char *const bb_policy_follow_names[];
+
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
     int kind;       ///< bb_policy_kind
     bb_index width; ///< tiles; 1 is the diagonal alone
     int inside;     ///< bb_variant within the band
+    int diagonal;   ///< bb_policy_follow: of the updates of diagonal tiles
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/variant.h"
 
-const char *const bb_variant_names[] = {"dp", "sp", "tf32", "bf16", "hp1", "hp2", "hp3", NULL};
+const char *const bb_variant_names[] = {"dp",  "sp",  "tf32", "bf16", "hp1",
+                                        "hp2", "hp3", "x3",   "fp8",  NULL};
 
 static const bb_variant_info table[BB_VARIANT_COUNT] = {
-    [BB_VARIANT_DP] = {"dp",   BB_FORMAT_FP64, BB_FORMAT_FP64, BB_FORMAT_FP64},
-    [BB_VARIANT_SP] = {"sp",   BB_FORMAT_FP32, BB_FORMAT_FP32, BB_FORMAT_FP32},
-    [BB_VARIANT_TF32] = {"tf32", BB_FORMAT_TF32, BB_FORMAT_FP32, BB_FORMAT_FP32},
-    [BB_VARIANT_BF16] = {"bf16", BB_FORMAT_BF16, BB_FORMAT_FP32, BB_FORMAT_FP32},
-    [BB_VARIANT_HP1] = {"hp1",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
-    [BB_VARIANT_HP2] = {"hp2",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP16},
-    [BB_VARIANT_HP3] = {"hp3",  BB_FORMAT_FP16, BB_FORMAT_FP16, BB_FORMAT_FP16},
+    [BB_VARIANT_DP] = {"dp",   BB_FORMAT_FP64, BB_FORMAT_FP64, BB_FORMAT_FP64, 1},
+    [BB_VARIANT_SP] = {"sp",   BB_FORMAT_FP32, BB_FORMAT_FP32, BB_FORMAT_FP32, 1},
+    [BB_VARIANT_TF32] = {"tf32", BB_FORMAT_TF32, BB_FORMAT_FP32, BB_FORMAT_FP32, 1},
+    [BB_VARIANT_BF16] = {"bf16", BB_FORMAT_BF16, BB_FORMAT_FP32, BB_FORMAT_FP32, 1},
+    [BB_VARIANT_HP1] = {"hp1",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32, 1},
+    [BB_VARIANT_HP2] = {"hp2",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP16, 1},
+    [BB_VARIANT_HP3] = {"hp3",  BB_FORMAT_FP16, BB_FORMAT_FP16, BB_FORMAT_FP16, 1},
+    [BB_VARIANT_X3] = {"x3",   BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32, 3},
+    [BB_VARIANT_FP8] = {"fp8",  BB_FORMAT_E4M3, BB_FORMAT_FP32, BB_FORMAT_FP32, 1},
 };
 
 const bb_variant_info *bb_variant_describe(bb_variant variant)

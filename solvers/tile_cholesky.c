@@ -30,11 +30,12 @@ typedef struct factoring {
     bb_outcome *outcome;
     bb_tile_workspace *workspaces; // [workers]
     bb_index workers;
-    atomic_ptrdiff_t next;            // task to take
-    atomic_bool stopped;              // after a breakdown
-    counter *done;                    // [tiles] updates taken; column + 1 when factored and copied
-    counter *using;                   // [tile_rows] updates still to be made with a column's copies
-    void *copies[2][BB_FORMAT_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
+    atomic_ptrdiff_t next;      // task to take
+    atomic_ptrdiff_t saturated; // operands
+    atomic_bool stopped;        // after a breakdown
+    counter *done;              // [tiles] updates taken; column + 1 when factored and copied
+    counter *using;             // [tile_rows] updates still to be made with a column's copies
+    void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
 } factoring;
 
 static counter *progress_of(const factoring *work, bb_index row, bb_index column)
@@ -57,35 +58,34 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
     return true;
 }
 
-static bb_format operand_of(const factoring *work, bb_index row, bb_index column)
+static bb_operand operand_of(const factoring *work, bb_index row, bb_index column)
 {
-    bb_variant variant = bb_tile_matrix_at(work->matrix, row, column)->variant;
-    return bb_variant_describe(variant)->operand;
+    return bb_operand_of(bb_tile_matrix_at(work->matrix, row, column)->variant);
 }
 
-static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_format format)
+static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     char *copies = work->copies[column % 2][format];
-    size_t word = format == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+    size_t word = bb_operand_bytes(format);
     size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
     return copies == NULL ? NULL : copies + (size_t)row * items * word;
 }
 
 static const void *operand_at(const factoring *work, bb_index row, bb_index column,
-                              bb_format format)
+                              bb_operand format)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
     return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
 }
 
 // Whether a later task takes tile (row, column), a final one, in a format.
-static bool asked(const factoring *work, bb_index row, bb_index column, bb_format format)
+static bool asked(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     bool is_asked = false;
     if (row == column) {
         for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
             bool wide = bb_tile_matrix_at(work->matrix, r, column)->f64 != NULL;
-            is_asked = format == (wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+            is_asked = format == (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
         }
         return is_asked;
     }
@@ -98,14 +98,13 @@ static bool asked(const factoring *work, bb_index row, bb_index column, bb_forma
     return is_asked;
 }
 
-static void make_copies(const factoring *work, bb_index row, bb_index column)
+static void make_copies(factoring *work, bb_index row, bb_index column)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-        void *copy = copy_at(work, row, column, (bb_format)f);
-        if (copy != NULL && !bb_tile_serves(tile, (bb_format)f) &&
-            asked(work, row, column, (bb_format)f)) {
-            bb_tile_convert(tile, (bb_format)f, copy);
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        void *copy = copy_at(work, row, column, f);
+        if (copy != NULL && !bb_tile_serves(tile, f) && asked(work, row, column, f)) {
+            atomic_fetch_add(&work->saturated, bb_tile_convert(tile, f, copy));
         }
     }
 }
@@ -116,17 +115,18 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
 {
     bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
     bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
-    bb_format format = operand_of(work, row, column);
+    bb_operand format = operand_of(work, row, column);
     if (!wait_for(work, progress_of(work, row, k), k + 1) ||
         !wait_for(work, progress_of(work, column, k), k + 1) ||
         !wait_for(work, progress_of(work, row, column), k)) {
         return false;
     }
     const void *left = operand_at(work, row, k, format);
-    if (row == column) {
+    if (row == column && target->variant <= BB_VARIANT_SP) {
         bb_tile_rank_update(left, depth, target);
     } else {
-        bb_tile_product(left, operand_at(work, column, k, format), depth, target, workspace);
+        bb_tile_product(target->variant, left, operand_at(work, column, k, format), depth, target,
+                        workspace);
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
     atomic_fetch_sub_explicit(&work->using[k].value, 1, memory_order_release);
@@ -253,21 +253,21 @@ static bb_status allocate_copies(factoring *work)
 {
     bb_status status = BB_OK;
     const bb_tile_matrix *matrix = work->matrix;
-    bool taken[BB_FORMAT_COUNT] = {false};
-    bool lacking[BB_FORMAT_COUNT] = {false};
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
             taken[operand_of(work, row, column)] = true;
             taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
-            for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-                bool possible = row > column || f <= BB_FORMAT_FP32;
-                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, (bb_format)f));
+            for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+                bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
+                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
             }
         }
     }
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-        bb_index word = f == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        size_t word = bb_operand_bytes(f);
         bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
         for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
             BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));
@@ -301,7 +301,7 @@ static void release(factoring *work)
     for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
         bb_tile_workspace_release(&work->workspaces[i]);
     }
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
         BB_RELEASE(&work->copies[0][f]);
         BB_RELEASE(&work->copies[1][f]);
     }
@@ -318,7 +318,9 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
                accumulate_k);
     BB_TRY(prepare(&work, accumulate_k));
+    matrix->accumulate_k = accumulate_k;
     BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
+    matrix->saturated = atomic_load(&work.saturated);
 done:
     release(&work);
     return status;

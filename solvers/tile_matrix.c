@@ -15,15 +15,18 @@ static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
 static bb_variant tile_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
 {
     bb_variant variant = bb_policy_variant(&plan->policy, plan->arithmetic, row, column);
-    if (row == column && variant != BB_VARIANT_DP) {
-        return BB_VARIANT_SP;
-    }
-    return variant;
+    bool follows = plan->policy.diagonal == (int)BB_POLICY_FOLLOW;
+    return row == column && variant != BB_VARIANT_DP && !follows ? BB_VARIANT_SP : variant;
 }
 
-static size_t tile_bytes(bb_variant variant, bb_index items)
+static bb_format tile_format(bb_variant variant, bb_index row, bb_index column)
 {
     bb_format format = bb_variant_describe(variant)->output;
+    return row == column && format != BB_FORMAT_FP64 ? BB_FORMAT_FP32 : format;
+}
+
+static size_t tile_bytes(bb_format format, bb_index items)
+{
     return (size_t)items * (size_t)bb_format_describe(format)->bytes;
 }
 
@@ -40,7 +43,7 @@ size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
         for (bb_index column = 0; column <= row; ++column) {
             bb_index items =
                 tile_extent(n, plan->tile_size, row) * tile_extent(n, plan->tile_size, column);
-            bytes += tile_bytes(tile_variant(plan, row, column), items);
+            bytes += tile_bytes(tile_format(tile_variant(plan, row, column), row, column), items);
         }
     }
     return bytes;
@@ -52,18 +55,15 @@ size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix)
     bb_index count = matrix->tile_rows * (matrix->tile_rows + 1) / 2;
     for (bb_index t = 0; t < count; ++t) {
         const bb_tile *tile = &matrix->tiles[t];
-        bytes += tile_bytes(tile->variant, tile->rows * tile->columns);
+        bytes += tile_bytes(tile->format, tile->rows * tile->columns);
     }
     return bytes;
 }
 
 void bb_tile_round(bb_tile *tile)
 {
-    if (tile->f32 != NULL) {
-        bb_format format = bb_variant_describe(tile->variant)->output;
-        if (format != BB_FORMAT_FP32) {
-            (void)bb_format_round_f32(format, tile->f32, tile->rows * tile->columns, tile->f32);
-        }
+    if (tile->f32 != NULL && tile->format != BB_FORMAT_FP32) {
+        (void)bb_format_round_f32(tile->format, tile->f32, tile->rows * tile->columns, tile->f32);
     }
 }
 
@@ -76,12 +76,11 @@ typedef struct loading {
 // From fp64 to the tile's format in one rounding.
 static void keep_values(bb_tile *tile, const double *values)
 {
-    bb_format format = bb_variant_describe(tile->variant)->output;
     bb_index items = tile->rows * tile->columns;
     if (tile->f64 != NULL) {
         memcpy(tile->f64, values, (size_t)items * sizeof *values);
     } else {
-        (void)bb_format_narrow(format, values, items, tile->f32);
+        (void)bb_format_narrow(tile->format, values, items, tile->f32);
     }
 }
 
@@ -98,7 +97,7 @@ static bb_status load_tile(const loading *load, bb_tile *tile, bb_index row, bb_
             values[i * tile->columns + j] *= load->scale[row + i] * load->scale[column + j];
         }
     }
-    if (tile->variant == BB_VARIANT_DP) {
+    if (tile->format == BB_FORMAT_FP64) {
         BB_TRY(BB_ALLOCATE(items, &tile->f64));
     } else {
         BB_TRY(BB_ALLOCATE(items, &tile->f32));
@@ -136,12 +135,15 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     matrix->n = source->rows;
     // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
     matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
+    matrix->sweeps_follow = plan->sweeps_follow;
     matrix->tile_rows = (matrix->n + matrix->tile_size - 1) / matrix->tile_size;
     BB_TRY(BB_ZEROED(matrix->tile_rows * (matrix->tile_rows + 1) / 2, &matrix->tiles));
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
+            bb_variant variant = tile_variant(plan, row, column);
             *bb_tile_matrix_at(matrix, row, column) =
-                (bb_tile){.variant = tile_variant(plan, row, column),
+                (bb_tile){.variant = variant,
+                          .format = tile_format(variant, row, column),
                           .rows = tile_extent(matrix->n, plan->tile_size, row),
                           .columns = tile_extent(matrix->n, plan->tile_size, column)};
         }

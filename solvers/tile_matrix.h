@@ -18,17 +18,21 @@ extern "C" {
 
 /// One tile, row-major, leading dimension = its column count.
 typedef struct bb_tile {
-    bb_variant variant; ///< diagonal tiles: BB_VARIANT_DP or BB_VARIANT_SP only
+    bb_variant variant; ///< of the products into it
+    bb_format format;   ///< of its values; diagonal tiles: fp64 or fp32
     bb_index rows, columns;
     double *f64; ///< values of a dp tile, NULL otherwise
     float *f32;  ///< values of every other tile, NULL for dp
 } bb_tile;
 
 typedef struct bb_tile_matrix {
-    bb_index n;         ///< rows of the matrix
-    bb_index tile_size; ///< rows of every tile but the last
-    bb_index tile_rows; ///< ceil(n / tile_size)
-    bb_tile *tiles;     ///< [tile_rows (tile_rows + 1) / 2], row by row
+    bb_index n;            ///< rows of the matrix
+    bb_index tile_size;    ///< rows of every tile but the last
+    bb_index tile_rows;    ///< ceil(n / tile_size)
+    bb_tile *tiles;        ///< [tile_rows (tile_rows + 1) / 2], row by row
+    bb_index accumulate_k; ///< of the factorization, for the sweeps
+    bool sweeps_follow;    ///< the plan's
+    bb_index saturated;    ///< operands that e4m3 clipped, of the factorization and the sweeps
 } bb_tile_matrix;
 
 /// What the tiles of a pipeline look like.
@@ -36,11 +40,14 @@ typedef struct bb_tile_plan {
     bb_index tile_size;
     bb_variant arithmetic; ///< of the pipeline
     bb_policy_config policy;
+    bool sweeps_follow; ///< products of the sweeps take the tiles' variants, not fp32
 } bb_tile_plan;
 
 /// Pulls the lower triangle of D A D from a symmetric source and rounds each tile to its format;
-/// `scale` [n] is the diagonal of D, or NULL for none. Potrf, trsm and syrk compute in fp32 unless
-/// the policy says dp, so a diagonal tile is dp or sp. Errors: BB_INVALID, BB_MEMORY, the source's.
+/// `scale` [n] is the diagonal of D, or NULL for none. Potrf and trsm compute in fp32 unless the
+/// policy says dp, so a diagonal tile is kept in fp32 or fp64; its updates are syrk in that format,
+/// or products of the policy's variant where its `diagonal` says follow. Errors: BB_INVALID,
+/// BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
@@ -54,7 +61,7 @@ size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
 /// The same, planned and not yet allocated.
 size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
 
-/// Rounds a tile's values to the format of its variant, after work in fp32.
+/// Rounds a tile's values to its format, after work in fp32.
 void bb_tile_round(bb_tile *tile);
 
 #ifdef __cplusplus
