@@ -20,3 +20,17 @@ const bb_variant_info *bb_variant_describe(bb_variant variant)
 {
     return &table[variant];
 }
+
+double bb_variant_unit_roundoff(bb_variant variant)
+{
+    return variant == BB_VARIANT_X3 ? 0x1p-23 : bb_format_unit_roundoff(table[variant].operand);
+}
+
+double bb_variant_product_error(bb_variant variant)
+{
+    double roundoff = bb_format_unit_roundoff(table[variant].operand);
+    if (variant <= BB_VARIANT_SP) {
+        return 0.0;
+    }
+    return variant == BB_VARIANT_X3 ? 0x1p-21 : (2.0 + roundoff) * roundoff;
+}

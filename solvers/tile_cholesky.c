@@ -15,6 +15,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "solvers/tile_account.h"
 #include "solvers/tile_product.h"
 
 #include <math.h>
@@ -33,10 +34,16 @@ typedef struct factoring {
     atomic_ptrdiff_t next;      // task to take
     atomic_ptrdiff_t saturated; // operands
     atomic_bool stopped;        // after a breakdown
+    bb_tile_account *accounts;        // [tiles] of the updates that a tile took
     counter *done;              // [tiles] updates taken; column + 1 when factored and copied
     counter *using;             // [tile_rows] updates still to be made with a column's copies
     void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
 } factoring;
+
+static bb_tile_account *account_of(const factoring *work, bb_index row, bb_index column)
+{
+    return &work->accounts[row * (row + 1) / 2 + column];
+}
 
 static counter *progress_of(const factoring *work, bb_index row, bb_index column)
 {
@@ -58,9 +65,29 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
     return true;
 }
 
-static bb_operand operand_of(const factoring *work, bb_index row, bb_index column)
+// Whether the products into a tile are chosen one by one.
+static bool chooses(const bb_tile_matrix *matrix, bb_index row, bb_index column)
 {
-    return bb_operand_of(bb_tile_matrix_at(work->matrix, row, column)->variant);
+    return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
+}
+
+// Variant of product (row, column, k), whose operands are final.
+static bb_variant variant_of(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                             bb_index k)
+{
+    double size =
+        bb_tile_matrix_at(matrix, row, k)->norm * bb_tile_matrix_at(matrix, column, k)->norm;
+    double roundoff = bb_variant_unit_roundoff(matrix->product_variant);
+    return chooses(matrix, row, column) && 2.0 * roundoff * size <= matrix->product_bound
+               ? matrix->product_variant
+               : bb_tile_matrix_at(matrix, row, column)->variant;
+}
+
+// Whether products into tile (row, column) may take an operand.
+static bool takes(const bb_tile_matrix *matrix, bb_index row, bb_index column, bb_operand operand)
+{
+    return bb_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
+           (chooses(matrix, row, column) && bb_operand_of(matrix->product_variant) == operand);
 }
 
 static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
@@ -90,10 +117,10 @@ static bool asked(const factoring *work, bb_index row, bb_index column, bb_opera
         return is_asked;
     }
     for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
-        is_asked = operand_of(work, row, j) == format;
+        is_asked = takes(work->matrix, row, j, format);
     }
     for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
-        is_asked = operand_of(work, r, row) == format;
+        is_asked = takes(work->matrix, r, row, format);
     }
     return is_asked;
 }
@@ -115,17 +142,19 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
 {
     bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
     bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
-    bb_operand format = operand_of(work, row, column);
     if (!wait_for(work, progress_of(work, row, k), k + 1) ||
         !wait_for(work, progress_of(work, column, k), k + 1) ||
         !wait_for(work, progress_of(work, row, column), k)) {
         return false;
     }
+    bb_variant variant = variant_of(work->matrix, row, column, k);
+    bb_operand format = bb_operand_of(variant);
     const void *left = operand_at(work, row, k, format);
-    if (row == column && target->variant <= BB_VARIANT_SP) {
+    bb_tile_account_add(account_of(work, row, column), work->matrix, variant, row, column, k);
+    if (row == column && variant <= BB_VARIANT_SP) {
         bb_tile_rank_update(left, depth, target);
     } else {
-        bb_tile_product(target->variant, left, operand_at(work, column, k, format), depth, target,
+        bb_tile_product(variant, left, operand_at(work, column, k, format), depth, target,
                         workspace);
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
@@ -190,6 +219,7 @@ static bool panel_task(factoring *work, bb_index row, bb_index k, bb_tile_worksp
         return false;
     }
     bb_tile_solve(operand_at(work, k, k, working), tile);
+    tile->norm = bb_tile_norm(tile);
     make_copies(work, row, k);
     atomic_store_explicit(&progress_of(work, row, k)->value, k + 1, memory_order_release);
     return true;
@@ -258,9 +288,9 @@ static bb_status allocate_copies(factoring *work)
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
-            taken[operand_of(work, row, column)] = true;
             taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
             for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+                taken[f] = taken[f] || takes(matrix, row, column, f);
                 bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
                 lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
             }
@@ -282,6 +312,7 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     bb_status status = BB_OK;
     bb_index tiles = work->matrix->tile_rows;
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->accounts));
     BB_TRY(BB_ZEROED(tiles, &work->using));
     for (bb_index k = 0; k < tiles; ++k) {
         atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
@@ -307,6 +338,7 @@ static void release(factoring *work)
     }
     BB_RELEASE(&work->workspaces);
     BB_RELEASE(&work->using);
+    BB_RELEASE(&work->accounts);
     BB_RELEASE(&work->done);
 }
 
@@ -320,7 +352,8 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     BB_TRY(prepare(&work, accumulate_k));
     matrix->accumulate_k = accumulate_k;
     BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
-    matrix->saturated = atomic_load(&work.saturated);
+    matrix->work = bb_tile_account_sum(matrix, work.accounts);
+    matrix->work.saturated = atomic_load(&work.saturated);
 done:
     release(&work);
     return status;

@@ -21,18 +21,34 @@ typedef struct bb_tile {
     bb_variant variant; ///< of the products into it
     bb_format format;   ///< of its values; diagonal tiles: fp64 or fp32
     bb_index rows, columns;
+    double norm; ///< ||.||_F of A's tile, and of L's once that is final
     double *f64; ///< values of a dp tile, NULL otherwise
     float *f32;  ///< values of every other tile, NULL for dp
 } bb_tile;
 
+/// What the products of a factorization were.
+typedef struct bb_tile_work {
+    double flops[BB_VARIANT_COUNT]; ///< of the updates, by the variant that computed them
+    /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands (certificate):
+    /// each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what fp16 leaves of
+    /// values below its range; potrf, trsm and the rounding of sums are not in it. NaN where
+    /// outputs are rounded (hp2, hp3).
+    double certificate;
+    bb_index saturated; ///< operands that e4m3 clipped
+} bb_tile_work;
+
 typedef struct bb_tile_matrix {
-    bb_index n;            ///< rows of the matrix
-    bb_index tile_size;    ///< rows of every tile but the last
-    bb_index tile_rows;    ///< ceil(n / tile_size)
-    bb_tile *tiles;        ///< [tile_rows (tile_rows + 1) / 2], row by row
-    bb_index accumulate_k; ///< of the factorization, for the sweeps
-    bool sweeps_follow;    ///< the plan's
-    bb_index saturated;    ///< operands that e4m3 clipped, of the factorization and the sweeps
+    bb_index n;         ///< rows of the matrix
+    bb_index tile_size; ///< rows of every tile but the last
+    bb_index tile_rows; ///< ceil(n / tile_size)
+    bb_tile *tiles;     ///< [tile_rows (tile_rows + 1) / 2], row by row
+    double norm;        ///< ||A||_F of what was loaded
+    double product_bound;       ///< the map's
+    bb_variant product_variant; ///< the map's
+    bool diagonal_follows;      ///< the map's
+    bool sweeps_follow;         ///< the plan's
+    bb_index accumulate_k;      ///< of the factorization, for the sweeps
+    bb_tile_work work;          ///< of the factorization
 } bb_tile_matrix;
 
 /// What the tiles of a pipeline look like.
@@ -40,8 +56,17 @@ typedef struct bb_tile_plan {
     bb_index tile_size;
     bb_variant arithmetic; ///< of the pipeline
     bb_policy_config policy;
-    bool sweeps_follow; ///< products of the sweeps take the tiles' variants, not fp32
+    const bb_policy_map *map; ///< the resolved policy; NULL: of a policy that needs no facts
+    bool sweeps_follow;       ///< products of the sweeps take the tiles' variants, not fp32
 } bb_tile_plan;
+
+/// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
+/// below. Errors: the source's, BB_MEMORY.
+BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale,
+                                   bb_index tile_size, double *norms);
+
+/// Frobenius norm of a symmetric matrix from those of its lower tiles.
+double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 
 /// Pulls the lower triangle of D A D from a symmetric source and rounds each tile to its format;
 /// `scale` [n] is the diagonal of D, or NULL for none. Potrf and trsm compute in fp32 unless the

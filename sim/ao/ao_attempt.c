@@ -46,6 +46,7 @@ static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attemp
         common[p] = &attempts[p].common;
     }
     BB_TRY(bb_attempts_publish(results, study->pipelines.count, common));
+    BB_TRY(bb_attempts_publish_factors(results, study->pipelines.count, common));
     BB_TRY(bb_attempts_publish_number(results, "strehl", "1",
                                       "Strehl ratio, first target and wavelength", strehl));
     BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",

@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_noise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_solving.h"
@@ -19,6 +20,7 @@ typedef struct ao_run {
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m; // [wavelength_count]
     double *mask;          // of the pupil, NULL: the annulus
+    double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem solving;
@@ -61,6 +63,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
+    BB_RELEASE(&run->noise);
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
@@ -77,13 +80,15 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     for (bb_index t = 0; t < run->target_count; ++t) {
         run->ctm[t] = run->problem->targets[t].ctm;
     }
+    BB_TRY(bb_ao_noise_bounds(run->problem, &run->noise));
     const bb_tilt_vectors *tilts = &run->problem->tilts;
     run->solving = (bb_factor_problem){
         .solver = &run->study->solver.common,
         .matrix = run->problem->cmm_core,
         .part = {tilts->columns, tilts->vectors, tilts->variance},
         .target_count = run->target_count,
-        .sides = run->ctm
+        .sides = run->ctm,
+        .noise = run->noise
     };
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_pipeline.h"
 
+#include <math.h>
+#include <stdio.h>
+
 const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
 
 // clang-format off
@@ -19,6 +22,9 @@ static const bb_key keys[] = {
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
      .meaning = "Products of the solves with the factor: in fp32, or in its tiles' variants."},
+    {.name = "escalate", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_factor_pipeline, escalate),
+     .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
 };
@@ -45,6 +51,39 @@ bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
+// The rules between a policy's keys.
+static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    const bb_factor_pipeline *pipeline = (const bb_factor_pipeline *)pipelines->items + index;
+    const bb_policy_config *policy = &pipeline->policy;
+    (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
+    bb_place place = bb_config_place(config, path);
+    if ((policy->kind == (int)BB_POLICY_TABLE) != (policy->table != NULL)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: expected the key table with kind table, and "
+                               "with no other",
+                               index));
+    }
+    if ((policy->kind == (int)BB_POLICY_PROMISE) == isnan(policy->strehl_loss)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: expected the key strehl_loss with kind "
+                               "promise, and with no other",
+                               index));
+    }
+    if (policy->kind == (int)BB_POLICY_PRODUCT &&
+        !bb_policy_products_fit(policy, (bb_variant)pipeline->arithmetic)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: product chooses between two of sp, tf32, "
+                               "bf16, hp1, x3 and fp8",
+                               index));
+    }
+done:
+    return status;
+}
+
 bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                     bb_problems *problems)
 {
@@ -54,6 +93,9 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
                                "pipelines: %td, expected at most %d", pipelines->count,
                                BB_STUDY_PIPELINES));
+    }
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        BB_TRY(check_policy(pipelines, p, config, problems));
     }
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,

@@ -44,6 +44,7 @@ typedef struct bb_factor_pipeline {
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
     int sweeps;            ///< bb_policy_follow: products of the forward and backward sweeps
+    bool escalate;         ///< a failure is followed by x3, then dp
     int device;            ///< bb_study_device; -1: the study's
 } bb_factor_pipeline;
 

@@ -209,6 +209,7 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         common[p] = &at->common;
     }
     BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_factors(results, run->pipeline_count, common));
     BB_TRY(bb_attempts_publish_number(
         results, "variance_loss", "1",
         "part of the variance that the reference explains and this reconstructor leaves", loss));
