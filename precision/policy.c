@@ -73,14 +73,14 @@ static const struct {
     double (*product_bound)(const question *of); // NULL: products are as their tile
     bool by_tolerance, by_tile_norms, by_table;
 } rules[] = {
-    [BB_POLICY_UNIFORM] = {.variant = uniform},
-    [BB_POLICY_BAND] = {.variant = band},
-    [BB_POLICY_TABLE] = {.variant = table, .by_table = true},
-    [BB_POLICY_TILE_NORM] = {.variant = tile_norm, .by_tolerance = true, .by_tile_norms = true},
+    [BB_POLICY_UNIFORM] = {.variant = uniform   },
+    [BB_POLICY_BAND] = {.variant = band      },
+    [BB_POLICY_TABLE] = {.variant = table,      .by_table = true},
+    [BB_POLICY_TILE_NORM] = {.variant = tile_norm,                     .by_tolerance = true, .by_tile_norms = true},
     [BB_POLICY_PRODUCT] = {.variant = product,
                            .product_bound = product_bound,
                            .by_tolerance = true},
-    [BB_POLICY_PROMISE] = {.variant = NULL},
+    [BB_POLICY_PROMISE] = {.variant = NULL                    },
 };
 
 bool bb_policy_needs_tile_norms(const bb_policy_config *policy)

@@ -46,7 +46,8 @@ const bb_variant_info *bb_variant_describe(bb_variant variant);
 double bb_variant_unit_roundoff(bb_variant variant);
 
 /// Bound on the error of a product of rounded operands, relative to |a||b|: 2 u + u^2, for x3 2^-21
-/// (2^-22 that is left out, 2^-23 of either operand), 0 for sp and dp, whose operands are not rounded.
+/// (2^-22 that is left out, 2^-23 of either operand), 0 for sp and dp, whose operands are not
+/// rounded.
 double bb_variant_product_error(bb_variant variant);
 
 /// NULL-terminated names in the order of the enum.

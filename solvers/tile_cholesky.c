@@ -34,7 +34,7 @@ typedef struct factoring {
     atomic_ptrdiff_t next;      // task to take
     atomic_ptrdiff_t saturated; // operands
     atomic_bool stopped;        // after a breakdown
-    bb_tile_account *accounts;        // [tiles] of the updates that a tile took
+    bb_tile_account *accounts;  // [tiles] of the updates that a tile took
     counter *done;              // [tiles] updates taken; column + 1 when factored and copied
     counter *using;             // [tile_rows] updates still to be made with a column's copies
     void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL

@@ -53,7 +53,8 @@ size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
         for (bb_index column = 0; column <= row; ++column) {
             bb_index items =
                 tile_extent(n, plan->tile_size, row) * tile_extent(n, plan->tile_size, column);
-            bytes += tile_bytes(tile_format(planned_variant(plan, row, column), row, column), items);
+            bytes +=
+                tile_bytes(tile_format(planned_variant(plan, row, column), row, column), items);
         }
     }
     return bytes;
@@ -250,9 +251,8 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     matrix->sweeps_follow = plan->sweeps_follow;
     matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
     if (plan->map == NULL) {
-        const bb_policy_facts facts = {.tile_rows = matrix->tile_rows,
-                                       .tile_size = matrix->tile_size,
-                                       .noise_floor = NAN};
+        const bb_policy_facts facts = {
+            .tile_rows = matrix->tile_rows, .tile_size = matrix->tile_size, .noise_floor = NAN};
         BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &own));
     }
     BB_TRY(lay_out(matrix, own != NULL ? own : plan->map));

@@ -29,20 +29,20 @@ typedef struct bb_tile {
 /// What the products of a factorization were.
 typedef struct bb_tile_work {
     double flops[BB_VARIANT_COUNT]; ///< of the updates, by the variant that computed them
-    /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands (certificate):
-    /// each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what fp16 leaves of
-    /// values below its range; potrf, trsm and the rounding of sums are not in it. NaN where
-    /// outputs are rounded (hp2, hp3).
+    /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands
+    /// (certificate): each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what
+    /// fp16 leaves of values below its range; potrf, trsm and the rounding of sums are not in it.
+    /// NaN where outputs are rounded (hp2, hp3).
     double certificate;
     bb_index saturated; ///< operands that e4m3 clipped
 } bb_tile_work;
 
 typedef struct bb_tile_matrix {
-    bb_index n;         ///< rows of the matrix
-    bb_index tile_size; ///< rows of every tile but the last
-    bb_index tile_rows; ///< ceil(n / tile_size)
-    bb_tile *tiles;     ///< [tile_rows (tile_rows + 1) / 2], row by row
-    double norm;        ///< ||A||_F of what was loaded
+    bb_index n;                 ///< rows of the matrix
+    bb_index tile_size;         ///< rows of every tile but the last
+    bb_index tile_rows;         ///< ceil(n / tile_size)
+    bb_tile *tiles;             ///< [tile_rows (tile_rows + 1) / 2], row by row
+    double norm;                ///< ||A||_F of what was loaded
     double product_bound;       ///< the map's
     bb_variant product_variant; ///< the map's
     bool diagonal_follows;      ///< the map's

@@ -19,8 +19,7 @@ bb_status bb_ao_noise_bounds(const bb_tomography *problem, double **out)
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
         const bb_sensor *sensor = &guides->sensors[s];
         for (bb_index i = 0; i < sensor->count; ++i) {
-            double least =
-                least_eigenvalue(&problem->noise.subaperture[sensor->first / 2 + i]);
+            double least = least_eigenvalue(&problem->noise.subaperture[sensor->first / 2 + i]);
             (*out)[sensor->first + i] = least;
             (*out)[sensor->first + sensor->count + i] = least;
         }

@@ -29,20 +29,20 @@ static const struct {
     const char *name, *long_name;
     size_t offset;
 } numbers[NUMBERS] = {
-    {"policy_tolerance", "bound on the relative perturbation that the policy's rule was given",
-     offsetof(bb_factor_facts, tolerance)},
-    {"certificate", "bound on norm of A - L L^T over norm of A from rounding the products' operands",
-     offsetof(bb_factor_facts, certificate)},
-    {"saturated_values", "operands of the factorization that were clipped to the format's range",
-     offsetof(bb_factor_facts, saturated)},
-    {"escalations", "factorizations after the first, each more precise than the one that failed",
-     offsetof(bb_factor_facts, escalations)},
-    {"iterations_mean", "iterations of the refinement, mean over right-hand sides",
-     offsetof(bb_factor_facts, iterations_mean)},
-    {"iterations_most", "iterations of the refinement, the most of a right-hand side",
-     offsetof(bb_factor_facts, iterations_most)},
+    {"policy_tolerance",      "bound on the relative perturbation that the policy's rule was given",
+     offsetof(bb_factor_facts,                                                                                                        tolerance)      },
+    {"certificate",
+     "bound on norm of A - L L^T over norm of A from rounding the products' operands",                      offsetof(bb_factor_facts, certificate)    },
+    {"saturated_values",      "operands of the factorization that were clipped to the format's range",
+     offsetof(bb_factor_facts,                                                                                                        saturated)      },
+    {"escalations",           "factorizations after the first, each more precise than the one that failed",
+     offsetof(bb_factor_facts,                                                                                                        escalations)    },
+    {"iterations_mean",       "iterations of the refinement, mean over right-hand sides",
+     offsetof(bb_factor_facts,                                                                                                        iterations_mean)},
+    {"iterations_most",       "iterations of the refinement, the most of a right-hand side",
+     offsetof(bb_factor_facts,                                                                                                        iterations_most)},
     {"iterations_break_even", "iterations at which a direct solve with x3 takes as long",
-     offsetof(bb_factor_facts, break_even)},
+     offsetof(bb_factor_facts,                                                                                                        break_even)     },
 };
 
 static bb_status publish_shares(bb_results *results, bb_index count,
@@ -61,8 +61,8 @@ static bb_status publish_shares(bb_results *results, bb_index count,
                              "part of the lower tiles that the policy gives a variant",
                              "pipeline, variant", tiles));
     BB_TRY(bb_results_values(results, "results/product_share", "1",
-                             "part of the operations of the tiles' updates",
-                             "pipeline, variant", products));
+                             "part of the operations of the tiles' updates", "pipeline, variant",
+                             products));
 done:
     return status;
 }

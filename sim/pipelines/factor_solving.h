@@ -22,8 +22,8 @@ typedef struct bb_factor_problem {
 } bb_factor_problem;
 
 /// Makes the scale that the solver's configuration asks for, and the noise floor min_i d_i^2
-/// noise_i: what noise adds to a covariance that is positive semidefinite without it. Errors: BB_INVALID (a diagonal that is
-/// not positive), BB_MEMORY, the source's.
+/// noise_i: what noise adds to a covariance that is positive semidefinite without it. Errors:
+/// BB_INVALID (a diagonal that is not positive), BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
 void bb_factor_problem_release(bb_factor_problem *problem);
 
@@ -31,7 +31,8 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 /// With `escalate`, a failure is followed by x3 throughout and then dp, and bytes, operations and
 /// seconds count all attempts; the outcome is the last one's, its detail says what went before.
 /// Bytes, operations, seconds, facts and a numerical failure go to `attempt`. Errors: BB_MEMORY,
-/// BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the caller, after a failure too.
+/// BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the caller,
+/// after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipeline, double **r,
                                              bb_attempt *attempt);

@@ -218,6 +218,43 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
     assert_memory_equal(once, again, sizeof once);
 }
 
+// The certificate bounds the error that the products made: what is left of the backward error is
+// fp32 rounding. It is no wild overestimate either.
+static void certificates_bound_the_error(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    const bb_variant variants[] = {BB_VARIANT_DP,  BB_VARIANT_SP, BB_VARIANT_TF32, BB_VARIANT_BF16,
+                                   BB_VARIANT_HP1, BB_VARIANT_X3, BB_VARIANT_FP8};
+    double *a = dense_new(N * N);
+    dense_covariance(N, 20.0, 0.4, a);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        bb_outcome outcome = {0};
+        bb_tile_plan plan = {.tile_size = 48,
+                             .arithmetic = variants[v],
+                             .policy = {.diagonal = BB_POLICY_FOLLOW}};
+        bb_tile_matrix *matrix = load(a, N, &plan);
+        check_relative(matrix->norm, dense_norm(N * N, a), 1e-12);
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+        double error = backward_error(matrix, a);
+        double certificate = matrix->work.certificate;
+        print_message("%s: error %.1e, certificate %.1e\n",
+                      bb_variant_describe(variants[v])->name, error, certificate);
+        assert_true(error <= certificate + 5e-7);
+        assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0
+                                                 : certificate < 300.0 * error);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_tile_plan rounded = {.tile_size = 48, .arithmetic = BB_VARIANT_HP2};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = load(a, N, &rounded);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_true(isnan(matrix->work.certificate));
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+}
+
 static void breakdown(bb_index row, double value, bb_outcome_kind kind, const char *detail)
 {
     enum { N = 100 };
@@ -285,6 +322,7 @@ int main(void)
         cmocka_unit_test(variants_differ_in_the_expected_order),
         cmocka_unit_test(dp_agrees_with_lapack),
         cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
+        cmocka_unit_test(certificates_bound_the_error),
         cmocka_unit_test(breakdowns_name_tile_and_row),
         cmocka_unit_test(bits_do_not_depend_on_threads),
     };
