@@ -34,3 +34,23 @@ double bb_variant_product_error(bb_variant variant)
     }
     return variant == BB_VARIANT_X3 ? 0x1p-21 : (2.0 + roundoff) * roundoff;
 }
+
+double bb_variant_nominal_rate(bb_variant variant)
+{
+    static const double rates[BB_VARIANT_COUNT] = {
+        [BB_VARIANT_DP] = 59.0,    [BB_VARIANT_SP] = 53.0,   [BB_VARIANT_TF32] = 261.0,
+        [BB_VARIANT_BF16] = 714.0, [BB_VARIANT_HP1] = 714.0, [BB_VARIANT_HP2] = 729.0,
+        [BB_VARIANT_HP3] = 753.0,  [BB_VARIANT_X3] = 220.0,  [BB_VARIANT_FP8] = 1428.0,
+    };
+    return rates[variant];
+}
+
+double bb_variant_relative_cost(const double *shares)
+{
+    double cost = 0.0;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        cost += shares[v] * bb_variant_nominal_rate(BB_VARIANT_SP) /
+                bb_variant_nominal_rate((bb_variant)v);
+    }
+    return cost;
+}

@@ -50,6 +50,14 @@ double bb_variant_unit_roundoff(bb_variant variant);
 /// rounded.
 double bb_variant_product_error(bb_variant variant);
 
+/// Rate of a matrix product in a variant on one H200, TF/s of large square products with CUDA 13.0
+/// (x3: of its result; fp8, not measured: twice hp1). To rank variants, not to predict times.
+double bb_variant_nominal_rate(bb_variant variant);
+
+/// Time of products at the nominal rates over that in sp, from the part of the operations that each
+/// variant does: shares [BB_VARIANT_COUNT].
+double bb_variant_relative_cost(const double *shares);
+
 /// NULL-terminated names in the order of the enum.
 extern const char *const bb_variant_names[];
 

@@ -7,6 +7,7 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_noise.h"
+#include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_solving.h"
@@ -25,6 +26,7 @@ typedef struct ao_run {
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem solving;
     bb_ao_attempt *attempts; // [pipeline_count]
+    bb_ao_promises *promises;
 } ao_run;
 
 static bb_status start(const bb_ao_study *study, ao_run *run)
@@ -58,6 +60,7 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
+    bb_ao_promises_destroy(&run->promises);
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->solving);
     BB_RELEASE(&run->wavelengths_m);
@@ -187,6 +190,38 @@ done:
     return status;
 }
 
+// Every pipeline; those that promise something after the reference that they are held to.
+static bb_status solve(ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
+    const bb_ao_promise_task task = {.problem = run->problem,
+                                     .solving = &run->solving,
+                                     .wavelengths_m = run->wavelengths_m,
+                                     .reference = &run->attempts[reference]};
+    bb_index solved = 0;
+    BB_TRY(bb_ao_promises_create(&run->promises));
+    for (int promising = 0; promising <= 1; ++promising) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            const bb_factor_pipeline *pipeline = &run->pipelines[p];
+            bb_ao_attempt *attempt = &run->attempts[p];
+            if ((pipeline->policy.kind == (int)BB_POLICY_PROMISE) != (promising == 1)) {
+                continue;
+            }
+            bb_progress("solving", solved++, run->pipeline_count);
+            if (promising == 1) {
+                BB_TRY(bb_ao_promise_keep(run->promises, &task, pipeline, attempt));
+            } else {
+                BB_TRY(
+                    bb_factor_problem_solve(&run->solving, pipeline, attempt->r, &attempt->common));
+            }
+        }
+    }
+    bb_progress("solving", solved, run->pipeline_count);
+done:
+    return status;
+}
+
 bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
                                bb_results *results)
 {
@@ -194,13 +229,10 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     ao_run run = {0};
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run, results));
-    for (bb_index p = 0; p < run.pipeline_count; ++p) {
-        bb_progress("solving", p, run.pipeline_count);
-        BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], run.attempts[p].r,
-                                       &run.attempts[p].common));
-    }
+    BB_TRY(solve(&run));
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    BB_TRY(bb_ao_promises_publish(run.promises, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
 done:
     finish(&run);

@@ -12,6 +12,7 @@ bb_factor_facts bb_factor_facts_start(void)
     bb_factor_facts facts = {.tolerance = NAN,
                              .certificate = NAN,
                              .saturated = NAN,
+                             .cost = NAN,
                              .escalations = NAN,
                              .iterations_mean = NAN,
                              .iterations_most = NAN,
@@ -23,27 +24,32 @@ bb_factor_facts bb_factor_facts_start(void)
     return facts;
 }
 
-enum { NUMBERS = 7 };
+enum { NUMBERS = 8 };
 
+// clang-format off
 static const struct {
     const char *name, *long_name;
     size_t offset;
 } numbers[NUMBERS] = {
-    {"policy_tolerance",      "bound on the relative perturbation that the policy's rule was given",
-     offsetof(bb_factor_facts,                                                                                                        tolerance)      },
+    {"policy_tolerance", "bound on the relative perturbation that the policy's rule was given",
+     offsetof(bb_factor_facts, tolerance)},
     {"certificate",
-     "bound on norm of A - L L^T over norm of A from rounding the products' operands",                      offsetof(bb_factor_facts, certificate)    },
-    {"saturated_values",      "operands of the factorization that were clipped to the format's range",
-     offsetof(bb_factor_facts,                                                                                                        saturated)      },
-    {"escalations",           "factorizations after the first, each more precise than the one that failed",
-     offsetof(bb_factor_facts,                                                                                                        escalations)    },
-    {"iterations_mean",       "iterations of the refinement, mean over right-hand sides",
-     offsetof(bb_factor_facts,                                                                                                        iterations_mean)},
-    {"iterations_most",       "iterations of the refinement, the most of a right-hand side",
-     offsetof(bb_factor_facts,                                                                                                        iterations_most)},
+     "bound on norm of A - L L^T over norm of A from rounding the products' operands",
+     offsetof(bb_factor_facts, certificate)},
+    {"saturated_values", "operands of the factorization that were clipped to the format's range",
+     offsetof(bb_factor_facts, saturated)},
+    {"relative_cost", "time of the tiles' updates at nominal rates over that in sp",
+     offsetof(bb_factor_facts, cost)},
+    {"escalations", "factorizations after the first, each more precise than the one that failed",
+     offsetof(bb_factor_facts, escalations)},
+    {"iterations_mean", "iterations of the refinement, mean over right-hand sides",
+     offsetof(bb_factor_facts, iterations_mean)},
+    {"iterations_most", "iterations of the refinement, the most of a right-hand side",
+     offsetof(bb_factor_facts, iterations_most)},
     {"iterations_break_even", "iterations at which a direct solve with x3 takes as long",
-     offsetof(bb_factor_facts,                                                                                                        break_even)     },
+     offsetof(bb_factor_facts, break_even)},
 };
+// clang-format on
 
 static bb_status publish_shares(bb_results *results, bb_index count,
                                 const bb_factor_facts *const *facts)

@@ -15,6 +15,7 @@ typedef struct bb_factor_facts {
     double tolerance;                       ///< of the policy's rule
     double certificate;                     ///< bb_tile_work
     double saturated;
+    double cost;                             ///< of the updates at nominal rates, over that in sp
     double escalations;                      ///< attempts after the first
     double iterations_mean, iterations_most; ///< of the refinement, over right-hand sides
     double break_even; ///< iterations at which a direct x3 factorization costs the same

@@ -115,6 +115,7 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         facts->product_share[v] = factor->work.flops[v] / flops;
     }
+    facts->cost = bb_variant_relative_cost(facts->product_share);
     facts->tolerance = map->tolerance;
     facts->certificate = factor->work.certificate;
     facts->saturated = (double)factor->work.saturated;

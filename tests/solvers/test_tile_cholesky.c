@@ -230,17 +230,16 @@ static void certificates_bound_the_error(void **state)
     dense_covariance(N, 20.0, 0.4, a);
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
         bb_outcome outcome = {0};
-        bb_tile_plan plan = {.tile_size = 48,
-                             .arithmetic = variants[v],
-                             .policy = {.diagonal = BB_POLICY_FOLLOW}};
+        bb_tile_plan plan = {
+            .tile_size = 48, .arithmetic = variants[v], .policy = {.diagonal = BB_POLICY_FOLLOW}};
         bb_tile_matrix *matrix = load(a, N, &plan);
         check_relative(matrix->norm, dense_norm(N * N, a), 1e-12);
         check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_OK);
         double error = backward_error(matrix, a);
         double certificate = matrix->work.certificate;
-        print_message("%s: error %.1e, certificate %.1e\n",
-                      bb_variant_describe(variants[v])->name, error, certificate);
+        print_message("%s: error %.1e, certificate %.1e\n", bb_variant_describe(variants[v])->name,
+                      error, certificate);
         assert_true(error <= certificate + 5e-7);
         assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0
                                                  : certificate < 300.0 * error);
