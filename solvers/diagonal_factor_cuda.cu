@@ -8,30 +8,26 @@ namespace
 
 const int square = 128;       // factored by one block of threads
 const int part = 32;          // of a square, factored by one warp
+const int parts = square / part;
 const int pitch = square + 1; // of shared memory
 const int square_threads = 256;
-const int tile = 64; // of the products
-const int tile_depth = 16;
+const int warps = square_threads / 32;
+const int tile = 32; // of the products
+const int tile_depth = 128;
 const int tile_threads = 256;
 
-// A square in shared memory: below the diagonal the factor L, above it the transposed inverse of L,
-// whose diagonal stands in `reciprocal`.
+// A square in shared memory: below the diagonal the factor L. Above the parts on its diagonal grow
+// the transposed inverse's parts; those on the diagonal have arrays of their own.
 template <typename T> struct square_memory {
     T values[square][pitch];
-    T reciprocal[square];
+    T inverses[parts][part][part + 1];
+    T reciprocals[square];
 };
 
-// Entry (row, column) of the inverse, row >= column.
+// One warp: lane i holds row i of the part at `first`. The pivots are the chain that bounds it.
 template <typename T>
-__device__ __forceinline__ T inverse_at(const square_memory<T> &s, int row, int column)
-{
-    return row == column ? s.reciprocal[row] : s.values[column][row];
-}
-
-// One warp: lane i holds row i of the part at `first`.
-template <typename T>
-__device__ void factor_part(square_memory<T> &s, int first, bb_index row,
-                            bb_breakdown_cuda *breakdown)
+__device__ __forceinline__ void factor_part(square_memory<T> &s, int first, bb_index row,
+                                            bb_breakdown_cuda *breakdown)
 {
     const int lane = threadIdx.x;
     T a[part];
@@ -43,17 +39,17 @@ __device__ void factor_part(square_memory<T> &s, int first, bb_index row,
     for (int j = 0; j < part; ++j) {
         const T pivot = __shfl_sync(0xFFFFFFFFU, a[j], j);
         if (!(pivot > T(0)) || isinf(pivot)) {
-            if (lane == 0 && breakdown->row == 0) {
+            if (lane == 0) {
                 breakdown->row = static_cast<int>(row + first + j + 1);
                 breakdown->non_finite = !isfinite(pivot);
             }
             return;
         }
-        const T root = sqrt(pivot);
-        const T unit = T(1) / root;
-        a[j] = lane == j ? root : a[j] * unit;
+        T unit = rsqrt(pivot);
+        unit = fma(T(0.5) * unit, fma(-pivot * unit, unit, T(1)), unit); // to the last bit or two
+        a[j] = lane == j ? pivot * unit : a[j] * unit;
         if (lane == j) {
-            s.reciprocal[first + j] = unit;
+            s.reciprocals[first + j] = unit;
         }
 #pragma unroll
         for (int c = j + 1; c < part; ++c) {
@@ -66,142 +62,176 @@ __device__ void factor_part(square_memory<T> &s, int first, bb_index row,
             s.values[first + lane][first + j] = a[j];
         }
     }
-    __syncwarp();
-    // Column `lane` of the inverse, by substitution.
+}
+
+// One warp: lane j makes column j of the inverse of the part, by substitution.
+template <typename T> __device__ __forceinline__ void invert_part(square_memory<T> &s, int first)
+{
+    const int lane = threadIdx.x % 32;
     T x[part];
 #pragma unroll
     for (int i = 0; i < part; ++i) {
-        T sum = i == lane ? T(1) : T(0);
-#pragma unroll
-        for (int k = 0; k < i; ++k) {
-            sum = fma(-s.values[first + i][first + k], x[k], sum);
-        }
-        x[i] = i < lane ? T(0) : sum * s.reciprocal[first + i];
+        x[i] = i == lane ? T(1) : T(0);
     }
-    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < part; ++k) {
+        x[k] *= s.reciprocals[first + k];
+#pragma unroll
+        for (int i = k + 1; i < part; ++i) {
+            x[i] = fma(-s.values[first + i][first + k], x[k], x[i]);
+        }
+    }
 #pragma unroll
     for (int i = 0; i < part; ++i) {
-        if (i > lane) {
-            s.values[first + lane][first + i] = x[i];
-        }
+        s.inverses[first / part][i][lane] = x[i];
     }
 }
 
-// Rows below the part: A <- A inverse^T. Two threads a row, half its columns each.
-template <typename T> __device__ void solve_below(square_memory<T> &s, int first)
+// Three warps at most, a row a thread: A <- A L^-T for the rows below the part.
+template <typename T> __device__ __forceinline__ void solve_row(square_memory<T> &s, int first,
+                                                                int row)
 {
-    const int rows = square - first - part;
-    const int half = threadIdx.x >= square_threads / 2;
-    const int row = static_cast<int>(threadIdx.x) % (square_threads / 2);
     T a[part];
-    T out[part / 2];
-    if (row < rows) {
 #pragma unroll
-        for (int c = 0; c < part; ++c) {
-            a[c] = s.values[first + part + row][first + c];
-        }
+    for (int c = 0; c < part; ++c) {
+        a[c] = s.values[row][first + c];
+    }
 #pragma unroll
-        for (int j = 0; j < part / 2; ++j) {
-            const int column = half * (part / 2) + j;
-            T sum = T(0);
+    for (int k = 0; k < part; ++k) {
+        a[k] *= s.reciprocals[first + k];
 #pragma unroll
-            for (int c = 0; c < part; ++c) {
-                if (c <= column) {
-                    sum = fma(a[c], inverse_at(s, first + column, first + c), sum);
-                }
-            }
-            out[j] = sum;
+        for (int c = k + 1; c < part; ++c) {
+            a[c] = fma(-a[k], s.values[first + c][first + k], a[c]);
         }
     }
-    __syncthreads();
-    if (row < rows) {
 #pragma unroll
-        for (int j = 0; j < part / 2; ++j) {
-            s.values[first + part + row][first + half * (part / 2) + j] = out[j];
-        }
+    for (int c = 0; c < part; ++c) {
+        s.values[row][first + c] = a[c];
     }
 }
 
-// The trailing lower triangle takes the part's update, four by four entries a thread at a time.
-template <typename T> __device__ void update_trailing(square_memory<T> &s, int first)
+// The trailing lower triangle of 16 ACROSS rows takes the update of the part before it.
+template <typename T, int ACROSS>
+__device__ __forceinline__ void update_trailing(square_memory<T> &s)
 {
-    const int begin = first + part;
-    const int across = (square - begin) / 4;
-    for (int t = threadIdx.x; t < across * across; t += square_threads) {
-        const int r = begin + t / across * 4;
-        const int c = begin + t % across * 4;
-        if (c > r) {
-            continue;
+    const int begin = square - 16 * ACROSS;
+    const int first = begin - part;
+    const int x = threadIdx.x % 16;
+    const int y = threadIdx.x / 16;
+    T sums[ACROSS][ACROSS] = {};
+    for (int k = first; k < begin; ++k) {
+        T rows[ACROSS];
+        T columns[ACROSS];
+#pragma unroll
+        for (int i = 0; i < ACROSS; ++i) {
+            rows[i] = s.values[begin + y + 16 * i][k];
+            columns[i] = s.values[begin + x + 16 * i][k];
         }
-        T sums[4][4] = {};
-        for (int k = first; k < first + part; ++k) {
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < ACROSS; ++i) {
 #pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    sums[i][j] = fma(s.values[r + i][k], s.values[c + j][k], sums[i][j]);
-                }
+            for (int j = 0; j <= i; ++j) {
+                sums[i][j] = fma(rows[i], columns[j], sums[i][j]);
             }
         }
+    }
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < ACROSS; ++i) {
 #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                if (c + j <= r + i) {
-                    s.values[r + i][c + j] -= sums[i][j];
-                }
+        for (int j = 0; j <= i; ++j) {
+            if (i > j || x <= y) {
+                s.values[begin + y + 16 * i][begin + x + 16 * j] -= sums[i][j];
             }
         }
     }
 }
 
-// Blocks (c + distance, c) of the inverse, in parts: first L X, kept transposed above the diagonal,
-// then its product with the inverse of the row's own part.
-template <typename T> __device__ void invert_distance(square_memory<T> &s, int distance)
+// Parts (c + DISTANCE, c) of the inverse X: T = L X first, kept transposed in their place, then
+// -X_rr T. A lane is a column, a warp every eighth row.
+template <typename T, int DISTANCE> __device__ __forceinline__ void invert_distance(
+    square_memory<T> &s)
 {
-    const int count = square / part - distance;
-    const int each = part * part / square_threads;
-    T out[3 * each];
-    for (int b = 0; b < count; ++b) {
-        const int r = (b + distance) * part;
+    const int j = threadIdx.x % 32;
+    const int w = threadIdx.x / 32;
+    const int each = part / warps;
+    T out[parts - DISTANCE][each];
+#pragma unroll
+    for (int b = 0; b < parts - DISTANCE; ++b) {
+        const int r = (b + DISTANCE) * part;
         const int c = b * part;
+        T sums[each] = {};
+#pragma unroll 8
+        for (int k = 0; k < part; ++k) {
+            const T x = s.inverses[b][k][j];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                sums[e] = fma(s.values[r + w + e * warps][c + k], x, sums[e]);
+            }
+        }
+#pragma unroll 8
+        for (int k = c + part; k < r; ++k) {
+            const T x = s.values[c + j][k];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                sums[e] = fma(s.values[r + w + e * warps][k], x, sums[e]);
+            }
+        }
 #pragma unroll
         for (int e = 0; e < each; ++e) {
-            const int i = (static_cast<int>(threadIdx.x) + e * square_threads) / part;
-            const int j = (static_cast<int>(threadIdx.x) + e * square_threads) % part;
-            T sum = T(0);
-            for (int k = c + j; k < r; ++k) {
-                sum = fma(s.values[r + i][k], inverse_at(s, k, c + j), sum);
-            }
-            s.values[c + j][r + i] = sum;
+            s.values[c + j][r + w + e * warps] = sums[e];
         }
     }
     __syncthreads();
-    for (int b = 0; b < count; ++b) {
-        const int r = (b + distance) * part;
+#pragma unroll
+    for (int b = 0; b < parts - DISTANCE; ++b) {
+        const int r = (b + DISTANCE) * part;
         const int c = b * part;
+        T sums[each] = {};
+#pragma unroll 8
+        for (int k = 0; k < part; ++k) {
+            const T x = s.values[c + j][r + k];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                sums[e] = fma(s.inverses[b + DISTANCE][w + e * warps][k], x, sums[e]);
+            }
+        }
 #pragma unroll
         for (int e = 0; e < each; ++e) {
-            const int i = (static_cast<int>(threadIdx.x) + e * square_threads) / part;
-            const int j = (static_cast<int>(threadIdx.x) + e * square_threads) % part;
-            T sum = T(0);
-            for (int k = 0; k <= i; ++k) {
-                sum = fma(inverse_at(s, r + i, r + k), s.values[c + j][r + k], sum);
-            }
-            out[b * each + e] = -sum;
+            out[b][e] = -sums[e];
         }
     }
     __syncthreads();
-    for (int b = 0; b < count; ++b) {
-        const int r = (b + distance) * part;
-        const int c = b * part;
+#pragma unroll
+    for (int b = 0; b < parts - DISTANCE; ++b) {
 #pragma unroll
         for (int e = 0; e < each; ++e) {
-            const int i = (static_cast<int>(threadIdx.x) + e * square_threads) / part;
-            const int j = (static_cast<int>(threadIdx.x) + e * square_threads) % part;
-            s.values[c + j][r + i] = out[b * each + e];
+            s.values[b * part + j][(b + DISTANCE) * part + w + e * warps] = out[b][e];
         }
     }
+    __syncthreads();
+}
+
+// Factors the part at `first`; then one warp inverts it while others solve the rows below.
+template <typename T>
+__device__ __forceinline__ bool do_part(square_memory<T> &s, int first, bb_index row,
+                                        bb_breakdown_cuda *breakdown)
+{
+    const int warp = threadIdx.x / 32;
+    if (warp == 0) {
+        factor_part(s, first, row, breakdown);
+    }
+    __syncthreads();
+    if (*static_cast<volatile int *>(&breakdown->row) != 0) {
+        return false;
+    }
+    const int solved = first + part + static_cast<int>(threadIdx.x) - 32;
+    if (warp == 0) {
+        invert_part(s, first);
+    } else if (solved < square) {
+        solve_row(s, first, solved);
+    }
+    __syncthreads();
+    return true;
 }
 
 template <typename T>
@@ -213,36 +243,43 @@ __global__ void __launch_bounds__(square_threads)
     if (breakdown->row != 0) {
         return;
     }
+#pragma unroll 16
     for (int t = threadIdx.x; t < square * square; t += square_threads) {
         s.values[t / square][t % square] = block[t / square * stride + t % square];
     }
     __syncthreads();
-    for (int first = 0; first < square; first += part) {
-        if (threadIdx.x < part) {
-            factor_part(s, first, row, breakdown);
-        }
-        __syncthreads();
-        if (breakdown->row != 0) {
-            return;
-        }
-        if (first + part < square) {
-            solve_below(s, first);
-            __syncthreads();
-            update_trailing(s, first);
-            __syncthreads();
+    if (!do_part(s, 0, row, breakdown)) {
+        return;
+    }
+    update_trailing<T, 6>(s);
+    __syncthreads();
+    if (!do_part(s, part, row, breakdown)) {
+        return;
+    }
+    update_trailing<T, 4>(s);
+    __syncthreads();
+    if (!do_part(s, 2 * part, row, breakdown)) {
+        return;
+    }
+    update_trailing<T, 2>(s);
+    __syncthreads();
+    if (!do_part(s, 3 * part, row, breakdown)) {
+        return;
+    }
+    for (int t = threadIdx.x; t < square * square; t += square_threads) {
+        if (t % square <= t / square) {
+            block[t / square * stride + t % square] = s.values[t / square][t % square];
         }
     }
-    for (int distance = 1; distance < square / part; ++distance) {
-        invert_distance(s, distance);
-        __syncthreads();
-    }
+    invert_distance<T, 1>(s);
+    invert_distance<T, 2>(s);
+    invert_distance<T, 3>(s);
     for (int t = threadIdx.x; t < square * square; t += square_threads) {
         const int r = t / square;
         const int c = t % square;
-        if (c <= r) {
-            block[r * stride + c] = s.values[r][c];
-        }
-        inverse[r * stride + c] = c <= r ? inverse_at(s, r, c) : T(0);
+        const T own = s.inverses[r / part][r % part][c % part];
+        inverse[r * stride + c] =
+            r / part == c / part ? own : (r > c ? s.values[c][r] : T(0));
     }
 }
 
@@ -250,61 +287,75 @@ __global__ void __launch_bounds__(square_threads)
 template <typename T> struct tile_product {
     const T *a, *b;
     T *out;
-    bb_index stride;   // of all three
+    bb_index stride; // of all of them
     bb_index rows, columns, depth;
     bb_index rows_last, depth_last; // of the last problem
-    bb_index apart;     // between problems, in items; the same for all three
+    bb_index apart;                 // between problems, in items; the same for all
     T alpha, beta;
     bool transposed; // B is [columns][depth]
     bool lower_only;
+    T *copy; // NULL, or where the rows of A are put as well
     const bb_breakdown_cuda *breakdown;
+};
+
+template <typename T> struct tile_memory {
+    T a[tile][tile_depth + 1];
+    T b[tile][tile_depth + 1]; // by column
 };
 
 template <typename T>
 __global__ void __launch_bounds__(tile_threads) multiply_tiles(const tile_product<T> p)
 {
-    __shared__ T a[tile_depth][tile + 1];
-    __shared__ T b[tile_depth][tile + 1];
+    extern __shared__ __align__(16) char dynamic[];
+    tile_memory<T> &s = *reinterpret_cast<tile_memory<T> *>(dynamic);
     const bb_index row = static_cast<bb_index>(blockIdx.y) * tile;
     const bb_index column = static_cast<bb_index>(blockIdx.x) * tile;
     const bb_index shift = static_cast<bb_index>(blockIdx.z) * p.apart;
     const bool last = blockIdx.z + 1 == gridDim.z;
-    const bb_index rows = last ? p.rows_last : p.rows;
     const bb_index depth = last ? p.depth_last : p.depth;
-    if (p.breakdown->row != 0 || row >= rows || (p.lower_only && column > row)) {
+    if (p.breakdown->row != 0 || row >= (last ? p.rows_last : p.rows) ||
+        (p.lower_only && column > row)) {
         return;
     }
     const int x = threadIdx.x % 16;
     const int y = threadIdx.x / 16;
-    T sums[4][4] = {};
+    T sums[2][2] = {};
     for (bb_index k = 0; k < depth; k += tile_depth) {
+#pragma unroll
         for (int t = threadIdx.x; t < tile * tile_depth; t += tile_threads) {
             const int i = t / tile_depth;
             const int d = t % tile_depth;
-            a[d][i] = p.a[shift + (row + i) * p.stride + k + d];
+            s.a[i][d] = p.a[shift + (row + i) * p.stride + k + d];
             if (p.transposed) {
-                b[d][i] = p.b[shift + (column + i) * p.stride + k + d];
+                s.b[i][d] = p.b[shift + (column + i) * p.stride + k + d];
             } else {
-                b[t / tile][t % tile] = p.b[shift + (k + t / tile) * p.stride + column + t % tile];
+                s.b[t % tile][t / tile] = p.b[shift + (k + t / tile) * p.stride + column + t % tile];
             }
         }
         __syncthreads();
-#pragma unroll
-        for (int d = 0; d < tile_depth; ++d) {
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-#pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    sums[i][j] = fma(a[d][y + 16 * i], b[d][x + 16 * j], sums[i][j]);
-                }
+        if (p.copy != nullptr && blockIdx.x == 0) {
+            for (int t = threadIdx.x; t < tile * tile_depth; t += tile_threads) {
+                p.copy[(row + t / tile_depth) * p.stride + k + t % tile_depth] =
+                    s.a[t / tile_depth][t % tile_depth];
             }
+        }
+#pragma unroll 16
+        for (int d = 0; d < tile_depth; ++d) {
+            const T a0 = s.a[y][d];
+            const T a1 = s.a[y + 16][d];
+            const T b0 = s.b[x][d];
+            const T b1 = s.b[x + 16][d];
+            sums[0][0] = fma(a0, b0, sums[0][0]);
+            sums[0][1] = fma(a0, b1, sums[0][1]);
+            sums[1][0] = fma(a1, b0, sums[1][0]);
+            sums[1][1] = fma(a1, b1, sums[1][1]);
         }
         __syncthreads();
     }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 2; ++i) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < 2; ++j) {
             T *out = p.out + shift + (row + y + 16 * i) * p.stride + column + x + 16 * j;
             *out = (p.beta == T(0) ? T(0) : p.beta * *out) + p.alpha * sums[i][j];
         }
@@ -314,12 +365,15 @@ __global__ void __launch_bounds__(tile_threads) multiply_tiles(const tile_produc
 template <typename T>
 bb_status multiply(const tile_product<T> &p, bb_index problems, cudaStream_t stream)
 {
+    const int shared = static_cast<int>(sizeof(tile_memory<T>));
     if (p.rows <= 0 || p.columns <= 0 || problems <= 0) {
         return BB_OK;
     }
     const dim3 grid(static_cast<unsigned>(p.columns / tile), static_cast<unsigned>(p.rows / tile),
                     static_cast<unsigned>(problems));
-    multiply_tiles<T><<<grid, tile_threads, 0, stream>>>(p);
+    BB_CUDA_TRY(cudaFuncSetAttribute(multiply_tiles<T>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    multiply_tiles<T><<<grid, tile_threads, shared, stream>>>(p);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
 }
@@ -351,12 +405,8 @@ bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, b
     p.alpha = T(-1);
     p.beta = T(1);
     p.lower_only = true;
-    BB_RETURN_IF_FAILED(multiply(p, 1, stream));
-    if (below > 0) {
-        BB_CUDA_TRY(cudaMemcpy2DAsync(panel, size * sizeof(T), solved, size * sizeof(T),
-                                      square * sizeof(T), below, cudaMemcpyDeviceToDevice, stream));
-    }
-    return BB_OK;
+    p.copy = panel;
+    return multiply(p, 1, stream);
 }
 
 // Pairs of inverted blocks of `half` rows become inverted blocks of twice as many.
@@ -396,7 +446,6 @@ bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index s
     const size_t shared = sizeof(square_memory<T>);
     BB_CUDA_TRY(cudaFuncSetAttribute(factor_square<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared)));
-    BB_CUDA_TRY(cudaMemsetAsync(inverse, 0, size * size * sizeof(T), stream));
     for (bb_index at = 0; at < size; at += square) {
         factor_square<T><<<1, square_threads, shared, stream>>>(
             block + at * size + at, inverse + at * size + at, size, row + at, breakdown);

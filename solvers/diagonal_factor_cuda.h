@@ -19,7 +19,7 @@ struct bb_breakdown_cuda {
 };
 
 /// Factors the lower triangle of `block` [size][size] in place and writes the inverse of the factor
-/// to `inverse` [size][size], zeros above its diagonal. `size` is a multiple of 128, `scratch`
+/// to `inverse` [size][size], which holds zeros above its diagonal before and after. `size` is a multiple of 128, `scratch`
 /// [size][size]. `row` is the first row of the block in the matrix. Errors: BB_DEVICE.
 template <typename T>
 BB_CHECKED bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size,

@@ -40,11 +40,11 @@ template <typename T> __global__ void pad_block(T *block, bb_index size, bb_inde
 }
 
 __global__ void split_values(const float *values, bb_index rows, bb_index columns, bb_index stride,
-                             bool transposed, const float *divisor, __half *hi, __half *lo,
+                             bool transposed, const float *largest, __half *hi, __half *lo,
                              bb_index plane_stride)
 {
     const bb_index c = 2 * (static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x);
-    const float unit = divisor != nullptr ? 1.0F / *divisor : 1.0F;
+    const float unit = largest != nullptr ? 1.0F / bb_plane_unit(*largest) : 1.0F;
     for (bb_index r = blockIdx.y; c < columns && r < rows; r += gridDim.y) {
         const float *from = transposed ? values + c * stride + r : values + r * stride + c;
         const float x = unit * from[0];
@@ -79,16 +79,6 @@ __global__ void find_largest(const float *values, bb_index count, unsigned *larg
     if (threadIdx.x % 32 == 0) {
         atomicMax(largest, own);
     }
-}
-
-__global__ void make_unit(float *unit)
-{
-    const float largest = *unit;
-    int exponent = 0;
-    if (isfinite(largest)) {
-        (void)frexpf(largest, &exponent);
-    }
-    *unit = exponent > 14 ? ldexpf(1.0F, exponent - 14) : 1.0F;
 }
 
 template <typename T, typename Scale>
@@ -155,14 +145,14 @@ bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index
 }
 
 bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns, bb_index stride,
-                          bool transposed, const float *divisor, __half *hi, __half *lo,
+                          bool transposed, const float *largest, __half *hi, __half *lo,
                           bb_index plane_stride, cudaStream_t stream)
 {
     if (rows == 0) {
         return BB_OK;
     }
     split_values<<<grid_of(rows, columns, 2), threads, 0, stream>>>(
-        values, rows, columns, stride, transposed, divisor, hi, lo, plane_stride);
+        values, rows, columns, stride, transposed, largest, hi, lo, plane_stride);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
 }
@@ -180,12 +170,11 @@ bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows, bb_i
     return BB_OK;
 }
 
-bb_status bb_kernel_unit(const float *values, bb_index count, float *unit, cudaStream_t stream)
+bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
+                            cudaStream_t stream)
 {
-    BB_CUDA_TRY(cudaMemsetAsync(unit, 0, sizeof *unit, stream));
-    find_largest<<<128, threads, 0, stream>>>(values, count, reinterpret_cast<unsigned *>(unit));
-    BB_CUDA_CHECK_LAUNCH();
-    make_unit<<<1, 1, 0, stream>>>(unit);
+    BB_CUDA_TRY(cudaMemsetAsync(largest, 0, sizeof *largest, stream));
+    find_largest<<<128, threads, 0, stream>>>(values, count, reinterpret_cast<unsigned *>(largest));
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
 }

@@ -49,7 +49,7 @@ int list_allocations(bb_panel_part *part, allocation *out)
         out[count++] = {&pair[0], halves ? block * block * sizeof(__half) : 0};
         out[count++] = {&pair[1], halves ? block * block * sizeof(__half) : 0};
     }
-    out[count++] = {&part->units, 2 * sizeof(float)};
+    out[count++] = {&part->largest, 2 * sizeof(float)};
     out[count++] = {&part->scale, blocks * block * word};
     out[count++] = {&part->panel_scale, blocks * block * word};
     out[count++] = {&part->breakdown, sizeof(bb_breakdown_cuda)};
@@ -142,6 +142,11 @@ bb_status start(bb_panel_part *part)
                                              greatest < least ? greatest + 1 : greatest));
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->chain, cudaStreamNonBlocking, greatest));
     BB_RETURN_IF_FAILED(take_memory(part));
+    BB_CUDA_TRY(cudaMemsetAsync(part->inverses, 0,
+                                static_cast<size_t>(part->layout.blocks * part->plan.block *
+                                                    part->plan.block) *
+                                    word_of(part->arithmetic.storage),
+                                part->bulk));
     if (part->triangle != nullptr) {
         // Rows past the last one are read, never written.
         const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES

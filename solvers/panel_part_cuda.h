@@ -58,7 +58,7 @@ struct bb_panel_part {
     void *scratch;           ///< [block][block]
     void *split[2];          ///< [blocks block, or sides][block] planes of a panel to be solved
     void *split_inverse[2][2]; ///< [even and odd panels][hi, lo], each [block][block]
-    void *units;             ///< [2] what those were divided by
+    void *largest;           ///< [2] their largest magnitudes, which say their unit
     void *scale;             ///< [blocks block] D in the type of C, padded; ones without a scale
     void *panel_scale;       ///< the same in the order of a panel's rows
     void *breakdown;         ///< bb_breakdown_cuda
@@ -128,18 +128,18 @@ BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_
                                      const void *column_scale, cudaStream_t stream);
 BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
                                             bb_index used, cudaStream_t stream);
-/// planes <- values / divisor, the divisor in device memory or NULL for 1.
+/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1.
 BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
-                                     bb_index stride, bool transposed, const float *divisor,
+                                     bb_index stride, bool transposed, const float *largest,
                                      __half *hi, __half *lo, bb_index plane_stride,
                                      cudaStream_t stream);
 /// values <- planes.
 BB_CHECKED bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows,
                                     bb_index columns, bb_index plane_stride, float *values,
                                     bb_index stride, cudaStream_t stream);
-/// *unit <- the power of two that brings the largest value to at most 2^14, at least 1.
-BB_CHECKED bb_status bb_kernel_unit(const float *values, bb_index count, float *unit,
-                                    cudaStream_t stream);
+/// *largest <- the largest magnitude.
+BB_CHECKED bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
+                                       cudaStream_t stream);
 /// out [rows][columns] fp64 <- hi + 2^-11 lo (lo may be NULL), or the dense values, times
 /// `column_scale` (in the type of C, or NULL).
 BB_CHECKED bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,

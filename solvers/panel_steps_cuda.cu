@@ -266,7 +266,7 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
         p.lo = static_cast<__half *>(part->side_lo);
         p.plane_stride = whole;
         p.plane_column = k * block;
-        p.factor = static_cast<const float *>(part->units) + k % 2;
+        p.largest = static_cast<const float *>(part->largest) + k % 2;
         return bb_split_product_launch(&p, 3, part->bulk);
     }
     dense_product p = {};
@@ -405,11 +405,11 @@ bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transpose
         return BB_OK;
     }
     const float *inverse = floats(part, part->inverses, panel_item(part, k));
-    float *unit = static_cast<float *>(part->units) + k % 2;
+    float *largest = static_cast<float *>(part->largest) + k % 2;
     void **planes = part->split_inverse[k % 2];
     cudaStream_t on = bb_panel_stream_of(part, stream);
-    BB_RETURN_IF_FAILED(bb_kernel_unit(inverse, block * block, unit, on));
-    return bb_kernel_split(inverse, block, block, block, transposed, unit,
+    BB_RETURN_IF_FAILED(bb_kernel_largest(inverse, block * block, largest, on));
+    return bb_kernel_split(inverse, block, block, block, transposed, largest,
                            static_cast<__half *>(planes[0]), static_cast<__half *>(planes[1]),
                            block, on);
 }
@@ -440,7 +440,7 @@ bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows)
         p.lo = static_cast<__half *>(part->triangle_lo);
         p.plane_stride = stride;
         p.plane_column = k * block;
-        p.factor = static_cast<const float *>(part->units) + k % 2;
+        p.largest = static_cast<const float *>(part->largest) + k % 2;
         return bb_split_product_launch(&p, 3, part->bulk);
     }
     const bb_positions straight = unfolded(part, rows);

@@ -254,7 +254,7 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
 {
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x % group_threads / 32;
-    const float factor = p.factor != nullptr ? *p.factor : 1.0F;
+    const float factor = p.largest != nullptr ? bb_plane_unit(*p.largest) : 1.0F;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const bb_index r = row + group * 64 + warp * 16 + lane / 4 + 8 * half;

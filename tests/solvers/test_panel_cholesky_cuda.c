@@ -26,7 +26,7 @@ static void start(problem *p, bb_index n, bb_index m)
     p->scale = dense_new(n);
     p->lower = dense_new(n * n);
     p->r = dense_new(m * n + 1);
-    dense_covariance(n, 20.0, 0.01, p->a);
+    dense_covariance(n, 400.0, 0.05, p->a);
     dense_random(m * n, 7, p->b);
     for (bb_index i = 0; i < n; ++i) {
         p->scale[i] = 1.0 / sqrt(p->a[i * n + i]);
@@ -53,6 +53,7 @@ static void run(problem *p, bb_panel_plan plan)
     bb_panel_times times;
     void *r = NULL;
     plan.n = p->n;
+    p->outcome = (bb_outcome){0};
     plan.sides = p->m;
     check_ok(bb_device_source_create(&matrix, gpu, &on_gpu[0]));
     check_ok(bb_device_source_create(&side, gpu, &on_gpu[1]));
