@@ -6,129 +6,126 @@
 namespace
 {
 
-const int square = 128;       // factored by one block of threads
-const int part = 32;          // of a square, factored by one warp
-const int parts = square / part;
-const int pitch = square + 1; // of shared memory
 const int square_threads = 256;
-const int warps = square_threads / 32;
+const int micro = 8; // columns factored at a time
 const int tile = 32; // of the products
-const int tile_depth = 128;
 const int tile_threads = 256;
 
-// A square in shared memory: below the diagonal the factor L. Above the parts on its diagonal grow
-// the transposed inverse's parts; those on the diagonal have arrays of their own.
+// Rows of the squares that one block of threads factors in shared memory.
+template <typename T> constexpr int square_of()
+{
+    return sizeof(T) == sizeof(float) ? 128 : 64;
+}
+
+// The factor and its inverse. Straight-line code is bound by the instruction cache here, so every
+// loop of any length stays a loop.
 template <typename T> struct square_memory {
-    T values[square][pitch];
-    T inverses[parts][part][part + 1];
-    T reciprocals[square];
+    static const int size = square_of<T>();
+    T factor[size][size + 1];
+    T inverse[size][size + 1];
 };
 
-// One warp: lane i holds row i of the part at `first`. The pivots are the chain that bounds it.
+// Every thread factors the same `micro` columns of the diagonal, so that no thread waits for
+// another; returns the 1-based pivot that failed, or 0.
 template <typename T>
-__device__ __forceinline__ void factor_part(square_memory<T> &s, int first, bb_index row,
-                                            bb_breakdown_cuda *breakdown)
+__device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[micro])
 {
-    const int lane = threadIdx.x;
-    T a[part];
+    int failed = 0;
 #pragma unroll
-    for (int j = 0; j < part; ++j) {
-        a[j] = s.values[first + lane][first + j];
-    }
-#pragma unroll
-    for (int j = 0; j < part; ++j) {
-        const T pivot = __shfl_sync(0xFFFFFFFFU, a[j], j);
-        if (!(pivot > T(0)) || isinf(pivot)) {
-            if (lane == 0) {
-                breakdown->row = static_cast<int>(row + first + j + 1);
-                breakdown->non_finite = !isfinite(pivot);
-            }
-            return;
-        }
+    for (int j = 0; j < micro; ++j) {
+        const T pivot = d[j][j];
+        failed = failed == 0 && (!(pivot > T(0)) || isinf(pivot)) ? j + 1 : failed;
         T unit = rsqrt(pivot);
         unit = fma(T(0.5) * unit, fma(-pivot * unit, unit, T(1)), unit); // to the last bit or two
-        a[j] = lane == j ? pivot * unit : a[j] * unit;
-        if (lane == j) {
-            s.reciprocals[first + j] = unit;
+        units[j] = unit;
+#pragma unroll
+        for (int i = j + 1; i < micro; ++i) {
+            d[i][j] *= unit;
         }
 #pragma unroll
-        for (int c = j + 1; c < part; ++c) {
-            a[c] = fma(-a[j], __shfl_sync(0xFFFFFFFFU, a[j], c), a[c]);
-        }
-    }
+        for (int i = j + 1; i < micro; ++i) {
 #pragma unroll
-    for (int j = 0; j < part; ++j) {
-        if (j <= lane) {
-            s.values[first + lane][first + j] = a[j];
+            for (int c = j + 1; c <= i; ++c) {
+                d[i][c] = fma(-d[i][j], d[c][j], d[i][c]);
+            }
         }
     }
+    return failed;
 }
 
-// One warp: lane j makes column j of the inverse of the part, by substitution.
-template <typename T> __device__ __forceinline__ void invert_part(square_memory<T> &s, int first)
+// The columns [first, first + micro) of the factor, a row a thread. Returns false on a breakdown,
+// to every thread.
+template <typename T>
+__device__ __forceinline__ bool factor_columns(square_memory<T> &s, int first, bb_index row,
+                                               bb_breakdown_cuda *breakdown)
 {
-    const int lane = threadIdx.x % 32;
-    T x[part];
+    const int r = first + static_cast<int>(threadIdx.x);
+    T d[micro][micro];
+    T units[micro];
+    T a[micro];
 #pragma unroll
-    for (int i = 0; i < part; ++i) {
-        x[i] = i == lane ? T(1) : T(0);
-    }
+    for (int i = 0; i < micro; ++i) {
 #pragma unroll
-    for (int k = 0; k < part; ++k) {
-        x[k] *= s.reciprocals[first + k];
-#pragma unroll
-        for (int i = k + 1; i < part; ++i) {
-            x[i] = fma(-s.values[first + i][first + k], x[k], x[i]);
+        for (int j = 0; j <= i; ++j) {
+            d[i][j] = s.factor[first + i][first + j];
         }
     }
 #pragma unroll
-    for (int i = 0; i < part; ++i) {
-        s.inverses[first / part][i][lane] = x[i];
+    for (int j = 0; j < micro; ++j) {
+        a[j] = r < square_memory<T>::size ? s.factor[r][first + j] : T(0);
     }
-}
-
-// Three warps at most, a row a thread: A <- A L^-T for the rows below the part.
-template <typename T> __device__ __forceinline__ void solve_row(square_memory<T> &s, int first,
-                                                                int row)
-{
-    T a[part];
+    const int failed = factor_micro(d, units);
+    if (failed != 0) {
+        if (threadIdx.x == 0) {
+            breakdown->row = static_cast<int>(row + first + failed);
 #pragma unroll
-    for (int c = 0; c < part; ++c) {
-        a[c] = s.values[row][first + c];
+            for (int j = 0; j < micro; ++j) {
+                if (j + 1 == failed) {
+                    breakdown->non_finite = !isfinite(d[j][j]);
+                }
+            }
+        }
+        return false;
     }
 #pragma unroll
-    for (int k = 0; k < part; ++k) {
-        a[k] *= s.reciprocals[first + k];
+    for (int k = 0; k < micro; ++k) {
+        a[k] *= units[k];
 #pragma unroll
-        for (int c = k + 1; c < part; ++c) {
-            a[c] = fma(-a[k], s.values[first + c][first + k], a[c]);
+        for (int c = k + 1; c < micro; ++c) {
+            a[c] = fma(-a[k], d[c][k], a[c]);
         }
     }
+    __syncthreads();
+    if (r < square_memory<T>::size) {
 #pragma unroll
-    for (int c = 0; c < part; ++c) {
-        s.values[row][first + c] = a[c];
+        for (int j = 0; j < micro; ++j) {
+            s.factor[r][first + j] = a[j]; // above the diagonal nothing is read again
+        }
     }
+    __syncthreads();
+    return true;
 }
 
-// The trailing lower triangle of 16 ACROSS rows takes the update of the part before it.
-template <typename T, int ACROSS>
-__device__ __forceinline__ void update_trailing(square_memory<T> &s)
+// What is right of those columns takes their update: thread (y, x) has rows y + 16 i and columns
+// x + 16 j.
+template <typename T> __device__ __forceinline__ void update_trailing(square_memory<T> &s, int first)
 {
-    const int begin = square - 16 * ACROSS;
-    const int first = begin - part;
+    const int across = square_memory<T>::size / 16;
+    const int begin = first + micro;
     const int x = threadIdx.x % 16;
     const int y = threadIdx.x / 16;
-    T sums[ACROSS][ACROSS] = {};
+    T sums[across][across] = {};
+#pragma unroll 2
     for (int k = first; k < begin; ++k) {
-        T rows[ACROSS];
-        T columns[ACROSS];
+        T rows[across];
+        T columns[across];
 #pragma unroll
-        for (int i = 0; i < ACROSS; ++i) {
-            rows[i] = s.values[begin + y + 16 * i][k];
-            columns[i] = s.values[begin + x + 16 * i][k];
+        for (int i = 0; i < across; ++i) {
+            rows[i] = s.factor[y + 16 * i][k];
+            columns[i] = s.factor[x + 16 * i][k];
         }
 #pragma unroll
-        for (int i = 0; i < ACROSS; ++i) {
+        for (int i = 0; i < across; ++i) {
 #pragma unroll
             for (int j = 0; j <= i; ++j) {
                 sums[i][j] = fma(rows[i], columns[j], sums[i][j]);
@@ -136,102 +133,86 @@ __device__ __forceinline__ void update_trailing(square_memory<T> &s)
         }
     }
 #pragma unroll
-    for (int i = 0; i < ACROSS; ++i) {
+    for (int i = 0; i < across; ++i) {
 #pragma unroll
         for (int j = 0; j <= i; ++j) {
-            if (i > j || x <= y) {
-                s.values[begin + y + 16 * i][begin + x + 16 * j] -= sums[i][j];
+            if (x + 16 * j >= begin && x + 16 * j <= y + 16 * i) {
+                s.factor[y + 16 * i][x + 16 * j] -= sums[i][j];
             }
-        }
-    }
-}
-
-// Parts (c + DISTANCE, c) of the inverse X: T = L X first, kept transposed in their place, then
-// -X_rr T. A lane is a column, a warp every eighth row.
-template <typename T, int DISTANCE> __device__ __forceinline__ void invert_distance(
-    square_memory<T> &s)
-{
-    const int j = threadIdx.x % 32;
-    const int w = threadIdx.x / 32;
-    const int each = part / warps;
-    T out[parts - DISTANCE][each];
-#pragma unroll
-    for (int b = 0; b < parts - DISTANCE; ++b) {
-        const int r = (b + DISTANCE) * part;
-        const int c = b * part;
-        T sums[each] = {};
-#pragma unroll 8
-        for (int k = 0; k < part; ++k) {
-            const T x = s.inverses[b][k][j];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                sums[e] = fma(s.values[r + w + e * warps][c + k], x, sums[e]);
-            }
-        }
-#pragma unroll 8
-        for (int k = c + part; k < r; ++k) {
-            const T x = s.values[c + j][k];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                sums[e] = fma(s.values[r + w + e * warps][k], x, sums[e]);
-            }
-        }
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            s.values[c + j][r + w + e * warps] = sums[e];
-        }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int b = 0; b < parts - DISTANCE; ++b) {
-        const int r = (b + DISTANCE) * part;
-        const int c = b * part;
-        T sums[each] = {};
-#pragma unroll 8
-        for (int k = 0; k < part; ++k) {
-            const T x = s.values[c + j][r + k];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                sums[e] = fma(s.inverses[b + DISTANCE][w + e * warps][k], x, sums[e]);
-            }
-        }
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            out[b][e] = -sums[e];
-        }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int b = 0; b < parts - DISTANCE; ++b) {
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            s.values[b * part + j][(b + DISTANCE) * part + w + e * warps] = out[b][e];
         }
     }
     __syncthreads();
 }
 
-// Factors the part at `first`; then one warp inverts it while others solve the rows below.
-template <typename T>
-__device__ __forceinline__ bool do_part(square_memory<T> &s, int first, bb_index row,
-                                        bb_breakdown_cuda *breakdown)
+// The inverses of the `micro` wide blocks on the diagonal, a column a thread.
+template <typename T> __device__ __forceinline__ void invert_micro(square_memory<T> &s)
 {
-    const int warp = threadIdx.x / 32;
-    if (warp == 0) {
-        factor_part(s, first, row, breakdown);
+    const int column = threadIdx.x;
+    const int first = column / micro * micro;
+    if (column < square_memory<T>::size) {
+        T x[micro];
+#pragma unroll
+        for (int i = 0; i < micro; ++i) {
+            x[i] = first + i == column ? T(1) : T(0);
+        }
+#pragma unroll
+        for (int k = 0; k < micro; ++k) {
+            x[k] /= s.factor[first + k][first + k];
+#pragma unroll
+            for (int i = k + 1; i < micro; ++i) {
+                x[i] = fma(-s.factor[first + i][first + k], x[k], x[i]);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < micro; ++i) {
+            s.inverse[first + i][column] = x[i];
+        }
     }
     __syncthreads();
-    if (*static_cast<volatile int *>(&breakdown->row) != 0) {
-        return false;
+}
+
+// Inverted blocks of HALF rows become inverted blocks of twice as many. A thread has one column of
+// one pair and every few rows.
+template <typename T, int HALF> __device__ __forceinline__ void double_square(square_memory<T> &s)
+{
+    const int pairs = square_memory<T>::size / (2 * HALF);
+    const int columns = pairs * HALF;
+    const int strips = square_threads / columns; // of rows
+    const int each = HALF / strips;
+    const int q = threadIdx.x % columns;
+    const int strip = threadIdx.x / columns;
+    const int top = q / HALF * 2 * HALF;
+    const int column = top + q % HALF;
+    const int row = top + HALF + strip * each;
+    T sums[each] = {};
+#pragma unroll 4
+    for (int k = top; k < top + HALF; ++k) {
+        const T x = s.inverse[k][column];
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            sums[e] = fma(s.factor[row + e][k], x, sums[e]);
+        }
     }
-    const int solved = first + part + static_cast<int>(threadIdx.x) - 32;
-    if (warp == 0) {
-        invert_part(s, first);
-    } else if (solved < square) {
-        solve_row(s, first, solved);
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        s.inverse[row + e][column] = sums[e];
+        sums[e] = T(0);
     }
     __syncthreads();
-    return true;
+#pragma unroll 4
+    for (int k = top + HALF; k < top + 2 * HALF; ++k) {
+        const T x = s.inverse[k][column];
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            sums[e] = fma(s.inverse[row + e][k], x, sums[e]);
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        s.inverse[row + e][column] = -sums[e];
+    }
+    __syncthreads();
 }
 
 template <typename T>
@@ -240,46 +221,36 @@ __global__ void __launch_bounds__(square_threads)
 {
     extern __shared__ __align__(16) char dynamic[];
     square_memory<T> &s = *reinterpret_cast<square_memory<T> *>(dynamic);
+    const int size = square_memory<T>::size;
     if (breakdown->row != 0) {
         return;
     }
-#pragma unroll 16
-    for (int t = threadIdx.x; t < square * square; t += square_threads) {
-        s.values[t / square][t % square] = block[t / square * stride + t % square];
+#pragma unroll 8
+    for (int t = threadIdx.x; t < size * size; t += square_threads) {
+        s.factor[t / size][t % size] = block[t / size * stride + t % size];
+        s.inverse[t / size][t % size] = T(0);
     }
     __syncthreads();
-    if (!do_part(s, 0, row, breakdown)) {
-        return;
-    }
-    update_trailing<T, 6>(s);
-    __syncthreads();
-    if (!do_part(s, part, row, breakdown)) {
-        return;
-    }
-    update_trailing<T, 4>(s);
-    __syncthreads();
-    if (!do_part(s, 2 * part, row, breakdown)) {
-        return;
-    }
-    update_trailing<T, 2>(s);
-    __syncthreads();
-    if (!do_part(s, 3 * part, row, breakdown)) {
-        return;
-    }
-    for (int t = threadIdx.x; t < square * square; t += square_threads) {
-        if (t % square <= t / square) {
-            block[t / square * stride + t % square] = s.values[t / square][t % square];
+#pragma unroll 1
+    for (int first = 0; first < size; first += micro) {
+        if (!factor_columns(s, first, row, breakdown)) {
+            return;
         }
+        update_trailing(s, first);
     }
-    invert_distance<T, 1>(s);
-    invert_distance<T, 2>(s);
-    invert_distance<T, 3>(s);
-    for (int t = threadIdx.x; t < square * square; t += square_threads) {
-        const int r = t / square;
-        const int c = t % square;
-        const T own = s.inverses[r / part][r % part][c % part];
-        inverse[r * stride + c] =
-            r / part == c / part ? own : (r > c ? s.values[c][r] : T(0));
+    invert_micro(s);
+    double_square<T, 8>(s);
+    double_square<T, 16>(s);
+    double_square<T, 32>(s);
+    if constexpr (size > 64) {
+        double_square<T, 64>(s);
+    }
+#pragma unroll 4
+    for (int t = threadIdx.x; t < size * size; t += square_threads) {
+        if (t % size <= t / size) {
+            block[t / size * stride + t % size] = s.factor[t / size][t % size];
+        }
+        inverse[t / size * stride + t % size] = s.inverse[t / size][t % size];
     }
 }
 
@@ -299,8 +270,9 @@ template <typename T> struct tile_product {
 };
 
 template <typename T> struct tile_memory {
-    T a[tile][tile_depth + 1];
-    T b[tile][tile_depth + 1]; // by column
+    static const int depth = square_of<T>();
+    T a[tile][depth + 1];
+    T b[tile][depth + 1]; // by column
 };
 
 template <typename T>
@@ -317,6 +289,7 @@ __global__ void __launch_bounds__(tile_threads) multiply_tiles(const tile_produc
         (p.lower_only && column > row)) {
         return;
     }
+    const int tile_depth = tile_memory<T>::depth;
     const int x = threadIdx.x % 16;
     const int y = threadIdx.x / 16;
     T sums[2][2] = {};
@@ -383,6 +356,7 @@ template <typename T>
 bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, bb_index at,
                         const bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
+    const bb_index square = square_of<T>();
     const bb_index below = size - at - square;
     T *panel = block + (at + square) * size + at;
     T *solved = scratch + (at + square) * size + at;
@@ -443,6 +417,7 @@ template <typename T>
 bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size, bb_index row,
                                     bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
+    const bb_index square = square_of<T>();
     const size_t shared = sizeof(square_memory<T>);
     BB_CUDA_TRY(cudaFuncSetAttribute(factor_square<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared)));

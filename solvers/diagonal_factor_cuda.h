@@ -3,7 +3,7 @@
 // For .cu files only: Cholesky factor and inverse of the diagonal block of a panel, in fp32 or fp64.
 //
 // The panel below a diagonal block is solved by multiplying with the inverse of its factor, which
-// the tensor cores can do. The block is factored in squares of 128, each by one block of threads in
+// the tensor cores can do. The block is factored in squares of 128 (fp64: 64), each by one block of threads in
 // shared memory; the inverse grows from those of the squares by doubling:
 //     [L11 0; L21 L22]^-1 = [X11 0; -X22 L21 X11, X22].
 // Few, short launches on one stream: this chain is what bounds a small factorization.
