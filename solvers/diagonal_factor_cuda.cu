@@ -126,6 +126,9 @@ template <typename T> __device__ __forceinline__ void update_trailing(square_mem
         }
 #pragma unroll
         for (int i = 0; i < across; ++i) {
+            if (16 * i + 15 < begin) {
+                continue; // done rows, to all threads alike
+            }
 #pragma unroll
             for (int j = 0; j <= i; ++j) {
                 sums[i][j] = fma(rows[i], columns[j], sums[i][j]);
@@ -134,6 +137,9 @@ template <typename T> __device__ __forceinline__ void update_trailing(square_mem
     }
 #pragma unroll
     for (int i = 0; i < across; ++i) {
+        if (16 * i + 15 < begin) {
+            continue;
+        }
 #pragma unroll
         for (int j = 0; j <= i; ++j) {
             if (x + 16 * j >= begin && x + 16 * j <= y + 16 * i) {

@@ -65,6 +65,58 @@ __device__ __forceinline__ void copy_box(void *to, const CUtensorMap *map, int c
                  : "memory");
 }
 
+/// The same to the same place of every block of the cluster in `mask`, counted by the barrier at
+/// the same place of each.
+__device__ __forceinline__ void copy_box_to_all(void *to, const CUtensorMap *map, int column,
+                                                int row, uint64_t *barrier, uint16_t mask)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
+                 "l"(map), "r"(shared_address(barrier)), "r"(column), "r"(row), "h"(mask)
+                 : "memory");
+}
+
+/// Arrives at the barrier at the same place of block `rank` of the cluster.
+__device__ __forceinline__ void barrier_arrive_at(uint64_t *barrier, uint32_t rank)
+{
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+                 "}\n" ::"r"(shared_address(barrier)),
+                 "r"(rank)
+                 : "memory");
+}
+
+/// The same wait, for arrivals from other blocks of the cluster too.
+__device__ __forceinline__ void barrier_wait_cluster(uint64_t *barrier, uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
+                 "@p bra done;\n"
+                 "bra again;\n"
+                 "done:\n"
+                 "}\n" ::"r"(shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+__device__ __forceinline__ uint32_t cluster_rank()
+{
+    uint32_t rank = 0;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+__device__ __forceinline__ void cluster_meet()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;\n" ::
+                     : "memory");
+}
+
 /// Matrix descriptor of a block in rows of 128 bytes, swizzled by 128 bytes. `leading` is the
 /// distance of blocks of 64 along a contiguous axis that is not the depth, `stride` that of groups
 /// of eight rows, both in bytes.

@@ -2,7 +2,8 @@
 //
 // One block of threads computes 128 rows and 128 or 256 columns of C. A warp feeds a ring of shared
 // memory with bulk copies; two groups of four warps multiply 64 rows each. Registers are moved from
-// the feeding warps to the multiplying ones.
+// the feeding warps to the multiplying ones. Long products run in pairs of blocks that share their
+// columns: each loads half of B for both, which spares the L2 cache a third of its traffic.
 #include "solvers/hopper_cuda.h"
 #include "solvers/split_product_cuda.h"
 
@@ -14,7 +15,7 @@ namespace
 const int block_rows = 128;
 const int step = 64;              // of the depth, in one stage of the ring
 const int promoted = 128;  // of the depth, summed inside the tensor core at a time
-const int stretch = 8192;  // the same with one product: no registers are left for another sum
+const int stretch = 16384;  // the same with one product: no registers are left for another sum
 const int group_threads = 128;    // four warps
 const int threads = 3 * group_threads;
 const int ring_bytes = 196608;
@@ -76,7 +77,7 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
 
 // The feeding thread. Divisions are slow, so places are found once and moved along the depth; those
 // of a transposed operand once a block row.
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
 __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                      char *ring, uint64_t *full, uint64_t *empty)
 {
@@ -84,25 +85,32 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     // A box is 64 wide along its contiguous axis and 64 (transposed) or 128 rows high.
     const int boxes = TRANSPOSED ? COLUMNS / 64 : COLUMNS / 128;
     const int height = COLUMNS / boxes;
+    const int own = boxes / PAIR; // boxes of B that this block loads
+    const int first = PAIR == 1 ? 0 : static_cast<int>(hopper::cluster_rank()) * own;
     bb_index begin = 0;
     int steps = 0;
     span<COLUMNS>(p, column, &begin, &steps);
     place a = find(p.triangle, p.a.layout, p.a.first, row, begin);
-    place b[boxes];
+    place b[own];
     int left = 0; // steps until the places of a transposed operand must be found again
-    for (int i = 0; !TRANSPOSED && i < boxes; ++i) {
-        b[i] = find(p.triangle, p.b.layout, p.b.first, column + i * height, begin);
+    for (int i = 0; !TRANSPOSED && i < own; ++i) {
+        b[i] = find(p.triangle, p.b.layout, p.b.first, column + (first + i) * height, begin);
     }
     for (int s = 0, stage = 0, turn = 1; s < steps; ++s) {
         char *to = ring + stage * S::stage_bytes;
         if (TRANSPOSED && left-- == 0) {
             const bb_index k = begin + static_cast<bb_index>(s) * step;
             left = static_cast<int>((p.triangle.block - k % p.triangle.block) / step) - 1;
-            for (int i = 0; i < boxes; ++i) {
-                b[i] = find(p.triangle, BB_OPERAND_COLUMNS, p.b.first, column + i * height, k);
+            for (int i = 0; i < own; ++i) {
+                b[i] = find(p.triangle, BB_OPERAND_COLUMNS, p.b.first,
+                            column + (first + i) * height, k);
             }
         }
-        hopper::barrier_wait(&empty[stage], turn);
+        if (PAIR == 1) {
+            hopper::barrier_wait(&empty[stage], turn);
+        } else {
+            hopper::barrier_wait_cluster(&empty[stage], turn);
+        }
         hopper::barrier_expect(&full[stage], S::stage_bytes);
         hopper::copy_box(to, &p.a.hi, a.column, a.row, &full[stage]);
         to += S::a_bytes;
@@ -113,14 +121,19 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
         for (int plane = 0; plane < S::planes; ++plane) {
             const CUtensorMap *map = plane == 0 ? &p.b.hi : &p.b.lo;
 #pragma unroll
-            for (int i = 0; i < boxes; ++i) {
-                hopper::copy_box(to, map, b[i].column, b[i].row, &full[stage]);
-                to += S::b_bytes / boxes;
+            for (int i = 0; i < own; ++i) {
+                char *box = to + (first + i) * (S::b_bytes / boxes);
+                if (PAIR == 1) {
+                    hopper::copy_box(box, map, b[i].column, b[i].row, &full[stage]);
+                } else {
+                    hopper::copy_box_to_all(box, map, b[i].column, b[i].row, &full[stage], 3);
+                }
             }
+            to += S::b_bytes;
         }
         a.column += step;
 #pragma unroll
-        for (int i = 0; i < boxes; ++i) {
+        for (int i = 0; i < own; ++i) {
             (TRANSPOSED ? b[i].row : b[i].column) += step;
         }
         stage = stage + 1 == S::stages ? 0 : stage + 1;
@@ -172,15 +185,25 @@ struct ring_cursor {
     uint32_t turn;
 };
 
+// A stage is free when both groups of every block that shares it are done with it.
+template <int PAIR> __device__ __forceinline__ void leave(uint64_t *empty)
+{
+    const int lane = threadIdx.x % group_threads;
+    if (PAIR == 1 && lane == 0) {
+        hopper::barrier_arrive(empty);
+    } else if (PAIR > 1 && lane < PAIR) {
+        hopper::barrier_arrive_at(empty, static_cast<uint32_t>(lane));
+    }
+}
+
 // Sums `steps` stages and leaves the ring free.
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
 __device__ __forceinline__ void accumulate(int steps, int group, const char *ring, uint64_t *full,
                                            uint64_t *empty, ring_cursor &at,
                                            accumulators<COLUMNS, PRODUCTS> &sums)
 {
     using S = shape<COLUMNS, PRODUCTS>;
     const int between = promoted / step;
-    const bool speaks = threadIdx.x % group_threads == 0;
 #pragma unroll
     for (int i = 0; i < COLUMNS / 2; ++i) {
         sums.major[i] = 0.0F;
@@ -196,8 +219,8 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
                                                       PRODUCTS == 1 || s % between != 0, true,
                                                       sums);
         hopper::products_wait<1>(); // all but the group just committed
-        if (speaks && s > 0 && (PRODUCTS == 1 || s % between > 0)) {
-            hopper::barrier_arrive(&empty[at.before]);
+        if (s > 0 && (PRODUCTS == 1 || s % between > 0)) {
+            leave<PAIR>(&empty[at.before]);
         }
         if constexpr (PRODUCTS == 3) {
             if (s % between == between - 1 || s == steps - 1) {
@@ -207,9 +230,7 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
                 for (int i = 0; i < COLUMNS / 2; ++i) {
                     sums.sum[i] += sums.major[i];
                 }
-                if (speaks) {
-                    hopper::barrier_arrive(&empty[at.stage]);
-                }
+                leave<PAIR>(&empty[at.stage]);
             }
         }
         at.before = at.stage;
@@ -220,8 +241,8 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
     hopper::pin(sums.major);
     if constexpr (PRODUCTS == 3) {
         hopper::pin(sums.minor);
-    } else if (speaks) {
-        hopper::barrier_arrive(&empty[at.before]);
+    } else {
+        leave<PAIR>(&empty[at.before]);
     }
 }
 
@@ -243,6 +264,29 @@ __device__ __forceinline__ void write_pair(const bb_split_product_cuda &p, bb_in
     if (p.lo != nullptr) {
         *reinterpret_cast<__half2 *>(p.lo + at) =
             __floats2half2_rn((x - __low2float(hi)) * 2048.0F, (y - __high2float(hi)) * 2048.0F);
+    }
+}
+
+// One row of a thread's sums from C. Loads go ahead of stores, so that they overlap.
+template <int COLUMNS, int PRODUCTS>
+__device__ __forceinline__ void subtract(float *c, int half,
+                                         const accumulators<COLUMNS, PRODUCTS> &sums)
+{
+    const int batch = 16;
+#pragma unroll
+    for (int first = 0; first < COLUMNS / 8; first += batch) {
+        float2 before[batch];
+#pragma unroll
+        for (int j = 0; j < batch; ++j) {
+            before[j] = *reinterpret_cast<const float2 *>(c + 8 * (first + j));
+        }
+#pragma unroll
+        for (int j = 0; j < batch; ++j) {
+            const int i = 4 * (first + j) + 2 * half;
+            before[j].x -= result<COLUMNS, PRODUCTS>(sums, i);
+            before[j].y -= result<COLUMNS, PRODUCTS>(sums, i + 1);
+            *reinterpret_cast<float2 *>(c + 8 * (first + j)) = before[j];
+        }
     }
 }
 
@@ -270,26 +314,21 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
         } else if (p.write_planes) {
             at = (p.plane_row + r) * p.plane_stride + p.plane_column + column + 2 * (lane % 4);
         }
+        if (p.write_planes) {
 #pragma unroll
-        for (int j = 0; j < COLUMNS / 8; ++j) {
-            const float x = factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half);
-            const float y = factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half + 1);
-            if (p.write_planes) {
-                write_pair(p, at + 8 * j, x, y);
-            } else {
-                float2 *c = reinterpret_cast<float2 *>(p.c + at + 8 * j);
-                const float2 before = *c;
-                *c = make_float2(before.x - x, before.y - y);
+            for (int j = 0; j < COLUMNS / 8; ++j) {
+                write_pair(p, at + 8 * j, factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half),
+                           factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half + 1));
             }
+        } else {
+            subtract<COLUMNS, PRODUCTS>(p.c + at, half, sums);
         }
     }
 }
 
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
-__global__ void __launch_bounds__(threads, 1)
-    multiply(const __grid_constant__ bb_split_product_cuda p)
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
+__device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
 {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     using S = shape<COLUMNS, PRODUCTS>;
     extern __shared__ char dynamic[];
     __shared__ uint64_t full[S::stages];
@@ -299,48 +338,79 @@ __global__ void __launch_bounds__(threads, 1)
     const bb_index column = static_cast<bb_index>(blockIdx.x) * COLUMNS;
     const bb_index row = static_cast<bb_index>(blockIdx.y) * block_rows;
     const int group = threadIdx.x / group_threads;
-    if ((p.stopped != nullptr && *p.stopped != 0) ||
-        (p.lower_only && column > row + block_rows - 1)) {
-        return;
-    }
     if (threadIdx.x == 0) {
         for (int s = 0; s < S::stages; ++s) {
             hopper::barrier_start(&full[s], 1);
-            hopper::barrier_start(&empty[s], 2);
+            hopper::barrier_start(&empty[s], 2 * PAIR);
         }
         hopper::barrier_starts_visible();
     }
-    __syncthreads();
+    PAIR == 1 ? __syncthreads() : hopper::cluster_meet();
     if (group == 2) {
         hopper::registers_give<40>();
         if (threadIdx.x == 2 * group_threads) {
-            feed<COLUMNS, PRODUCTS, TRANSPOSED>(p, row, column, ring, full, empty);
+            feed<COLUMNS, PRODUCTS, TRANSPOSED, PAIR>(p, row, column, ring, full, empty);
         }
     } else {
         hopper::registers_take<232>();
         accumulators<COLUMNS, PRODUCTS> sums;
+        ring_cursor at = {0, 0, 0};
         bb_index begin = 0;
         int steps = 0;
         span<COLUMNS>(p, column, &begin, &steps);
-        ring_cursor at = {0, 0, 0};
         const int most = PRODUCTS == 1 && !p.write_planes ? stretch / step : steps;
         do {
             const int now = steps < most ? steps : most;
-            accumulate<COLUMNS, PRODUCTS, TRANSPOSED>(now, group, ring, full, empty, at, sums);
+            accumulate<COLUMNS, PRODUCTS, TRANSPOSED, PAIR>(now, group, ring, full, empty, at,
+                                                            sums);
             store<COLUMNS, PRODUCTS>(p, row, column, group, sums);
             steps -= now;
         } while (steps > 0);
     }
+    if (PAIR > 1) {
+        hopper::cluster_meet(); // the other block may still write to this one
+    }
+}
+
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+__global__ void __launch_bounds__(threads, 1)
+    multiply(const __grid_constant__ bb_split_product_cuda p)
+{
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    const bool above = p.lower_only && static_cast<bb_index>(blockIdx.x) * COLUMNS >
+                                           static_cast<bb_index>(blockIdx.y) * block_rows +
+                                               block_rows - 1;
+    if (above || (p.stopped != nullptr && *p.stopped != 0)) {
+        return;
+    }
+    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 1>(p);
+#endif
+}
+
+// Pairs must not part, so they do not look whether the factorization has stopped.
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+__global__ void __launch_bounds__(threads, 1) __cluster_dims__(1, 2, 1)
+    multiply_in_pairs(const __grid_constant__ bb_split_product_cuda p)
+{
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 2>(p);
 #endif
 }
 
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
-bb_status launch(const bb_split_product_cuda &p, cudaStream_t stream)
+bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t stream)
 {
     using S = shape<COLUMNS, PRODUCTS>;
-    auto kernel = multiply<COLUMNS, PRODUCTS, TRANSPOSED>;
-    const dim3 grid(static_cast<unsigned>(p.columns / COLUMNS),
-                    static_cast<unsigned>((p.rows + block_rows - 1) / block_rows));
+    const bb_index tiles = (p.rows + block_rows - 1) / block_rows;
+    const bb_index across = p.columns / COLUMNS;
+    dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(tiles));
+    void (*kernel)(const bb_split_product_cuda) = multiply<COLUMNS, PRODUCTS, TRANSPOSED>;
+    if constexpr (COLUMNS > 128 || TRANSPOSED) { // B comes in two boxes or more
+        if (in_pairs) {
+            grid.y = (grid.y + 1) / 2 * 2;
+            kernel = multiply_in_pairs<COLUMNS, PRODUCTS, TRANSPOSED>;
+        }
+    }
     BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      S::shared_bytes));
     kernel<<<grid, threads, S::shared_bytes, stream>>>(p);
@@ -386,15 +456,20 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
     if (p.rows == 0 || p.columns == 0 || p.end <= p.begin) {
         return BB_OK;
     }
+    // Wide blocks and pairs of them where they still cover the processors.
+    const bool whole = p.depth == BB_DEPTH_WHOLE && !p.lower_only;
+    const bb_index tiles = p.rows * p.columns / (static_cast<bb_index>(block_rows) * 128);
     if (products == 3) {
-        return transposed ? launch<128, 3, true>(p, stream) : launch<128, 3, false>(p, stream);
+        const bool pairs = whole && tiles >= 128;
+        return transposed ? launch<128, 3, true>(p, pairs, stream)
+                          : launch<128, 3, false>(p, false, stream);
     }
-    // Wide blocks where they still cover the processors.
-    if (p.columns % 256 == 0 && p.depth == BB_DEPTH_WHOLE && !p.lower_only &&
-        p.rows * p.columns >= static_cast<bb_index>(block_rows) * 256 * 128) {
-        return transposed ? launch<256, 1, true>(p, stream) : launch<256, 1, false>(p, stream);
+    if (p.columns % 256 == 0 && whole && tiles >= 256) {
+        return transposed ? launch<256, 1, true>(p, true, stream)
+                          : launch<256, 1, false>(p, true, stream);
     }
-    return transposed ? launch<128, 1, true>(p, stream) : launch<128, 1, false>(p, stream);
+    return transposed ? launch<128, 1, true>(p, false, stream)
+                      : launch<128, 1, false>(p, false, stream);
 }
 
 bb_status bb_split_product_supported(void)
