@@ -17,13 +17,59 @@ template <typename T> constexpr int square_of()
     return sizeof(T) == sizeof(float) ? 128 : 64;
 }
 
-// The factor and its inverse. Straight-line code is bound by the instruction cache here, so every
-// loop of any length stays a loop.
+// The factor and its inverse; rows keep 16-byte alignment. Straight-line code is bound by the
+// instruction cache here, so every loop of any length stays a loop.
 template <typename T> struct square_memory {
     static const int size = square_of<T>();
-    T factor[size][size + 1];
-    T inverse[size][size + 1];
+    static const int pitch = size + 16 / static_cast<int>(sizeof(T));
+    T factor[size][pitch];
+    T inverse[size][pitch];
+    T columns[micro][size + micro]; // the columns in work, one after another
+    T solved[micro][size + micro];  // and when they are done
+    int failed;
 };
+
+// COUNT neighbours, sixteen bytes at a time where that fits.
+template <typename T, int COUNT>
+__device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
+{
+    const int each = 16 / static_cast<int>(sizeof(T));
+    struct alignas(16) pack {
+        T values[each];
+    };
+    if constexpr (COUNT % each == 0) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i += each) {
+            const pack p = *reinterpret_cast<const pack *>(from + i);
+#pragma unroll
+            for (int j = 0; j < each; ++j) {
+                to[i + j] = p.values[j];
+            }
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) {
+            to[i] = from[i];
+        }
+    }
+}
+
+// The micro x micro tile of the lower triangle that a thread keeps in registers: tiles are counted
+// column by column, so that those of finished columns fill whole warps.
+struct own_tile {
+    int row, column; // in tiles; column < 0: none
+};
+
+template <typename T> __device__ __forceinline__ own_tile find_tile()
+{
+    const int across = square_memory<T>::size / micro;
+    int left = threadIdx.x;
+    int column = 0;
+    while (column < across && left >= across - column) {
+        left -= across - column++;
+    }
+    return column < across ? own_tile{column + left, column} : own_tile{0, -1};
+}
 
 // Every thread factors the same `micro` columns of the diagonal, so that no thread waits for
 // another; returns the 1-based pivot that failed, or 0.
@@ -34,7 +80,9 @@ __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[mic
 #pragma unroll
     for (int j = 0; j < micro; ++j) {
         const T pivot = d[j][j];
-        failed = failed == 0 && (!(pivot > T(0)) || isinf(pivot)) ? j + 1 : failed;
+        // Without a branch, which would part the chain of pivots.
+        const bool good = (pivot > T(0)) & (pivot < T(INFINITY));
+        failed = (failed == 0) & !good ? j + 1 : failed;
         T unit = rsqrt(pivot);
         unit = fma(T(0.5) * unit, fma(-pivot * unit, unit, T(1)), unit); // to the last bit or two
         units[j] = unit;
@@ -53,39 +101,36 @@ __device__ __forceinline__ int factor_micro(T (&d)[micro][micro], T (&units)[mic
     return failed;
 }
 
-// The columns [first, first + micro) of the factor, a row a thread. Returns false on a breakdown,
-// to every thread.
+// The columns [first, first + micro) of the factor, a row a thread.
 template <typename T>
-__device__ __forceinline__ bool factor_columns(square_memory<T> &s, int first, bb_index row,
+__device__ __forceinline__ void factor_columns(square_memory<T> &s, int first, bb_index row,
                                                bb_breakdown_cuda *breakdown)
 {
     const int r = first + static_cast<int>(threadIdx.x);
     T d[micro][micro];
     T units[micro];
     T a[micro];
+    if (r >= square_memory<T>::size) {
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < micro; ++i) {
+        a[i] = s.columns[i][r];
 #pragma unroll
         for (int j = 0; j <= i; ++j) {
-            d[i][j] = s.factor[first + i][first + j];
+            d[i][j] = s.columns[j][first + i];
         }
-    }
-#pragma unroll
-    for (int j = 0; j < micro; ++j) {
-        a[j] = r < square_memory<T>::size ? s.factor[r][first + j] : T(0);
     }
     const int failed = factor_micro(d, units);
-    if (failed != 0) {
-        if (threadIdx.x == 0) {
-            breakdown->row = static_cast<int>(row + first + failed);
+    if (failed != 0 && threadIdx.x == 0) {
+        s.failed = failed;
+        breakdown->row = static_cast<int>(row + first + failed);
 #pragma unroll
-            for (int j = 0; j < micro; ++j) {
-                if (j + 1 == failed) {
-                    breakdown->non_finite = !isfinite(d[j][j]);
-                }
+        for (int j = 0; j < micro; ++j) {
+            if (j + 1 == failed) {
+                breakdown->non_finite = !isfinite(d[j][j]);
             }
         }
-        return false;
     }
 #pragma unroll
     for (int k = 0; k < micro; ++k) {
@@ -95,59 +140,66 @@ __device__ __forceinline__ bool factor_columns(square_memory<T> &s, int first, b
             a[c] = fma(-a[k], d[c][k], a[c]);
         }
     }
-    __syncthreads();
-    if (r < square_memory<T>::size) {
+#pragma unroll
+    for (int j = 0; j < micro; ++j) {
+        s.factor[r][first + j] = a[j]; // above the diagonal nothing is read
+        s.solved[j][r] = a[j];
+    }
+}
+
+// All columns: threads publish the tiles of the next ones, rows are solved, and the tiles to the
+// right take their update from registers.
+template <typename T>
+__device__ __forceinline__ bool factor_all(square_memory<T> &s, const T *block, bb_index stride,
+                                           bb_index row, bb_breakdown_cuda *breakdown)
+{
+    const own_tile own = find_tile<T>();
+    const int top = own.row * micro;
+    const int left = own.column * micro;
+    T values[micro][micro];
+#pragma unroll
+    for (int i = 0; i < micro; ++i) {
 #pragma unroll
         for (int j = 0; j < micro; ++j) {
-            s.factor[r][first + j] = a[j]; // above the diagonal nothing is read again
+            values[i][j] = own.column < 0 ? T(0) : block[(top + i) * stride + left + j];
+        }
+    }
+#pragma unroll 1
+    for (int first = 0; first < square_memory<T>::size; first += micro) {
+        if (left == first && own.column >= 0) {
+#pragma unroll
+            for (int i = 0; i < micro; ++i) {
+#pragma unroll
+                for (int j = 0; j < micro; ++j) {
+                    s.columns[j][top + i] = values[i][j];
+                }
+            }
+        }
+        __syncthreads();
+        factor_columns(s, first, row, breakdown);
+        __syncthreads();
+        if (s.failed != 0) {
+            return false;
+        }
+        if (left > first) {
+#pragma unroll 4
+            for (int k = 0; k < micro; ++k) {
+                T rows[micro];
+                T columns[micro];
+                load_neighbours(&s.solved[k][top], rows);
+                load_neighbours(&s.solved[k][left], columns);
+#pragma unroll
+                for (int i = 0; i < micro; ++i) {
+#pragma unroll
+                    for (int j = 0; j < micro; ++j) {
+                        values[i][j] = fma(-rows[i], columns[j], values[i][j]);
+                    }
+                }
+            }
         }
     }
     __syncthreads();
     return true;
-}
-
-// What is right of those columns takes their update: thread (y, x) has rows y + 16 i and columns
-// x + 16 j.
-template <typename T> __device__ __forceinline__ void update_trailing(square_memory<T> &s, int first)
-{
-    const int across = square_memory<T>::size / 16;
-    const int begin = first + micro;
-    const int x = threadIdx.x % 16;
-    const int y = threadIdx.x / 16;
-    T sums[across][across] = {};
-#pragma unroll 2
-    for (int k = first; k < begin; ++k) {
-        T rows[across];
-        T columns[across];
-#pragma unroll
-        for (int i = 0; i < across; ++i) {
-            rows[i] = s.factor[y + 16 * i][k];
-            columns[i] = s.factor[x + 16 * i][k];
-        }
-#pragma unroll
-        for (int i = 0; i < across; ++i) {
-            if (16 * i + 15 < begin) {
-                continue; // done rows, to all threads alike
-            }
-#pragma unroll
-            for (int j = 0; j <= i; ++j) {
-                sums[i][j] = fma(rows[i], columns[j], sums[i][j]);
-            }
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < across; ++i) {
-        if (16 * i + 15 < begin) {
-            continue;
-        }
-#pragma unroll
-        for (int j = 0; j <= i; ++j) {
-            if (x + 16 * j >= begin && x + 16 * j <= y + 16 * i) {
-                s.factor[y + 16 * i][x + 16 * j] -= sums[i][j];
-            }
-        }
-    }
-    __syncthreads();
 }
 
 // The inverses of the `micro` wide blocks on the diagonal, a column a thread.
@@ -177,48 +229,54 @@ template <typename T> __device__ __forceinline__ void invert_micro(square_memory
     __syncthreads();
 }
 
-// Inverted blocks of HALF rows become inverted blocks of twice as many. A thread has one column of
-// one pair and every few rows.
+// Inverted blocks of HALF rows become inverted blocks of twice as many: T = L21 X11, then -X22 T. A
+// thread has EDGE x EDGE entries of one pair.
 template <typename T, int HALF> __device__ __forceinline__ void double_square(square_memory<T> &s)
 {
-    const int pairs = square_memory<T>::size / (2 * HALF);
-    const int columns = pairs * HALF;
-    const int strips = square_threads / columns; // of rows
-    const int each = HALF / strips;
-    const int q = threadIdx.x % columns;
-    const int strip = threadIdx.x / columns;
-    const int top = q / HALF * 2 * HALF;
-    const int column = top + q % HALF;
-    const int row = top + HALF + strip * each;
-    T sums[each] = {};
-#pragma unroll 4
-    for (int k = top; k < top + HALF; ++k) {
-        const T x = s.inverse[k][column];
+    const int edge = HALF >= 32 ? 4 : 2;
+    const int across = HALF / edge;
+    const int q = threadIdx.x / (across * across);
+    const int top = q * 2 * HALF;
+    const int row = top + HALF + static_cast<int>(threadIdx.x) / across % across * edge;
+    const int column = top + static_cast<int>(threadIdx.x) % across * edge;
+    const bool active = top < square_memory<T>::size;
+    const int safe = active ? 0 : -top; // idle threads read the first pair
 #pragma unroll
-        for (int e = 0; e < each; ++e) {
-            sums[e] = fma(s.factor[row + e][k], x, sums[e]);
+    for (int stage = 0; stage < 2; ++stage) {
+        T sums[edge][edge] = {};
+        const int begin = safe + (stage == 0 ? top : top + HALF);
+        const auto &a = stage == 0 ? s.factor : s.inverse;
+#pragma unroll 8
+        for (int k = begin; k < begin + HALF; ++k) {
+            T rows[edge];
+            T columns[edge];
+            load_neighbours(&s.inverse[k][safe + column], columns);
+#pragma unroll
+            for (int i = 0; i < edge; ++i) {
+                rows[i] = a[safe + row + i][k];
+            }
+#pragma unroll
+            for (int i = 0; i < edge; ++i) {
+#pragma unroll
+                for (int j = 0; j < edge; ++j) {
+                    sums[i][j] = fma(rows[i], columns[j], sums[i][j]);
+                }
+            }
         }
-    }
-#pragma unroll
-    for (int e = 0; e < each; ++e) {
-        s.inverse[row + e][column] = sums[e];
-        sums[e] = T(0);
-    }
-    __syncthreads();
-#pragma unroll 4
-    for (int k = top + HALF; k < top + 2 * HALF; ++k) {
-        const T x = s.inverse[k][column];
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            sums[e] = fma(s.inverse[row + e][k], x, sums[e]);
+        if (stage == 1) {
+            __syncthreads(); // T is read no more
         }
-    }
-    __syncthreads();
 #pragma unroll
-    for (int e = 0; e < each; ++e) {
-        s.inverse[row + e][column] = -sums[e];
+        for (int i = 0; i < edge; ++i) {
+#pragma unroll
+            for (int j = 0; j < edge; ++j) {
+                if (active) {
+                    s.inverse[row + i][column + j] = stage == 0 ? sums[i][j] : -sums[i][j];
+                }
+            }
+        }
+        __syncthreads();
     }
-    __syncthreads();
 }
 
 template <typename T>
@@ -231,18 +289,15 @@ __global__ void __launch_bounds__(square_threads)
     if (breakdown->row != 0) {
         return;
     }
+    if (threadIdx.x == 0) {
+        s.failed = 0;
+    }
 #pragma unroll 8
     for (int t = threadIdx.x; t < size * size; t += square_threads) {
-        s.factor[t / size][t % size] = block[t / size * stride + t % size];
         s.inverse[t / size][t % size] = T(0);
     }
-    __syncthreads();
-#pragma unroll 1
-    for (int first = 0; first < size; first += micro) {
-        if (!factor_columns(s, first, row, breakdown)) {
-            return;
-        }
-        update_trailing(s, first);
+    if (!factor_all(s, block, stride, row, breakdown)) {
+        return;
     }
     invert_micro(s);
     double_square<T, 8>(s);
@@ -251,7 +306,7 @@ __global__ void __launch_bounds__(square_threads)
     if constexpr (size > 64) {
         double_square<T, 64>(s);
     }
-#pragma unroll 4
+#pragma unroll 16
     for (int t = threadIdx.x; t < size * size; t += square_threads) {
         if (t % size <= t / size) {
             block[t / size * stride + t % size] = s.factor[t / size][t % size];
