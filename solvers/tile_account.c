@@ -57,7 +57,7 @@ void bb_tile_account_add(bb_tile_account *account, const bb_tile_matrix *matrix,
 
 bb_tile_work bb_tile_account_sum(const bb_tile_matrix *matrix, const bb_tile_account *accounts)
 {
-    bb_tile_work work = {.certificate = 0.0};
+    bb_tile_work work = {.factored = matrix->n};
     double squared = 0.0;
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {

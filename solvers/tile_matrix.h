@@ -26,8 +26,10 @@ typedef struct bb_tile {
     float *f32;  ///< values of every other tile, NULL for dp
 } bb_tile;
 
-/// What the products of a factorization were.
+/// What the products of a factorization were. After a breakdown only `factored` holds: what else
+/// was done by then depends on the threads.
 typedef struct bb_tile_work {
+    bb_index factored;              ///< rows of the leading part that was factored
     double flops[BB_VARIANT_COUNT]; ///< of the updates, by the variant that computed them
     /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands
     /// (certificate): each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what

@@ -7,7 +7,7 @@
 
 #include "precision/policy.h"
 #include "sim/study.h"
-#include "solvers/tile_matrix.h"
+#include "solvers/refinement.h"
 
 typedef enum bb_factor_scale {
     BB_FACTOR_SCALE_UNIT_DIAGONAL,
@@ -44,8 +44,9 @@ typedef struct bb_factor_pipeline {
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
     int sweeps;            ///< bb_policy_follow: products of the forward and backward sweeps
-    bool escalate;         ///< a failure is followed by x3, then dp
-    int device;            ///< bb_study_device; -1: the study's
+    bb_refine_config refine;
+    bool escalate; ///< a failure is followed by x3, then dp
+    int device;    ///< bb_study_device; -1: the study's
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;
