@@ -70,11 +70,11 @@ BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double 
 /// Frobenius norm of a symmetric matrix from those of its lower tiles.
 double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 
-/// Pulls the lower triangle of D A D from a symmetric source and rounds each tile to its format;
-/// `scale` [n] is the diagonal of D, or NULL for none. Potrf and trsm compute in fp32 unless the
-/// policy says dp, so a diagonal tile is kept in fp32 or fp64; its updates are syrk in that format,
-/// or products of the policy's variant where its `diagonal` says follow. Errors: BB_INVALID,
-/// BB_MEMORY, the source's.
+/// Pulls the lower triangle of D A D (n >= 1: an empty matrix is refused) from a symmetric source
+/// and rounds each tile to its format; `scale` [n] is the diagonal of D, or NULL for none. Potrf
+/// and trsm compute in fp32 unless the policy says dp, so a diagonal tile is kept in fp32 or fp64;
+/// its updates are syrk in that format, or products of the policy's variant where its `diagonal`
+/// says follow. Errors: BB_INVALID, BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
