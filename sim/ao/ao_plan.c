@@ -5,6 +5,7 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
@@ -147,6 +148,8 @@ static double rate_of(const bb_factor_pipeline *pipeline)
         return fp32_rate;
     case BB_VARIANT_HP3:
         return fp16_sum_rate;
+    case BB_VARIANT_X3:
+        return emulated_rate / 3.0;
     default:
         return emulated_rate;
     }
@@ -200,9 +203,11 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
     }
+    solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
-    plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +
+    plan->estimated_seconds = 0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
+                              seconds_per_actuator3 * of.actuator3 +
                               core_seconds(ao, &of) / (double)options->threads;
 done:
     return status;
