@@ -8,7 +8,7 @@
 #include <string.h>
 
 // Right-hand sides that share a pass over A; gmres holds 21 vectors for each.
-enum { BLOCK_ROWS = 1024, GMRES_ROWS = 64 };
+enum { BLOCK_ROWS = 512, GMRES_ROWS = 64 };
 
 static void release_block(bb_refine_block *block)
 {
@@ -151,6 +151,18 @@ static bb_status apply_refined(const bb_inverse *inverse, bb_index rows, double 
 bb_inverse bb_inverse_of_refinement(bb_refinement *context)
 {
     return (bb_inverse){.n = context->factor->n, .apply = apply_refined, .context = context};
+}
+
+double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows)
+{
+    bool gmres = config->method == (int)BB_REFINE_GMRES;
+    bb_index most = gmres ? GMRES_ROWS : BLOCK_ROWS;
+    double block = (double)(rows < most ? rows : most);
+    double width = (double)(n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL);
+    // b, y, r, two packed copies, and a direction or a basis.
+    double vectors = 5.0 + (gmres ? 21.0 : 1.0);
+    return config->method == (int)BB_REFINE_NONE ? 0.0
+                                                 : 8.0 * (double)n * (vectors * block + width);
 }
 
 double bb_refinement_break_even(bb_index n, bb_index rows)

@@ -10,6 +10,21 @@
 // Operations a second of one core in LAPACK's reduction to tridiagonal form.
 static const double eigenvalue_rate = 1.5e10;
 
+bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n, bb_index size)
+{
+    bb_status status = BB_OK;
+    const bb_factor_tile *tiles = spectrum->tiles.items;
+    bb_index tile_rows = (n + size - 1) / size;
+    for (bb_index t = 0; t < spectrum->tiles.count; ++t) {
+        BB_REQUIRE(tiles[t].row < tile_rows && tiles[t].column < tile_rows, BB_INVALID,
+                   "solver.spectrum.tiles[%td]: tile (%td, %td), expected below %td: %td "
+                   "measurements in tiles of %td",
+                   t, tiles[t].row, tiles[t].column, tile_rows, n, size);
+    }
+done:
+    return status;
+}
+
 static bb_status publish_formats(bb_results *results)
 {
     bb_status status = BB_OK;
@@ -71,7 +86,6 @@ static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, 
     bb_status status = BB_OK;
     const bb_factor_tile *tiles = problem->solver->spectrum.tiles.items;
     bb_index n = problem->matrix->rows;
-    bb_index tile_rows = (n + size - 1) / size;
     BB_TRY(BB_ALLOCATE(count, &of->row));
     BB_TRY(BB_ALLOCATE(count, &of->column));
     BB_TRY(BB_ALLOCATE(count, &of->tile));
@@ -81,9 +95,6 @@ static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, 
     for (bb_index t = 0; t < count; ++t) {
         bb_index row = tiles[t].row;
         bb_index column = tiles[t].column;
-        BB_REQUIRE(row < tile_rows && column < tile_rows, BB_INVALID,
-                   "spectrum of tile (%td, %td), expected below %td: %td rows in tiles of %td", row,
-                   column, tile_rows, n, size);
         bb_index rows = n - row * size < size ? n - row * size : size;
         bb_index columns = n - column * size < size ? n - column * size : size;
         double *values = of->values + t * size;
@@ -110,6 +121,7 @@ static bb_status publish_tiles(const bb_factor_problem *problem, bb_results *res
     bb_index n = problem->matrix->rows;
     bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
     bb_index count = problem->solver->spectrum.tiles.count;
+    BB_TRY(bb_factor_spectrum_check(&problem->solver->spectrum, n, size));
     const char *unit = problem->scale != NULL ? "1" : problem->matrix->unit;
     BB_TRY(compute_tiles(problem, size, count, &of));
     BB_TRY(

@@ -14,6 +14,10 @@
 BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
                                                 bb_results *results);
 
+/// Whether the chosen tiles are within n measurements in tiles of `size`. Errors: BB_INVALID.
+BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n,
+                                              bb_index size);
+
 /// Bytes that it holds, and seconds that it takes, for a plan.
 double bb_factor_spectrum_bytes(const bb_factor_solver_config *solver, double n);
 double bb_factor_spectrum_seconds(const bb_factor_solver_config *solver, double n);

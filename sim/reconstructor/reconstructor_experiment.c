@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/device_choice.h"
+#include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/reconstructor/reconstructor_study.h"
 #include "solvers/residual_covariance.h"
@@ -254,11 +255,12 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     double m = (double)bb_matrix_file_source(in.ctm)->rows;
     double count = (double)all->pipelines.count;
     for (bb_index p = 0; p < all->pipelines.count; ++p) {
-        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&all->solver.common, &pipelines[p]);
-        double bytes = (double)bb_tile_plan_bytes(&tiles, (bb_index)n);
-        // Narrow tiles are emulated in floats.
-        largest = fmax(largest, bytes * (tiles.arithmetic <= BB_VARIANT_SP ? 1.0 : 2.0));
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
+        bb_factor_need need;
+        BB_TRY(bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, (bb_index)m,
+                                       &need));
+        largest = fmax(largest, need.host_bytes);
+        BB_TRY(
+            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }
     BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
     largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
