@@ -1,22 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/tile_account.h"
 
+#include "core/portable.h"
+
 #include <math.h>
+
+enum { LANES = 16 };
+
+static double norm_of(double *lanes)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    return sqrt(lanes[0]);
+}
+
+BB_CLONES static void add_squares_f32(const float *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += (double)values[i + l] * (double)values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += (double)values[i] * (double)values[i];
+    }
+}
+
+BB_CLONES static void add_squares_f64(const double *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += values[i + l] * values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += values[i] * values[i];
+    }
+}
+
+double bb_tile_norm_of(const double *values, bb_index count)
+{
+    double lanes[LANES] = {0.0};
+    add_squares_f64(values, count, lanes);
+    return norm_of(lanes);
+}
 
 double bb_tile_norm(const bb_tile *tile)
 {
-    enum { LANES = 16 };
     double lanes[LANES] = {0.0};
     bb_index items = tile->rows * tile->columns;
-    double sum = 0.0;
-    for (bb_index i = 0; i < items; ++i) {
-        double value = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
-        lanes[i % LANES] += value * value;
+    if (tile->f64 != NULL) {
+        add_squares_f64(tile->f64, items, lanes);
+    } else {
+        add_squares_f32(tile->f32, items, lanes);
     }
-    for (int l = 0; l < LANES; ++l) {
-        sum += lanes[l];
-    }
-    return sqrt(sum);
+    return norm_of(lanes);
 }
 
 // Largest ||round(L) - L||_F that values below a format's normal range can add: half a subnormal
@@ -57,7 +100,7 @@ void bb_tile_account_add(bb_tile_account *account, const bb_tile_matrix *matrix,
 
 bb_tile_work bb_tile_account_sum(const bb_tile_matrix *matrix, const bb_tile_account *accounts)
 {
-    bb_tile_work work = {.certificate = 0.0};
+    bb_tile_work work = {.factored = matrix->n};
     double squared = 0.0;
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {

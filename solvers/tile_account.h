@@ -16,7 +16,8 @@ typedef struct bb_tile_account {
     double bound; ///< on ||.||_F of the error of all products into the tile; NaN: none known
 } bb_tile_account;
 
-/// Frobenius norm of a tile's values.
+/// Frobenius norm of `count` values, and of a tile's; summed in 16 lanes.
+double bb_tile_norm_of(const double *values, bb_index count);
 double bb_tile_norm(const bb_tile *tile);
 
 /// Adds product (row, column, k), whose operands are final with their norms.

@@ -33,6 +33,7 @@ typedef struct factoring {
     bb_index workers;
     atomic_ptrdiff_t next;      // task to take
     atomic_ptrdiff_t saturated; // operands
+    atomic_ptrdiff_t factored;  // rows before the pivot that failed
     atomic_bool stopped;        // after a breakdown
     bb_tile_account *accounts;  // [tiles] of the updates that a tile took
     counter *done;              // [tiles] updates taken; column + 1 when factored and copied
@@ -198,6 +199,7 @@ static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace
         return false;
     }
     if (!factor_diagonal(work, k)) {
+        atomic_store(&work->factored, k * work->matrix->tile_size);
         atomic_store(&work->stopped, true);
         return false;
     }
@@ -352,8 +354,11 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     BB_TRY(prepare(&work, accumulate_k));
     matrix->accumulate_k = accumulate_k;
     BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
-    matrix->work = bb_tile_account_sum(matrix, work.accounts);
-    matrix->work.saturated = atomic_load(&work.saturated);
+    matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
+    if (!atomic_load(&work.stopped)) {
+        matrix->work = bb_tile_account_sum(matrix, work.accounts);
+        matrix->work.saturated = atomic_load(&work.saturated);
+    }
 done:
     release(&work);
     return status;

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "solvers/tile_account.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,17 +102,13 @@ static bb_status fill_scaled(const loading *load, bb_index row, bb_index column,
 {
     bb_status status = BB_OK;
     double *values = out.data;
-    double sum = 0.0;
     BB_TRY(bb_matrix_source_fill(load->source, row, column, out));
     for (bb_index i = 0; load->scale != NULL && i < out.shape[0]; ++i) {
         for (bb_index j = 0; j < out.shape[1]; ++j) {
             values[i * out.shape[1] + j] *= load->scale[row + i] * load->scale[column + j];
         }
     }
-    for (bb_index i = 0; i < out.shape[0] * out.shape[1]; ++i) {
-        sum += values[i] * values[i];
-    }
-    *norm = sqrt(sum);
+    *norm = bb_tile_norm_of(values, out.shape[0] * out.shape[1]);
 done:
     return status;
 }

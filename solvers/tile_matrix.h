@@ -26,8 +26,10 @@ typedef struct bb_tile {
     float *f32;  ///< values of every other tile, NULL for dp
 } bb_tile;
 
-/// What the products of a factorization were.
+/// What the products of a factorization were. After a breakdown only `factored` holds: what else
+/// was done by then depends on the threads.
 typedef struct bb_tile_work {
+    bb_index factored;              ///< rows of the leading part that was factored
     double flops[BB_VARIANT_COUNT]; ///< of the updates, by the variant that computed them
     /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands
     /// (certificate): each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what
@@ -68,11 +70,11 @@ BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double 
 /// Frobenius norm of a symmetric matrix from those of its lower tiles.
 double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 
-/// Pulls the lower triangle of D A D from a symmetric source and rounds each tile to its format;
-/// `scale` [n] is the diagonal of D, or NULL for none. Potrf and trsm compute in fp32 unless the
-/// policy says dp, so a diagonal tile is kept in fp32 or fp64; its updates are syrk in that format,
-/// or products of the policy's variant where its `diagonal` says follow. Errors: BB_INVALID,
-/// BB_MEMORY, the source's.
+/// Pulls the lower triangle of D A D (n >= 1: an empty matrix is refused) from a symmetric source
+/// and rounds each tile to its format; `scale` [n] is the diagonal of D, or NULL for none. Potrf
+/// and trsm compute in fp32 unless the policy says dp, so a diagonal tile is kept in fp32 or fp64;
+/// its updates are syrk in that format, or products of the policy's variant where its `diagonal`
+/// says follow. Errors: BB_INVALID, BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix);

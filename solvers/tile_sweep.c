@@ -7,6 +7,7 @@
 #include "solvers/tile_product.h"
 
 #include <cblas.h>
+#include <math.h>
 
 // Right-hand sides of a task: high enough that rounding L is little beside the products. Fixed, so
 // that the bits do not depend on the threads.
@@ -91,6 +92,32 @@ static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
                 1.0F, bb_tile_as_f32(tile, x->right), size, at.f32, size);
 }
 
+// Brings the largest magnitude of every row to (1/2, 1] again.
+static void rescale(block *x)
+{
+    for (bb_index i = 0; i < x->rows; ++i) {
+        float largest = 0.0F;
+        for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+            bb_tile at = column_at(x, k);
+            for (bb_index j = 0; j < at.columns; ++j) {
+                largest = fmaxf(largest, fabsf(at.f32[i * at.columns + j]));
+            }
+        }
+        int exponent = 0;
+        if (!isfinite(largest) || largest == 0.0F) {
+            continue;
+        }
+        (void)frexpf(largest, &exponent);
+        x->scale[i] = ldexp(x->scale[i], -exponent);
+        for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+            bb_tile at = column_at(x, k);
+            for (bb_index j = 0; j < at.columns; ++j) {
+                at.f32[i * at.columns + j] = ldexpf(at.f32[i * at.columns + j], -exponent);
+            }
+        }
+    }
+}
+
 static void sweep(block *x)
 {
     bb_index tiles = x->factor->tile_rows;
@@ -100,6 +127,7 @@ static void sweep(block *x)
         }
         divide(x, k, CblasTrans);
     }
+    rescale(x); // a solution can be as large as the condition, each half of the way its root
     for (bb_index k = tiles - 1; k >= 0; --k) {
         for (bb_index j = tiles - 1; j > k; --j) {
             subtract(x, k, j);

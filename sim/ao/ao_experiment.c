@@ -10,7 +10,7 @@
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/device_choice.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
@@ -232,6 +232,7 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(solve(&run));
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
     BB_TRY(bb_ao_promises_publish(run.promises, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
 done:

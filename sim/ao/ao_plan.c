@@ -5,6 +5,8 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
@@ -93,28 +95,20 @@ done:
     return status;
 }
 
-// A factor as the host holds it: narrow tiles are emulated in floats.
-static double factor_bytes(const bb_ao_study *study, const bb_factor_pipeline *pipeline, bb_index n)
-{
-    bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, pipeline);
-    bool wide = tiles.arithmetic == BB_VARIANT_DP;
-    tiles.arithmetic = wide ? BB_VARIANT_DP : BB_VARIANT_SP;
-    return (double)bb_tile_plan_bytes(&tiles, n);
-}
-
 // Adds a line a pipeline; returns the largest sum of one factor and the estimates made until then.
 static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
                                 double *held)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    bb_index n = (bb_index)of->n;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, &pipelines[p]);
+        bb_factor_need need;
+        BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], (bb_index)of->n,
+                                       (bb_index)of->m, &need));
         double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
-        *held = fmax(*held, factor_bytes(study, &pipelines[p], n) + estimates);
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB",
-                           1e-6 * (double)bb_tile_plan_bytes(&tiles, n)));
+        *held = fmax(*held, need.host_bytes + estimates);
+        BB_TRY(
+            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }
 done:
     return status;
@@ -147,6 +141,8 @@ static double rate_of(const bb_factor_pipeline *pipeline)
         return fp32_rate;
     case BB_VARIANT_HP3:
         return fp16_sum_rate;
+    case BB_VARIANT_X3:
+        return emulated_rate / 3.0;
     default:
         return emulated_rate;
     }
@@ -200,9 +196,11 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
     }
+    solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
-    plan->estimated_seconds = 0.2 + seconds_per_actuator3 * of.actuator3 +
+    plan->estimated_seconds = 0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
+                              seconds_per_actuator3 * of.actuator3 +
                               core_seconds(ao, &of) / (double)options->threads;
 done:
     return status;

@@ -53,6 +53,7 @@ static bb_factor_pipeline climb(const bb_factor_pipeline *pipeline, int rung, ch
     bb_factor_pipeline out = *pipeline;
     bb_policy_config *policy = &out.policy;
     const char *inside = bb_variant_names[policy->inside];
+    out.escalate = false; // a rung that fails is not kept
     policy->kind = BB_POLICY_UNIFORM;
     policy->diagonal = BB_POLICY_FOLLOW;
     if (rung == 0) {

@@ -2,6 +2,7 @@
 #include "sim/input/policy_table.h"
 
 #include "core/memory.h"
+#include "sim/input/matrix_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -102,13 +103,16 @@ bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
     bb_status status = BB_OK;
     char *line = NULL;
     reading at = {.file = file};
-    FILE *stream = fopen(file, "rb");
+    FILE *stream = NULL;
+    double bytes = 0.0;
     *out = (bb_policy_table){0};
-    BB_REQUIRE(stream != NULL, BB_IO, "table '%s': %s (paths are relative to the working folder)",
-               file, strerror(errno));
+    BB_TRY(bb_matrix_file_find(file, &bytes)); // a device could have no end
+    stream = fopen(file, "rb");
+    BB_REQUIRE(stream != NULL, BB_IO, "'%s': %s", file, strerror(errno));
     BB_TRY(BB_ALLOCATE(LINE_BYTES, &line));
     while (fgets(line, LINE_BYTES, stream) != NULL) {
         ++at.line;
+        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: a NUL, expected text", file, at.line);
         BB_REQUIRE(strlen(line) + 1 < LINE_BYTES, BB_INVALID, "%s:%td: over %d bytes in a line",
                    file, at.line, LINE_BYTES - 2);
         BB_TRY(read_line(&at, line));

@@ -7,6 +7,25 @@
 const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
 
 // clang-format off
+static const bb_key tile_keys[] = {
+    {.name = "row", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_factor_tile, row), .meaning = "Row of the tile, from 0."},
+    {.name = "column", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_factor_tile, column), .meaning = "Column of the tile, from 0."},
+};
+static const bb_schema tile_schema = BB_SCHEMA("tiles", bb_factor_tile, tile_keys);
+
+static const bb_key spectrum_keys[] = {
+    {.name = "matrix", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_factor_spectrum, matrix),
+     .meaning = "Whether the eigenvalues of the covariance are found: its cube in operations."},
+    {.name = "tiles", .kind = BB_KEY_RECORDS, .schema = &tile_schema, .optional = true,
+     .offset = offsetof(bb_factor_spectrum, tiles),
+     .meaning = "Tiles whose singular values are found."},
+};
+const bb_schema bb_factor_spectrum_schema =
+    BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);
+
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
      .meaning = "Of the pipeline, in tables and files; unique."},
@@ -22,6 +41,9 @@ static const bb_key keys[] = {
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
      .meaning = "Products of the solves with the factor: in fp32, or in its tiles' variants."},
+    {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
+     .offset = offsetof(bb_factor_pipeline, refine),
+     .meaning = "Whether and how solves with the factor are refined to fp64."},
     {.name = "escalate", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_factor_pipeline, escalate),
      .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},

@@ -70,25 +70,61 @@ done:
     return status;
 }
 
-// R of every target from one factor.
-static bb_status solve_sides(const bb_factor_problem *problem, const bb_tile_matrix *factor,
+// R of every target from one inverse.
+static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse *inverse,
                              double **r, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     bb_low_rank_update *update = NULL;
-    BB_TRY(bb_low_rank_update_create(factor, problem->scale, &problem->part, outcome, &update));
+    BB_TRY(bb_low_rank_update_make(inverse, &problem->part, outcome, &update));
     for (bb_index t = 0; t < problem->target_count && outcome->kind == BB_OUTCOME_OK; ++t) {
         bb_index rows = problem->sides[t]->rows;
         BB_TRY(load_side(problem->sides[t], &r[t]));
-        BB_TRY(bb_reconstructor_solve(factor, problem->scale, update, rows, r[t], outcome));
-        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * factor->n);
+        BB_TRY(bb_reconstructor_make(inverse, update, rows, r[t], outcome));
+        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * inverse->n);
         if (bad >= 0) {
             bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
-                           t, bad / factor->n, bad % factor->n);
+                           t, bad / inverse->n, bad % inverse->n);
         }
     }
 done:
     bb_low_rank_update_destroy(&update);
+    return status;
+}
+
+static void note_refinement(const bb_factor_problem *problem, const bb_refinement_report *report,
+                            bb_factor_facts *facts)
+{
+    bb_index sides = count_sides(problem);
+    facts->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
+    facts->iterations_mean = (double)report->iterations / (double)report->rows;
+    facts->iterations_most = (double)report->most;
+    bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
+                "factorization in x3 costs as much as %.2f",
+                sides, facts->iterations_mean, report->most, facts->break_even);
+}
+
+// With the factor alone, or refined as the pipeline says; adds to the operations.
+static bb_status solve_with(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
+                            const bb_tile_matrix *factor, double **r, bb_attempt *attempt,
+                            double *flops)
+{
+    bb_status status = BB_OK;
+    bb_factor_inverse direct = {factor, problem->scale};
+    bb_refinement refined = {.matrix = problem->matrix,
+                             .scale = problem->scale,
+                             .factor = factor,
+                             .config = pipeline->refine};
+    bool refines = pipeline->refine.method != (int)BB_REFINE_NONE;
+    const bb_inverse inverse =
+        refines ? bb_inverse_of_refinement(&refined) : bb_inverse_of_factor(&direct);
+    BB_TRY(solve_sides(problem, &inverse, r, &attempt->outcome));
+    *flops += attempt->flops_dense;
+    if (refines) {
+        note_refinement(problem, &refined.report, &attempt->factor);
+        *flops += bb_refinement_flops(factor->n, &refined.report);
+    }
+done:
     return status;
 }
 
@@ -109,6 +145,10 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
 {
     double flops = 0.0;
     bb_policy_map_shares(map, facts->tile_share);
+    facts->tolerance = map->tolerance;
+    if (factor->work.factored < factor->n) {
+        return; // the rest is known of whole factorizations only
+    }
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         flops += factor->work.flops[v];
     }
@@ -116,7 +156,6 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
         facts->product_share[v] = factor->work.flops[v] / flops;
     }
     facts->cost = bb_variant_relative_cost(facts->product_share);
-    facts->tolerance = map->tolerance;
     facts->certificate = factor->work.certificate;
     facts->saturated = (double)factor->work.saturated;
 }
@@ -144,12 +183,9 @@ static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pi
     BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->outcome));
     note_factor(map, factor, &attempt->factor);
     if (attempt->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(solve_sides(problem, factor, r, &attempt->outcome));
-        spent->flops += attempt->flops_dense;
+        BB_TRY(solve_with(problem, pipeline, factor, r, attempt, &spent->flops));
     } else {
-        for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-            spent->flops += factor->work.flops[v]; // of the updates until it failed
-        }
+        spent->flops += bb_tile_cholesky_flops(factor->work.factored, 0);
     }
     spent->solve_seconds += bb_clock_seconds() - encoded;
 done:

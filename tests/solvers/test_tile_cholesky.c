@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/tile_cholesky.h"
-#include "tests/solvers/dense.h"
+#include "tests/solvers/spd_matrices.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -254,6 +254,37 @@ static void certificates_bound_the_error(void **state)
     BB_RELEASE(&a);
 }
 
+// Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
+// fp16's range, had they not been scaled again between the sweeps.
+static void sweeps_stay_in_range(void **state)
+{
+    (void)state;
+    enum { N = 150, M = 3 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    spd_spectrum(N, 1e6, 5, a);
+    dense_random(M * N, 4, x);
+    memcpy(expected, x, (size_t)(M * N) * sizeof *x);
+    const bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps_follow = true};
+    bb_tile_matrix *matrix = load(a, N, &plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    double norm = dense_norm(M * N, expected);
+    assert_true(norm > 65504.0 * 10.0);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] -= expected[i];
+    }
+    check_close(dense_norm(M * N, x), 0.0, 1e6 * 0x1p-22, norm);
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
 static void breakdown(bb_index row, double value, bb_outcome_kind kind, const char *detail)
 {
     enum { N = 100 };
@@ -321,6 +352,7 @@ int main(void)
         cmocka_unit_test(variants_differ_in_the_expected_order),
         cmocka_unit_test(dp_agrees_with_lapack),
         cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
+        cmocka_unit_test(sweeps_stay_in_range),
         cmocka_unit_test(certificates_bound_the_error),
         cmocka_unit_test(breakdowns_name_tile_and_row),
         cmocka_unit_test(bits_do_not_depend_on_threads),

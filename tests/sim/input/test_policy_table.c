@@ -84,7 +84,9 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         assert_null(table.variants);
     }
     check_fails(bb_policy_table_read("/nowhere/table.txt", &table), BB_IO,
-                "table '/nowhere/table.txt': No such file");
+                "'/nowhere/table.txt': No such file");
+    check_fails(bb_policy_table_read("/dev/zero", &table), BB_IO, "not a regular file");
+    check_fails(bb_policy_table_read("/tmp", &table), BB_IO, "not a regular file");
 }
 
 int main(void)
