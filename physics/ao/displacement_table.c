@@ -9,7 +9,7 @@ bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *secon
 {
     bool same = first->lenslets == second->lenslets && first->size_m == second->size_m;
     for (bb_index l = 0; l < layer_count; ++l) {
-        same = same && first->scale[l] == second->scale[l];
+        same = same && first->layer[l].scale == second->layer[l].scale;
     }
     return same;
 }
@@ -38,13 +38,13 @@ static void sum_layers(const separations *s, double *sums)
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     const double unit = angle * angle / (a->size_m * b->size_m);
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-        const double pitch = a->scale[l] * a->size_m;
+        const double pitch = a->layer[l].scale * a->size_m;
         const double h = atmosphere->height_m[l];
-        const double u0 =
-            a->scale[l] * (a->shift_x_m - b->shift_x_m) + h * (a->star.x_rad - b->star.x_rad);
-        const double v0 =
-            a->scale[l] * (a->shift_y_m - b->shift_y_m) + h * (a->star.y_rad - b->star.y_rad);
-        if (a->scale[l] <= 0.0) {
+        const double u0 = a->layer[l].scale * (a->frame.shift_x_m - b->frame.shift_x_m) +
+                          h * (a->star.x_rad - b->star.x_rad);
+        const double v0 = a->layer[l].scale * (a->frame.shift_y_m - b->frame.shift_y_m) +
+                          h * (a->star.y_rad - b->star.y_rad);
+        if (a->layer[l].scale <= 0.0) {
             continue;
         }
         for (bb_index i = 0; i < s->edge; ++i) {
@@ -92,7 +92,7 @@ bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere, const bb
     const bb_index n = first->lenslets;
     const bb_index edge = 2 * n - 1;
     const bb_index wide = edge + 2;
-    bb_displacement_table table = {.centre = (n - 1) * edge + n - 1};
+    bb_displacement_table table = {.edge = edge, .centre = (n - 1) * edge + n - 1};
     separations s = {.atmosphere = atmosphere, .first = first, .second = second};
     double *sums = NULL; // [wide][wide]
     BB_TRY(BB_ALLOCATE(wide, &s.u));

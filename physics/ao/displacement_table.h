@@ -18,6 +18,7 @@ extern "C" {
 /// Plain owner; constant after creation. Entry of a displacement: site of the first sensor's
 /// subaperture minus site of the second's, plus `centre`.
 typedef struct bb_displacement_table {
+    bb_index edge; ///< 2 n - 1 displacements along an axis
     bb_index centre;
     double *parallel[2]; ///< [(2 n - 1)^2] xx and yy, arcsec^2; NULL in an empty table
     double *crossed;     ///< [(2 n - 1)^2] xy and yx

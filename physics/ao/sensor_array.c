@@ -66,23 +66,23 @@ static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
     const bb_star *star = &sensor->star;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double height = atmosphere->height_m[l];
-        const double cone =
+        bb_sensor_layer *layer = &sensor->layer[l];
+        layer->scale =
             star->kind == BB_GUIDE_STAR_LGS ? fmax(0.0, 1.0 - height / star->altitude_m) : 1.0;
-        sensor->scale[l] = cone;
+        layer->offset_x_m = height * star->x_rad;
+        layer->offset_y_m = height * star->y_rad;
         for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
             bb_slope_ends *ends = &sensor->ends[axis];
             double *x = ends->layer_x_m + l * ends->count;
             double *y = ends->layer_y_m + l * ends->count;
             for (bb_index i = 0; i < ends->count; ++i) {
-                x[i] = cone * (ends->x_m[i] + sensor->shift_x_m) + height * star->x_rad;
-                y[i] = cone * (ends->y_m[i] + sensor->shift_y_m) + height * star->y_rad;
+                bb_sensor_frame_place(&sensor->frame, layer, ends->x[i], ends->y[i], &x[i], &y[i]);
             }
         }
     }
 }
 
-static bb_status lay_out_lenslets(double diameter_m, const bb_pupil *pupil, bb_index layers,
-                                  bb_sensor *sensor)
+static bb_status lay_out_lenslets(const bb_pupil *pupil, bb_index layers, bb_sensor *sensor)
 {
     bb_status status = BB_OK;
     const bb_index lenslets = sensor->lenslets;
@@ -96,7 +96,7 @@ static bb_status lay_out_lenslets(double diameter_m, const bb_pupil *pupil, bb_i
         sensor->site[i] = (2 * lenslets - 1) * row[i] + column[i];
     }
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        BB_TRY(bb_slope_ends_create(axis, lenslets, diameter_m, sensor->count, column, row, layers,
+        BB_TRY(bb_slope_ends_create(axis, lenslets, sensor->count, column, row, layers,
                                     &sensor->ends[axis]));
     }
 done:
@@ -119,10 +119,13 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     sensor->size_m = telescope->diameter_m / (double)lenslets;
     BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
     BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
-    BB_TRY(BB_ALLOCATE(layers, &sensor->scale));
-    sensor->shift_x_m = shift_x_m;
-    sensor->shift_y_m = shift_y_m;
-    BB_TRY(lay_out_lenslets(telescope->diameter_m, &pupil, layers, sensor));
+    BB_TRY(BB_ALLOCATE(layers, &sensor->layer));
+    sensor->frame = (bb_sensor_frame){
+        .half_lenslet_m = 0.5 * telescope->diameter_m / (double)lenslets,
+        .shift_x_m = shift_x_m,
+        .shift_y_m = shift_y_m,
+    };
+    BB_TRY(lay_out_lenslets(&pupil, layers, sensor));
     bb_subapertures_centres(lenslets, &pupil, sensor->x_m, sensor->y_m);
     for (bb_index i = 0; i < count; ++i) {
         sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
@@ -203,7 +206,7 @@ void bb_sensor_array_release(bb_sensor_array *array)
         bb_sensor *sensor = &array->sensors[s];
         BB_RELEASE(&sensor->x_m);
         BB_RELEASE(&sensor->y_m);
-        BB_RELEASE(&sensor->scale);
+        BB_RELEASE(&sensor->layer);
         BB_RELEASE(&sensor->site);
         bb_slope_ends_release(&sensor->ends[BB_AXIS_X]);
         bb_slope_ends_release(&sensor->ends[BB_AXIS_Y]);

@@ -12,6 +12,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "physics/ao/atmosphere.h"
+#include "physics/ao/sensor_frame_core.h"
 #include "physics/ao/slope_ends.h"
 
 #ifdef __cplusplus
@@ -41,15 +42,14 @@ typedef struct bb_star {
 typedef struct bb_sensor {
     bb_star star;
     bb_index lenslets;
-    bb_index count;   ///< valid subapertures
-    bb_index first;   ///< measurement: x slopes at [first, first + count), y slopes after them
-    double size_m;    ///< of a subaperture in the pupil
-    double *x_m;      ///< [count] in the pupil
-    double *y_m;      ///< [count] in the pupil
-    double shift_x_m; ///< of the whole lenslet grid
-    double shift_y_m;
+    bb_index count; ///< valid subapertures
+    bb_index first; ///< measurement: x slopes at [first, first + count), y slopes after them
+    double size_m;  ///< of a subaperture in the pupil
+    double *x_m;    ///< [count] in the pupil
+    double *y_m;    ///< [count] in the pupil
+    bb_sensor_frame frame;
+    bb_sensor_layer *layer; ///< [layers]
     bb_index *site; ///< [count] (2 lenslets - 1) row + column: differences number displacements
-    double *scale;  ///< [layers] 1 - h / H, 0 for a layer above the star
     bb_slope_ends ends[2]; ///< of the x slopes and of the y slopes
 } bb_sensor;
 

@@ -4,46 +4,38 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/displacement_table.h"
+#include "physics/ao/slope_covariance_pairs.h"
 
 #include <stdbool.h>
 
-struct bb_slope_covariance {
-    bb_slope_covariance_parts parts;
-    bb_matrix_source source;
-    bb_index pair_count;
-    bb_displacement_table *tables; // [row sensors][column sensors], empty where none serves
-};
-
-// One measurement: the sensor, the axis and the subaperture behind a row or column.
-typedef struct measurement {
-    const bb_sensor *sensor;
-    int axis;
-    bb_index subaperture;
-} measurement;
-
-static measurement locate(const bb_sensor_array *array, bb_index index)
+bb_measurement bb_measurement_locate(const bb_sensor_array *array, bb_index index)
 {
     const bb_sensor *sensor = array->sensors;
     while (index >= sensor->first + 2 * sensor->count) {
         ++sensor;
     }
     const bb_index inside = index - sensor->first;
-    return (measurement){.sensor = sensor,
-                         .axis = inside < sensor->count ? BB_AXIS_X : BB_AXIS_Y,
-                         .subaperture = inside % sensor->count};
+    return (bb_measurement){.sensor = sensor,
+                            .axis = inside < sensor->count ? BB_AXIS_X : BB_AXIS_Y,
+                            .subaperture = inside % sensor->count};
+}
+
+double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second)
+{
+    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
+    return angle * angle / (first->size_m * second->size_m);
 }
 
 // Rows and columns of one sensor and axis each. The edge bounds what a fill holds of D.
 enum { BLOCK_EDGE = 256 };
 
 typedef struct block {
-    measurement row, column; // the first ones
+    bb_measurement row, column; // the first ones
     bb_view out;
 } block;
 
 // Subapertures from `first` on that stay on its sensor and axis, at most `wanted`.
-static bb_index extent(const measurement *first, bb_index wanted)
+static bb_index extent(const bb_measurement *first, bb_index wanted)
 {
     const bb_index left = first->sensor->count - first->subaperture;
     const bb_index most = left < BLOCK_EDGE ? left : BLOCK_EDGE;
@@ -98,11 +90,10 @@ static void sum_layers(const bb_atmosphere *atmosphere, const block *b, const sp
     const bb_sensor *second = b->column.sensor;
     const bb_slope_ends *rows = &first->ends[b->row.axis];
     const bb_index count = s->columns.count;
-    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
-    const double unit = angle * angle / (first->size_m * second->size_m);
+    const double unit = bb_slope_covariance_unit(first, second);
     for (bb_index i = 0; i < s->rows.count; ++i) {
         for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-            if (first->scale[l] <= 0.0 || second->scale[l] <= 0.0) {
+            if (first->layer[l].scale <= 0.0 || second->layer[l].scale <= 0.0) {
                 continue;
             }
             const bb_index point = l * rows->count + s->rows.point[i];
@@ -135,17 +126,16 @@ done:
     return status;
 }
 
-// The table of a pair of sensors and which of them is its first, NULL where there is none. A
-// symmetric matrix keeps one table for both orders of a pair.
-static const bb_displacement_table *find_table(const bb_slope_covariance *covariance,
-                                               const block *b, bool *swapped)
+const bb_displacement_table *bb_slope_covariance_table(const bb_slope_covariance *covariance,
+                                                       const bb_sensor *row,
+                                                       const bb_sensor *column, bool *swapped)
 {
     const bb_slope_covariance_parts *parts = &covariance->parts;
-    bb_index row = b->row.sensor - parts->rows->sensors;
-    bb_index column = b->column.sensor - parts->columns->sensors;
-    *swapped = covariance->source.symmetric && row > column;
-    const bb_index place = *swapped ? column * parts->columns->sensor_count + row
-                                    : row * parts->columns->sensor_count + column;
+    const bb_index i = row - parts->rows->sensors;
+    const bb_index j = column - parts->columns->sensors;
+    *swapped = covariance->source.symmetric && i > j;
+    const bb_index place =
+        *swapped ? j * parts->columns->sensor_count + i : i * parts->columns->sensor_count + j;
     const bb_displacement_table *table = &covariance->tables[place];
     return table->crossed != NULL ? table : NULL;
 }
@@ -184,17 +174,21 @@ static void add_noise(const bb_measurement_noise *noise, const block *b)
     }
 }
 
-static void add_tilt(const block *b)
+double bb_slope_covariance_tilt(const bb_slope_covariance *covariance, const bb_measurement *row,
+                                const bb_measurement *column)
 {
-    const bb_star *star = &b->row.sensor->star;
-    if (b->row.sensor != b->column.sensor || b->row.axis != b->column.axis ||
-        star->kind != BB_GUIDE_STAR_LGS) {
-        return;
-    }
+    const bb_star *star = &row->sensor->star;
+    const bool own = covariance->parts.tilt_blocks && row->sensor == column->sensor &&
+                     row->axis == column->axis && star->kind == BB_GUIDE_STAR_LGS;
+    return own ? star->tilt_variance_arcsec2 : 0.0;
+}
+
+static void add_tilt(double tilt, const block *b)
+{
     for (bb_index i = 0; i < b->out.shape[0]; ++i) {
         double *out = bb_view_row(b->out, i);
         for (bb_index j = 0; j < b->out.shape[1]; ++j) {
-            out[j] += star->tilt_variance_arcsec2;
+            out[j] += tilt;
         }
     }
 }
@@ -203,7 +197,8 @@ static bb_status fill_block(const bb_slope_covariance *covariance, const block *
 {
     const bb_slope_covariance_parts *parts = &covariance->parts;
     bool swapped = false;
-    const bb_displacement_table *table = find_table(covariance, b, &swapped);
+    const bb_displacement_table *table =
+        bb_slope_covariance_table(covariance, b->row.sensor, b->column.sensor, &swapped);
     if (table != NULL) {
         fill_from_table(table, swapped, b);
     } else {
@@ -212,8 +207,9 @@ static bb_status fill_block(const bb_slope_covariance *covariance, const block *
     if (parts->noise != NULL) {
         add_noise(parts->noise, b);
     }
-    if (parts->tilt_blocks) {
-        add_tilt(b);
+    const double tilt = bb_slope_covariance_tilt(covariance, &b->row, &b->column);
+    if (tilt != 0.0) {
+        add_tilt(tilt, b);
     }
     return BB_OK;
 }
@@ -224,11 +220,11 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     const bb_slope_covariance_parts *parts = &covariance->parts;
     bb_index rows = 0;
     for (bb_index i = 0; i < out.shape[0]; i += rows) {
-        block b = {.row = locate(parts->rows, row + i)};
+        block b = {.row = bb_measurement_locate(parts->rows, row + i)};
         rows = extent(&b.row, out.shape[0] - i);
         bb_index columns = 0;
         for (bb_index j = 0; j < out.shape[1]; j += columns) {
-            b.column = locate(parts->columns, column + j);
+            b.column = bb_measurement_locate(parts->columns, column + j);
             columns = extent(&b.column, out.shape[1] - j);
             b.out = bb_view_block(out, i, rows, j, columns);
             BB_RETURN_IF_FAILED(fill_block(covariance, &b));
@@ -302,6 +298,7 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
         .name = parts->name,
         .unit = "arcsec^2",
         .fill = fill,
+        .twin = BB_CUDA_TWIN(bb_slope_covariance_twin),
         .context = covariance,
     };
     covariance->pair_count = parts->rows->sensor_count * parts->columns->sensor_count;

@@ -60,11 +60,11 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
     double sum = 0.0;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double h = atmosphere->height_m[l];
-        const double s = 0.5 * a->size_m * a->scale[l];
-        const double u = a->scale[l] * a->x_m[p] + h * a->star.x_rad -
-                         (b->scale[l] * b->x_m[q] + h * b->star.x_rad);
-        const double v = a->scale[l] * a->y_m[p] + h * a->star.y_rad -
-                         (b->scale[l] * b->y_m[q] + h * b->star.y_rad);
+        const double s = 0.5 * a->size_m * a->layer[l].scale;
+        const double u = a->layer[l].scale * a->x_m[p] + h * a->star.x_rad -
+                         (b->layer[l].scale * b->x_m[q] + h * b->star.x_rad);
+        const double v = a->layer[l].scale * a->y_m[p] + h * a->star.y_rad -
+                         (b->layer[l].scale * b->y_m[q] + h * b->star.y_rad);
         // Ends of a and b relative to the centres: +-(ax, ay) and +-(bx, by).
         const double ax = i == BB_AXIS_X ? s : 0.0;
         const double ay = s - ax;

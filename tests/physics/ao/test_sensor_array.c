@@ -88,7 +88,7 @@ static void sensors_follow_one_another_with_their_own_lenslets(void **state)
     check_close(lgs->star.launch_x_m, 0.0, 1e-15, 4.0);
     check_relative(lgs->star.launch_y_m, 4.0, 1e-15);
     // Layer 1, 12.5 km up: the cone shrinks the pupil by 1/8 and the beam moves by h alpha.
-    check_relative(lgs->scale[1], 0.875, 1e-15);
+    check_relative(lgs->layer[1].scale, 0.875, 1e-15);
     const double move = 12500.0 * 30.0 * BB_PI / 648000.0;
     const bb_slope_ends *ends = &lgs->ends[BB_AXIS_X];
     const double *x = ends->layer_x_m + ends->count;
@@ -117,8 +117,8 @@ static void layers_above_a_laser_star_have_no_scale(void **state)
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     // Both height and altitude grow with the airmass.
     check_relative(guides.sensors[0].star.altitude_m, 20000.0, 1e-14);
-    check_relative(guides.sensors[0].scale[0], 1.0 - 0.003, 1e-14);
-    assert_true(guides.sensors[0].scale[1] == 0.0);
+    check_relative(guides.sensors[0].layer[0].scale, 1.0 - 0.003, 1e-14);
+    assert_true(guides.sensors[0].layer[1].scale == 0.0);
     // A star on the axis has no azimuth: its launch telescope stands at azimuth zero.
     assert_true(guides.sensors[0].star.launch_x_m == 4.0);
     bb_sensor_array_release(&guides);
