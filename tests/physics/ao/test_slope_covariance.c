@@ -5,41 +5,6 @@
 #include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
-static const bb_layer_config three_layers[] = {
-    {100.0,   9.0},
-    {4000.0,  3.5},
-    {12500.0, 1.7}
-};
-
-// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
-// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.
-static ao_case asymmetric(void)
-{
-    ao_case c = case_without_stars(8.0, 6);
-    c.telescope.zenith_angle_deg = 25.0;
-    c.telescope.obstruction = 0.14;
-    c.atmosphere.profile = -1;
-    c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)three_layers, .count = 3};
-    add_star(&c, BB_GUIDE_STAR_LGS, 31.0, 7.0);
-    c.stars[0].altitude_km = 90.0;
-    c.stars[0].lenslets = 7;
-    add_star(&c, BB_GUIDE_STAR_NGS, -12.0, 44.0);
-    c.stars[1].shift_x_m = 0.21;
-    c.stars[1].shift_y_m = -0.08;
-    add_star(&c, BB_GUIDE_STAR_LGS, -20.0, -13.0);
-    c.stars[2].altitude_km = 11.0;
-    c.stars[2].lenslets = 5;
-    c.stars[2].tilt_variance_arcsec2 = 0.3;
-    add_star(&c, BB_GUIDE_STAR_NGS, 25.0, 3.0);
-    c.stars[3].shift_x_m = -0.13;
-    add_star(&c, BB_GUIDE_STAR_LGS, -27.0, 15.0);
-    c.stars[4].altitude_km = 90.0;
-    c.stars[4].lenslets = 7;
-    add_target(&c, 9.0, -17.0);
-    c.targets[0].lenslets = 4;
-    return c;
-}
-
 // A measurement, looked up by counting: position in the pupil, axis, and what it looks at.
 typedef struct slope {
     double x, y, size, alpha_x, alpha_y, inverse_altitude;
@@ -214,7 +179,7 @@ static void compare(const ao_case *c, const double *matrix, const slope *rows, i
 static void asymmetric_asterism_matches_a_direct_evaluation(void **state)
 {
     (void)state;
-    const ao_case c = asymmetric();
+    const ao_case c = case_asymmetric();
     slope guides[400];
     slope truth[100];
     const int n = guide_slopes(&c, guides);
@@ -248,7 +213,7 @@ static void far_entries_match_the_exact_function(void **state)
         ao_case c = case_without_stars(sizes[k].diameter_m, sizes[k].lenslets);
         c.atmosphere.profile = -1;
         c.atmosphere.outer_scale_m = sizes[k].outer_scale_m;
-        c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)three_layers, .count = 3};
+        c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)case_layers, .count = 3};
         add_star(&c, BB_GUIDE_STAR_LGS, sizes[k].radius_arcsec, 3.0);
         add_star(&c, BB_GUIDE_STAR_NGS, 1.0 - sizes[k].radius_arcsec, -8.0);
         const bb_ao_config config = case_config(&c);
@@ -306,7 +271,7 @@ static void vlt_3136_has_the_trace_of_its_layers(void **state)
 static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
 {
     (void)state;
-    const ao_case c = asymmetric();
+    const ao_case c = case_asymmetric();
     chain k = chain_assemble(&c, false);
     const bb_sensor *a = &k.guides.sensors[0];
     const bb_sensor *b = &k.guides.sensors[1];
@@ -325,7 +290,7 @@ static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
 static void symmetric_bit_for_bit(void **state)
 {
     (void)state;
-    const ao_case cases[] = {asymmetric(), case_nx456()};
+    const ao_case cases[] = {case_asymmetric(), case_nx456()};
     for (int i = 0; i < 2; ++i) {
         chain k = chain_assemble(&cases[i], true);
         for (bb_index a = 0; a < k.n; ++a) {
@@ -360,7 +325,7 @@ static bb_status fill_tile(void *context, bb_index index)
 static void entries_do_not_depend_on_block_or_threads(void **state)
 {
     (void)state;
-    const ao_case c = asymmetric();
+    const ao_case c = case_asymmetric();
     const bb_ao_config config = case_config(&c);
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
@@ -405,7 +370,7 @@ static void entries_do_not_depend_on_block_or_threads(void **state)
 static void tilt_vectors_are_the_tilt_blocks(void **state)
 {
     (void)state;
-    const ao_case c = asymmetric();
+    const ao_case c = case_asymmetric();
     chain k = chain_assemble(&c, true);
     bb_tilt_vectors tilts = {0};
     bb_slope_covariance *bare_covariance = NULL;
