@@ -7,22 +7,27 @@
 #include "tests/check.h"
 #include "tests/physics/ao/sources.h"
 
-#ifdef BB_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
-
 static bb_device *gpu;
-
-static void wait_for_fills(void)
-{
-#ifdef BB_HAVE_CUDA
-    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
-#endif
-}
 
 typedef struct window {
     bb_index row, column, rows, columns, gap; // gap: items between the rows of the block
 } window;
+
+typedef struct request {
+    const bb_device_source *twin;
+    window at;
+    bb_view out;
+} request;
+
+// In the device's own order of work, which the download waits for.
+static bb_status fill_on(void *stream, bb_index items, void *arguments)
+{
+    const request *r = arguments;
+    (void)items;
+    return bb_device_source_fill(r->twin, stream, r->at.row, r->at.column, r->out);
+}
+
+static const bb_kernel filling = {.name = "filling", .cuda = fill_on};
 
 // Fills a window on both and compares every entry; what lies between the rows stays untouched.
 static void compare(const bb_device_source *twin, const bb_matrix_source *host, window w,
@@ -37,12 +42,10 @@ static void compare(const bb_device_source *twin, const bb_matrix_source *host, 
     check_ok(BB_ALLOCATE((bb_index)bytes, &got));
     check_ok(bb_device_allocate(gpu, bytes, &block));
     check_ok(bb_device_zero(gpu, block, bytes));
-    check_ok(bb_device_wait(gpu));
     check_ok(
         bb_matrix_source_fill(host, w.row, w.column, bb_view_matrix(expected, w.rows, w.columns)));
-    check_ok(bb_device_source_fill(twin, NULL, w.row, w.column,
-                                   bb_device_matrix(block, type, w.rows, w.columns, stride)));
-    wait_for_fills();
+    request r = {twin, w, bb_device_matrix(block, type, w.rows, w.columns, stride)};
+    check_ok(bb_device_launch(gpu, &filling, 1, &r));
     check_ok(bb_device_download(gpu, got, block, bytes));
     for (bb_index i = 0; i < w.rows; ++i) {
         for (bb_index j = 0; j < stride; ++j) {
