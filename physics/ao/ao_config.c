@@ -108,7 +108,7 @@ static const bb_key lgs_keys[] = {
 };
 static const bb_schema lgs_schema = BB_SCHEMA("lgs", bb_lgs_config, lgs_keys);
 
-static const char *const slope_models[] = {"point_difference", NULL};
+static const char *const slope_models[] = {"point_difference", "averaged_gradient", NULL};
 
 static const bb_key sensors_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
@@ -117,7 +117,7 @@ static const bb_key sensors_keys[] = {
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
      .offset = offsetof(bb_sensors_config, slope_model), .default_text = "point_difference",
      .meaning = "What a slope is: the difference of the phase at two edge midpoints over their "
-                "distance."},
+                "distance, or of the phase averaged over the two edges."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
@@ -394,8 +394,11 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
     BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
     BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));
-    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE, BB_INVALID,
-               "sensors.slope_model = %d, expected point_difference", config->sensors->slope_model);
+    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE ||
+                   config->sensors->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+               BB_INVALID,
+               "sensors.slope_model = %d, expected point_difference or averaged_gradient",
+               config->sensors->slope_model);
     BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
     if (config->mirror != NULL) {
         BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));

@@ -55,7 +55,10 @@ typedef struct bb_atmosphere_config {
     double r0_m; ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
 } bb_atmosphere_config;
 
-typedef enum bb_slope_model { BB_SLOPE_POINT_DIFFERENCE } bb_slope_model;
+typedef enum bb_slope_model {
+    BB_SLOPE_POINT_DIFFERENCE,
+    BB_SLOPE_AVERAGED_GRADIENT
+} bb_slope_model;
 
 /// Defaults of natural guide stars' sensors.
 typedef struct bb_ngs_config {

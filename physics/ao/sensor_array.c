@@ -122,6 +122,7 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     BB_TRY(BB_ALLOCATE(layers, &sensor->layer));
     sensor->frame = (bb_sensor_frame){
         .half_lenslet_m = 0.5 * telescope->diameter_m / (double)lenslets,
+        .cosine = 1.0,
         .shift_x_m = shift_x_m,
         .shift_y_m = shift_y_m,
     };
@@ -142,6 +143,7 @@ static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *at
     bb_status status = BB_OK;
     *array = (bb_sensor_array){
         .layer_count = atmosphere->layer_count,
+        .slope_model = (bb_slope_model)config->sensors->slope_model,
         .diameter_m = config->telescope->diameter_m,
         .obstruction = config->telescope->obstruction,
         .atmosphere_transmission = config->sensors->atmosphere_transmission,

@@ -58,6 +58,7 @@ typedef struct bb_sensor_array {
     bb_index sensor_count;
     bb_index layer_count;
     bb_index measurement_count; ///< sum of 2 count
+    bb_slope_model slope_model;
     double diameter_m;
     double obstruction;
     double atmosphere_transmission;

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/ao/edge_average.h"
 #include "physics/ao/slope_covariance_pairs.h"
 
 #include <stdbool.h>
@@ -83,33 +84,60 @@ done:
     return status;
 }
 
-// D is evaluated once for two ends, though up to four entries of a block lie between them.
-static void sum_layers(const bb_atmosphere *atmosphere, const block *b, const spans *s)
+// The edges of rows and columns on a layer; that of the canonical first comes first.
+bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
+                                       bool swapped, bb_index layer)
 {
-    const bb_sensor *first = b->row.sensor;
-    const bb_sensor *second = b->column.sensor;
-    const bb_slope_ends *rows = &first->ends[b->row.axis];
+    const bb_measurement *first = swapped ? column : row;
+    const bb_measurement *second = swapped ? row : column;
+    double ax, ay, bx, by;
+    bb_sensor_frame_edge(&first->sensor->frame, &first->sensor->layer[layer], first->axis, &ax,
+                         &ay);
+    bb_sensor_frame_edge(&second->sensor->frame, &second->sensor->layer[layer], second->axis, &bx,
+                         &by);
+    return bb_edge_pair_make(ax, ay, bx, by);
+}
+
+// D is evaluated once for two ends, though up to four entries of a block lie between them.
+static void sum_layer(const bb_slope_covariance *covariance, const block *b, bool swapped,
+                      bb_index l, const spans *s)
+{
+    const bb_atmosphere *atmosphere = covariance->parts.atmosphere;
+    const bb_slope_ends *rows = &b->row.sensor->ends[b->row.axis];
     const bb_index count = s->columns.count;
-    const double unit = bb_slope_covariance_unit(first, second);
+    const bool averaged = covariance->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT;
+    const double weight =
+        bb_slope_covariance_unit(b->row.sensor, b->column.sensor) * atmosphere->strength[l];
+    bb_edge_pair edges = {0};
+    if (averaged) {
+        edges = bb_slope_covariance_edges(&b->row, &b->column, swapped, l);
+    }
     for (bb_index i = 0; i < s->rows.count; ++i) {
-        for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-            if (first->layer[l].scale <= 0.0 || second->layer[l].scale <= 0.0) {
-                continue;
-            }
-            const bb_index point = l * rows->count + s->rows.point[i];
-            bb_structure_table_add(atmosphere->structure, unit * atmosphere->strength[l],
-                                   rows->layer_x_m[point], rows->layer_y_m[point], s->x + l * count,
-                                   s->y + l * count, count, s->sums + i * count);
+        const bb_index point = l * rows->count + s->rows.point[i];
+        const double x = rows->layer_x_m[point];
+        const double y = rows->layer_y_m[point];
+        double *sums = s->sums + i * count;
+        if (averaged) {
+            bb_edge_average_add(atmosphere->structure, &edges, weight, x, y, s->x + l * count,
+                                s->y + l * count, count, sums);
+        } else {
+            bb_structure_table_add(atmosphere->structure, weight, x, y, s->x + l * count,
+                                   s->y + l * count, count, sums);
         }
     }
 }
 
-static bb_status fill_directly(const bb_atmosphere *atmosphere, const block *b)
+static bb_status fill_directly(const bb_slope_covariance *covariance, const block *b, bool swapped)
 {
     bb_status status = BB_OK;
+    const bb_index layers = covariance->parts.atmosphere->layer_count;
     spans s = {0};
-    BB_TRY(start_spans(b, atmosphere->layer_count, &s));
-    sum_layers(atmosphere, b, &s);
+    BB_TRY(start_spans(b, layers, &s));
+    for (bb_index l = 0; l < layers; ++l) {
+        if (b->row.sensor->layer[l].scale > 0.0 && b->column.sensor->layer[l].scale > 0.0) {
+            sum_layer(covariance, b, swapped, l, &s);
+        }
+    }
     for (bb_index i = 0; i < b->out.shape[0]; ++i) {
         const double *plus = s.sums + s.rows.plus[i] * s.columns.count;
         const double *minus = s.sums + s.rows.minus[i] * s.columns.count;
@@ -202,7 +230,7 @@ static bb_status fill_block(const bb_slope_covariance *covariance, const block *
     if (table != NULL) {
         fill_from_table(table, swapped, b);
     } else {
-        BB_RETURN_IF_FAILED(fill_directly(parts->atmosphere, b));
+        BB_RETURN_IF_FAILED(fill_directly(covariance, b, swapped));
     }
     if (parts->noise != NULL) {
         add_noise(parts->noise, b);
@@ -269,9 +297,9 @@ static bb_status make_table(void *context, bb_index index)
         !served(parts->rows, parts->columns, row, column)) {
         return BB_OK;
     }
-    return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],
-                                        &parts->columns->sensors[column],
-                                        &covariance->tables[index]);
+    return bb_displacement_table_create(
+        parts->atmosphere, parts->rows->slope_model, &parts->rows->sensors[row],
+        &parts->columns->sensors[column], &covariance->tables[index]);
 }
 
 bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
@@ -286,6 +314,8 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
     BB_REQUIRE(parts->rows->layer_count == layers && parts->columns->layer_count == layers,
                BB_INVALID, "covariance %s: sensors of %td and %td layers, an atmosphere of %td",
                parts->name, parts->rows->layer_count, parts->columns->layer_count, layers);
+    BB_REQUIRE(parts->rows->slope_model == parts->columns->slope_model, BB_INVALID,
+               "covariance %s: sensors of two slope models", parts->name);
     BB_REQUIRE(parts->noise == NULL || 2 * parts->noise->count == parts->rows->measurement_count,
                BB_INVALID, "covariance %s: noise of %td subapertures for %td measurements",
                parts->name, parts->noise->count, parts->rows->measurement_count);

@@ -7,6 +7,7 @@
 
 #include "core/device_source.h"
 #include "physics/ao/displacement_table.h"
+#include "physics/ao/edge_average_core.h"
 #include "physics/ao/slope_covariance.h"
 
 #ifdef __cplusplus
@@ -37,6 +38,11 @@ const bb_displacement_table *bb_slope_covariance_table(const bb_slope_covariance
 
 /// (lambda / 2 pi)^2 / (d_a d_b), lambda in m arcsec: the scale of a covariance from D at r0 = 1.
 double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second);
+
+/// The edges of two slopes on a layer. `swapped` is that of bb_slope_covariance_table: entry (i, j)
+/// averages over the same edges in the same order as entry (j, i).
+bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
+                                       bool swapped, bb_index layer);
 
 /// The tilt variance that every entry between two axes of two sensors gets, 0 for none.
 double bb_slope_covariance_tilt(const bb_slope_covariance *covariance, const bb_measurement *row,
