@@ -12,11 +12,15 @@
 // lane. At 64 operations a cycle of a multiprocessor the arithmetic of a warp takes 11 cycles; its
 // gather takes about 30 from shared memory (12 without bank conflicts: the stride of 48 bytes
 // spreads intervals over all banks) and far more from the caches, so that every block of threads
-// copies the part of the table that separations in use lie in, 52 KB, and falls back to global
+// copies the part of the table that separations in use lie in, 49 KB, and falls back to global
 // memory below it. Sharing of ends leaves 1.2 to 1.3 evaluations an entry and layer. For 9 sensors
 // of 86 x 86 lenslets and 10 layers the lower triangle holds 2.5e9 entries without a table: 3.2e10
 // evaluations, 0.15 s by this count on a device of 132 multiprocessors at 1.75 GHz.
 #include "core/device_cuda.h"
+#include "physics/ao/edge_average_core.h"
+//
+// Averaged gradients take 3 evaluations (parallel edges) or 9 (crossed) in place of one, and some
+// hundred to a thousand within 4 subapertures: about ten times the work in all.
 #include "physics/ao/slope_covariance_kernels_cuda.h"
 
 namespace
@@ -47,6 +51,7 @@ struct direct_memory {
     double sums[BB_PATCH_ENDS * BB_PATCH_ENDS];
     position place[2][layers_at_once][BB_PATCH_ENDS];
     double weight[layers_at_once]; // 0: the layer lies above a star
+    bb_edge_pair edges[layers_at_once];
     patch_members members[2];
 };
 
@@ -113,6 +118,7 @@ __device__ void list_members(const bb_direct_job &job, direct_memory &memory)
     __syncthreads();
 }
 
+template <bool averaged>
 __device__ void place_ends(const bb_direct_job &job, int first, int count, direct_memory &memory)
 {
     const int thread = static_cast<int>(threadIdx.x);
@@ -131,6 +137,14 @@ __device__ void place_ends(const bb_direct_job &job, int first, int count, direc
         const int l = first + thread;
         const bool seen = job.side[0].layer[l].scale > 0.0 && job.side[1].layer[l].scale > 0.0;
         memory.weight[thread] = seen ? job.unit * job.strength[l] : 0.0;
+        if (averaged && seen) {
+            const bb_direct_side &a = job.side[job.swapped ? 1 : 0];
+            const bb_direct_side &b = job.side[job.swapped ? 0 : 1];
+            double ax, ay, bx, by;
+            bb_sensor_frame_edge(&a.frame, &a.layer[l], a.segment.axis, &ax, &ay);
+            bb_sensor_frame_edge(&b.frame, &b.layer[l], b.segment.axis, &bx, &by);
+            memory.edges[thread] = bb_edge_pair_make(ax, ay, bx, by);
+        }
     }
 }
 
@@ -164,14 +178,38 @@ __device__ double evaluate(const bb_direct_job &job, const direct_memory &memory
     return value * local + low.x;
 }
 
-__device__ void sum_layers(const bb_direct_job &job, direct_memory &memory)
+// Near edges are few: they read the table in global memory, and stay out of the others' registers.
+__device__ __noinline__ double average_near(const bb_structure_table &table,
+                                            const bb_edge_pair &edges, double u, double v)
+{
+    return bb_edge_average_near(table, &edges, u, v);
+}
+
+// The value of bb_edge_average_add.
+__device__ double average(const bb_direct_job &job, const direct_memory &memory,
+                          const bb_edge_pair &edges, double u, double v)
+{
+    bb_edge_pair_orient(&u, &v);
+    if (u * u + v * v < edges.near2) {
+        return average_near(job.structure, edges, u, v);
+    }
+    double sum = 0.0;
+    for (int k = 0; k < edges.nodes; ++k) {
+        const double du = u + edges.x[k];
+        const double dv = v + edges.y[k];
+        sum += edges.weight[k] * evaluate(job, memory, du * du + dv * dv);
+    }
+    return sum;
+}
+
+template <bool averaged> __device__ void sum_layers(const bb_direct_job &job, direct_memory &memory)
 {
     const int columns = memory.members[1].ends;
     const int pairs = memory.members[0].ends * columns;
     for (int first = 0; first < job.layers; first += layers_at_once) {
         const int count = min(layers_at_once, job.layers - first);
         __syncthreads();
-        place_ends(job, first, count, memory);
+        place_ends<averaged>(job, first, count, memory);
         __syncthreads();
         for (int p = static_cast<int>(threadIdx.x); p < pairs; p += direct_threads) {
             const int a = p / columns;
@@ -186,7 +224,8 @@ __device__ void sum_layers(const bb_direct_job &job, direct_memory &memory)
                 const position to = memory.place[1][l][b];
                 const double u = from.x - to.x;
                 const double v = from.y - to.y;
-                sum += weight * evaluate(job, memory, u * u + v * v);
+                sum += weight * (averaged ? average(job, memory, memory.edges[l], u, v)
+                                          : evaluate(job, memory, u * u + v * v));
             }
             memory.sums[p] = sum;
         }
@@ -194,15 +233,15 @@ __device__ void sum_layers(const bb_direct_job &job, direct_memory &memory)
     __syncthreads();
 }
 
-template <typename Entry>
-__global__ void __launch_bounds__(direct_threads, 2)
+template <typename Entry, bool averaged>
+__global__ void __launch_bounds__(direct_threads, averaged ? 1 : 2)
     fill_directly(const __grid_constant__ bb_direct_job job)
 {
     extern __shared__ double2 shared[];
     direct_memory &memory = *reinterpret_cast<direct_memory *>(shared);
     copy_window(job, memory);
     list_members(job, memory);
-    sum_layers(job, memory);
+    sum_layers<averaged>(job, memory);
     const patch_members &rows = memory.members[0];
     const patch_members &columns = memory.members[1];
     const int entries = rows.slopes * columns.slopes;
@@ -253,10 +292,14 @@ bb_status bb_slope_covariance_fill_directly(const bb_direct_job *job, bb_type ty
     const dim3 grid(static_cast<unsigned>(job->side[1].segment.patches),
                     static_cast<unsigned>(job->side[0].segment.patches));
     const size_t bytes = sizeof(direct_memory);
-    if (type == BB_F64) {
-        fill_directly<double><<<grid, direct_threads, bytes, stream>>>(*job);
+    if (type == BB_F64 && job->averaged) {
+        fill_directly<double, true><<<grid, direct_threads, bytes, stream>>>(*job);
+    } else if (type == BB_F64) {
+        fill_directly<double, false><<<grid, direct_threads, bytes, stream>>>(*job);
+    } else if (job->averaged) {
+        fill_directly<float, true><<<grid, direct_threads, bytes, stream>>>(*job);
     } else {
-        fill_directly<float><<<grid, direct_threads, bytes, stream>>>(*job);
+        fill_directly<float, false><<<grid, direct_threads, bytes, stream>>>(*job);
     }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
@@ -276,12 +319,18 @@ bb_status bb_slope_covariance_fill_from_table(const bb_table_job *job, bb_type t
     return BB_OK;
 }
 
+static bb_status allow(const void *kernel)
+{
+    BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(sizeof(direct_memory))));
+    return BB_OK;
+}
+
 bb_status bb_slope_covariance_kernels_prepare(void)
 {
-    const int bytes = static_cast<int>(sizeof(direct_memory));
-    BB_CUDA_TRY(cudaFuncSetAttribute(fill_directly<double>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    BB_CUDA_TRY(cudaFuncSetAttribute(fill_directly<float>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    BB_RETURN_IF_FAILED(allow(reinterpret_cast<const void *>(fill_directly<double, false>)));
+    BB_RETURN_IF_FAILED(allow(reinterpret_cast<const void *>(fill_directly<double, true>)));
+    BB_RETURN_IF_FAILED(allow(reinterpret_cast<const void *>(fill_directly<float, false>)));
+    BB_RETURN_IF_FAILED(allow(reinterpret_cast<const void *>(fill_directly<float, true>)));
     return BB_OK;
 }

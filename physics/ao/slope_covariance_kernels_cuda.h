@@ -12,7 +12,7 @@
 #include <cuda_runtime.h>
 
 /// Intervals of the structure function that a block of threads keeps in its shared memory.
-enum { BB_DIRECT_OCTAVES = 17, BB_DIRECT_INTERVALS = BB_DIRECT_OCTAVES << BB_STRUCTURE_SPLIT_BITS };
+enum { BB_DIRECT_OCTAVES = 16, BB_DIRECT_INTERVALS = BB_DIRECT_OCTAVES << BB_STRUCTURE_SPLIT_BITS };
 
 /// Slopes of one sensor and axis.
 struct bb_direct_side {
@@ -29,6 +29,8 @@ struct bb_direct_job {
     const double *strength; ///< [layers]
     int layers;
     double unit;
+    bool averaged; ///< averaged gradients, else point differences
+    bool swapped;  ///< the edges of the columns come first, see slope_covariance_pairs.h
     void *out;
     int64_t stride;
 };

@@ -101,7 +101,8 @@ static void compare_case(const ao_case *c)
 static void every_kind_of_pair_has_the_bits_of_the_host(void **state)
 {
     (void)state;
-    const ao_case cases[] = {case_asymmetric(), case_nx456()};
+    ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
+    cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         compare_case(&cases[k]);
     }
