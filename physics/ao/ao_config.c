@@ -161,6 +161,14 @@ static const bb_key guide_star_keys[] = {
     {NUMBER(bb_guide_star_config, shift_y_m, "m", -200.0, 200.0,
             "Shift of the lenslet grid against the pupil, y."),
      .default_text = "0.0"},
+    {NUMBER(bb_guide_star_config, rotation_deg, "deg", -360.0, 360.0,
+            "Angle from the pupil's x axis to that of the lenslet grid, towards y; slopes are "
+            "measured along the grid."),
+     .default_text = "0.0"},
+    {POSITIVE(bb_guide_star_config, magnification, "1", 10.0,
+              "Of the lenslet grid against the pupil: its pitch in the pupil is this times the "
+              "diameter over the lenslets."),
+     .default_text = "1.0"},
     {POSITIVE(bb_guide_star_config, frame_ms, "ms", 1.0e4, "Overrides sensors.frame_ms."),
      .optional = true},
     {NUMBER(bb_guide_star_config, read_noise_e, "e-", 0.0, 1.0e3,

@@ -102,6 +102,8 @@ typedef struct bb_guide_star_config {
     bb_index lenslets;            ///< optional
     double shift_x_m;             ///< of the lenslet grid against the pupil
     double shift_y_m;             ///< of the lenslet grid against the pupil
+    double rotation_deg;          ///< of the lenslet grid, from x towards y
+    double magnification;         ///< of the lenslet grid
     double frame_ms;              ///< optional
     double read_noise_e;          ///< optional
     double pixel_arcsec;          ///< optional

@@ -105,32 +105,61 @@ done:
     return status;
 }
 
+// Quarter turns are exact, so that they permute a covariance.
+static void turn_by(double angle_deg, double *cosine, double *sine)
+{
+    static const double steps[] = {1.0, 0.0, -1.0, 0.0};
+    const double quarters = angle_deg / 90.0;
+    if (quarters == rint(quarters)) {
+        const int quarter = ((int)quarters % 4 + 4) % 4;
+        *cosine = steps[quarter];
+        *sine = steps[(quarter + 3) % 4];
+    } else {
+        *cosine = cos(angle_deg * BB_PI / 180.0);
+        *sine = sin(angle_deg * BB_PI / 180.0);
+    }
+}
+
+// A grid of `lenslets` as `guide` has it against the pupil; NULL: aligned.
+static bb_sensor_frame make_frame(double diameter_m, bb_index lenslets,
+                                  const bb_guide_star_config *guide)
+{
+    bb_sensor_frame frame = {.half_lenslet_m = 0.5 * diameter_m / (double)lenslets, .cosine = 1.0};
+    if (guide != NULL) {
+        frame.half_lenslet_m *= guide->magnification;
+        turn_by(guide->rotation_deg, &frame.cosine, &frame.sine);
+        frame.shift_x_m = guide->shift_x_m;
+        frame.shift_y_m = guide->shift_y_m;
+    }
+    return frame;
+}
+
 static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *atmosphere,
-                             bb_index lenslets, double shift_x_m, double shift_y_m,
+                             bb_index lenslets, const bb_guide_star_config *guide,
                              bb_sensor *sensor)
 {
     bb_status status = BB_OK;
     const bb_telescope_config *telescope = config->telescope;
     const bb_index layers = atmosphere->layer_count;
+    const double magnification = guide != NULL ? guide->magnification : 1.0;
+    const double radius = 0.5 * telescope->diameter_m * magnification;
     const bb_pupil pupil = bb_ao_config_pupil(config);
     const bb_index count = bb_subapertures_count(lenslets, &pupil);
     sensor->lenslets = lenslets;
     sensor->count = count;
-    sensor->size_m = telescope->diameter_m / (double)lenslets;
+    sensor->size_m = telescope->diameter_m / (double)lenslets * magnification;
+    sensor->frame = make_frame(telescope->diameter_m, lenslets, guide);
     BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
     BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
     BB_TRY(BB_ALLOCATE(layers, &sensor->layer));
-    sensor->frame = (bb_sensor_frame){
-        .half_lenslet_m = 0.5 * telescope->diameter_m / (double)lenslets,
-        .cosine = 1.0,
-        .shift_x_m = shift_x_m,
-        .shift_y_m = shift_y_m,
-    };
     BB_TRY(lay_out_lenslets(&pupil, layers, sensor));
     bb_subapertures_centres(lenslets, &pupil, sensor->x_m, sensor->y_m);
     for (bb_index i = 0; i < count; ++i) {
-        sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
-        sensor->y_m[i] = 0.5 * telescope->diameter_m * sensor->y_m[i] + shift_y_m;
+        double x, y;
+        bb_sensor_frame_turn(&sensor->frame, radius * sensor->x_m[i], radius * sensor->y_m[i], &x,
+                             &y);
+        sensor->x_m[i] = x + sensor->frame.shift_x_m;
+        sensor->y_m[i] = y + sensor->frame.shift_y_m;
     }
     project(atmosphere, sensor);
 done:
@@ -169,8 +198,8 @@ bb_status bb_sensor_array_create_guides(const bb_ao_config *config, const bb_atm
         sensor->star = resolve_star(config, guide, atmosphere->airmass);
         sensor->first = array.measurement_count;
         BB_TRY(fill_sensor(config, atmosphere,
-                           either_count(guide->lenslets, config->sensors->lenslets),
-                           guide->shift_x_m, guide->shift_y_m, sensor));
+                           either_count(guide->lenslets, config->sensors->lenslets), guide,
+                           sensor));
         array.measurement_count += 2 * sensor->count;
     }
     *out = array;
@@ -193,7 +222,7 @@ bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index targ
                                       .x_rad = aim->x_arcsec / BB_ARCSEC_PER_RADIAN,
                                       .y_rad = aim->y_arcsec / BB_ARCSEC_PER_RADIAN};
     BB_TRY(fill_sensor(config, atmosphere, either_count(aim->lenslets, config->sensors->lenslets),
-                       0.0, 0.0, &array.sensors[0]));
+                       NULL, &array.sensors[0]));
     array.measurement_count = 2 * array.sensors[0].count;
     *out = array;
     array = (bb_sensor_array){0};

@@ -3,6 +3,11 @@
 // Shack-Hartmann sensors: what each looks at, where its subapertures stand in the pupil, and where
 // they fall on every turbulent layer.
 //
+// A grid of n lenslets across the diameter D has the pitch d = G D / n in the pupil, G its
+// magnification; it is turned by an angle and then shifted, p_i = Rot G q_i + shift. Slopes are
+// measured along the grid's axes and divided by d. Which subapertures are valid is decided for the
+// aligned grid.
+//
 // Subaperture i of a sensor falls on layer h at (1 - h / H) p_i + h alpha, its size times (1 - h /
 // H): H the altitude of a laser star (1 / H = 0 for a natural one), alpha its direction. A layer
 // above the star contributes nothing (factor 0). The order of measurements is, sensor by sensor,

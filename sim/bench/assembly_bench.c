@@ -50,6 +50,7 @@ static bb_guide_star_config star(bb_guide_star_kind kind, double x_arcsec, doubl
     return (bb_guide_star_config){.kind = (int)kind,
                                   .x_arcsec = x_arcsec,
                                   .y_arcsec = y_arcsec,
+                                  .magnification = 1.0,
                                   .altitude_km = 90.0,
                                   .magnitude = 12.0,
                                   .lenslets = BB_INTEGER_UNSET,

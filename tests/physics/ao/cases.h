@@ -44,6 +44,7 @@ static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcs
     bb_guide_star_config s = {.kind = kind,
                               .x_arcsec = x_arcsec,
                               .y_arcsec = y_arcsec,
+                              .magnification = 1.0,
                               .altitude_km = NAN,
                               .magnitude = NAN,
                               .lenslets = BB_INTEGER_UNSET,

@@ -102,7 +102,10 @@ static void every_kind_of_pair_has_the_bits_of_the_host(void **state)
 {
     (void)state;
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
+    cases[1].stars[3].rotation_deg = 12.0;
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
+    cases[2].stars[1].rotation_deg = -7.0;
+    cases[2].stars[1].magnification = 1.1;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         compare_case(&cases[k]);
     }

@@ -162,7 +162,7 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
     const bb_index column = draw(b->count, seed + 1);
     const bb_index rows = 1 + draw(a->count - row, seed + 2);
     const bb_index columns = 1 + draw(b->count - column, seed + 3);
-    job k = {
+    job work = {
         .atmosphere = &s->atmosphere,
         .sensor = {a,      b     },
         .axis = {axis_a, axis_b},
@@ -170,7 +170,7 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
     };
     double *got = NULL;
     double *expected = NULL;
-    assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &k.swapped));
+    assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &work.swapped));
     check_ok(BB_ALLOCATE(rows * columns, &got));
     check_ok(BB_ALLOCATE(rows * columns, &expected));
     for (bb_index k = 0; k < rows * columns; ++k) {
@@ -184,7 +184,7 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
         const members row_members = list_members(&down, p);
         for (int q = 0; q < across.patches; ++q) {
             const members column_members = list_members(&across, q);
-            fill_patches(&k, &row_members, &column_members, bb_view_matrix(got, rows, columns));
+            fill_patches(&work, &row_members, &column_members, bb_view_matrix(got, rows, columns));
         }
     }
     check_ok(bb_matrix_source_fill(source, a->first + axis_a * a->count + row,
@@ -199,7 +199,10 @@ static void patches_give_the_bits_of_the_host(void **state)
 {
     (void)state;
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
+    cases[1].stars[3].rotation_deg = 12.0;
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
+    cases[2].stars[1].rotation_deg = -7.0;
+    cases[2].stars[1].magnification = 1.1;
     for (int k = 0; k < 3; ++k) {
         sources s = {0};
         sources_create(&cases[k], &s);
