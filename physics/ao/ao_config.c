@@ -30,6 +30,8 @@ static const bb_key pupil_keys[] = {
 };
 static const bb_schema pupil_schema = BB_SCHEMA("pupil", bb_pupil_config, pupil_keys);
 
+static const char *const subaperture_rules[] = {"centre", "flux", NULL};
+
 static const bb_key telescope_keys[] = {
     {POSITIVE(bb_telescope_config, diameter_m, "m", 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
@@ -42,8 +44,12 @@ static const bb_key telescope_keys[] = {
     {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
      .offset = offsetof(bb_telescope_config, pupil),
      .meaning = "A mask of the pupil, with segments and spiders, in place of the annulus."},
+    {.name = "subaperture_rule", .kind = BB_KEY_CHOICE, .choices = subaperture_rules,
+     .offset = offsetof(bb_telescope_config, subaperture_rule), .default_text = "centre",
+     .meaning = "Valid subapertures of the annulus: those whose centre lies in it, or by flux "
+                "those of subaperture_threshold; under a mask always by flux."},
     {POSITIVE(bb_telescope_config, subaperture_threshold, "1", 1.0,
-              "Least mean transmission of a valid subaperture under a mask."),
+              "Least mean transmission of a valid subaperture, by flux."),
      .default_text = "0.5"},
 };
 const bb_schema bb_telescope_schema = BB_SCHEMA("telescope", bb_telescope_config, telescope_keys);
@@ -293,6 +299,7 @@ bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
     return (bb_pupil){.obstruction = config->telescope->obstruction,
                       .mask = config->pupil_mask,
                       .edge = config->pupil_edge,
+                      .by_flux = config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
                       .threshold = config->telescope->subaperture_threshold};
 }
 
@@ -328,7 +335,7 @@ static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, c
         "telescope.pupil: %td x %td pixels, expected at least 2 a lenslet: %s.lenslets = %td",
         pupil.edge, pupil.edge, path, lenslets);
     bb_index count = bb_subapertures_count(lenslets, &pupil);
-    BB_REQUIRE(count > 0 || pupil.mask == NULL, BB_INVALID,
+    BB_REQUIRE(count > 0 || (pupil.mask == NULL && !pupil.by_flux), BB_INVALID,
                "%s.lenslets = %td leaves no valid subaperture: none has a mean transmission of "
                "telescope.subaperture_threshold = %g",
                path, lenslets, pupil.threshold);

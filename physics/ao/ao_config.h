@@ -22,12 +22,19 @@ typedef struct bb_pupil_config {
     const char *dataset;
 } bb_pupil_config;
 
+/// How the valid subapertures of the annulus are found; under a mask it is by flux.
+typedef enum bb_subaperture_rule {
+    BB_SUBAPERTURE_CENTRE, ///< the lenslet's centre lies in the annulus
+    BB_SUBAPERTURE_FLUX    ///< by subaperture_threshold
+} bb_subaperture_rule;
+
 typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
     bb_pupil_config pupil;
-    double subaperture_threshold; ///< least mean transmission under a mask
+    int subaperture_rule;         ///< bb_subaperture_rule
+    double subaperture_threshold; ///< least mean transmission, by flux
 } bb_telescope_config;
 
 /// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
