@@ -148,6 +148,8 @@ const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_
 
 static const char *const kinds[] = {"ngs", "lgs", NULL};
 
+static const char *const launches[] = {"side", "central", NULL};
+
 static const bb_key guide_star_keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = kinds,
      .offset = offsetof(bb_guide_star_config, kind), .meaning = "Natural or laser guide star."},
@@ -202,8 +204,12 @@ static const bb_key guide_star_keys[] = {
     {NUMBER(bb_guide_star_config, tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
             "Overrides sensors.lgs.tilt_variance_arcsec2."),
      .optional = true},
+    {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
+     .offset = offsetof(bb_guide_star_config, launch), .default_text = "side",
+     .meaning = "Launch telescope of an lgs: side, the pupil's edge at the star's azimuth (for a "
+                "star on the axis the edge at +x), or central."},
     {NUMBER(bb_guide_star_config, launch_x_m, "m", -200.0, 200.0,
-            "Launch telescope of an lgs, x; unset: the pupil's edge at the star's azimuth."),
+            "Launch telescope of an lgs, x; in place of launch."),
      .optional = true},
     {NUMBER(bb_guide_star_config, launch_y_m, "m", -200.0, 200.0,
             "Launch telescope of an lgs, y; goes with launch_x_m."),
@@ -364,6 +370,8 @@ static bb_status check_kind(const bb_guide_star_config *star, const char *path)
                    "%s.altitude_km is missing: an lgs needs its altitude", path);
         BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
                    "%s: launch_x_m and launch_y_m go together, one is missing", path);
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
+                   "%s: launch: central and launch_x_m exclude each other", path);
         BB_TRY(refuse_key(star->magnitude, path, "magnitude", "lgs"));
         BB_TRY(refuse_key(star->bandwidth_nm, path, "bandwidth_nm", "lgs"));
     } else {
@@ -374,6 +382,8 @@ static bb_status check_kind(const bb_guide_star_config *star, const char *path)
         BB_TRY(refuse_key(star->spot_arcsec, path, "spot_arcsec", "ngs"));
         BB_TRY(refuse_key(star->depth_km, path, "depth_km", "ngs"));
         BB_TRY(refuse_key(star->tilt_variance_arcsec2, path, "tilt_variance_arcsec2", "ngs"));
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE, BB_INVALID,
+                   "%s.launch does not apply to a star of kind ngs", path);
         BB_TRY(refuse_key(star->launch_x_m, path, "launch_x_m", "ngs"));
         BB_TRY(refuse_key(star->launch_y_m, path, "launch_y_m", "ngs"));
     }
@@ -392,6 +402,8 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         (void)snprintf(path, sizeof path, "guide_stars[%td]", s);
         BB_REQUIRE(star->kind == BB_GUIDE_STAR_NGS || star->kind == BB_GUIDE_STAR_LGS, BB_INVALID,
                    "%s.kind = %d, expected ngs or lgs", path, star->kind);
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || star->launch == BB_LAUNCH_CENTRAL, BB_INVALID,
+                   "%s.launch = %d, expected side or central", path, star->launch);
         BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
         BB_TRY(check_kind(star, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
@@ -406,6 +418,10 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
     BB_TRY(check_ranges(&bb_telescope_schema, config->telescope, "telescope"));
+    BB_REQUIRE(config->telescope->subaperture_rule == BB_SUBAPERTURE_CENTRE ||
+                   config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
+               BB_INVALID, "telescope.subaperture_rule = %d, expected centre or flux",
+               config->telescope->subaperture_rule);
     BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
     BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));

@@ -98,6 +98,12 @@ typedef struct bb_sensors_config {
 
 typedef enum bb_guide_star_kind { BB_GUIDE_STAR_NGS, BB_GUIDE_STAR_LGS } bb_guide_star_kind;
 
+/// Where the laser of a star is launched, unless its place is given.
+typedef enum bb_launch {
+    BB_LAUNCH_SIDE,   ///< the pupil's edge at the star's azimuth; at azimuth 0 on the axis
+    BB_LAUNCH_CENTRAL ///< the pupil's middle, behind the secondary mirror
+} bb_launch;
+
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
 /// sensors' defaults. `altitude_km` belongs to an lgs, `magnitude` to an ngs.
 typedef struct bb_guide_star_config {
@@ -121,8 +127,9 @@ typedef struct bb_guide_star_config {
     double spot_arcsec;           ///< optional, lgs
     double depth_km;              ///< optional, lgs
     double tilt_variance_arcsec2; ///< optional, lgs
-    double launch_x_m; ///< optional, lgs; both or none: the edge towards the star's azimuth
-    double launch_y_m; ///< optional, lgs
+    int launch;                   ///< bb_launch, lgs
+    double launch_x_m;            ///< optional, lgs; both or none, in place of `launch`
+    double launch_y_m;            ///< optional, lgs
 } bb_guide_star_config;
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.

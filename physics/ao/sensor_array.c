@@ -19,12 +19,13 @@ static bb_index either_count(bb_index override, bb_index otherwise)
 }
 
 // The pupil's edge towards the star unless the config says otherwise; atan2(0, 0) = 0 puts the
-// launch telescope of a star on the axis at azimuth zero.
+// launch telescope of a star on the axis at azimuth zero, the edge at +x.
 static void place_launch(const bb_guide_star_config *config, double diameter_m, bb_star *star)
 {
     const double azimuth = atan2(config->y_arcsec, config->x_arcsec);
-    star->launch_x_m = either(config->launch_x_m, 0.5 * diameter_m * cos(azimuth));
-    star->launch_y_m = either(config->launch_y_m, 0.5 * diameter_m * sin(azimuth));
+    const double radius = config->launch == BB_LAUNCH_CENTRAL ? 0.0 : 0.5 * diameter_m;
+    star->launch_x_m = either(config->launch_x_m, radius * cos(azimuth));
+    star->launch_y_m = either(config->launch_y_m, radius * sin(azimuth));
 }
 
 static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_config *guide,
