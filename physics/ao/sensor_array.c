@@ -247,28 +247,32 @@ void bb_sensor_array_release(bb_sensor_array *array)
     array->sensor_count = 0;
 }
 
-static bool has_tilt(const bb_sensor *sensor)
+static double tilt_variance(const bb_sensor *sensor, bool infinite)
 {
-    return sensor->star.kind == BB_GUIDE_STAR_LGS && sensor->star.tilt_variance_arcsec2 > 0.0;
+    if (sensor->star.kind != BB_GUIDE_STAR_LGS) {
+        return 0.0;
+    }
+    return infinite ? INFINITY : sensor->star.tilt_variance_arcsec2;
 }
 
-bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out)
+bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite, bb_tilt_vectors *out)
 {
     bb_status status = BB_OK;
     bb_tilt_vectors tilts = {.rows = array->measurement_count};
     for (bb_index s = 0; s < array->sensor_count; ++s) {
-        tilts.columns += has_tilt(&array->sensors[s]) ? 2 : 0;
+        tilts.columns += tilt_variance(&array->sensors[s], infinite) > 0.0 ? 2 : 0;
     }
     BB_TRY(BB_ZEROED(tilts.rows * tilts.columns, &tilts.vectors));
     BB_TRY(BB_ALLOCATE(tilts.columns, &tilts.variance));
     bb_index column = 0;
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
-        if (!has_tilt(sensor)) {
+        const double variance = tilt_variance(sensor, infinite);
+        if (variance == 0.0) {
             continue;
         }
         for (bb_index axis = 0; axis < 2; ++axis, ++column) {
-            tilts.variance[column] = sensor->star.tilt_variance_arcsec2;
+            tilts.variance[column] = variance;
             for (bb_index i = 0; i < sensor->count; ++i) {
                 const bb_index row = sensor->first + axis * sensor->count + i;
                 tilts.vectors[row * tilts.columns + column] = 1.0;

@@ -85,8 +85,8 @@ BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb
 /// Frees what an array owns; safe on a zeroed struct.
 void bb_sensor_array_release(bb_sensor_array *array);
 
-/// The unknown tilts of laser stars: one column of ones over the x slopes and one over the y slopes
-/// of every laser star whose variance is positive. Cmm with tilts = Cmm + V diag(variance) V^T.
+/// The tilts that laser stars do not know: one column of ones over the x slopes and one over the y
+/// slopes of every laser star. Cmm with tilts = Cmm + V diag(variance) V^T.
 typedef struct bb_tilt_vectors {
     bb_index rows;    ///< measurements
     bb_index columns; ///< 2 per laser star, 0 without any
@@ -94,8 +94,11 @@ typedef struct bb_tilt_vectors {
     double *variance; ///< [columns], arcsec^2
 } bb_tilt_vectors;
 
-/// Errors: BB_MEMORY. Release with bb_tilt_vectors_release.
-BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out);
+/// With the variances of the config, or infinite ones: nothing is known of the tilt of any laser
+/// star. Stars whose variance is 0 have no columns then, but with infinite ones they do. Errors:
+/// BB_MEMORY. Release with bb_tilt_vectors_release.
+BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite,
+                                            bb_tilt_vectors *out);
 void bb_tilt_vectors_release(bb_tilt_vectors *tilts);
 
 #ifdef __cplusplus

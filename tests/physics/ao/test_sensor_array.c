@@ -138,7 +138,7 @@ static void natural_stars_have_no_tilt_vectors(void **state)
     bb_tilt_vectors tilts = {0};
     check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
-    check_ok(bb_tilt_vectors_create(&guides, &tilts));
+    check_ok(bb_tilt_vectors_create(&guides, false, &tilts));
     assert_int_equal(tilts.columns, 0);
     bb_tilt_vectors_release(&tilts);
     bb_sensor_array_release(&guides);
@@ -151,7 +151,7 @@ static bb_status create_all(const bb_ao_config *config, bb_atmosphere *atmospher
     bb_status status = BB_OK;
     BB_TRY(bb_atmosphere_create(config->atmosphere, 0.0, atmosphere));
     BB_TRY(bb_sensor_array_create_guides(config, atmosphere, guides));
-    BB_TRY(bb_tilt_vectors_create(guides, tilts));
+    BB_TRY(bb_tilt_vectors_create(guides, false, tilts));
 done:
     return status;
 }

@@ -464,7 +464,7 @@ static void tilt_vectors_are_the_tilt_blocks(void **state)
     chain k = chain_assemble(&c, true);
     bb_tilt_vectors tilts = {0};
     bb_slope_covariance *bare_covariance = NULL;
-    check_ok(bb_tilt_vectors_create(&k.guides, &tilts));
+    check_ok(bb_tilt_vectors_create(&k.guides, false, &tilts));
     assert_int_equal(tilts.rows, k.n);
     assert_int_equal(tilts.columns, 6);
     const bb_slope_covariance_parts parts = {.name = "Cmm",
