@@ -18,7 +18,7 @@ extern "C" {
 
 /// Where the user's mask of the pupil is; whoever runs the study reads it.
 typedef struct bb_pupil_config {
-    const char *file; ///< HDF5; NULL: the annulus
+    const char *file; ///< HDF5 or FITS; NULL: the annulus
     const char *dataset;
 } bb_pupil_config;
 
