@@ -13,14 +13,15 @@
 // gather takes about 30 from shared memory (12 without bank conflicts: the stride of 48 bytes
 // spreads intervals over all banks) and far more from the caches, so that every block of threads
 // copies the part of the table that separations in use lie in, 49 KB, and falls back to global
-// memory below it. Sharing of ends leaves 1.2 to 1.3 evaluations an entry and layer. For 9 sensors
-// of 86 x 86 lenslets and 10 layers the lower triangle holds 2.5e9 entries without a table: 3.2e10
-// evaluations, 0.15 s by this count on a device of 132 multiprocessors at 1.75 GHz.
-#include "core/device_cuda.h"
-#include "physics/ao/edge_average_core.h"
+// memory below it. Sharing of ends leaves 1.33 evaluations an entry and layer. For 9 sensors
+// of 86 x 86 lenslets and 10 layers the lower triangle holds 2.5e9 entries without a table: 3.3e10
+// evaluations, 0.15 s by this count, which is no measurement, on a device of 132 multiprocessors
+// at 1.75 GHz.
 //
 // Averaged gradients take 3 evaluations (parallel edges) or 9 (crossed) in place of one, and some
 // hundred to a thousand within 4 subapertures: about ten times the work in all.
+#include "core/device_cuda.h"
+#include "physics/ao/edge_average_core.h"
 #include "physics/ao/slope_covariance_kernels_cuda.h"
 
 namespace
@@ -42,7 +43,7 @@ struct patch_members {
     uint8_t lower[BB_PATCH_SLOPES], upper[BB_PATCH_SLOPES]; // ranks of ends
 };
 
-struct position {
+struct alignas(16) position {
     double x, y;
 };
 
