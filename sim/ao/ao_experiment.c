@@ -73,10 +73,10 @@ static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_ao_config physics = bb_ao_study_physics(run->study);
-    bool blocks = run->study->solver.lgs_tilt == (int)BB_AO_LGS_TILT_CONSTANT_BLOCK;
+    const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
     BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
     BB_TRY(bb_ao_pupil_note(&physics, results));
-    BB_TRY(bb_tomography_create(&physics, blocks, &run->problem));
+    BB_TRY(bb_tomography_create(&physics, tilt, &run->problem));
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
