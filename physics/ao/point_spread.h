@@ -58,7 +58,14 @@ const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread
 /// as long as the point spread.
 const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread);
 
+/// The same transmissions, [pupil_points][pupil_points].
+const double *bb_point_spread_transmission(const bb_point_spread *spread);
+
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
+
+/// Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
+                                              double *voltages);
 
 /// Covariance of the residual wavefront. `cee` [m][m], arcsec^2, row-major and without gaps;
 /// `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` = sqrt(correlation(0)). A
