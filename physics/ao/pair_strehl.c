@@ -8,6 +8,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdlib.h>
 
 enum { ROWS = 128 }; // of a block of pairs
 
@@ -15,6 +16,8 @@ enum { ROWS = 128 }; // of a block of pairs
 typedef struct sample {
     const bb_deformable_mirror *mirror;
     bb_index count;
+    bb_index *column;   // [count] on the pupil's points
+    bb_index *row;      // [count]
     double *weight;     // [count] transmission
     double *influence;  // F [count][actuators]
     double *correlated; // F Cvv [count][actuators]
@@ -23,10 +26,22 @@ typedef struct sample {
     const double *wavelengths_m;
     double *sums; // [blocks][wavelengths]
     const double *voltages;
+    const double *terms; // [pixels][pixels] or NULL
+    bb_index pixels;
 } sample;
+
+// Half of a structure function that is stationary, between two points.
+static double term(const sample *of, bb_index a, bb_index b)
+{
+    const bb_index x = labs(of->column[a] - of->column[b]);
+    const bb_index y = labs(of->row[a] - of->row[b]);
+    return of->terms != NULL ? of->terms[y * of->pixels + x] : 0.0;
+}
 
 static void release(sample *of)
 {
+    BB_RELEASE(&of->column);
+    BB_RELEASE(&of->row);
     BB_RELEASE(&of->weight);
     BB_RELEASE(&of->influence);
     BB_RELEASE(&of->correlated);
@@ -52,6 +67,8 @@ static bb_status place(const bb_point_spread *spread, bb_index points_per_lensle
     }
     BB_TRY(bb_mirror_shape_create(of->mirror, points, position, &shape));
     const bb_index most = (points / step + 1) * (points / step + 1);
+    BB_TRY(BB_ALLOCATE(most, &of->column));
+    BB_TRY(BB_ALLOCATE(most, &of->row));
     BB_TRY(BB_ALLOCATE(most, &of->weight));
     BB_TRY(BB_ALLOCATE(most * of->mirror->actuator_count, &of->influence));
     for (bb_index j = first; j < points; j += step) {
@@ -63,6 +80,8 @@ static bb_status place(const bb_point_spread *spread, bb_index points_per_lensle
             for (bb_index k = 0; k < of->mirror->actuator_count; ++k) {
                 row[k] = bb_mirror_shape_influence(&shape, k, i, j);
             }
+            of->column[of->count] = i;
+            of->row[of->count] = j;
             of->weight[of->count++] = pupil[j * points + i];
         }
     }
@@ -105,9 +124,9 @@ static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
         for (bb_index i = begin; i < end; ++i) {
             double line = 0.0;
             for (bb_index j = 0; j < i; ++j) {
-                const double structure = of->variance[i] + of->variance[j] -
-                                         2.0 * covariance[(i - begin) * end + j];
-                line += of->weight[j] * exp(-0.5 * wavenumber * wavenumber * structure);
+                const double half = 0.5 * (of->variance[i] + of->variance[j]) -
+                                    covariance[(i - begin) * end + j] + term(of, i, j);
+                line += of->weight[j] * exp(-wavenumber * wavenumber * half);
             }
             sum += of->weight[i] * (of->weight[i] + 2.0 * line);
         }
@@ -118,13 +137,15 @@ done:
     return status;
 }
 
-bb_status bb_pair_strehl(const bb_point_spread *spread, const double *voltages,
+bb_status bb_pair_strehl(const bb_point_spread *spread, const double *voltages, const double *terms,
                          bb_index points_per_lenslet, bb_index wavelength_count,
                          const double *wavelengths_m, double *strehl)
 {
     bb_status status = BB_OK;
     sample of = {.mirror = bb_point_spread_mirror(spread),
                  .voltages = voltages,
+                 .terms = terms,
+                 .pixels = bb_point_spread_layout(spread)->pixels,
                  .wavelength_count = wavelength_count,
                  .wavelengths_m = wavelengths_m};
     double weight = 0.0;

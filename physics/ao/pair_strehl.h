@@ -20,10 +20,12 @@ extern "C" {
 #endif
 
 /// `voltages` Cvv [actuators][actuators], V^2 (bb_point_spread_voltages); `strehl` [wavelengths].
+/// `terms` [N][N], m^2, is half a structure function that comes on top (error_terms.h); NULL: none.
 /// NaN in, NaN out. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_pair_strehl(const bb_point_spread *spread, const double *voltages,
-                                    bb_index points_per_lenslet, bb_index wavelength_count,
-                                    const double *wavelengths_m, double *strehl);
+                                    const double *terms, bb_index points_per_lenslet,
+                                    bb_index wavelength_count, const double *wavelengths_m,
+                                    double *strehl);
 
 #ifdef __cplusplus
 }

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double spectrum_constant = 0.022895587108555198;
-
 // The subharmonics of a level: one of each pair of opposite frequencies, in cells.
 enum { SLOW_WAVES = 4 };
 static const int slow_x[SLOW_WAVES] = {1, 1, 1, 0};
@@ -20,7 +18,7 @@ static const int slow_y[SLOW_WAVES] = {-1, 0, 1, 1};
 
 static double spectrum(double fx, double fy, double outer_scale_m)
 {
-    return spectrum_constant *
+    return BB_SPECTRUM *
            pow(fx * fx + fy * fy + 1.0 / (outer_scale_m * outer_scale_m), -11.0 / 6.0);
 }
 

@@ -374,6 +374,36 @@ double bb_point_spread_strehl(const bb_point_spread *spread, const double *corre
     return sum / spread->transfer_sum;
 }
 
+// Integral of exp(-2 pi i r a / lambda) over a box's width, over the width.
+static double box_factor(double displacement_m, double width_rad, double wavelength_m)
+{
+    const double half = BB_PI * displacement_m * width_rad / wavelength_m;
+    return half != 0.0 ? sin(half) / half : 1.0;
+}
+
+double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,
+                                 double wavelength_m, double width_rad)
+{
+    const bb_index n = spread->grid.pixels;
+    const double pixel = spread->grid.pixel_m;
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    const double share = pixel * width_rad / wavelength_m;
+    double sum = 0.0;
+    if (share > 1.0) {
+        return NAN;
+    }
+    for (bb_index j = 0; j < n; ++j) {
+        const double along_y = box_factor(pixel * (double)wrapped(j, n), width_rad, wavelength_m);
+        double line = 0.0;
+        for (bb_index i = 0; i < n; ++i) {
+            line += box_factor(pixel * (double)wrapped(i, n), width_rad, wavelength_m) *
+                    transfer(spread, correlation, wavenumber, j * n + i);
+        }
+        sum += along_y * line;
+    }
+    return share * share * sum;
+}
+
 bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,
                                 double wavelength_m, double *image)
 {
