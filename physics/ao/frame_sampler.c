@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+enum { SCREENS = 2, COARSENESS = 4 }; // a coarse and a fine one; ratio of their pixels
+static const double fine_oversize = 1.5;
+
 // The pupil's points in a target's direction on a layer.
 typedef struct pupil_view {
     bb_screen_axis x, y;
@@ -16,11 +19,11 @@ typedef struct pupil_view {
 
 struct bb_frame_sampler {
     const bb_tomography *tomography;
-    bb_phase_screen screen;
+    bb_phase_screen screen[SCREENS];
     bb_index layers;
-    bb_sensor_view *guides; // [layers][sensors]
-    bb_sensor_view *truth;  // [layers][targets]
-    pupil_view *pupils;     // [layers][targets]
+    bb_sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer together
+    bb_sensor_view *truth;  // [SCREENS layers][targets]
+    pupil_view *pupils;     // [SCREENS layers][targets]
 };
 
 // Widens [low, high] of a layer along both axes by a sensor's image.
@@ -55,9 +58,11 @@ bb_screen_size bb_screen_size_for(const bb_monte_carlo_config *config,
         }
         widest = fmax(widest, fmax(high[0] - low[0], high[1] - low[1]));
     }
-    const double pixel = size / (double)config->pixels_per_subaperture;
-    const bb_index points = (bb_index)ceil(config->screen_oversize * widest / pixel);
-    return (bb_screen_size){bb_phase_screen_points(points), pixel};
+    const double fine = size / (double)config->pixels_per_subaperture;
+    const double pixel = COARSENESS * fine;
+    return (bb_screen_size){
+        bb_phase_screen_points((bb_index)ceil(config->screen_oversize * widest / pixel)), pixel,
+        bb_phase_screen_points((bb_index)ceil(fine_oversize * widest / fine)), fine};
 }
 
 static bb_status make_screen(const bb_monte_carlo_config *config, bb_frame_sampler *sampler)
@@ -73,20 +78,23 @@ static bb_status make_screen(const bb_monte_carlo_config *config, bb_frame_sampl
     const bb_screen_size size =
         bb_screen_size_for(config, &tomography->atmosphere, tomography->target_count + 1, arrays);
     BB_TRY(bb_phase_screen_create(size.points, size.pixel_m, tomography->atmosphere.outer_scale_m,
-                                  config->subharmonics, &sampler->screen));
+                                  config->subharmonics, &sampler->screen[0]));
+    BB_TRY(bb_phase_screen_refine(&sampler->screen[0], size.fine_points, size.fine_pixel_m,
+                                  &sampler->screen[1]));
 done:
     BB_RELEASE(&arrays);
     return status;
 }
 
-static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index layer, bb_index index,
+static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index at, bb_index index,
                             pupil_view *out)
 {
     bb_status status = BB_OK;
     const bb_tomography_target *target = &sampler->tomography->targets[index];
     const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
     const bb_star *star = &target->truth.sensors[0].star;
-    const double height = sampler->tomography->atmosphere.height_m[layer];
+    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+    const double height = sampler->tomography->atmosphere.height_m[at / SCREENS];
     double *x = NULL;
     double *y = NULL;
     BB_TRY(BB_ALLOCATE(grid->pupil_points, &x));
@@ -96,10 +104,10 @@ static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index layer, bb_
         x[i] = position + height * star->x_rad;
         y[i] = position + height * star->y_rad;
     }
-    BB_TRY(bb_screen_axis_create(&sampler->screen, true, grid->pupil_points, x, NULL,
-                                 BB_SCREEN_POINT, &out->x));
-    BB_TRY(bb_screen_axis_create(&sampler->screen, false, grid->pupil_points, y, NULL,
-                                 BB_SCREEN_POINT, &out->y));
+    BB_TRY(
+        bb_screen_axis_create(screen, true, grid->pupil_points, x, NULL, BB_SCREEN_POINT, &out->x));
+    BB_TRY(bb_screen_axis_create(screen, false, grid->pupil_points, y, NULL, BB_SCREEN_POINT,
+                                 &out->y));
 done:
     BB_RELEASE(&x);
     BB_RELEASE(&y);
@@ -112,18 +120,20 @@ static bb_status make_views(bool averaged, bb_frame_sampler *sampler)
     const bb_tomography *tomography = sampler->tomography;
     const bb_index sensors = tomography->guides.sensor_count;
     const bb_index targets = tomography->target_count;
-    BB_TRY(BB_ZEROED(sampler->layers * sensors, &sampler->guides));
-    BB_TRY(BB_ZEROED(sampler->layers * targets, &sampler->truth));
-    BB_TRY(BB_ZEROED(sampler->layers * targets, &sampler->pupils));
-    for (bb_index l = 0; l < sampler->layers; ++l) {
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * sensors, &sampler->guides));
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->truth));
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->pupils));
+    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
+        const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
         for (bb_index s = 0; s < sensors; ++s) {
-            BB_TRY(bb_sensor_view_create(&sampler->screen, &tomography->guides.sensors[s], l,
-                                         averaged, &sampler->guides[l * sensors + s]));
+            BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], at / SCREENS,
+                                         averaged, &sampler->guides[at * sensors + s]));
         }
         for (bb_index t = 0; t < targets; ++t) {
-            BB_TRY(bb_sensor_view_create(&sampler->screen, &tomography->targets[t].truth.sensors[0],
-                                         l, averaged, &sampler->truth[l * targets + t]));
-            BB_TRY(view_pupil(sampler, l, t, &sampler->pupils[l * targets + t]));
+            BB_TRY(bb_sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
+                                         at / SCREENS, averaged,
+                                         &sampler->truth[at * targets + t]));
+            BB_TRY(view_pupil(sampler, at, t, &sampler->pupils[at * targets + t]));
         }
     }
 done:
@@ -156,26 +166,29 @@ void bb_frame_sampler_destroy(bb_frame_sampler **sampler)
     }
     const bb_index sensors = s->tomography->guides.sensor_count;
     const bb_index targets = s->tomography->target_count;
-    for (bb_index k = 0; s->guides != NULL && k < s->layers * sensors; ++k) {
+    for (bb_index k = 0; s->guides != NULL && k < SCREENS * s->layers * sensors; ++k) {
         bb_sensor_view_release(&s->guides[k]);
     }
-    for (bb_index k = 0; s->truth != NULL && k < s->layers * targets; ++k) {
+    for (bb_index k = 0; s->truth != NULL && k < SCREENS * s->layers * targets; ++k) {
         bb_sensor_view_release(&s->truth[k]);
     }
-    for (bb_index k = 0; s->pupils != NULL && k < s->layers * targets; ++k) {
+    for (bb_index k = 0; s->pupils != NULL && k < SCREENS * s->layers * targets; ++k) {
         bb_screen_axis_release(&s->pupils[k].x);
         bb_screen_axis_release(&s->pupils[k].y);
     }
     BB_RELEASE(&s->guides);
     BB_RELEASE(&s->truth);
     BB_RELEASE(&s->pupils);
-    bb_phase_screen_release(&s->screen);
+    for (int k = 0; k < SCREENS; ++k) {
+        bb_phase_screen_release(&s->screen[k]);
+    }
     BB_RELEASE(sampler);
 }
 
 bb_screen_size bb_frame_sampler_screen(const bb_frame_sampler *sampler)
 {
-    return (bb_screen_size){sampler->screen.points, sampler->screen.pixel_m};
+    return (bb_screen_size){sampler->screen[0].points, sampler->screen[0].pixel_m,
+                            sampler->screen[1].points, sampler->screen[1].pixel_m};
 }
 
 const bb_tomography *bb_frame_sampler_tomography(const bb_frame_sampler *sampler)
@@ -202,7 +215,10 @@ bb_status bb_frame_create(const bb_frame_sampler *sampler, bb_frame *out)
         BB_TRY(BB_ALLOCATE(tomography->targets[t].truth.measurement_count, &frame.truth[t]));
         BB_TRY(BB_ALLOCATE(points * points, &frame.phase[t]));
     }
-    BB_TRY(BB_ALLOCATE(sampler->screen.waves, &amplitudes));
+    const bb_index waves = sampler->screen[0].waves > sampler->screen[1].waves
+                               ? sampler->screen[0].waves
+                               : sampler->screen[1].waves;
+    BB_TRY(BB_ALLOCATE(waves, &amplitudes));
     frame.amplitudes = amplitudes;
     *out = frame;
     frame = (bb_frame){0};
@@ -238,23 +254,22 @@ static void clear(const bb_tomography *tomography, bb_frame *frame)
     }
 }
 
-// Adds what one layer does to all sensors and targets; phases in radians yet.
-static bb_status see_layer(const bb_frame_sampler *sampler, bb_index layer, bb_frame *frame)
+// Adds what one screen of a layer does to all sensors and targets; phases in radians yet.
+static bb_status see_screen(const bb_frame_sampler *sampler, bb_index at, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
+    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
     const bb_amplitude *amplitudes = frame->amplitudes;
     for (bb_index s = 0; s < tomography->guides.sensor_count; ++s) {
-        const bb_sensor_view *view = &sampler->guides[layer * tomography->guides.sensor_count + s];
-        BB_TRY(bb_sensor_view_add(view, &sampler->screen, amplitudes,
-                                  frame->guides + view->sensor->first));
+        const bb_sensor_view *view = &sampler->guides[at * tomography->guides.sensor_count + s];
+        BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
     }
     for (bb_index t = 0; t < frame->target_count; ++t) {
-        const bb_index at = layer * frame->target_count + t;
-        BB_TRY(
-            bb_sensor_view_add(&sampler->truth[at], &sampler->screen, amplitudes, frame->truth[t]));
-        BB_TRY(bb_phase_screen_add(&sampler->screen, amplitudes, &sampler->pupils[at].x,
-                                   &sampler->pupils[at].y, frame->phase[t]));
+        const bb_index place = at * frame->target_count + t;
+        BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, amplitudes, frame->truth[t]));
+        BB_TRY(bb_phase_screen_add(screen, amplitudes, &sampler->pupils[place].x,
+                                   &sampler->pupils[place].y, frame->phase[t]));
     }
 done:
     return status;
@@ -306,11 +321,12 @@ bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t
     const bb_tomography *tomography = sampler->tomography;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
     clear(tomography, frame);
-    for (bb_index l = 0; l < sampler->layers; ++l) {
-        const uint64_t screen = number * (uint64_t)sampler->layers + (uint64_t)l;
-        bb_phase_screen_draw(&sampler->screen, tomography->atmosphere.strength[l], seed, screen,
-                             frame->amplitudes);
-        BB_TRY(see_layer(sampler, l, frame));
+    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
+        const bb_index layer = at / SCREENS;
+        const uint64_t screen = number * (uint64_t)sampler->layers + (uint64_t)layer;
+        bb_phase_screen_draw(&sampler->screen[at % SCREENS], tomography->atmosphere.strength[layer],
+                             seed, screen, frame->amplitudes);
+        BB_TRY(see_screen(sampler, at, frame));
     }
     for (bb_index t = 0; t < frame->target_count; ++t) {
         const bb_index points = phase_points(tomography, t);

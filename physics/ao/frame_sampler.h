@@ -32,14 +32,17 @@ typedef struct bb_frame {
     void *amplitudes; ///< of the screen at hand
 } bb_frame;
 
-/// Sizes of the screens of a configuration.
+/// Sizes of the two screens of a layer.
 typedef struct bb_screen_size {
     bb_index points; ///< along an edge
     double pixel_m;
+    bb_index fine_points; ///< of the screen with the waves beyond
+    double fine_pixel_m;
 } bb_screen_size;
 
-/// Screens whose pixel is a share of the smallest subaperture and whose period is
-/// `config->screen_oversize` times the widest layer seen by all stars and targets. `averaged` says
+/// Screens whose finest pixel is a share of the smallest subaperture. The coarse screen's pixel is
+/// four times that, and its period `config->screen_oversize` times the widest layer seen by all
+/// stars and targets; the fine screen's period is 1.5 times that layer. `averaged` says
 /// what a slope is. Borrows the tomography. Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands
 /// askew). Not to be called from several threads at once (FFTW).
 BB_CHECKED bb_status bb_frame_sampler_create(const bb_tomography *tomography,

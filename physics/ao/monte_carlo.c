@@ -14,7 +14,8 @@
 enum { MOST_BATCHES = 64 };
 
 // What all batches share. A frame's numbers stand in a row of `numbers`: per estimate the variance,
-// then correctable and whole by wavelength; then the structure functions.
+// then correctable and whole by wavelength; then the structure functions; then the fitting of each
+// target.
 typedef struct campaign {
     const bb_frame_sampler *sampler;
     const bb_tomography *tomography;
@@ -24,7 +25,8 @@ typedef struct campaign {
     double *numbers;         // [frames][columns]
     bb_index batch;          // frames of a batch
     bb_index batches;
-    double *images; // [batches][estimates with an image][psf_pixels^2]
+    bb_index pictures; // estimates with an image
+    double *images;    // [batches][pictures][psf_pixels^2]
 } campaign;
 
 // Scratch of one batch.
@@ -234,9 +236,31 @@ static void rate_screens(const campaign *all, const bb_frame *frame, double *num
         const double expected =
             radian * radian * pow(atmosphere->r0_m, -5.0 / 3.0) *
             bb_structure_function(grid->pixel_m * (double)step, atmosphere->outer_scale_m);
-        numbers[s] = structure(bb_point_spread_transmission(target->spread), frame->phase[0], grid->pupil_points, step) /
+        numbers[s] = structure(bb_point_spread_transmission(target->spread), frame->phase[0],
+                               grid->pupil_points, step) /
                      expected;
     }
+}
+
+// What the mirror leaves of the phase towards each target.
+static bb_status rate_mirrors(const campaign *all, bench *on, double *numbers)
+{
+    bb_status status = BB_OK;
+    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
+        const bb_tomography_target *target = &all->tomography->targets[t];
+        const bb_index points = bb_point_spread_layout(target->spread)->pupil_points;
+        const double pitch = target->truth.sensors[0].size_m;
+        const double radian = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
+        BB_TRY(shape_mirror(all, t, on->frame.truth[t], on));
+        for (bb_index k = 0; k < points * points; ++k) {
+            on->surface[k] = on->frame.phase[t][k] - on->shape[k];
+        }
+        numbers[t] =
+            variance(bb_point_spread_transmission(target->spread), on->surface, points * points) /
+            (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
+    }
+done:
+    return status;
 }
 
 static bb_status run_batch(void *context, bb_index begin, bb_index end)
@@ -250,14 +274,17 @@ static bb_status run_batch(void *context, bb_index begin, bb_index end)
     BB_TRY(prepare_bench(all, &on));
     for (bb_index f = begin; f < end; ++f) {
         double *numbers = all->numbers + f * all->columns;
-        double *image = all->images + begin / all->batch * task->estimate_count * pixels;
+        double *image = all->images + begin / all->batch * all->pictures * pixels;
         BB_TRY(bb_frame_draw(all->sampler, task->seed, (uint64_t)f, &on.frame));
         for (bb_index e = 0; e < task->estimate_count; ++e) {
             const bb_monte_carlo_estimate *estimate = &task->estimates[e];
             BB_TRY(rate(all, estimate, &on, numbers + e * stride,
-                        estimate->psf != NULL ? image + e * pixels : NULL));
+                        estimate->psf != NULL ? image : NULL));
+            image += estimate->psf != NULL ? pixels : 0;
         }
-        rate_screens(all, &on.frame, numbers + task->estimate_count * stride);
+        numbers += task->estimate_count * stride;
+        rate_screens(all, &on.frame, numbers);
+        BB_TRY(rate_mirrors(all, &on, numbers + task->separation_count));
     }
 done:
     release_bench(&on);
@@ -287,6 +314,7 @@ static void summarise(const campaign *all)
     const bb_monte_carlo_task *task = all->task;
     const bb_index stride = 1 + 2 * task->wavelength_count;
     const bb_index pixels = task->psf_pixels * task->psf_pixels;
+    bb_index picture = 0;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         bb_monte_carlo_estimate *estimate = &task->estimates[e];
         estimate->residual_m2 = average(all, e * stride);
@@ -297,13 +325,17 @@ static void summarise(const campaign *all)
         for (bb_index k = 0; estimate->psf != NULL && k < pixels; ++k) {
             double sum = 0.0;
             for (bb_index b = 0; b < all->batches; ++b) {
-                sum += all->images[(b * task->estimate_count + e) * pixels + k];
+                sum += all->images[(b * all->pictures + picture) * pixels + k];
             }
             estimate->psf[k] = sum / (double)task->frames;
         }
+        picture += estimate->psf != NULL ? 1 : 0;
     }
     for (bb_index s = 0; s < task->separation_count; ++s) {
         task->structure[s] = average(all, task->estimate_count * stride + s);
+    }
+    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
+        task->fitting[t] = average(all, task->estimate_count * stride + task->separation_count + t);
     }
 }
 
@@ -334,13 +366,17 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
     campaign all = {
         .sampler = sampler, .tomography = bb_frame_sampler_tomography(sampler), .task = task};
     BB_REQUIRE(task->frames > 0, BB_INVALID, "%td frames, expected at least one", task->frames);
-    all.columns = task->estimate_count * (1 + 2 * task->wavelength_count) + task->separation_count;
+    all.columns = task->estimate_count * (1 + 2 * task->wavelength_count) + task->separation_count +
+                  all.tomography->target_count;
     all.batch = (task->frames + MOST_BATCHES - 1) / MOST_BATCHES;
     all.batches = (task->frames + all.batch - 1) / all.batch;
+    for (bb_index e = 0; e < task->estimate_count; ++e) {
+        all.pictures += task->estimates[e].psf != NULL ? 1 : 0;
+    }
     BB_TRY(make_shapes(&all));
     BB_TRY(BB_ALLOCATE(task->frames * all.columns, &all.numbers));
-    BB_TRY(BB_ZEROED(all.batches * task->estimate_count * task->psf_pixels * task->psf_pixels,
-                     &all.images));
+    BB_TRY(
+        BB_ZEROED(all.batches * all.pictures * task->psf_pixels * task->psf_pixels, &all.images));
     BB_TRY(bb_parallel_ranges(task->frames, all.batch, run_batch, &all));
     summarise(&all);
 done:

@@ -50,6 +50,9 @@ typedef struct bb_monte_carlo_task {
     const bb_index *separations; ///< [separation_count] lenslets of the first target's sensor
     bb_frame_mean *structure; ///< [separation_count] structure function of the phase over the first
                               ///< target's pupil, along x and y, over von Karman's
+    bb_frame_mean *fitting;   ///< [targets] variance that the mirror leaves of the phase when it
+                              ///< follows the truth sensor, over (d / r0)^(5/3), rad^2: a
+                              ///< fitting_coefficient of error_terms.h with this mirror's aliasing
 } bb_monte_carlo_task;
 
 /// Draws all frames. Errors: BB_MEMORY, BB_INVALID (no frame).

@@ -62,7 +62,9 @@ static void set_deviations(bb_phase_screen *screen)
     for (bb_index l = 0; l < n; ++l) {
         const bb_index fy = row_frequency(screen, l);
         for (bb_index k = 0; k < columns; ++k) {
-            const bool counted = fy != -n / 2 && (k > 0 || fy > 0);
+            const bool known =
+                df * (double)k <= screen->beyond && df * fabs((double)fy) <= screen->beyond;
+            const bool counted = fy != -n / 2 && (k > 0 || fy > 0) && !known;
             const double power =
                 2.0 * df * df * spectrum(df * (double)k, df * (double)fy, screen->outer_scale_m);
             screen->deviation[l * columns + k] = counted ? sqrt(power) : 0.0;
@@ -94,14 +96,15 @@ done:
     return status;
 }
 
-bb_status bb_phase_screen_create(bb_index points, double pixel_m, double outer_scale_m,
-                                 bb_index levels, bb_phase_screen *out)
+// Fills a screen whose sizes, outer scale, bound and stream are set.
+static bb_status make(bb_index points, bb_phase_screen screen, bb_phase_screen *out)
 {
     bb_status status = BB_OK;
-    bb_phase_screen screen = {.pixel_m = pixel_m, .outer_scale_m = outer_scale_m, .levels = levels};
-    BB_REQUIRE(points >= 2 && levels >= 0 && pixel_m > 0.0 && outer_scale_m > 0.0, BB_INVALID,
+    const bb_index levels = screen.levels;
+    BB_REQUIRE(points >= 2 && levels >= 0 && screen.pixel_m > 0.0 && screen.outer_scale_m > 0.0,
+               BB_INVALID,
                "a screen of %td points of %g m with %td levels and an outer scale of %g m", points,
-               pixel_m, levels, outer_scale_m);
+               screen.pixel_m, levels, screen.outer_scale_m);
     screen.points = bb_phase_screen_points(points);
     screen.waves = screen.points * (screen.points / 2) + SLOW_WAVES * levels;
     BB_TRY(BB_ALLOCATE(screen.waves, &screen.deviation));
@@ -112,6 +115,29 @@ bb_status bb_phase_screen_create(bb_index points, double pixel_m, double outer_s
 done:
     bb_phase_screen_release(&screen);
     return status;
+}
+
+bb_status bb_phase_screen_create(bb_index points, double pixel_m, double outer_scale_m,
+                                 bb_index levels, bb_phase_screen *out)
+{
+    const bb_phase_screen screen = {.pixel_m = pixel_m,
+                                    .outer_scale_m = outer_scale_m,
+                                    .levels = levels,
+                                    .beyond = -1.0,
+                                    .stream = BB_STREAM_PHASE_SCREEN};
+    return make(points, screen, out);
+}
+
+bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points, double pixel_m,
+                                 bb_phase_screen *out)
+{
+    // The cells of the coarse screen's highest waves end half a cell further.
+    const double highest = (0.5 * (double)coarse->points - 0.5) * cell(coarse);
+    const bb_phase_screen screen = {.pixel_m = pixel_m,
+                                    .outer_scale_m = coarse->outer_scale_m,
+                                    .beyond = highest,
+                                    .stream = BB_STREAM_PHASE_DETAIL};
+    return make(points, screen, out);
 }
 
 void bb_phase_screen_release(bb_phase_screen *screen)
@@ -129,7 +155,7 @@ void bb_phase_screen_draw(const bb_phase_screen *screen, double strength, uint64
     for (bb_index w = 0; w < screen->waves; ++w) {
         double pair[2] = {0.0, 0.0};
         if (screen->deviation[w] > 0.0) {
-            bb_random_normal_pair(seed, BB_STREAM_PHASE_SCREEN, first + (uint64_t)w, pair);
+            bb_random_normal_pair(seed, (bb_stream)screen->stream, first + (uint64_t)w, pair);
         }
         amplitudes[w][0] = root * screen->deviation[w] * pair[0];
         amplitudes[w][1] = root * screen->deviation[w] * pair[1];

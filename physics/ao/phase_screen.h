@@ -12,7 +12,9 @@
 // separable grid the sum is two matrix products, exact wherever the grid stands, and a mean or a
 // difference over a width is a factor to each wave. Waves beyond 1 / (2 pixel) are missing, which
 // lowers the structure function at r = 2, 4, 8 pixels by 3, 1 and 0.4 %; a period of four times the
-// distance of interest keeps it within 1 % there for outer scales up to that period.
+// distance of interest keeps it within 1 % there for outer scales up to that period. Finer waves
+// come from a second, finer screen, which has only the waves that the first does not reach and may
+// be of a shorter period: what is that fine is correlated over a few pixels.
 //
 // Amplitudes are addressed by (seed, number of the screen, wave): any screen can be made alone.
 #ifndef BB_PHYSICS_AO_PHASE_SCREEN_H
@@ -37,6 +39,8 @@ typedef struct bb_phase_screen {
     double outer_scale_m;
     bb_index levels;   ///< of subharmonics
     bb_index waves;    ///< N N / 2 of half the plane of frequencies, then 4 a level
+    double beyond;     ///< waves with both frequencies up to this are left out, 1/m
+    int stream;        ///< bb_stream of its amplitudes
     double *deviation; ///< [waves] of each part of an amplitude, rad for r0 = 1 m
     void *plan;        ///< FFTW's, from half a spectrum to the points
 } bb_phase_screen;
@@ -46,6 +50,10 @@ typedef struct bb_phase_screen {
 /// at once: an FFTW plan is made. Release with bb_phase_screen_release.
 BB_CHECKED bb_status bb_phase_screen_create(bb_index points, double pixel_m, double outer_scale_m,
                                             bb_index levels, bb_phase_screen *out);
+
+/// The waves that `coarse` does not reach, of a finer pixel. Errors: as bb_phase_screen_create.
+BB_CHECKED bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points,
+                                            double pixel_m, bb_phase_screen *out);
 void bb_phase_screen_release(bb_phase_screen *screen);
 
 /// Points that bb_phase_screen_create makes of a wish.

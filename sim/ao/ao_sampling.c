@@ -20,7 +20,8 @@ typedef struct sampling {
     bb_index *place;                    // [estimates] pipeline targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *whole;
-    double *psf; // [BB_AO_PSF_PIXELS]^2
+    bb_frame_mean *fitting; // [targets]
+    double *psf;            // [BB_AO_PSF_PIXELS]^2
     bb_index separations[MOST_SEPARATIONS];
     bb_frame_mean structure[MOST_SEPARATIONS];
 } sampling;
@@ -45,6 +46,7 @@ static bb_status list_estimates(sampling *all)
     BB_TRY(BB_ALLOCATE(most, &all->place));
     BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->correctable));
     BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->whole));
+    BB_TRY(BB_ALLOCATE(all->targets, &all->fitting));
     BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
     for (bb_index i = 0; i < most * all->wavelengths; ++i) {
         all->correctable[i] = all->whole[i] = (bb_frame_mean){NAN, NAN};
@@ -64,6 +66,7 @@ static bb_status list_estimates(sampling *all)
         all->place[all->task.estimate_count++] = i;
     }
     all->task.estimates = all->estimates;
+    all->task.fitting = all->fitting;
 done:
     return status;
 }
@@ -121,6 +124,13 @@ static bb_status publish_residuals(const sampling *all, bb_results *results)
                              "rms of the correctable residual over the pupil without piston, "
                              "root of the mean of frames",
                              "pipeline, target", table));
+    for (bb_index t = 0; t < all->targets; ++t) {
+        table[t] = all->fitting[t].mean;
+    }
+    BB_TRY(bb_results_values(results, "results/fitting_coefficient_monte_carlo", "rad^2",
+                             "variance that the mirror leaves when it follows the truth sensor, "
+                             "over (pitch / r0)^(5/3)",
+                             "target", table));
     BB_TRY(bb_results_values(results, "results/psf_monte_carlo", "1",
                              "mean of frames of the whole residual, 1 at the diffraction-limited "
                              "peak; reference, first target and wavelength",
@@ -199,6 +209,7 @@ done:
     BB_RELEASE(&all.place);
     BB_RELEASE(&all.correctable);
     BB_RELEASE(&all.whole);
+    BB_RELEASE(&all.fitting);
     BB_RELEASE(&all.psf);
     return status;
 }

@@ -54,6 +54,32 @@ static void ensemble_has_von_karmans_structure_function(void **state)
     bb_phase_screen_release(&screen);
 }
 
+// With a screen of finer waves and a shorter period, from a fraction of a subaperture on.
+static void finer_waves_complete_it(void **state)
+{
+    (void)state;
+    bb_phase_screen coarse = make(440);
+    bb_phase_screen fine = {0};
+    check_ok(bb_phase_screen_refine(&coarse, 660, 0.025, &fine));
+    static const double distances[] = {0.1, 0.2, 0.4, 0.8, 3.2};
+    double worst = 0.0;
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; ++i) {
+        const double got = bb_phase_screen_structure(&coarse, 1.0, distances[i], 0.0) +
+                           bb_phase_screen_structure(&fine, 1.0, distances[i], 0.0);
+        worst = fmax(worst, fabs(got / bb_structure_function(distances[i], 25.0) - 1.0));
+    }
+    print_message("with finer waves within %.2f %%\n", 100.0 * worst);
+    assert_true(worst < 0.011);
+    // Other waves, other numbers.
+    bb_amplitude *one = draw(&coarse, 1, 0);
+    bb_amplitude *two = draw(&fine, 1, 0);
+    assert_true(two[400][0] == 0.0 && two[330 * 300 + 300][0] != one[330 * 300 + 300][0]);
+    BB_RELEASE(&one);
+    BB_RELEASE(&two);
+    bb_phase_screen_release(&coarse);
+    bb_phase_screen_release(&fine);
+}
+
 // Drawn: the mean over screens, with its standard error, within 2 % and 4 errors of theory.
 static void drawn_screens_have_it_too(void **state)
 {
@@ -185,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_suit_fftw),
         cmocka_unit_test(ensemble_has_von_karmans_structure_function),
+        cmocka_unit_test(finer_waves_complete_it),
         cmocka_unit_test(drawn_screens_have_it_too),
         cmocka_unit_test(fft_and_sum_of_waves_agree),
         cmocka_unit_test(differences_and_means_are_those_of_points),
