@@ -34,8 +34,17 @@ double bb_random_uniform(uint64_t seed, bb_stream stream, uint64_t index)
 
 double bb_random_normal(uint64_t seed, bb_stream stream, uint64_t index)
 {
+    double pair[2];
+    bb_random_normal_pair(seed, stream, index, pair);
+    return pair[0];
+}
+
+void bb_random_normal_pair(uint64_t seed, bb_stream stream, uint64_t index, double out[2])
+{
     uint32_t words[4];
     bb_random_words(seed, stream, index, words);
     double radius = sqrt(-2.0 * log(open_unit(words[0], words[1])));
-    return radius * cos(2.0 * M_PI * open_unit(words[2], words[3]));
+    double angle = 2.0 * M_PI * open_unit(words[2], words[3]);
+    out[0] = radius * cos(angle);
+    out[1] = radius * sin(angle);
 }

@@ -19,6 +19,9 @@ typedef enum bb_stream {
     BB_STREAM_PHASE_SCREEN = 2,
     BB_STREAM_SELF_TEST = 3,
     BB_STREAM_INPUT = 4, ///< vectors that a study multiplies
+    BB_STREAM_SLOPE_NOISE = 10,
+    BB_STREAM_LASER_TILT = 11,
+    BB_STREAM_PHASE_DETAIL = 12, ///< waves of a screen beyond those of BB_STREAM_PHASE_SCREEN
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).
@@ -29,6 +32,8 @@ double bb_random_uniform(uint64_t seed, bb_stream stream, uint64_t index);
 
 /// Standard normal deviate (Box-Muller on one address).
 double bb_random_normal(uint64_t seed, bb_stream stream, uint64_t index);
+/// Two independent standard normal deviates of one address; the first is bb_random_normal's.
+void bb_random_normal_pair(uint64_t seed, bb_stream stream, uint64_t index, double out[2]);
 
 #ifdef __cplusplus
 }

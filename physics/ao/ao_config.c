@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/ao_config.h"
 
+#include "physics/ao/atmosphere.h"
 #include "physics/ao/subapertures.h"
 
 #include <math.h>
@@ -414,6 +415,31 @@ done:
     return status;
 }
 
+// The lag needs the wind of every layer.
+static bb_status check_error_terms(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_error_terms_config *terms = config->error_terms;
+    const int profile = config->atmosphere->profile;
+    if (terms == NULL) {
+        goto done;
+    }
+    BB_TRY(check_ranges(&bb_error_terms_schema, terms, "error_terms"));
+    const bb_index winds = terms->wind_m_per_s.count;
+    const bb_index layers = bb_atmosphere_layers(config->atmosphere);
+    BB_REQUIRE(winds == 0 || winds == layers, BB_INVALID,
+               "error_terms.wind_m_per_s: %td speeds, expected one for each of %td layers", winds,
+               layers);
+    BB_REQUIRE(terms->frame_delay_ms == 0.0 || winds > 0 ||
+                   (profile >= 0 && bb_profile_has_wind((bb_profile)profile)),
+               BB_INVALID,
+               "error_terms.wind_m_per_s is missing: error_terms.frame_delay_ms needs the wind of "
+               "every layer, which %s does not have",
+               profile >= 0 ? profile_names[profile] : "a list of layers");
+done:
+    return status;
+}
+
 bb_status bb_ao_config_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
@@ -434,6 +460,7 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
     if (config->mirror != NULL) {
         BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
     }
+    BB_TRY(check_error_terms(config));
     BB_TRY(check_guide_stars(config));
     BB_REQUIRE(config->target_count > 0, BB_INVALID, "targets: %td, expected at least one",
                config->target_count);

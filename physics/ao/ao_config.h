@@ -11,6 +11,7 @@
 
 #include "core/schema.h"
 #include "physics/ao/pupil.h"
+#include "physics/ao/score_config.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -156,8 +157,9 @@ typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
-    const bb_mirror_config *mirror;          ///< NULL: all unset
-    const bb_guide_star_config *guide_stars; ///< [guide_star_count]
+    const bb_mirror_config *mirror;           ///< NULL: all unset
+    const bb_error_terms_config *error_terms; ///< NULL: none
+    const bb_guide_star_config *guide_stars;  ///< [guide_star_count]
     bb_index guide_star_count;
     const bb_target_config *targets; ///< [target_count]
     bb_index target_count;

@@ -12,4 +12,8 @@
 /// The wavelength at which r0 and layer strengths are given, m.
 #define BB_R0_WAVELENGTH_M 500.0e-9
 
+/// Power spectrum of phase: W(f) = BB_SPECTRUM r0^(-5/3) (f^2 + L0^-2)^(-11/6), f in cycles per m;
+/// (24/5 Gamma(6/5))^(5/6) Gamma(11/6)^2 / (2 pi^(11/3)).
+#define BB_SPECTRUM 0.022895587108555198
+
 #endif

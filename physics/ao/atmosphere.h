@@ -20,6 +20,7 @@ typedef struct bb_atmosphere {
     bb_index layer_count;
     double *height_m;             ///< [layer_count], along the line of sight
     double *strength;             ///< [layer_count], m^(-5/3) at 500 nm, along the line of sight
+    double *wind_m_per_s;         ///< [layer_count] of a shipped profile, NaN where it knows none
     double r0_m;                  ///< of all layers, at 500 nm, along the line of sight
     double airmass;               ///< sec z
     double outer_scale_m;         ///< of every layer
@@ -30,6 +31,12 @@ typedef struct bb_atmosphere {
 BB_CHECKED bb_status bb_atmosphere_create(const bb_atmosphere_config *config,
                                           double zenith_angle_deg, bb_atmosphere *out);
 
+/// Layers of a configuration.
+bb_index bb_atmosphere_layers(const bb_atmosphere_config *config);
+
+/// Whether a shipped profile knows its wind: ESO's 35-layer profiles and ERIS's.
+bool bb_profile_has_wind(bb_profile shipped);
+
 void bb_atmosphere_release(bb_atmosphere *atmosphere);
 
 /// Seeing in arcsec at a wavelength: (500 nm / r0) (500 nm / lambda)^(1/5), no outer scale.
@@ -37,6 +44,9 @@ double bb_atmosphere_seeing_arcsec(const bb_atmosphere *atmosphere, double wavel
 
 /// Isoplanatic angle at 500 nm, arcsec: 0.314 r0 / (sum w h^(5/3))^(3/5), w the fractions.
 double bb_atmosphere_isoplanatic_arcsec(const bb_atmosphere *atmosphere);
+
+/// Coherence time at 500 nm, s: 0.314 r0 / (sum w v^(5/3))^(3/5); NaN without wind.
+double bb_atmosphere_coherence_s(const bb_atmosphere *atmosphere);
 
 #ifdef __cplusplus
 }

@@ -2,20 +2,19 @@
 #include "physics/ao/deformable_mirror.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/ao/mirror_projector.h"
 #include "physics/ao/subapertures.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdbool.h>
 
 static const double stroke_m = 1.0e-6; // per volt
 static const double coupling = 0.2;
 
-// dgesdd counts its workspace in 32 bits: 4 k^2 + 7 k doubles for k actuators and over 11/6 k
-// slopes, of which a mirror has 1.97 k.
-static const bb_index most_actuators = 23169;
+// LAPACK counts in 32 bits, and may count the items of a square matrix.
+static const bb_index most_actuators = 46340;
 
 // moao's sqrt(30), and above ten lenslets what keeps the tilts, near 0.38 n, but not what follows.
 static double usual_condition(bb_index lenslets)
@@ -68,26 +67,28 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 
-bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
-                                           const bb_pupil *pupil, double *matrix)
+typedef struct poking {
+    const bb_deformable_mirror *mirror;
+    const double *x, *y; // [subapertures], D / 2
+    double *matrix;
+} poking;
+
+// The slopes of subapertures begin..end for a volt on each actuator.
+static bb_status poke(void *context, bb_index begin, bb_index end)
 {
-    bb_status status = BB_OK;
+    const poking *work = context;
+    const bb_deformable_mirror *mirror = work->mirror;
     const bb_index subapertures = mirror->measurement_count / 2;
     const bb_index actuators = mirror->actuator_count;
     const double size = mirror->diameter_m / (double)mirror->lenslets;
-    double *x = NULL;
-    double *y = NULL;
-    BB_TRY(BB_ALLOCATE(subapertures, &x));
-    BB_TRY(BB_ALLOCATE(subapertures, &y));
-    bb_subapertures_centres(mirror->lenslets, pupil, x, y);
-    for (bb_index i = 0; i < subapertures; ++i) {
-        double *x_slopes = matrix + i * actuators;
-        double *y_slopes = matrix + (subapertures + i) * actuators;
+    for (bb_index i = begin; i < end; ++i) {
+        double *x_slopes = work->matrix + i * actuators;
+        double *y_slopes = work->matrix + (subapertures + i) * actuators;
         for (bb_index k = 0; k < actuators; ++k) {
             const double dx =
-                0.5 * mirror->diameter_m * (x[i] + 1.0) - size * (double)mirror->column[k];
+                0.5 * mirror->diameter_m * (work->x[i] + 1.0) - size * (double)mirror->column[k];
             const double dy =
-                0.5 * mirror->diameter_m * (y[i] + 1.0) - size * (double)mirror->row[k];
+                0.5 * mirror->diameter_m * (work->y[i] + 1.0) - size * (double)mirror->row[k];
             x_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx + 0.5 * size, dy)) -
                            bb_deformable_mirror_influence(mirror, hypot(dx - 0.5 * size, dy))) *
                           BB_ARCSEC_PER_RADIAN / size;
@@ -96,48 +97,34 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
                           BB_ARCSEC_PER_RADIAN / size;
         }
     }
+    return BB_OK;
+}
+
+bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
+                                           const bb_pupil *pupil, double *matrix)
+{
+    bb_status status = BB_OK;
+    const bb_index subapertures = mirror->measurement_count / 2;
+    double *x = NULL;
+    double *y = NULL;
+    BB_TRY(BB_ALLOCATE(subapertures, &x));
+    BB_TRY(BB_ALLOCATE(subapertures, &y));
+    bb_subapertures_centres(mirror->lenslets, pupil, x, y);
+    poking work = {.mirror = mirror, .x = x, .y = y, .matrix = matrix};
+    BB_TRY(bb_parallel_ranges(subapertures, 32, poke, &work));
 done:
     BB_RELEASE(&x);
     BB_RELEASE(&y);
     return status;
 }
 
-// projector [actuators][measurements] = V diag(1 / s) U^T over the singular values kept.
-static bb_status invert(double *interaction, bb_deformable_mirror *mirror)
+static bool moves(const double *interaction, bb_index items)
 {
-    bb_status status = BB_OK;
-    const bb_index rows = mirror->measurement_count;
-    const bb_index columns = mirror->actuator_count;
-    const bb_index rank = rows < columns ? rows : columns;
-    double *u = NULL; // [rows][rank]
-    double *s = NULL;
-    double *vt = NULL; // [rank][columns]
-    BB_TRY(BB_ALLOCATE(rows * rank, &u));
-    BB_TRY(BB_ALLOCATE(rank, &s));
-    BB_TRY(BB_ALLOCATE(rank * columns, &vt));
-    const lapack_int info =
-        LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', (lapack_int)rows, (lapack_int)columns, interaction,
-                       (lapack_int)columns, s, u, (lapack_int)rank, vt, (lapack_int)columns);
-    BB_REQUIRE(info == 0, info == LAPACK_WORK_MEMORY_ERROR ? BB_MEMORY : BB_INTERNAL,
-               "singular values of the %td x %td interaction matrix: dgesdd returned %d", rows,
-               columns, (int)info);
-    BB_REQUIRE(s[0] > 0.0, BB_INVALID,
-               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
-               "valid subapertures",
-               mirror->lenslets);
-    bb_index kept = 0;
-    while (kept < rank && s[kept] >= s[0] / mirror->condition) {
-        cblas_dscal((int)columns, 1.0 / s[kept], vt + kept * columns, 1);
-        ++kept;
+    bb_index i = 0;
+    while (i < items && interaction[i] == 0.0) {
+        ++i;
     }
-    mirror->dropped_modes = columns - kept;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, (int)columns, (int)rows, (int)kept, 1.0, vt,
-                (int)columns, u, (int)rank, 0.0, mirror->projector, (int)rows);
-done:
-    BB_RELEASE(&u);
-    BB_RELEASE(&s);
-    BB_RELEASE(&vt);
-    return status;
+    return i < items;
 }
 
 bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
@@ -154,9 +141,8 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                "mirror condition %g, expected more than 1", condition);
     const bb_index actuators = count_actuators(lenslets, pupil->obstruction);
     BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
-               "a mirror of %td lenslets has %td actuators, expected at most %td (170 lenslets "
-               "without obstruction): the workspace of its singular values overflows LAPACK's "
-               "32 bits",
+               "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
+               "without obstruction): their square overflows LAPACK's 32 bits",
                lenslets, actuators, most_actuators);
     BB_TRY(place_actuators(pupil->obstruction, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
@@ -165,7 +151,13 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
     BB_TRY(BB_ALLOCATE(mirror.measurement_count * mirror.actuator_count, &interaction));
     BB_TRY(BB_ALLOCATE(mirror.actuator_count * mirror.measurement_count, &mirror.projector));
     BB_TRY(bb_deformable_mirror_interaction(&mirror, pupil, interaction));
-    BB_TRY(invert(interaction, &mirror));
+    BB_REQUIRE(moves(interaction, mirror.measurement_count * mirror.actuator_count), BB_INVALID,
+               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
+               "valid subapertures",
+               lenslets);
+    BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
+                                    mirror.condition, interaction, mirror.projector,
+                                    &mirror.dropped_modes));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
 done:

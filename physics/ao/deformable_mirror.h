@@ -36,12 +36,10 @@ typedef struct bb_deformable_mirror {
     double *projector; ///< Dx [actuator_count][measurement_count], volts per arcsec
 } bb_deformable_mirror;
 
-/// Builds mirror and projector; `condition` > 1, or NaN for the usual one. Costs the singular value
-/// decomposition of a matrix [measurements][actuators]: about 2 s for n = 40, minutes for n = 86.
-/// Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, none that sees the other),
-/// BB_UNSUPPORTED (over 23,169 actuators, 170 lenslets without obstruction: LAPACK's workspace
-/// would overflow 32 bits; refused before anything is allocated), BB_INTERNAL (LAPACK did not
-/// converge).
+/// Builds mirror and projector; `condition` > 1, or NaN for the usual one. What it costs:
+/// mirror_projector.h. Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, none that sees
+/// the other), BB_UNSUPPORTED (over 46,340 actuators, 240 lenslets without obstruction: LAPACK
+/// counts in 32 bits; refused before anything is allocated), BB_INTERNAL (LAPACK did not converge).
 BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil,
                                                  bb_index lenslets, double condition,
                                                  bb_deformable_mirror *out);

@@ -2,6 +2,7 @@
 #include "physics/ao/point_spread.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 
 #include <cblas.h>
@@ -221,25 +222,57 @@ const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread)
     return &spread->pupil_source;
 }
 
+const double *bb_point_spread_transmission(const bb_point_spread *spread)
+{
+    return spread->pupil;
+}
+
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread)
 {
     return &spread->mirror;
 }
 
-// Cvv = Dx Cee Dx^T [actuators][actuators].
-static bb_status project(const bb_deformable_mirror *mirror, const double *cee, double *voltages)
+typedef struct projection {
+    const bb_deformable_mirror *mirror;
+    const double *cee;
+    double *half; // Dx Cee [actuators][slopes]
+    double *voltages;
+} projection;
+
+enum { PROJECTED_ROWS = 64 };
+
+static bb_status project_slopes(void *context, bb_index begin, bb_index end)
+{
+    const projection *work = context;
+    const int slopes = (int)work->mirror->measurement_count;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), slopes, slopes, 1.0,
+                work->mirror->projector + begin * slopes, slopes, work->cee, slopes, 0.0,
+                work->half + begin * slopes, slopes);
+    return BB_OK;
+}
+
+static bb_status project_voltages(void *context, bb_index begin, bb_index end)
+{
+    const projection *work = context;
+    const int slopes = (int)work->mirror->measurement_count;
+    const int actuators = (int)work->mirror->actuator_count;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - begin), actuators, slopes, 1.0,
+                work->half + begin * slopes, slopes, work->mirror->projector, slopes, 0.0,
+                work->voltages + begin * actuators, actuators);
+    return BB_OK;
+}
+
+bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
+                                   double *voltages)
 {
     bb_status status = BB_OK;
-    const int actuators = (int)mirror->actuator_count;
-    const int slopes = (int)mirror->measurement_count;
-    double *half = NULL;
-    BB_TRY(BB_ALLOCATE((bb_index)actuators * slopes, &half));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, actuators, slopes, slopes, 1.0,
-                mirror->projector, slopes, cee, slopes, 0.0, half, slopes);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, actuators, actuators, slopes, 1.0, half,
-                slopes, mirror->projector, slopes, 0.0, voltages, actuators);
+    const bb_index actuators = spread->mirror.actuator_count;
+    projection work = {.mirror = &spread->mirror, .cee = cee, .voltages = voltages};
+    BB_TRY(BB_ALLOCATE(actuators * spread->mirror.measurement_count, &work.half));
+    BB_TRY(bb_parallel_ranges(actuators, PROJECTED_ROWS, project_slopes, &work));
+    BB_TRY(bb_parallel_ranges(actuators, PROJECTED_ROWS, project_voltages, &work));
 done:
-    BB_RELEASE(&half);
+    BB_RELEASE(&work.half);
     return status;
 }
 
@@ -308,7 +341,7 @@ bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *
     double complex *spectrum = NULL;
     BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
     BB_TRY(BB_ALLOCATE(bins, &spectrum));
-    BB_TRY(project(&spread->mirror, cee, voltages));
+    BB_TRY(bb_point_spread_voltages(spread, cee, voltages));
     BB_TRY(average(spread, voltages, correlation));
     fftw_execute_dft_r2c(spread->forward, correlation, spectrum);
     for (bb_index k = 0; k < bins; ++k) {
@@ -339,6 +372,36 @@ double bb_point_spread_strehl(const bb_point_spread *spread, const double *corre
         sum += transfer(spread, correlation, wavenumber, k);
     }
     return sum / spread->transfer_sum;
+}
+
+// Integral of exp(-2 pi i r a / lambda) over a box's width, over the width.
+static double box_factor(double displacement_m, double width_rad, double wavelength_m)
+{
+    const double half = BB_PI * displacement_m * width_rad / wavelength_m;
+    return half != 0.0 ? sin(half) / half : 1.0;
+}
+
+double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,
+                                 double wavelength_m, double width_rad)
+{
+    const bb_index n = spread->grid.pixels;
+    const double pixel = spread->grid.pixel_m;
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    const double share = pixel * width_rad / wavelength_m;
+    double sum = 0.0;
+    if (share > 1.0) {
+        return NAN;
+    }
+    for (bb_index j = 0; j < n; ++j) {
+        const double along_y = box_factor(pixel * (double)wrapped(j, n), width_rad, wavelength_m);
+        double line = 0.0;
+        for (bb_index i = 0; i < n; ++i) {
+            line += box_factor(pixel * (double)wrapped(i, n), width_rad, wavelength_m) *
+                    transfer(spread, correlation, wavenumber, j * n + i);
+        }
+        sum += along_y * line;
+    }
+    return share * share * sum;
 }
 
 bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,

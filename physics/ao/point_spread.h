@@ -10,8 +10,9 @@
 //   Dphi(r) = 2 (2 pi / lambda)^2 [corr(0) - corr(r)];  OTF = OTF_telescope exp(-Dphi / 2);
 //   Strehl = sum OTF / sum OTF_telescope.
 // The grid has N = max(512, 8 2^floor(log2(n + 1) + 1/2)) pixels of D / (n km), km pixels a
-// lenslet. Residual phase is taken as stationary over the pupil; what the mirror cannot make
-// (fitting error), aliasing and servo lag are not included.
+// lenslet. Residual phase is taken as stationary over the pupil (pair_strehl.h does not); what the
+// mirror cannot make (fitting error), aliasing and servo lag are added by error_terms.h: half their
+// structure function, subtracted from corr, enters every function below.
 #ifndef BB_PHYSICS_AO_POINT_SPREAD_H
 #define BB_PHYSICS_AO_POINT_SPREAD_H
 
@@ -58,7 +59,14 @@ const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread
 /// as long as the point spread.
 const bb_matrix_source *bb_point_spread_pupil(const bb_point_spread *spread);
 
+/// The same transmissions, [pupil_points][pupil_points].
+const double *bb_point_spread_transmission(const bb_point_spread *spread);
+
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
+
+/// Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
+                                              double *voltages);
 
 /// Covariance of the residual wavefront. `cee` [m][m], arcsec^2, row-major and without gaps;
 /// `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` = sqrt(correlation(0)). A
@@ -71,6 +79,11 @@ BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, con
 /// Strehl ratio at a wavelength (m), from bb_point_spread_residual's correlation; NaN in, NaN out.
 double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,
                               double wavelength_m);
+
+/// Share of the energy in a square box on the axis, `width_rad` along an edge; NaN for a box wider
+/// than the image's period, wavelength / pixel_m.
+double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,
+                                 double wavelength_m, double width_rad);
 
 /// Long-exposure point spread function `image` [N][N], 1 at the peak of the diffraction-limited
 /// one, the optical axis at pixel (N / 2, N / 2); a pixel is lambda / (N pixel_m) radians. Errors:

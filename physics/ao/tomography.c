@@ -2,6 +2,7 @@
 #include "physics/ao/tomography.h"
 
 #include "core/memory.h"
+#include "physics/ao/pair_strehl.h"
 
 #include <math.h>
 
@@ -41,14 +42,24 @@ static bb_status find_spread(const bb_ao_config *config, bb_tomography *tomograp
     for (bb_index other = 0; other < index; ++other) {
         if (tomography->targets[other].truth.sensors[0].lenslets == lenslets) {
             target->spread = tomography->targets[other].spread;
+            target->terms = tomography->targets[other].terms;
             return BB_OK;
         }
     }
     target->owns_spread = true;
     const double condition = config->mirror != NULL ? config->mirror->condition : NAN;
+    const double diameter_m = config->telescope->diameter_m;
     const bb_pupil pupil = bb_ao_config_pupil(config);
-    return bb_point_spread_create(config->telescope->diameter_m, &pupil, lenslets, condition,
-                                  &target->spread);
+    BB_RETURN_IF_FAILED(
+        bb_point_spread_create(diameter_m, &pupil, lenslets, condition, &target->spread));
+    if (!bb_error_terms_wanted(config->error_terms)) {
+        return BB_OK;
+    }
+    const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
+    BB_RETURN_IF_FAILED(BB_ALLOCATE(grid->pixels * grid->pixels, &target->terms));
+    return bb_error_terms_create(
+        config->error_terms, &tomography->atmosphere, diameter_m / (double)lenslets,
+        (bb_displacement_grid){grid->pixels, grid->pixel_m}, target->terms);
 }
 
 static bb_status create_target(const bb_ao_config *config, bb_tomography *tomography,
@@ -103,6 +114,7 @@ void bb_tomography_destroy(bb_tomography **tomography)
         bb_slope_covariance_destroy(&target->ctt_covariance);
         if (target->owns_spread) {
             bb_point_spread_destroy(&target->spread);
+            BB_RELEASE(&target->terms);
         }
         bb_sensor_array_release(&target->truth);
     }
@@ -116,22 +128,62 @@ void bb_tomography_destroy(bb_tomography **tomography)
     BB_RELEASE(tomography);
 }
 
+// Points of a pupil on which pairs are summed, across a lenslet: some thousands in all.
+static bb_index pair_points(const bb_point_spread_grid *grid)
+{
+    const double across = 90.0 * (double)grid->pixels_per_lenslet / (double)grid->pupil_points;
+    return across > 2.0 ? (bb_index)across : 2;
+}
+
+static bb_status rate_pairs(const bb_tomography_target *target, const double *cee,
+                            bb_index wavelength_count, const double *wavelengths_m,
+                            bb_tomography_score *score)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
+    double *voltages = NULL;
+    if (score->pairs == NULL && score->pairs_whole == NULL) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(grid->actuator_count * grid->actuator_count, &voltages));
+    BB_TRY(bb_point_spread_voltages(target->spread, cee, voltages));
+    if (score->pairs != NULL) {
+        BB_TRY(bb_pair_strehl(target->spread, voltages, NULL, pair_points(grid), wavelength_count,
+                              wavelengths_m, score->pairs));
+    }
+    if (score->pairs_whole != NULL) {
+        BB_TRY(bb_pair_strehl(target->spread, voltages, target->terms, pair_points(grid),
+                              wavelength_count, wavelengths_m, score->pairs_whole));
+    }
+done:
+    BB_RELEASE(&voltages);
+    return status;
+}
+
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
                              bb_index wavelength_count, const double *wavelengths_m,
-                             bb_tomography_score *score, double *psf, bb_outcome *outcome)
+                             bb_tomography_score *score, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     double *correlation = NULL;
-    const bb_point_spread *spread = tomography->targets[target].spread;
-    bb_index pixels = bb_point_spread_layout(spread)->pixels;
+    const bb_tomography_target *aim = &tomography->targets[target];
+    const bb_index pixels = bb_point_spread_layout(aim->spread)->pixels;
     BB_TRY(BB_ALLOCATE(pixels * pixels, &correlation));
-    BB_TRY(bb_point_spread_residual(spread, cee, correlation, &score->residual_rms, outcome));
+    BB_TRY(bb_point_spread_residual(aim->spread, cee, correlation, &score->residual_rms, outcome));
+    for (bb_index k = 0; aim->terms != NULL && k < pixels * pixels; ++k) {
+        correlation[k] -= aim->terms[k];
+    }
     for (bb_index w = 0; w < wavelength_count; ++w) {
-        score->strehl[w] = bb_point_spread_strehl(spread, correlation, wavelengths_m[w]);
+        score->strehl[w] = bb_point_spread_strehl(aim->spread, correlation, wavelengths_m[w]);
+        for (bb_index b = 0; b < score->box_count; ++b) {
+            score->ensquared[w * score->box_count + b] = bb_point_spread_ensquared(
+                aim->spread, correlation, wavelengths_m[w], score->boxes_rad[b]);
+        }
     }
-    if (psf != NULL) {
-        BB_TRY(bb_point_spread_image(spread, correlation, wavelengths_m[0], psf));
+    if (score->psf != NULL) {
+        BB_TRY(bb_point_spread_image(aim->spread, correlation, wavelengths_m[0], score->psf));
     }
+    BB_TRY(rate_pairs(aim, cee, wavelength_count, wavelengths_m, score));
 done:
     BB_RELEASE(&correlation);
     return status;

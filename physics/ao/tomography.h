@@ -11,6 +11,7 @@
 #ifndef BB_PHYSICS_AO_TOMOGRAPHY_H
 #define BB_PHYSICS_AO_TOMOGRAPHY_H
 
+#include "physics/ao/error_terms.h"
 #include "physics/ao/measurement_noise.h"
 #include "physics/ao/point_spread.h"
 #include "physics/ao/slope_covariance.h"
@@ -34,7 +35,8 @@ typedef struct bb_tomography_target {
     const bb_matrix_source *ctm; ///< m x n, arcsec^2
     const bb_matrix_source *ctt; ///< m x m, arcsec^2, noiseless
     bb_point_spread *spread;     ///< shared by targets of equal lenslets
-    bool owns_spread;
+    double *terms;               ///< [N][N] of error_terms.h, shared likewise; NULL: none
+    bool owns_spread;            ///< and the terms
 } bb_tomography_target;
 
 typedef struct bb_tomography {
@@ -56,19 +58,25 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
                                           bb_tomography **out);
 void bb_tomography_destroy(bb_tomography **tomography);
 
-/// Price of a residual in one direction.
+/// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
+/// where the residual is not finite, and all but `residual_rms` and `pairs` include the error
+/// terms.
 typedef struct bb_tomography_score {
-    double *strehl;      ///< [wavelengths], by the caller; NaN where the residual is not finite
+    double *strehl;      ///< [wavelengths]
     double residual_rms; ///< m
+    double *psf;         ///< [N][N] at the first wavelength (bb_point_spread_layout says N)
+    double *pairs;       ///< [wavelengths] Strehl ratio of pair_strehl.h, without the error terms
+    double *pairs_whole; ///< [wavelengths] the same with the error terms
+    bb_index box_count;
+    const double *boxes_rad; ///< [box_count] widths of square boxes
+    double *ensquared;       ///< [wavelengths][box_count] share of the energy in them
 } bb_tomography_score;
 
-/// Scores a residual covariance `cee` [m][m] (arcsec^2) of target `target`. `psf` may be NULL; else
-/// it receives the image [N][N] at the first wavelength (bb_point_spread_layout says N). Errors:
-/// BB_MEMORY.
+/// Scores a residual covariance `cee` [m][m] (arcsec^2) of target `target`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target,
                                         const double *cee, bb_index wavelength_count,
                                         const double *wavelengths_m, bb_tomography_score *score,
-                                        double *psf, bb_outcome *outcome);
+                                        bb_outcome *outcome);
 
 #ifdef __cplusplus
 }

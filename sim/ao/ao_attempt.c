@@ -6,12 +6,15 @@
 #include <math.h>
 
 bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index wavelengths,
-                               bb_ao_attempt *out)
+                               bb_index boxes, bb_ao_attempt *out)
 {
     bb_status status = BB_OK;
     *out = (bb_ao_attempt){.common = bb_attempt_start(pipeline)};
     BB_TRY(BB_ZEROED(targets, &out->r));
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->strehl));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->pairs));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->whole));
+    BB_TRY(bb_attempt_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_attempt_unset(targets, &out->residual_m));
     BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
@@ -25,8 +28,16 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     }
     BB_RELEASE(&attempt->r);
     BB_RELEASE(&attempt->strehl);
+    BB_RELEASE(&attempt->pairs);
+    BB_RELEASE(&attempt->whole);
+    BB_RELEASE(&attempt->ensquared);
     BB_RELEASE(&attempt->residual_m);
     BB_RELEASE(&attempt->psf);
+}
+
+const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index target)
+{
+    return attempt->r[attempt->shared ? 0 : target];
 }
 
 static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attempts,
@@ -97,6 +108,58 @@ done:
     return status;
 }
 
+// [pipelines][items] of one of each attempt's arrays.
+static bb_status publish_items(const char *path, const char *long_name, const char *axes,
+                               bb_index count, bb_index items, const double *const *parts,
+                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *all = NULL;
+    BB_TRY(BB_ALLOCATE(count * items, &all));
+    for (bb_index i = 0; i < count * items; ++i) {
+        all[i] = parts[i / items][i % items];
+    }
+    BB_TRY(bb_results_values(results, path, "1", long_name, axes, all));
+done:
+    BB_RELEASE(&all);
+    return status;
+}
+
+// What only some studies ask for.
+static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *problem,
+                                const bb_ao_attempt *attempts, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index count = study->pipelines.count;
+    const bb_index items = study->targets.count * study->wavelengths_um.count;
+    const bb_index boxes = study->ensquared_mas.count;
+    const double *parts[3][BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < count; ++p) {
+        parts[0][p] = attempts[p].pairs;
+        parts[1][p] = attempts[p].whole;
+        parts[2][p] = attempts[p].ensquared;
+    }
+    if (bb_ao_study_pairs(study)) {
+        BB_TRY(publish_items("results/strehl_pairs",
+                             "Strehl ratio of the correctable residual, not taken as stationary",
+                             "pipeline, target, wavelength", count, items, parts[0], results));
+    }
+    if (bb_ao_study_pairs(study) && problem->targets[0].terms != NULL) {
+        BB_TRY(publish_items("results/strehl_pairs_whole",
+                             "Strehl ratio with error terms, not taken as stationary",
+                             "pipeline, target, wavelength", count, items, parts[1], results));
+    }
+    if (boxes > 0) {
+        BB_TRY(bb_results_axis(results, "results/ensquared_box", "mas", "width of a square box",
+                               boxes, study->ensquared_mas.items));
+        BB_TRY(publish_items("results/ensquared_energy", "share of the energy in a box on the axis",
+                             "pipeline, target, wavelength, ensquared_box", count, items * boxes,
+                             parts[2], results));
+    }
+done:
+    return status;
+}
+
 static bb_status publish_images(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_attempt *attempts, bb_results *results)
 {
@@ -134,6 +197,7 @@ bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *
     bb_status status = BB_OK;
     BB_TRY(publish_scalars(study, attempts, results));
     BB_TRY(publish_directions(study, attempts, results));
+    BB_TRY(publish_extras(study, problem, attempts, results));
     BB_TRY(publish_images(study, problem, attempts, results));
 done:
     return status;

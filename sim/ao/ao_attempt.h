@@ -13,16 +13,23 @@ enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that
 /// Numbers are NaN where a failed pipeline has none.
 typedef struct bb_ao_attempt {
     bb_attempt common;
-    double **r;         ///< [targets], each [m][n]
+    double **r;         ///< [targets], each [m][n]; of a shared one the first only
+    bool shared;        ///< one reconstructor corrects all targets
     double *strehl;     ///< [targets][wavelengths]
+    double *pairs;      ///< [targets][wavelengths] Strehl ratio by pairs of points
+    double *whole;      ///< [targets][wavelengths] the same with the error terms
+    double *ensquared;  ///< [targets][wavelengths][boxes]
     double *residual_m; ///< [targets]
     double *psf;        ///< [BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], first target and wavelength
 } bb_ao_attempt;
 
 /// All NaN, room for everything but `r`. Errors: BB_MEMORY. Release with bb_ao_attempt_release.
 BB_CHECKED bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets,
-                                          bb_index wavelengths, bb_ao_attempt *out);
+                                          bb_index wavelengths, bb_index boxes, bb_ao_attempt *out);
 void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets);
+
+/// The reconstructor that corrects a target, NULL where there is none.
+const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index target);
 
 /// Writes /results from the attempts [pipelines of the study]. The quantity of interest is the
 /// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.

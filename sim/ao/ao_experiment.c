@@ -9,9 +9,12 @@
 #include "sim/ao/ao_noise.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_sampling.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
+
+#include <math.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
 
@@ -20,6 +23,7 @@ typedef struct ao_run {
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m; // [wavelength_count]
+    double *boxes_rad;     // [study->ensquared_mas.count]
     double *mask;          // of the pupil, NULL: the annulus
     double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
@@ -42,11 +46,18 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index w = 0; w < run->wavelength_count; ++w) {
         run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
     }
+    const double *boxes_mas = study->ensquared_mas.items;
+    BB_TRY(BB_ALLOCATE(study->ensquared_mas.count, &run->boxes_rad));
+    for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
+        run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
+    }
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
-                                    run->wavelength_count, &run->attempts[p]));
+                                    run->wavelength_count, study->ensquared_mas.count,
+                                    &run->attempts[p]));
+        run->attempts[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
         BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
                                 &run->attempts[p].common.device));
     }
@@ -64,6 +75,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->solving);
     BB_RELEASE(&run->wavelengths_m);
+    BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
@@ -89,13 +101,34 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .solver = &run->study->solver.common,
         .matrix = run->problem->cmm_core,
         .part = {tilts->columns, tilts->vectors, tilts->variance},
-        .target_count = run->target_count,
+        .target_count =
+            run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
         .noise = run->noise
     };
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
     return status;
+}
+
+// glao: the mean of the reconstructors of all targets takes the place of the first.
+static void share(const ao_run *run, bb_ao_attempt *attempt)
+{
+    bb_index items = run->ctm[0]->rows * run->ctm[0]->columns;
+    if (run->study->correction != (int)BB_AO_CORRECTION_GLAO ||
+        attempt->common.outcome.kind != BB_OUTCOME_OK) {
+        return;
+    }
+    for (bb_index i = 0; i < items; ++i) {
+        double sum = 0.0;
+        for (bb_index t = 0; t < run->target_count; ++t) {
+            sum += attempt->r[t][i];
+        }
+        attempt->r[0][i] = sum / (double)run->target_count;
+    }
+    for (bb_index t = 1; t < run->target_count; ++t) {
+        BB_RELEASE(&attempt->r[t]);
+    }
 }
 
 // The central part of a point-spread image.
@@ -121,12 +154,22 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
                        bad % m);
     }
     bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
-    bb_tomography_score score = {.strehl = attempt->strehl + target * run->wavelength_count};
+    bb_index first = target * run->wavelength_count;
+    bb_index boxes = run->study->ensquared_mas.count;
     if (target == 0) {
         BB_TRY(BB_ALLOCATE(pixels * pixels, &image));
     }
+    bool pairs = bb_ao_study_pairs(run->study) && bad < 0;
+    bool whole = pairs && run->problem->targets[target].terms != NULL;
+    bb_tomography_score score = {.strehl = attempt->strehl + first,
+                                 .psf = image,
+                                 .pairs = pairs ? attempt->pairs + first : NULL,
+                                 .pairs_whole = whole ? attempt->whole + first : NULL,
+                                 .box_count = boxes,
+                                 .boxes_rad = run->boxes_rad,
+                                 .ensquared = attempt->ensquared + first * boxes};
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &score, image, &attempt->common.outcome));
+                              &score, &attempt->common.outcome));
     attempt->residual_m[target] = score.residual_rms;
     if (image != NULL) {
         crop(image, pixels, attempt->psf);
@@ -154,7 +197,8 @@ static bb_status list_estimates(const ao_run *run, bb_residual_task *tasks, esti
             if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
                 continue;
             }
-            tasks[count] = (bb_residual_task){attempt->r[t], target->ctm, target->ctt, NULL};
+            tasks[count] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
+                                              target->ctt, NULL};
             BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
             estimates[count++] = (estimate){attempt, t};
         }
@@ -232,6 +276,9 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(solve(&run));
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    if (run.study->monte_carlo.frames > 0) {
+        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));
+    }
     BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
     BB_TRY(bb_ao_promises_publish(run.promises, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));

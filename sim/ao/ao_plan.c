@@ -2,6 +2,7 @@
 #include "sim/ao/ao_plan.h"
 
 #include "core/memory.h"
+#include "physics/ao/frame_sampler.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
@@ -15,8 +16,8 @@
 // Planes of the point-spread grid that are held at once, each of doubles.
 enum { PLANES = 6 };
 
-// Matrices of actuators x slopes, of doubles, while LAPACKE finds the singular values of a mirror.
-enum { MIRROR_MATRICES = 9 };
+// Matrices of actuators x slopes, of doubles, while a mirror is inverted.
+enum { MIRROR_MATRICES = 3 };
 
 // Operations of one core a second, in tiles: OpenBLAS's products in fp64 and fp32, and what the
 // emulation of narrow formats leaves of the latter.
@@ -26,9 +27,10 @@ static const double emulated_rate = 5.0e10;
 static const double fp16_sum_rate = 5.0e9; // hp3 rounds its accumulator
 
 // Seconds of one core: an evaluation of D, with the ends that blocks do not share; an entry that is
-// looked up, scaled and rounded; the singular values of a mirror, per actuator^3.
+// looked up, scaled and rounded; a mirror's modes, per actuator^3.
 static const double seconds_per_distance = 4.0e-9;
 static const double seconds_per_entry = 5.0e-9;
+static const double seconds_per_wave = 7.0e-8; // of a phase screen, drawn
 static const double seconds_per_actuator3 = 3.0e-10;
 
 // Sizes of a study.
@@ -42,9 +44,30 @@ typedef struct extent {
     double table_bytes;       // of displacements
     bb_index mask_edge;       // pixels of the pupil's mask, 0: the annulus
     bb_slope_covariance_cost cmm, ctm;
+    bb_screen_size screen;       // of independent frames
+    double screen_lines;         // lenslets of all sensors
+    double pupil_points;         // along an edge, of all targets
+    double squared_pupil_points; // sum of their squares
 } extent;
 
-static bb_status measure_targets(const bb_ao_config *physics, const bb_atmosphere *atmosphere,
+// Screens that serve the guide stars and one more target.
+static void measure_screens(const bb_monte_carlo_config *monte_carlo,
+                            const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
+                            const bb_sensor_array *truth, extent *out)
+{
+    const bb_sensor_array *const arrays[] = {guides, truth};
+    const bb_screen_size size = bb_screen_size_for(monte_carlo, atmosphere, 2, arrays);
+    const double points = (double)bb_point_spread_pixels(truth->sensors[0].lenslets) / 3.0;
+    if (size.fine_points > out->screen.fine_points) {
+        out->screen = size;
+    }
+    out->screen_lines += (double)truth->sensors[0].lenslets;
+    out->pupil_points += points;
+    out->squared_pupil_points += points * points;
+}
+
+static bb_status measure_targets(const bb_monte_carlo_config *monte_carlo,
+                                 const bb_ao_config *physics, const bb_atmosphere *atmosphere,
                                  const bb_sensor_array *guides, extent *out)
 {
     bb_status status = BB_OK;
@@ -60,6 +83,7 @@ static bb_status measure_targets(const bb_ao_config *physics, const bb_atmospher
         out->pixels = fmax(out->pixels, (double)bb_point_spread_pixels(lenslets));
         out->largest_projector = fmax(out->largest_projector, actuators * m);
         out->actuator3 = fmax(out->actuator3, actuators * actuators * actuators);
+        measure_screens(monte_carlo, atmosphere, guides, &truth, out);
         out->ctm.entries += ctm.entries;
         out->ctm.direct_entries += ctm.direct_entries;
         out->table_bytes += ctm.table_bytes + bb_slope_covariance_price(&truth, &truth).table_bytes;
@@ -85,9 +109,12 @@ static bb_status measure(const bb_ao_study *study, extent *out)
                     .layers = (double)atmosphere.layer_count,
                     .mask_edge = physics.pupil_edge,
                     .cmm = bb_slope_covariance_price(&guides, &guides)};
+    for (bb_index s = 0; s < guides.sensor_count; ++s) {
+        out->screen_lines += (double)guides.sensors[s].lenslets;
+    }
     // Once with the tilts of laser stars and once without.
     out->table_bytes = 2.0 * out->cmm.table_bytes;
-    BB_TRY(measure_targets(&physics, &atmosphere, &guides, out));
+    BB_TRY(measure_targets(&study->monte_carlo, &physics, &atmosphere, &guides, out));
 done:
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
@@ -114,6 +141,28 @@ done:
     return status;
 }
 
+// Of independent frames: what all threads share, and what each has.
+static double frame_bytes(const bb_ao_study *study, const extent *of, double threads)
+{
+    double n = hypot((double)of->screen.points, (double)of->screen.fine_points);
+    double frames = (double)study->monte_carlo.frames;
+    double images = 8.0 * 64.0 * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
+    double views = 16.0 * 1.5 * n * of->layers * (2.0 * of->screen_lines + of->pupil_points);
+    double own = 8.0 * n * n + 16.0 * n * of->pupil_points + 24.0 * of->squared_pupil_points;
+    return frames > 0.0 ? images + 4.0 * n * n + views + fmin(threads, frames) * own : 0.0;
+}
+
+static double frame_seconds(const bb_ao_study *study, const extent *of)
+{
+    double n = hypot((double)of->screen.points, (double)of->screen.fine_points);
+    double screens = (double)study->monte_carlo.frames * of->layers;
+    double products = 4.0 * n * n * (2.0 * of->screen_lines + of->pupil_points) +
+                      8.0 * n * of->squared_pupil_points;
+    double images = 1.0e-7 * (double)study->monte_carlo.frames * (double)study->pipelines.count *
+                    (double)study->wavelengths_um.count * of->squared_pupil_points;
+    return screens * (seconds_per_wave * 0.5 * n * n + products / fp64_rate) + images;
+}
+
 // The peak is the mirror's making, the solves, or the score of all estimates.
 static double host_bytes(const extent *of, double pipelines, double solving)
 {
@@ -129,6 +178,12 @@ static double output_bytes(const bb_ao_study *study)
 {
     double by_target = (double)study->targets.count * (1.0 + (double)study->wavelengths_um.count);
     double image = (double)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
+    double boxes = (double)(study->ensquared_mas.count * study->wavelengths_um.count);
+    by_target += (double)study->targets.count * boxes;
+    if (study->monte_carlo.frames > 0) {
+        by_target += 8.0 * (double)(study->targets.count * study->wavelengths_um.count);
+        image += image / (double)study->pipelines.count;
+    }
     return 8.0 * (double)study->pipelines.count * (image + by_target);
 }
 
@@ -196,12 +251,18 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
     }
+    if (ao->monte_carlo.frames > 0) {
+        BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
+                           ao->monte_carlo.frames, of.screen.points, of.screen.fine_points));
+    }
     solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
-    plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving);
+    plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving) +
+                       frame_bytes(ao, &of, (double)options->threads);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
-    plan->estimated_seconds = 0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
-                              seconds_per_actuator3 * of.actuator3 +
-                              core_seconds(ao, &of) / (double)options->threads;
+    plan->estimated_seconds =
+        0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
+        seconds_per_actuator3 * of.actuator3 +
+        (core_seconds(ao, &of) + frame_seconds(ao, &of)) / (double)options->threads;
 done:
     return status;
 }

@@ -5,6 +5,8 @@
 
 static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
 
+static const char *const correction_names[] = {"moao", "ltao", "glao", NULL};
+
 // clang-format off
 static const bb_key solver_keys[] = {
     BB_FACTOR_SOLVER_KEYS(bb_ao_solver_config),
@@ -34,6 +36,19 @@ static const bb_key keys[] = {
      .maximum = 100.0, .minimum_count = 1, .default_text = "[1.65]",
      .offset = offsetof(bb_ao_study, wavelengths_um),
      .meaning = "Wavelengths at which the Strehl ratio is computed; the first gives strehl_loss."},
+    {.name = "ensquared_mas", .kind = BB_KEY_DOUBLES, .unit = "mas", .minimum = 0.0,
+     .maximum = 1.0e5, .exclusive_minimum = true, .optional = true,
+     .offset = offsetof(bb_ao_study, ensquared_mas),
+     .meaning = "Widths of square boxes on the axis whose share of the energy is computed."},
+    {.name = "correction", .kind = BB_KEY_CHOICE, .choices = correction_names,
+     .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
+     .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first target; "
+                "glao: all by the mean of those of all targets."},
+    {.name = "pair_strehl", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_ao_study, pair_strehl),
+     .meaning = "Computes the Strehl ratio without taking the residual as stationary, too."},
+    GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
+    GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
             "What is compared; the one called reference, else the first, is the truth."),
@@ -65,11 +80,34 @@ bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
         .atmosphere = &study->atmosphere,
         .sensors = &study->sensors,
         .mirror = &study->mirror,
+        .error_terms = &study->error_terms,
         .guide_stars = study->guide_stars.items,
         .guide_star_count = study->guide_stars.count,
         .targets = study->targets.items,
         .target_count = study->targets.count,
     };
+}
+
+bool bb_ao_study_pairs(const bb_ao_study *study)
+{
+    return study->pair_strehl || study->monte_carlo.frames > 0;
+}
+
+// One reconstructor for all targets: all mirrors are alike.
+static bb_status check_correction(const bb_ao_study *study, const bb_config *config,
+                                  bb_problems *problems)
+{
+    const bb_target_config *targets = study->targets.items;
+    for (bb_index t = 1;
+         study->correction != (int)BB_AO_CORRECTION_MOAO && t < study->targets.count; ++t) {
+        if (targets[t].lenslets != targets[0].lenslets) {
+            return bb_problems_add(problems, bb_config_place(config, "correction"),
+                                   "correction: %s applies one reconstructor to all targets, "
+                                   "expected as many lenslets in targets[%td] as in targets[0]",
+                                   correction_names[study->correction], t);
+        }
+    }
+    return BB_OK;
 }
 
 // "guide_stars[3].magnitude is missing" starts with the path of what it is about.
@@ -97,6 +135,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
+    BB_TRY(check_correction(ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     bb_status rules = bb_ao_config_check(&physics);
     if (rules == BB_INVALID) {

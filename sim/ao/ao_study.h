@@ -14,6 +14,13 @@ typedef struct bb_ao_solver_config {
     int lgs_tilt; ///< bb_lgs_tilt of physics/ao/tomography.h
 } bb_ao_solver_config;
 
+/// Whose reconstructor corrects which target.
+typedef enum bb_ao_correction {
+    BB_AO_CORRECTION_MOAO, ///< each target by its own
+    BB_AO_CORRECTION_LTAO, ///< all by that of the first
+    BB_AO_CORRECTION_GLAO, ///< all by the mean of all
+} bb_ao_correction;
+
 typedef struct bb_ao_study {
     bb_study common;
     bb_telescope_config telescope;
@@ -23,6 +30,11 @@ typedef struct bb_ao_study {
     bb_list guide_stars;    ///< of bb_guide_star_config
     bb_list targets;        ///< of bb_target_config
     bb_list wavelengths_um; ///< of double
+    bb_list ensquared_mas;  ///< of double: boxes
+    int correction;         ///< bb_ao_correction
+    bool pair_strehl;
+    bb_error_terms_config error_terms;
+    bb_monte_carlo_config monte_carlo;
     bb_ao_solver_config solver;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;
@@ -31,6 +43,9 @@ extern const bb_schema bb_ao_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_ao_study_starter[];
+
+/// Whether Strehl ratios by pairs of points are computed: asked for, or needed by the frames.
+bool bb_ao_study_pairs(const bb_ao_study *study);
 
 /// The rules between keys of a bb_ao_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *config,

@@ -4,6 +4,7 @@
 #include "physics/ao/deformable_mirror.h"
 #include "tests/check.h"
 
+#include <cblas.h>
 #include <lapacke.h>
 
 static void actuators_stand_on_the_lenslet_corners(void **state)
@@ -22,27 +23,72 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
     bb_deformable_mirror_release(&mirror);
 }
 
-// dgesdd's workspace would overflow; refused before the first allocation.
+// Refused before the first allocation.
 static void mirrors_beyond_lapack_are_refused(void **state)
 {
     (void)state;
     bb_deformable_mirror mirror = {0};
     const bb_index blocks = bb_memory_blocks();
     check_fails(
-        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.0}, 171, NAN, &mirror),
-        BB_UNSUPPORTED, "a mirror of 171 lenslets has 23340 actuators, expected at most 23169");
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.0}, 250, NAN, &mirror),
+        BB_UNSUPPORTED, "expected at most 46340");
     check_fails(
-        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.28}, 200, NAN, &mirror),
-        BB_UNSUPPORTED, "a mirror of 200 lenslets");
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.28}, 300, NAN, &mirror),
+        BB_UNSUPPORTED, "a mirror of 300 lenslets");
     assert_int_equal(bb_memory_blocks(), blocks);
-    double entry = 0.0;
-    double work = 0.0;
-    lapack_int integer = 0;
-    // The largest allowed fits, with the slopes of 170 lenslets.
-    assert_int_equal(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', 45408, 23169, &entry, 45408, &entry,
-                                         &entry, 45408, &entry, 23169, &work, -1, &integer),
+}
+
+// The truncated pseudo-inverse by the singular values of the whole interaction matrix, two ways.
+static void compare_with_singular_values(double obstruction, bb_index lenslets, double condition)
+{
+    bb_deformable_mirror mirror = {0};
+    const bb_pupil pupil = {.obstruction = obstruction};
+    check_ok(bb_deformable_mirror_create(8.0, &pupil, lenslets, condition, &mirror));
+    const bb_index m = mirror.measurement_count;
+    const bb_index k = mirror.actuator_count;
+    const bb_index rank = m < k ? m : k;
+    double *d = NULL, *u = NULL, *s = NULL, *vt = NULL, *expected = NULL;
+    check_ok(BB_ALLOCATE(m * k, &d));
+    check_ok(BB_ALLOCATE(m * rank, &u));
+    check_ok(BB_ALLOCATE(rank, &s));
+    check_ok(BB_ALLOCATE(rank * k, &vt));
+    check_ok(BB_ALLOCATE(k * m, &expected));
+    check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, d));
+    assert_int_equal(LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', (lapack_int)m, (lapack_int)k, d,
+                                    (lapack_int)k, s, u, (lapack_int)rank, vt, (lapack_int)k),
                      0);
-    assert_true(work == 4.0 * 23169.0 * 23169.0 + 7.0 * 23169.0 && work <= INT32_MAX);
+    bb_index kept = 0;
+    while (kept < rank && s[kept] >= s[0] / mirror.condition) {
+        cblas_dscal((int)k, 1.0 / s[kept], vt + kept * k, 1);
+        ++kept;
+    }
+    assert_int_equal(mirror.dropped_modes, k - kept);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, (int)k, (int)m, (int)kept, 1.0, vt, (int)k,
+                u, (int)rank, 0.0, expected, (int)m);
+    double worst = 0.0;
+    double peak = 0.0;
+    for (bb_index i = 0; i < k * m; ++i) {
+        worst = fmax(worst, fabs(mirror.projector[i] - expected[i]));
+        peak = fmax(peak, fabs(expected[i]));
+    }
+    print_message("%td lenslets, %td of %td modes dropped: %.2g of the peak\n", lenslets, k - kept,
+                  k, worst / peak);
+    assert_true(worst < 1e-10 * peak);
+    BB_RELEASE(&d);
+    BB_RELEASE(&u);
+    BB_RELEASE(&s);
+    BB_RELEASE(&vt);
+    BB_RELEASE(&expected);
+    bb_deformable_mirror_release(&mirror);
+}
+
+static void projector_is_the_truncated_pseudo_inverse(void **state)
+{
+    (void)state;
+    compare_with_singular_values(0.2, 10, NAN);
+    compare_with_singular_values(0.16, 16, NAN);
+    compare_with_singular_values(0.2, 10, 20.0);
+    compare_with_singular_values(0.0, 3, 2.0);
 }
 
 static void influence_couples_a_fifth_to_the_neighbour(void **state)
@@ -171,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(actuators_stand_on_the_lenslet_corners),
         cmocka_unit_test(mirrors_beyond_lapack_are_refused),
+        cmocka_unit_test(projector_is_the_truncated_pseudo_inverse),
         cmocka_unit_test(influence_couples_a_fifth_to_the_neighbour),
         cmocka_unit_test(interaction_is_the_point_difference),
         cmocka_unit_test(projector_inverts_the_modes_kept),

@@ -34,11 +34,56 @@ static void vlt_17280_is_planned(void **state)
     assert_true(planned > 1.5e9 && planned < 8e9);
 }
 
+// Sizes of the seed's cases; they want a GPU, or hours.
+static void seed_cases_are_planned(void **state)
+{
+    (void)state;
+    double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml");
+    assert_non_null(strstr(preset_run.printed, "49664, truth sensors 6208"));
+    assert_true(planned > 1e10 && planned < 3e10);
+    planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml");
+    assert_non_null(strstr(preset_run.printed, "100368, truth sensors 11152"));
+    assert_true(planned > 4e10 && planned < 1e11);
+    assert_true(planned_bytes(BB_SOURCE_DIR "/configs/ao/fig2-13248.yaml") > 1e9);
+}
+
+// One correction for all directions: the best where it was made for, and no directions forgotten.
+static void ltao_decays_off_the_axis(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
+    const bb_dataset *by = driver_dataset(results, "strehl_by");
+    assert_int_equal(by->shape[1], 4);
+    for (bb_index t = 1; t < 4; ++t) {
+        assert_true(by->numbers[2 * t] < by->numbers[2 * (t - 1)]);
+    }
+    bb_results_destroy(&results);
+}
+
+// The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
+static void glao_serves_the_whole_field(void **state)
+{
+    (void)state;
+    bb_results *glao = run_preset(BB_SOURCE_DIR "/configs/ao/glao.yaml");
+    const bb_dataset *energy = driver_dataset(glao, "ensquared_energy");
+    assert_int_equal(energy->shape[1], 5);
+    for (bb_index i = 0; i < energy->count; i += 3) {
+        assert_true(energy->numbers[i] > 0.02 && energy->numbers[i + 2] > energy->numbers[i]);
+    }
+    bb_results_destroy(&glao);
+    bb_results *moao = run_preset(BB_SOURCE_DIR "/configs/ao/mosaic-wide.yaml");
+    assert_true(driver_number(moao, "strehl", "reference") > 0.0);
+    bb_results_destroy(&moao);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vlt_3136),
         cmocka_unit_test(vlt_17280_is_planned),
+        cmocka_unit_test(seed_cases_are_planned),
+        cmocka_unit_test(ltao_decays_off_the_axis),
+        cmocka_unit_test(glao_serves_the_whole_field),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors of a corrected wavefront that the covariance of slopes does not know, as structure
+// functions: each is independent of the others and stationary, so that their OTFs multiply.
+//
+//   fitting   turbulence beyond the cutoff 1 / (2 d), d the actuator pitch (Kolmogorov):
+//             Dfit(r) = 2 (2 pi)^(8/3) k0 r^(5/3) r0^(-5/3) [1.118334 - I(pi r / d)],
+//             I(x) = int_0^x t^(-8/3) (1 - J0(t)) dt (Veran et al. 1997), scaled to a coefficient
+//             of (d / r0)^(5/3): 0.2740 is that of the cutoff itself.
+//   aliasing  turbulence beyond the cutoff that one Shack-Hartmann of averaged gradients folds into
+//             the corrected band (Rigaut, Veran and Lai 1998), with W Kolmogorov's spectrum:
+//             Wal(f) = (fx fy / f^2)^2 sum_lm' [fx / (fy - m/d) + fy / (fx - l/d)]^2
+//                      W(f - (l, m)/d), |fx|, |fy| < 1 / (2 d).
+//   lag       a layer of wind v seen a delay tau late:
+//             Dlag(r) = 2 D(v tau) + 2 D(r) - D(r + v tau) - D(r - v tau), averaged over the
+//             directions of the wind; its variance is (tau / tau0)^(5/3) for an infinite outer
+//             scale. Lag is counted beyond the cutoff too, where fitting has it already: a part of
+//             the order of (v tau / d)^2 of the fitting error.
+//
+// The residual of slopes measured by several stars has aliasing in it: that of the guide stars, and
+// that of the noiseless truth sensor, which is no error. The term here is that of one sensor whose
+// slopes are taken as true, as of a natural star in the target's direction.
+#ifndef BB_PHYSICS_AO_ERROR_TERMS_H
+#define BB_PHYSICS_AO_ERROR_TERMS_H
+
+#include "physics/ao/atmosphere.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A square grid of displacements with wrap-around: (i, j) is i or i - pixels steps along x.
+typedef struct bb_displacement_grid {
+    bb_index pixels;
+    double pixel_m;
+} bb_displacement_grid;
+
+/// Whether a configuration asks for any; NULL asks for none.
+bool bb_error_terms_wanted(const bb_error_terms_config *config);
+
+/// Half the sum of the structure functions, `half` [pixels][pixels], m^2: what is to be subtracted
+/// from the covariance of the residual wavefront. `pitch_m` of actuators and lenslets. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
+                                           const bb_atmosphere *atmosphere, double pitch_m,
+                                           bb_displacement_grid grid, double *half);
+
+/// Dfit / 2 at a distance, over coefficient (d / r0)^(5/3); `ratio` = r / d. Tends to 1.
+double bb_error_terms_fitting(double ratio);
+
+/// Variance of the aliased turbulence over (d / r0)^(5/3), rad^2: about 0.08.
+double bb_error_terms_aliasing_coefficient(void);
+
+/// Dlag / 2 of a layer with r0 = 1 m, rad^2, `drift_m` = v tau.
+double bb_error_terms_lag(bb_structure_table structure, double drift_m, double r_m);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
