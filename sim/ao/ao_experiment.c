@@ -111,26 +111,6 @@ done:
     return status;
 }
 
-// glao: the mean of the reconstructors of all targets takes the place of the first.
-static void share(const ao_run *run, bb_ao_attempt *attempt)
-{
-    bb_index items = run->ctm[0]->rows * run->ctm[0]->columns;
-    if (run->study->correction != (int)BB_AO_CORRECTION_GLAO ||
-        attempt->common.outcome.kind != BB_OUTCOME_OK) {
-        return;
-    }
-    for (bb_index i = 0; i < items; ++i) {
-        double sum = 0.0;
-        for (bb_index t = 0; t < run->target_count; ++t) {
-            sum += attempt->r[t][i];
-        }
-        attempt->r[0][i] = sum / (double)run->target_count;
-    }
-    for (bb_index t = 1; t < run->target_count; ++t) {
-        BB_RELEASE(&attempt->r[t]);
-    }
-}
-
 // The central part of a point-spread image.
 static void crop(const double *image, bb_index pixels, double *out)
 {
@@ -242,7 +222,8 @@ static bb_status solve(ao_run *run)
     const bb_ao_promise_task task = {.problem = run->problem,
                                      .solving = &run->solving,
                                      .wavelengths_m = run->wavelengths_m,
-                                     .reference = &run->attempts[reference]};
+                                     .reference = &run->attempts[reference],
+                                     .correction = run->study->correction};
     bb_index solved = 0;
     BB_TRY(bb_ao_promises_create(&run->promises));
     for (int promising = 0; promising <= 1; ++promising) {
@@ -258,6 +239,7 @@ static bb_status solve(ao_run *run)
             } else {
                 BB_TRY(
                     bb_factor_problem_solve(&run->solving, pipeline, attempt->r, &attempt->common));
+                bb_ao_attempt_share(attempt, run->study->correction, run->problem);
             }
         }
     }

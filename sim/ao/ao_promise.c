@@ -86,7 +86,7 @@ static bb_status find_strehl(const bb_ao_promise_task *task, const double *r, bb
     *out = NAN;
     BB_TRY(BB_ALLOCATE(m * m, &residual.cee));
     BB_TRY(bb_residual_covariance(task->problem->cmm, 1, &residual));
-    BB_TRY(bb_tomography_rate(task->problem, 0, residual.cee, 1, task->wavelengths_m, &score, NULL,
+    BB_TRY(bb_tomography_rate(task->problem, 0, residual.cee, 1, task->wavelengths_m, &score,
                               outcome));
 done:
     BB_RELEASE(&residual.cee);
@@ -105,6 +105,7 @@ static bb_status try_rung(bb_ao_promises *promises, const bb_ao_promise_task *ta
     attempt->common = bb_attempt_start(pipeline->name);
     attempt->common.device = device;
     BB_TRY(bb_factor_problem_solve(task->solving, &level, attempt->r, &attempt->common));
+    bb_ao_attempt_share(attempt, task->correction, task->problem);
     if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
         bb_outcome scored = {0};
         BB_TRY(find_strehl(task, attempt->r[0], &scored, &strehl));
@@ -148,7 +149,7 @@ static bb_status search(bb_ao_promises *promises, const bb_ao_promise_task *task
     bb_ao_attempt tried = {0};
     int failed = -1;
     int kept = RUNGS;
-    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, 1, &tried));
+    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, 1, 0, &tried));
     tried.common.device = attempt->common.device;
     while (kept - failed > 1 && kept > 0) {
         int rung = failed < 0 ? 0 : (failed + kept) / 2;

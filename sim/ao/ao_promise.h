@@ -22,6 +22,7 @@ typedef struct bb_ao_promise_task {
     const bb_factor_problem *solving;
     const double *wavelengths_m;    ///< the first one counts
     const bb_ao_attempt *reference; ///< solved
+    int correction;                 ///< bb_ao_correction
 } bb_ao_promise_task;
 
 /// Trials of all searches of a run, for the results. Opaque, owned by the caller.
