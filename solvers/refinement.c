@@ -153,6 +153,12 @@ bb_inverse bb_inverse_of_refinement(bb_refinement *context)
     return (bb_inverse){.n = context->factor->n, .apply = apply_refined, .context = context};
 }
 
+bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows)
+{
+    bb_index most = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
+    return (rows + most - 1) / most;
+}
+
 double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows)
 {
     bool gmres = config->method == (int)BB_REFINE_GMRES;

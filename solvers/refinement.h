@@ -65,6 +65,9 @@ BB_CHECKED bb_status bb_refinement_solve(bb_refinement *refinement, bb_index row
 
 bb_inverse bb_inverse_of_refinement(bb_refinement *context);
 
+/// Blocks that right-hand sides are refined in: each iteration of one is a pass over A.
+bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows);
+
 /// Bytes that refining `rows` right-hand sides holds beside them: vectors of a block and a panel of
 /// A; 0 for no method.
 double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows);

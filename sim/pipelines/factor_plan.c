@@ -21,6 +21,20 @@ static double copies_bytes(const bb_tile_plan *plan, double n)
     return bytes;
 }
 
+// Iterations are not known before; so many are usual for a factor that is worth refining.
+enum { USUAL_ITERATIONS = 8, USUAL_TRIALS = 5 };
+
+static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index rows,
+                            bb_factor_need *out)
+{
+    bool refines = config->method != (int)BB_REFINE_NONE;
+    bb_index iterations =
+        config->iterations < USUAL_ITERATIONS ? config->iterations : USUAL_ITERATIONS;
+    const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
+    out->passes = refines ? (double)((1 + iterations) * bb_refinement_blocks(config, rows)) : 0.0;
+    out->refinement_flops = refines ? bb_refinement_flops(n, &usual) : 0.0;
+}
+
 bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
                                   const bb_factor_pipeline *pipeline, bb_index n, bb_index rows,
                                   bb_factor_need *out)
@@ -43,6 +57,8 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     out->host_bytes = fmax((double)bb_tile_plan_bytes(&emulated, n), out->operator_bytes) +
                       copies_bytes(&plan, (double)n) +
                       bb_refinement_bytes(&pipeline->refine, n, rows);
+    plan_refinement(&pipeline->refine, n, rows, out);
+    out->trials = promises ? (double)USUAL_TRIALS : 1.0;
     out->host_bytes += promises ? 8.0 * (double)n * (double)rows : 0.0; // of the trial beside
 done:
     bb_policy_map_destroy(&map);

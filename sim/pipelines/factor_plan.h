@@ -7,7 +7,10 @@
 #include "sim/pipelines/factor_pipeline.h"
 
 typedef struct bb_factor_need {
-    double operator_bytes; ///< of the factor as stored; an upper bound where a rule chooses
+    double operator_bytes;   ///< of the factor as stored; an upper bound where a rule chooses
+    double trials;           ///< factorizations, solves and scores: of a promise, several
+    double passes;           ///< over the whole matrix, of the refinement
+    double refinement_flops; ///< at a usual number of iterations
     double host_bytes; ///< factor as emulated, operand copies, refinement; the estimates are not
 } bb_factor_need;
 

@@ -3,6 +3,7 @@
 // Pipelines that promise a Strehl ratio: what is returned keeps the promise by the full chain, and
 // the trials say why nothing cheaper was taken.
 #include "precision/variant.h"
+#include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 
 static const driver_case promises = {
@@ -74,12 +75,40 @@ static void runs_without_promises_list_no_trials(void **state)
     bb_results_destroy(&results);
 }
 
+static bb_status run_loaded(void *context)
+{
+    bb_results *out = NULL;
+    bb_status status = driver_run_loaded(context, 1, &out);
+    bb_results_destroy(&out);
+    return status;
+}
+
+// A search of several trials and a spectrum, with allocations failing in turn.
+static void allocations_may_fail_anywhere(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+          "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}", "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
+         "policy: {kind: promise, inside: x3, strehl_loss: 1e-8}}]"}
+    };
+    check_ok(driver_load(&of, &config));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("promise", run_loaded, config, 67, 20);
+    bb_config_destroy(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promises_are_kept_and_verified),
         cmocka_unit_test(trials_are_recorded),
+        cmocka_unit_test(allocations_may_fail_anywhere),
         cmocka_unit_test(runs_without_promises_list_no_trials),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
 }
