@@ -7,10 +7,9 @@ namespace
 {
 
 #define BB_TEXT_OF(name) #name
-#define BB_TEXT(name) BB_TEXT_OF(name)
+#define BB_TEXT(name)    BB_TEXT_OF(name)
 
-template <typename Function>
-bb_status find(void *library, const char *name, Function *out)
+template <typename Function> bb_status find(void *library, const char *name, Function *out)
 {
     *out = reinterpret_cast<Function>(dlsym(library, name));
     if (*out == nullptr) {
@@ -44,5 +43,17 @@ bb_status bb_dense_library_open(const bb_dense_library_cuda **out)
         BB_RETURN_IF_FAILED(load(&library));
     }
     *out = &library;
+    return BB_OK;
+}
+
+bb_status bb_dense_product(const bb_dense_library_cuda *library, cublasHandle_t handle,
+                           const bb_dense_product_cuda *product)
+{
+    const bb_dense_product_cuda &p = *product;
+    BB_CUBLAS_TRY(library->gemm(
+        handle, p.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, static_cast<int>(p.columns),
+        static_cast<int>(p.rows), static_cast<int>(p.depth), &p.alpha, p.b, CUDA_R_64F,
+        static_cast<int>(p.b_stride), p.a, CUDA_R_64F, static_cast<int>(p.a_stride), &p.beta, p.c,
+        CUDA_R_64F, static_cast<int>(p.c_stride), CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT));
     return BB_OK;
 }

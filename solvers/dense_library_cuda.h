@@ -22,13 +22,26 @@ struct bb_dense_library_cuda {
                            cublasComputeType_t, cublasGemmAlgo_t);
     cublasStatus_t (*gemm_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
                                    int, const void *, const void *, cudaDataType, int, long long,
-                                   const void *, cudaDataType, int, long long, const void *,
-                                   void *, cudaDataType, int, long long, int, cublasComputeType_t,
+                                   const void *, cudaDataType, int, long long, const void *, void *,
+                                   cudaDataType, int, long long, int, cublasComputeType_t,
                                    cublasGemmAlgo_t);
 };
 
 /// Errors: BB_DEVICE, with the loader's reason where the library is absent.
 BB_CHECKED bb_status bb_dense_library_open(const bb_dense_library_cuda **out);
+
+/// C [rows][columns] <- alpha A [rows][depth] op(B) + beta C in fp64, all row-major in device
+/// memory; `transposed`: B is [columns][depth].
+struct bb_dense_product_cuda {
+    const double *a, *b;
+    double *c;
+    bb_index a_stride, b_stride, c_stride;
+    bb_index rows, columns, depth;
+    bool transposed;
+    double alpha, beta;
+};
+BB_CHECKED bb_status bb_dense_product(const bb_dense_library_cuda *library, cublasHandle_t handle,
+                                      const bb_dense_product_cuda *product);
 
 /// Returns from the function with BB_DEVICE where a call of cuBLAS failed.
 #define BB_CUBLAS_TRY(call)                                                                        \

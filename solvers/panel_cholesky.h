@@ -26,6 +26,7 @@
 #include "core/device_source.h"
 #include "core/outcome.h"
 #include "precision/variant.h"
+#include "solvers/reconstructor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +39,7 @@ typedef struct bb_panel_plan {
     bb_index sides;        ///< rows of B, 0 for a factor alone
     bb_variant arithmetic; ///< dp, sp, tf32, bf16, hp1 or x3
     bool diagonal_follows; ///< hp1: the updates of diagonal blocks too
-    bool sweeps_follow;    ///< hp1: the backward sweep's products too; the forward sweep's always do
+    bool sweeps_follow; ///< hp1: the backward sweep's products too; the forward sweep's always do
     const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
                                  ///< borrowed, read while factoring
 } bb_panel_plan;
@@ -46,6 +47,13 @@ typedef struct bb_panel_plan {
 /// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
 /// sources' is not in it. 0 for a plan that is not possible.
 double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
+
+/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks.
+double bb_panel_factor_bytes(const bb_panel_plan *plan);
+
+/// Whether a cuda device that is present can: BB_OK, or BB_INVALID or BB_UNSUPPORTED with a
+/// sentence. Takes nothing.
+BB_CHECKED bb_status bb_panel_plan_check(const bb_panel_plan *plan);
 
 typedef struct bb_panel_cholesky bb_panel_cholesky;
 
@@ -92,6 +100,14 @@ void bb_panel_cholesky_side(const bb_panel_cholesky *factor, bb_index gpu, bb_in
 /// All rows of what stands in the place of B, in fp64 and times D (so R of B A^-1 after the sweep):
 /// `out` [plan.sides][n] in the memory of the first device. Waits. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out);
+
+/// R of a matrix with a low-rank part: A = A0 + U C U^T as in solvers/reconstructor.h. `r` holds
+/// B A0^-1 in its first m rows and U^T A0^-1 in the `part->count` rows after them, [m + count][n]
+/// in the memory of `device`; its first m rows become B A^-1. A core that is not positive definite
+/// is an outcome. `seconds` is added to. Errors: BB_MEMORY, BB_DEVICE, BB_INVALID.
+BB_CHECKED bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb_index n,
+                                             bb_index m, double *r, bb_outcome *outcome,
+                                             double *seconds);
 
 /// L [n][n] in fp64 on the host, zeros above its diagonal: for tests and small matrices. Errors:
 /// BB_MEMORY, BB_DEVICE.

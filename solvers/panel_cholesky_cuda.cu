@@ -53,8 +53,7 @@ bb_index owner_of(const bb_panel_cholesky *f, bb_index k)
 
 bb_status make_event(cudaEvent_t *event, bool timed)
 {
-    BB_CUDA_TRY(
-        cudaEventCreateWithFlags(event, timed ? cudaEventDefault : cudaEventDisableTiming));
+    BB_CUDA_TRY(cudaEventCreateWithFlags(event, timed ? cudaEventDefault : cudaEventDisableTiming));
     return BB_OK;
 }
 
@@ -316,8 +315,7 @@ bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_RETURN_IF_FAILED(seconds_between(f->begin[g], f->end[g], &whole));
         for (bb_index i = 0; i < f->fills[g].count; ++i) {
-            BB_RETURN_IF_FAILED(
-                seconds_between(f->fills[g].begin[i], f->fills[g].end[i], &fill));
+            BB_RETURN_IF_FAILED(seconds_between(f->fills[g].begin[i], f->fills[g].end[i], &fill));
         }
         times->fill_s = std::fmax(times->fill_s, fill);
         times->factor_s = std::fmax(times->factor_s, whole - fill);
@@ -337,8 +335,8 @@ bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "block (%td, %td), row %td: not finite",
                        block, block, row);
     } else if (found.row != 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "block (%td, %td), row %td: pivot not positive", block, block, row);
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD, "block (%td, %td), row %td: pivot not positive",
+                       block, block, row);
     }
     return BB_OK;
 }
@@ -365,8 +363,8 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
     for (bb_index g = 0; g < f->gpus; ++g) {
         const bb_index first = side_begin(&f->plan, f->gpus, g);
         const bb_index sides = side_begin(&f->plan, f->gpus, g + 1) - first;
-        BB_RETURN_IF_FAILED(bb_panel_part_create(devices[g], &f->plan, f->gpus, first, sides,
-                                                 &f->parts[g]));
+        BB_RETURN_IF_FAILED(
+            bb_panel_part_create(devices[g], &f->plan, f->gpus, first, sides, &f->parts[g]));
     }
     BB_RETURN_IF_FAILED(join_memories(f));
     return make_events(f);
@@ -377,6 +375,30 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
 double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
 {
     return bb_panel_part_bytes(plan, (plan->sides + gpus - 1) / gpus);
+}
+
+double bb_panel_factor_bytes(const bb_panel_plan *plan)
+{
+    bb_panel_arithmetic arithmetic;
+    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
+        return 0.0;
+    }
+    const double n = static_cast<double>(plan->n);
+    const double block = static_cast<double>(plan->block);
+    const double wide = arithmetic.storage == BB_PANEL_FP64 ? 8.0 : 4.0;
+    const double kept =
+        arithmetic.storage == BB_PANEL_HALVES ? (arithmetic.low_plane ? 4.0 : 2.0) : wide;
+    return 0.5 * n * std::fmax(n - block, 0.0) * kept + n * std::fmin(block, n) * wide;
+}
+
+bb_status bb_panel_plan_check(const bb_panel_plan *plan)
+{
+    bb_panel_arithmetic arithmetic;
+    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    if (arithmetic.storage == BB_PANEL_HALVES) {
+        return bb_split_product_supported();
+    }
+    return BB_OK;
 }
 
 bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
@@ -487,13 +509,12 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
     const size_t row_bytes = static_cast<size_t>(layout.n) * sizeof(double);
     void *device = nullptr;
     BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(bb_device_allocate(part->device,
-                                           static_cast<size_t>(block) * row_bytes, &device));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(part->device, static_cast<size_t>(block) * row_bytes, &device));
     bb_status status = BB_OK;
     for (bb_index i = 0; i < layout.blocks && status == BB_OK; ++i) {
         const bb_index rows = bb_triangle_extent(layout, i);
-        const bb_index item =
-            bb_triangle_row(layout, i) * stride + bb_triangle_column(layout, i);
+        const bb_index item = bb_triangle_row(layout, i) * stride + bb_triangle_column(layout, i);
         const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
                             : storage == BB_PANEL_FP32 ? sizeof(float)
                                                        : sizeof(__half);
@@ -515,10 +536,9 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
                                        layout.n, part->bulk)
                      : status;
         status = status == BB_OK ? wait_all(factor) : status;
-        status = status == BB_OK
-                     ? bb_device_download(part->device, out + i * block * layout.n, device,
-                                          static_cast<size_t>(rows) * row_bytes)
-                     : status;
+        status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,
+                                                      device, static_cast<size_t>(rows) * row_bytes)
+                                 : status;
         for (bb_index r = 0; r < rows; ++r) {
             for (bb_index c = i * block + r + 1; c < layout.n; ++c) {
                 out[(i * block + r) * layout.n + c] = 0.0; // of the block above its diagonal

@@ -16,6 +16,31 @@ double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
     return 0.0;
 }
 
+double bb_panel_factor_bytes(const bb_panel_plan *plan)
+{
+    (void)plan;
+    return 0.0;
+}
+
+bb_status bb_panel_plan_check(const bb_panel_plan *plan)
+{
+    (void)plan;
+    return absent();
+}
+
+bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb_index n,
+                                  bb_index m, double *r, bb_outcome *outcome, double *seconds)
+{
+    (void)device;
+    (void)part;
+    (void)n;
+    (void)m;
+    (void)r;
+    (void)outcome;
+    (void)seconds;
+    return absent();
+}
+
 bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
                                    const bb_panel_plan *plan, bb_panel_cholesky **out)
 {

@@ -115,13 +115,13 @@ bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,
         return BB_OK;
     }
     if (storage == BB_PANEL_FP64) {
-        scale_rows<<<grid, threads, 0, stream>>>(
-            static_cast<double *>(values), rows, columns, stride,
-            static_cast<const double *>(row_scale), static_cast<const double *>(column_scale));
+        scale_rows<<<grid, threads, 0, stream>>>(static_cast<double *>(values), rows, columns,
+                                                 stride, static_cast<const double *>(row_scale),
+                                                 static_cast<const double *>(column_scale));
     } else {
-        scale_rows<<<grid, threads, 0, stream>>>(
-            static_cast<float *>(values), rows, columns, stride,
-            static_cast<const float *>(row_scale), static_cast<const float *>(column_scale));
+        scale_rows<<<grid, threads, 0, stream>>>(static_cast<float *>(values), rows, columns,
+                                                 stride, static_cast<const float *>(row_scale),
+                                                 static_cast<const float *>(column_scale));
     }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
@@ -158,8 +158,7 @@ bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns, 
 }
 
 bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows, bb_index columns,
-                         bb_index plane_stride, float *values, bb_index stride,
-                         cudaStream_t stream)
+                         bb_index plane_stride, float *values, bb_index stride, cudaStream_t stream)
 {
     if (rows == 0) {
         return BB_OK;

@@ -74,8 +74,7 @@ bb_status take_memory(bb_panel_part *part)
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
                              "GPU memory: a factorization of n = %td in panels of %td with %td "
                              "right-hand sides needs %.0f bytes, %zu of %zu are free",
-                             part->plan.n, part->plan.block, part->sides, needed, available,
-                             total);
+                             part->plan.n, part->plan.block, part->sides, needed, available, total);
     }
     for (int i = 0; i < count; ++i) {
         BB_RETURN_IF_FAILED(bb_device_allocate(part->device, list[i].bytes, list[i].slot));
@@ -89,10 +88,8 @@ bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, b
     if (hi == nullptr) {
         return BB_OK;
     }
-    BB_RETURN_IF_FAILED(
-        bb_plane_cuda_describe(planes[0], rows, columns, columns, 128, &out->hi));
-    BB_RETURN_IF_FAILED(
-        bb_plane_cuda_describe(planes[1], rows, columns, columns, 128, &out->lo));
+    BB_RETURN_IF_FAILED(bb_plane_cuda_describe(planes[0], rows, columns, columns, 128, &out->hi));
+    BB_RETURN_IF_FAILED(bb_plane_cuda_describe(planes[1], rows, columns, columns, 128, &out->lo));
     BB_RETURN_IF_FAILED(
         bb_plane_cuda_describe(planes[0], rows, columns, columns, 64, &out->hi_short));
     return bb_plane_cuda_describe(planes[1], rows, columns, columns, 64, &out->lo_short);
@@ -104,8 +101,7 @@ bb_status describe(bb_panel_part *part)
     const bb_index whole = part->layout.blocks * block;
     BB_RETURN_IF_FAILED(describe_halves(part->triangle, part->triangle_lo,
                                         bb_triangle_rows(part->layout),
-                                        bb_triangle_columns(part->layout),
-                                        &part->triangle_planes));
+                                        bb_triangle_columns(part->layout), &part->triangle_planes));
     BB_RETURN_IF_FAILED(
         describe_halves(part->side, part->side_lo, part->sides, whole, &part->side_planes));
     BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
@@ -126,8 +122,8 @@ bb_status open_library(bb_panel_part *part)
         BB_CUBLAS_TRY(part->library->create(&part->handles[s]));
         BB_CUBLAS_TRY(part->library->set_stream(
             part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
-        BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
-                                                   workspace_bytes));
+        BB_CUBLAS_TRY(
+            part->library->set_workspace(part->handles[s], part->workspaces[s], workspace_bytes));
     }
     return BB_OK;
 }
@@ -142,11 +138,11 @@ bb_status start(bb_panel_part *part)
                                              greatest < least ? greatest + 1 : greatest));
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->chain, cudaStreamNonBlocking, greatest));
     BB_RETURN_IF_FAILED(take_memory(part));
-    BB_CUDA_TRY(cudaMemsetAsync(part->inverses, 0,
-                                static_cast<size_t>(part->layout.blocks * part->plan.block *
-                                                    part->plan.block) *
-                                    word_of(part->arithmetic.storage),
-                                part->bulk));
+    BB_CUDA_TRY(cudaMemsetAsync(
+        part->inverses, 0,
+        static_cast<size_t>(part->layout.blocks * part->plan.block * part->plan.block) *
+            word_of(part->arithmetic.storage),
+        part->bulk));
     if (part->triangle != nullptr) {
         // Rows past the last one are read, never written.
         const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
@@ -310,9 +306,9 @@ template <typename T> bb_status upload_scale(bb_panel_part *part, const double *
     BB_TRY(bb_memory_allocate(count, sizeof(T), &values));
     for (int panel = 0; panel < 2; ++panel) {
         write_scale(part, scale, panel == 1, static_cast<T *>(values));
-        cudaError_t error = cudaMemcpy(panel == 1 ? part->panel_scale : part->scale, values,
-                                       static_cast<size_t>(count) * sizeof(T),
-                                       cudaMemcpyHostToDevice);
+        cudaError_t error =
+            cudaMemcpy(panel == 1 ? part->panel_scale : part->scale, values,
+                       static_cast<size_t>(count) * sizeof(T), cudaMemcpyHostToDevice);
         BB_REQUIRE(error == cudaSuccess, BB_DEVICE, "upload of a scale: %s",
                    cudaGetErrorString(error));
     }

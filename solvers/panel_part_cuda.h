@@ -28,7 +28,7 @@ struct bb_panel_arithmetic {
 
 /// Planes of a matrix in halves: one map for boxes of 128 rows, one for boxes of 64.
 struct bb_halves {
-    bb_plane_cuda hi, lo;           ///< boxes of 128 rows
+    bb_plane_cuda hi, lo; ///< boxes of 128 rows
     bb_plane_cuda hi_short, lo_short;
 };
 
@@ -41,9 +41,9 @@ struct bb_panel_part {
     int ordinal;
     bb_index gpus; ///< that share the panels: k belongs to k mod gpus
     const bb_dense_library_cuda *library;
-    cudaStream_t bulk;  ///< the long products
-    cudaStream_t ahead; ///< the long products of diagonal blocks
-    cudaStream_t chain; ///< what the next panel waits for
+    cudaStream_t bulk;         ///< the long products
+    cudaStream_t ahead;        ///< the long products of diagonal blocks
+    cudaStream_t chain;        ///< what the next panel waits for
     cublasHandle_t handles[3]; ///< of the streams in this order
     void *workspaces[3];
     void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
@@ -51,17 +51,17 @@ struct bb_panel_part {
     void *side;        ///< [sides][blocks block], as the triangle
     void *side_lo;
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
-    void *panels[2];         ///< C [blocks block][block], fp32 or fp64
-    void *side_panel;        ///< [sides][block]
-    void *diagonals;         ///< [blocks][block][block] diagonal blocks, then L_kk
-    void *inverses;          ///< [blocks][block][block]
-    void *scratch;           ///< [block][block]
-    void *split[2];          ///< [blocks block, or sides][block] planes of a panel to be solved
+    void *panels[2];           ///< C [blocks block][block], fp32 or fp64
+    void *side_panel;          ///< [sides][block]
+    void *diagonals;           ///< [blocks][block][block] diagonal blocks, then L_kk
+    void *inverses;            ///< [blocks][block][block]
+    void *scratch;             ///< [block][block]
+    void *split[2];            ///< [blocks block, or sides][block] planes of a panel to be solved
     void *split_inverse[2][2]; ///< [even and odd panels][hi, lo], each [block][block]
-    void *largest;           ///< [2] their largest magnitudes, which say their unit
-    void *scale;             ///< [blocks block] D in the type of C, padded; ones without a scale
-    void *panel_scale;       ///< the same in the order of a panel's rows
-    void *breakdown;         ///< bb_breakdown_cuda
+    void *largest;             ///< [2] their largest magnitudes, which say their unit
+    void *scale;               ///< [blocks block] D in the type of C, padded; ones without a scale
+    void *panel_scale;         ///< the same in the order of a panel's rows
+    void *breakdown;           ///< bb_breakdown_cuda
 };
 
 /// Which stream a step is queued on.

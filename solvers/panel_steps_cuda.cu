@@ -20,8 +20,7 @@ bool in_halves(const bb_panel_part *part)
 // Item `index` of an array in the type of C.
 char *at(const bb_panel_part *part, void *array, bb_index index)
 {
-    return static_cast<char *>(array) +
-           static_cast<size_t>(index) * bb_type_bytes(type_of(part));
+    return static_cast<char *>(array) + static_cast<size_t>(index) * bb_type_bytes(type_of(part));
 }
 
 float *floats(const bb_panel_part *part, void *array, bb_index index)
@@ -252,10 +251,10 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
     if (in_halves(part)) {
         bb_split_product_cuda p = start_product(part);
         const bb_halves &inverse = part->inverse_planes[k % 2];
-        BB_RETURN_IF_FAILED(bb_kernel_split(
-            floats(part, part->side_panel, 0), part->sides, block, block, false, nullptr,
-            static_cast<__half *>(part->split[0]), static_cast<__half *>(part->split[1]), block,
-            part->bulk));
+        BB_RETURN_IF_FAILED(
+            bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
+                            nullptr, static_cast<__half *>(part->split[0]),
+                            static_cast<__half *>(part->split[1]), block, part->bulk));
         p.a = {BB_OPERAND_PLAIN, 0, part->panel_planes.hi.map, part->panel_planes.lo.map};
         p.b = {BB_OPERAND_PLAIN, 0, inverse.hi.map, inverse.lo.map};
         p.rows = part->sides;
@@ -311,18 +310,17 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
                                                block, columns, part->bulk));
     if (first <= last) {
         bb_index to = panel_item(part, bb_triangle_position(part->layout, first));
-        BB_RETURN_IF_FAILED(bb_device_source_fill(
-            matrix, part->bulk, first * block, k * block,
-            bb_device_matrix(at(part, panel, to), type_of(part), part->plan.n - first * block,
-                             block, block)));
+        BB_RETURN_IF_FAILED(
+            bb_device_source_fill(matrix, part->bulk, first * block, k * block,
+                                  bb_device_matrix(at(part, panel, to), type_of(part),
+                                                   part->plan.n - first * block, block, block)));
         // Rows past the last one are zeros.
         to = panel_item(part, bb_triangle_position(part->layout, last)) +
              bb_triangle_extent(part->layout, last) * block;
         const bb_index rest = block - bb_triangle_extent(part->layout, last);
-        BB_CUDA_TRY(cudaMemsetAsync(at(part, panel, to), 0,
-                                    static_cast<size_t>(rest * block) *
-                                        bb_type_bytes(type_of(part)),
-                                    part->bulk));
+        BB_CUDA_TRY(cudaMemsetAsync(
+            at(part, panel, to), 0,
+            static_cast<size_t>(rest * block) * bb_type_bytes(type_of(part)), part->bulk));
     }
     for (bb_index i = k + 1; i < half; ++i) {
         const bb_index to = panel_item(part, bb_triangle_position(part->layout, i));
@@ -330,8 +328,8 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
             matrix, part->bulk, i * block, k * block,
             bb_device_matrix(at(part, panel, to), type_of(part), block, block, block)));
     }
-    return bb_kernel_scale(at(part, panel, panel_item(part, below.begin)),
-                           part->arithmetic.storage, rows_of(part, below), block, block,
+    return bb_kernel_scale(at(part, panel, panel_item(part, below.begin)), part->arithmetic.storage,
+                           rows_of(part, below), block, block,
                            at(part, part->panel_scale, below.begin * block),
                            at(part, part->scale, k * block), part->bulk);
 }
@@ -386,15 +384,13 @@ bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k)
     void *inverse = at(part, part->inverses, panel_item(part, k));
     bb_breakdown_cuda *breakdown = static_cast<bb_breakdown_cuda *>(part->breakdown);
     if (type_of(part) == BB_F64) {
-        return bb_diagonal_factor_launch(reinterpret_cast<double *>(diagonal_of(part, k)),
-                                         static_cast<double *>(inverse),
-                                         static_cast<double *>(part->scratch), block, k * block,
-                                         breakdown, part->chain);
+        return bb_diagonal_factor_launch(
+            reinterpret_cast<double *>(diagonal_of(part, k)), static_cast<double *>(inverse),
+            static_cast<double *>(part->scratch), block, k * block, breakdown, part->chain);
     }
-    return bb_diagonal_factor_launch(reinterpret_cast<float *>(diagonal_of(part, k)),
-                                     static_cast<float *>(inverse),
-                                     static_cast<float *>(part->scratch), block, k * block,
-                                     breakdown, part->chain);
+    return bb_diagonal_factor_launch(
+        reinterpret_cast<float *>(diagonal_of(part, k)), static_cast<float *>(inverse),
+        static_cast<float *>(part->scratch), block, k * block, breakdown, part->chain);
 }
 
 bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed,
@@ -481,10 +477,9 @@ bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
     const bb_index end = part->first_side + part->sides;
     bb_index first = 0; // of this side among all rows
     if (columns < block) {
-        BB_CUDA_TRY(cudaMemsetAsync(part->side_panel, 0,
-                                    static_cast<size_t>(part->sides * block) *
-                                        bb_type_bytes(type_of(part)),
-                                    part->bulk));
+        BB_CUDA_TRY(cudaMemsetAsync(
+            part->side_panel, 0,
+            static_cast<size_t>(part->sides * block) * bb_type_bytes(type_of(part)), part->bulk));
     }
     for (bb_index s = 0; s < side_count; first += sides[s++]->rows) {
         const bb_index from = first > part->first_side ? first : part->first_side;
@@ -523,12 +518,10 @@ bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
                                            floats(part, part->side_panel, 0), block, part->bulk));
     } else {
         const size_t word = bb_type_bytes(type_of(part));
-        BB_CUDA_TRY(cudaMemcpy2DAsync(part->side_panel, static_cast<size_t>(block) * word,
-                                      at(part, part->side, k * block),
-                                      static_cast<size_t>(whole) * word,
-                                      static_cast<size_t>(block) * word,
-                                      static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice,
-                                      part->bulk));
+        BB_CUDA_TRY(cudaMemcpy2DAsync(
+            part->side_panel, static_cast<size_t>(block) * word, at(part, part->side, k * block),
+            static_cast<size_t>(whole) * word, static_cast<size_t>(block) * word,
+            static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
     }
     BB_RETURN_IF_FAILED(update_sides(part, k, true));
     BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, true, BB_PANEL_BULK));

@@ -81,14 +81,13 @@ static bb_status project_rows(void *context, bb_index index)
     return BB_OK;
 }
 
-// Cee = Ctt + (P + P^T) / 2.
-static bb_status finish(const bb_residual_task *task)
+bb_status bb_residual_covariance_close(const bb_residual_task *task)
 {
     bb_status status = BB_OK;
     bb_index m = task->ctm->rows;
     double *ctt = NULL;
     BB_TRY(BB_ALLOCATE(m * m, &ctt));
-    BB_TRY(bb_matrix_source_fill(task->ctt, 0, 0, bb_view_matrix(ctt, m, m)));
+    BB_TRY(bb_matrix_source_load(task->ctt, ctt));
     for (bb_index i = 0; i < m; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             double sum = 0.5 * (task->cee[i * m + j] + task->cee[j * m + i]);
@@ -136,7 +135,7 @@ bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
         BB_TRY(bb_parallel_for(count * parts(work.most_rows, PROJECTED_ROWS), project_rows, &work));
     }
     for (bb_index t = 0; t < count; ++t) {
-        BB_TRY(finish(&tasks[t]));
+        BB_TRY(bb_residual_covariance_close(&tasks[t]));
     }
 done:
     for (bb_index t = 0; work.g != NULL && t < count; ++t) {
@@ -150,4 +149,10 @@ done:
 double bb_residual_covariance_bytes(bb_index n, double rows)
 {
     return sizeof(double) * (double)shorter(n, PANEL) * ((double)n + rows);
+}
+
+double bb_residual_covariance_device_bytes(bb_index n, bb_index m)
+{
+    double width = (double)shorter(n, PANEL);
+    return sizeof(double) * ((double)m * ((double)n + (double)m + width) + width * (double)n);
 }

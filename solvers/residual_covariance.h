@@ -6,7 +6,7 @@
 #ifndef BB_SOLVERS_RESIDUAL_COVARIANCE_H
 #define BB_SOLVERS_RESIDUAL_COVARIANCE_H
 
-#include "core/matrix_source.h"
+#include "core/device_source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +25,18 @@ typedef struct bb_residual_task {
 /// BB_MEMORY, BB_INVALID, the sources'.
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
+
+/// The same on a cuda device, whose sums are in the order of cuBLAS: panels of Cmm are filled
+/// there. Errors also: BB_UNSUPPORTED (no cuda device), BB_DEVICE.
+BB_CHECKED bb_status bb_residual_covariance_device(bb_device *device, const bb_matrix_source *cmm,
+                                                   bb_index count, const bb_residual_task *tasks);
+
+/// Cee = Ctt + (P + P^T) / 2 for P in `cee`: the last step of both. Errors: BB_MEMORY, the
+/// source's.
+BB_CHECKED bb_status bb_residual_covariance_close(const bb_residual_task *task);
+
+/// Device memory of one task of m rows, bytes.
+double bb_residual_covariance_device_bytes(bb_index n, bb_index m);
 
 /// Bytes that it holds beside the tasks' own: one panel of Cmm and, for each of the `rows` of all
 /// estimates together, its product with the panel.

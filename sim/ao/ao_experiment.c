@@ -7,16 +7,16 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_noise.h"
+#include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_sampling.h"
-#include "sim/device_choice.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
-#include "solvers/residual_covariance.h"
 
 #include <math.h>
 
-static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = false};
+static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = true};
 
 typedef struct ao_run {
     const bb_ao_study *study;
@@ -58,8 +58,8 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
                                     run->wavelength_count, study->ensquared_mas.count,
                                     &run->attempts[p]));
         run->attempts[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
-        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
-                                &run->attempts[p].common.device));
+        BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
+                                       &run->pipelines[p], &run->attempts[p].common.device));
     }
 done:
     return status;
@@ -188,6 +188,15 @@ done:
     return status;
 }
 
+static bool uses_device(const ao_run *run)
+{
+    bool uses = false;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        uses = uses || run->attempts[p].common.device == BB_DEVICE_CUDA;
+    }
+    return uses;
+}
+
 // Every estimate of every pipeline and target in one pass over Cmm.
 static bb_status score(const ao_run *run)
 {
@@ -199,7 +208,7 @@ static bb_status score(const ao_run *run)
     BB_TRY(BB_ZEROED(most, &tasks));
     BB_TRY(BB_ZEROED(most, &estimates));
     BB_TRY(list_estimates(run, tasks, estimates, &count));
-    BB_TRY(bb_residual_covariance(run->problem->cmm, count, tasks));
+    BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_progress("scoring", i, count);
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].attempt));
@@ -254,6 +263,7 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     bb_status status = BB_OK;
     ao_run run = {0};
     BB_TRY(start(study, &run));
+    BB_TRY(bb_ao_plan_fits(study));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve(&run));
     BB_TRY(score(&run));

@@ -6,6 +6,7 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
@@ -25,6 +26,10 @@ static const double fp64_rate = 4.0e10;
 static const double fp32_rate = 8.0e10;
 static const double emulated_rate = 5.0e10;
 static const double fp16_sum_rate = 5.0e9; // hp3 rounds its accumulator
+static const double device_rate = 5.0e13;  // fp32 and fp64 of one H200
+
+// Seconds an entry of R takes from the device and back.
+static const double device_transfer = 3.0e-9;
 
 // Seconds of one core: an evaluation of D, with the ends that blocks do not share; an entry that is
 // looked up, scaled and rounded; a mirror's modes, per actuator^3.
@@ -189,6 +194,36 @@ static double filling_seconds(const bb_slope_covariance_cost *cost, double layer
     return cost->entries * seconds_per_entry + cost->direct_entries * layers * seconds_per_distance;
 }
 
+// Memory of a pipeline on each GPU; 0 on the cpu. Every laser star has two tilts.
+static double device_bytes(const bb_ao_study *study, const extent *of, bb_index pipeline)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_guide_star_config *stars = study->guide_stars.items;
+    bb_index rows = (bb_index)of->m;
+    for (bb_index s = 0; s < study->guide_stars.count; ++s) {
+        rows += stars[s].kind == (int)BB_GUIDE_STAR_LGS ? 2 : 0;
+    }
+    return bb_factor_device_need(&study->solver.common, &pipelines[pipeline], study->common.device,
+                                 (bb_index)of->n, rows);
+}
+
+// On one GPU, with the rates of an H200.
+static double device_seconds(const bb_ao_study *study, const extent *of)
+{
+    double seconds = 0.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_factor_pipeline *pipeline = (const bb_factor_pipeline *)study->pipelines.items + p;
+        double shares[BB_VARIANT_COUNT] = {0.0};
+        shares[pipeline->arithmetic] = 1.0;
+        if (device_bytes(study, of, p) > 0.0) {
+            double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
+            seconds += flops * bb_variant_relative_cost(shares) / device_rate +
+                       2.0 * of->n * of->n * of->m / device_rate + device_transfer * of->n * of->m;
+        }
+    }
+    return seconds;
+}
+
 // Of what the threads share, on one core. Every pipeline fills a triangle of Cmm and Ctm; the score
 // fills all of Cmm and, for each estimate, Ctm.
 static double core_seconds(const bb_ao_study *study, const extent *of)
@@ -202,6 +237,9 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
         double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
         double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
         bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
+        if (device_bytes(study, of, p) > 0.0) {
+            continue;
+        }
         seconds += factor / rate_of(&pipelines[p]) + solve / (wide ? fp64_rate : fp32_rate) +
                    2.0 * of->n * (of->n * of->m + of->squared_m) / fp64_rate;
     }
@@ -223,7 +261,9 @@ static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_p
                                        (bb_index)of->m, &need));
         double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
         double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
-        *held = fmax(*held, need.host_bytes + estimates);
+        double on_device = device_bytes(study, of, p);
+        *held = fmax(*held, (on_device > 0.0 ? 0.0 : need.host_bytes) + estimates);
+        plan->device_bytes = fmax(plan->device_bytes, on_device);
         *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
                     (need.trials - 1.0) * (factor + whole + scoring);
         BB_TRY(
@@ -267,9 +307,23 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                        frame_bytes(ao, &of, (double)options->threads);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds =
-        0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
+        0.2 + device_seconds(ao, &of) + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
         seconds_per_actuator3 * of.actuator3 +
         (core_seconds(ao, &of) + frame_seconds(ao, &of) + added) / (double)options->threads;
+done:
+    return status;
+}
+
+bb_status bb_ao_plan_fits(const bb_ao_study *study)
+{
+    bb_status status = BB_OK;
+    double bytes = 0.0;
+    extent of;
+    BB_TRY(measure(study, &of));
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        bytes = fmax(bytes, device_bytes(study, &of, p));
+    }
+    BB_TRY(bb_factor_device_fits(&study->solver.common, bytes));
 done:
     return status;
 }

@@ -4,9 +4,14 @@
 #ifndef BB_SIM_AO_AO_PLAN_H
 #define BB_SIM_AO_AO_PLAN_H
 
+#include "sim/ao/ao_study.h"
 #include "sim/experiment.h"
 
 /// Contract in sim/experiment.h; `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan);
+
+/// Whether the GPUs that a study asks for can hold its largest pipeline. Errors: BB_MEMORY with the
+/// bytes needed and free, BB_DEVICE, those of the sensors' geometry.
+BB_CHECKED bb_status bb_ao_plan_fits(const bb_ao_study *study);
 
 #endif

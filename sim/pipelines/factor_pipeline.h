@@ -31,7 +31,8 @@ extern const bb_schema bb_factor_spectrum_schema;
 /// Keys of `solver:` that all such studies have.
 typedef struct bb_factor_solver_config {
     bb_index tile;
-    int scale; ///< bb_factor_scale
+    int scale;     ///< bb_factor_scale
+    bb_index gpus; ///< of this host that share a factorization on cuda
     bb_factor_spectrum spectrum;
 } bb_factor_solver_config;
 
@@ -51,6 +52,14 @@ typedef struct bb_factor_solver_config {
          .offset = offsetof(type, common.scale),                                                   \
          .default_text = "unit_diagonal",                                                          \
          .meaning = "Scale of the covariance before it is narrowed."},                             \
+        {.name = "gpus",                                                                           \
+         .kind = BB_KEY_INTEGER,                                                                   \
+         .unit = "1",                                                                              \
+         .minimum = 1.0,                                                                           \
+         .maximum = 8.0,                                                                           \
+         .offset = offsetof(type, common.gpus),                                                    \
+         .default_text = "1",                                                                      \
+         .meaning = "GPUs of this host that share a factorization on device cuda."},               \
     {                                                                                              \
         .name = "spectrum", .kind = BB_KEY_GROUP, .schema = &bb_factor_spectrum_schema,            \
         .offset = offsetof(type, common.spectrum),                                                 \

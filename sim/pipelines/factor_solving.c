@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "precision/scaling.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "solvers/tile_cholesky.h"
 
@@ -165,6 +166,48 @@ typedef struct effort {
     double bytes, flops, encode_seconds, solve_seconds;
 } effort;
 
+// What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
+static void note_map(const bb_policy_map *map, bb_factor_facts *facts)
+{
+    double whole = 0.0;
+    bb_policy_map_shares(map, facts->tile_share);
+    facts->tolerance = map->tolerance;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        facts->product_share[v] = 0.0;
+    }
+    for (bb_index i = 0; i < map->tile_rows; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            double products = (i == j ? 1.0 : 2.0) * (double)j + (i == j ? 1.0 / 3.0 : 1.0);
+            facts->product_share[bb_policy_map_at(map, i, j)] += products;
+            whole += products;
+        }
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        facts->product_share[v] /= whole;
+    }
+    facts->cost = bb_variant_relative_cost(facts->product_share);
+}
+
+static bb_status solve_on_device(const bb_factor_problem *problem,
+                                 const bb_factor_pipeline *pipeline, double **r,
+                                 bb_attempt *attempt, effort *spent)
+{
+    bb_status status = BB_OK;
+    bb_policy_map *map = NULL;
+    bb_factor_device_times times;
+    BB_TRY(
+        bb_factor_map_create(problem, &pipeline->policy, (bb_variant)pipeline->arithmetic, &map));
+    BB_TRY(bb_factor_device_solve(problem, pipeline, map, r, &attempt->outcome, &times));
+    note_map(map, &attempt->factor);
+    spent->bytes += times.operator_bytes;
+    spent->encode_seconds += times.fill_s;
+    spent->solve_seconds += times.solve_s;
+    spent->flops += attempt->outcome.kind == BB_OUTCOME_OK ? attempt->flops_dense : 0.0;
+done:
+    bb_policy_map_destroy(&map);
+    return status;
+}
+
 // One factorization and its solves; adds to what was spent.
 static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
                             double **r, bb_attempt *attempt, effort *spent)
@@ -174,6 +217,9 @@ static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pi
     bb_policy_map *map = NULL;
     bb_tile_plan plan = bb_factor_pipeline_tiles(problem->solver, pipeline);
     double begin = bb_clock_seconds();
+    if (attempt->device == BB_DEVICE_CUDA) {
+        return solve_on_device(problem, pipeline, r, attempt, spent);
+    }
     BB_TRY(bb_factor_map_create(problem, &plan.policy, plan.arithmetic, &map));
     plan.map = map;
     BB_TRY(bb_tile_matrix_create(problem->matrix, problem->scale, &plan, &factor));

@@ -4,16 +4,15 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/device_choice.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/reconstructor/reconstructor_study.h"
-#include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
 #include <math.h>
 
-static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = false};
+static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = true};
 
 // What one pipeline gave.
 typedef struct estimate {
@@ -105,8 +104,8 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->estimates[p].common = bb_attempt_start(run->pipelines[p].name);
         run->estimates[p].trace = NAN;
-        BB_TRY(bb_device_choose(&offer, study->common.device, run->pipelines[p].device,
-                                &run->estimates[p].common.device));
+        BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
+                                       &run->pipelines[p], &run->estimates[p].common.device));
     }
     BB_TRY(open_inputs(study, &run->in));
     run->side = bb_matrix_file_source(run->in.ctm);
@@ -127,11 +126,13 @@ static bb_status score(const reconstructor_run *run)
     bb_status status = BB_OK;
     bb_index m = run->side->rows;
     bb_index count = 0;
+    bool on_device = false;
     bb_residual_task *tasks = NULL;
     estimate **scored = NULL;
     BB_TRY(BB_ZEROED(run->pipeline_count, &tasks));
     BB_TRY(BB_ZEROED(run->pipeline_count, &scored));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        on_device = on_device || run->estimates[p].common.device == BB_DEVICE_CUDA;
         if (run->estimates[p].common.outcome.kind == BB_OUTCOME_OK) {
             tasks[count] = (bb_residual_task){run->estimates[p].r, run->side, run->in.truth, NULL};
             scored[count] = &run->estimates[p];
@@ -139,7 +140,7 @@ static bb_status score(const reconstructor_run *run)
             ++count;
         }
     }
-    BB_TRY(bb_residual_covariance(run->solving.matrix, count, tasks));
+    BB_TRY(bb_factor_device_score(run->solving.matrix, on_device, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
         if (bad >= 0) {

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/factor_device.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "solvers/panel_cholesky.h"
+
+static bool runs_by_panels(int variant)
+{
+    return variant == (int)BB_VARIANT_DP || variant == (int)BB_VARIANT_SP ||
+           variant == (int)BB_VARIANT_TF32 || variant == (int)BB_VARIANT_HP1 ||
+           variant == (int)BB_VARIANT_X3;
+}
+
+static bool splits(int variant)
+{
+    return variant == (int)BB_VARIANT_HP1 || variant == (int)BB_VARIANT_X3;
+}
+
+bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
+                                 const bb_factor_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    const bb_policy_config *policy = &pipeline->policy;
+    const char *name = pipeline->name;
+    BB_REQUIRE(runs_by_panels(pipeline->arithmetic), BB_UNSUPPORTED,
+               "pipeline %s: %s has no cuda kernels, expected dp, sp, tf32, hp1 or x3", name,
+               bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
+               "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
+               name, solver->tile, (solver->tile / 128 + 1) * 128);
+    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT && policy->kind != (int)BB_POLICY_PROMISE,
+               BB_UNSUPPORTED,
+               "pipeline %s: the policies product and promise choose product by product, on the "
+               "cpu",
+               name);
+    BB_REQUIRE(policy->kind == (int)BB_POLICY_UNIFORM || splits(pipeline->arithmetic),
+               BB_UNSUPPORTED, "pipeline %s: on cuda a policy needs hp1 or x3 arithmetic, got %s",
+               name, bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(policy->kind == (int)BB_POLICY_UNIFORM || splits(policy->inside) ||
+                   policy->inside == (int)BB_VARIANT_SP,
+               BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, hp1 or x3",
+               name, bb_variant_names[policy->inside]);
+    BB_REQUIRE(pipeline->refine.method == (int)BB_REFINE_NONE, BB_UNSUPPORTED,
+               "pipeline %s: refinement has no cuda kernels", name);
+done:
+    return status;
+}
+
+bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
+                                  const bb_factor_solver_config *solver,
+                                  const bb_factor_pipeline *pipeline, bb_device_kind *out)
+{
+    bb_status status = BB_OK;
+    bb_device_offer own = *offer;
+    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
+    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
+        own.cuda = bb_factor_device_check(solver, pipeline) == BB_OK;
+        bb_status_clear();
+    } else if (wish == (int)BB_STUDY_DEVICE_CUDA) {
+        BB_TRY(bb_factor_device_check(solver, pipeline));
+    }
+    BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
+done:
+    return status;
+}
+
+static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+{
+    bool follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW &&
+                   pipeline->policy.kind == (int)BB_POLICY_UNIFORM;
+    return (bb_panel_plan){.n = n,
+                           .block = solver->tile,
+                           .sides = rows,
+                           .arithmetic = (bb_variant)pipeline->arithmetic,
+                           .diagonal_follows = follows,
+                           .sweeps_follow = pipeline->sweeps == (int)BB_POLICY_FOLLOW};
+}
+
+double bb_factor_device_bytes(const bb_factor_solver_config *solver,
+                              const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+{
+    const bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
+    return bb_panel_plan_bytes(&plan, solver->gpus) +
+           sizeof(double) * (double)rows * (double)n; // the results, on the first
+}
+
+double bb_factor_device_need(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, int study_device, bb_index n,
+                             bb_index rows)
+{
+    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
+    bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
+    bool present = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    bb_status_clear();
+    if (can &&
+        (wish == (int)BB_STUDY_DEVICE_CUDA || (wish == (int)BB_STUDY_DEVICE_AUTO && present))) {
+        return bb_factor_device_bytes(solver, pipeline, n, rows);
+    }
+    return 0.0;
+}
+
+bb_status bb_factor_device_fits(const bb_factor_solver_config *solver, double bytes)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    for (bb_index g = 0; bytes > 0.0 && g < solver->gpus; ++g) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &device));
+        BB_TRY(bb_device_describe(device, &report));
+        BB_REQUIRE(bytes <= (double)report.free_memory_bytes, BB_MEMORY,
+                   "GPU %td: the largest pipeline needs %.1f GB, %.1f GB of %.1f GB are free", g,
+                   1e-9 * bytes, 1e-9 * (double)report.free_memory_bytes,
+                   1e-9 * (double)report.memory_bytes);
+        bb_device_close(&device);
+    }
+done:
+    bb_device_close(&device);
+    return status;
+}
+
+// Everything of one run, for one place to release it.
+typedef struct running {
+    const bb_factor_problem *problem;
+    bb_index gpus, n, rows, m; // m: rows of all targets, rows: and of the low-rank part
+    unsigned char *narrow;     // [blocks][blocks]
+    double *transposed;        // [part.count][n]
+    bb_view part_view;
+    bb_matrix_source part_source;
+    bb_device *devices[BB_PANEL_GPUS];
+    bb_device_source *matrices[BB_PANEL_GPUS];
+    bb_device_source **sides[BB_PANEL_GPUS]; // [side_count]
+    bb_index side_count;
+    bb_panel_cholesky *factor;
+    void *r; // [rows][n] on the first device
+} running;
+
+static void stop(running *run)
+{
+    bb_panel_cholesky_destroy(&run->factor);
+    if (run->devices[0] != NULL) {
+        bb_device_release(run->devices[0], &run->r);
+    }
+    for (bb_index g = 0; g < run->gpus; ++g) {
+        for (bb_index s = 0; run->sides[g] != NULL && s < run->side_count; ++s) {
+            bb_device_source_destroy(&run->sides[g][s]);
+        }
+        BB_RELEASE(&run->sides[g]);
+        bb_device_source_destroy(&run->matrices[g]);
+        bb_device_close(&run->devices[g]);
+    }
+    BB_RELEASE(&run->narrow);
+    BB_RELEASE(&run->transposed);
+}
+
+// U^T as a right-hand side.
+static bb_status transpose_part(running *run)
+{
+    bb_status status = BB_OK;
+    const bb_low_rank *part = &run->problem->part;
+    BB_TRY(BB_ALLOCATE(part->count * run->n, &run->transposed));
+    for (bb_index c = 0; c < part->count; ++c) {
+        for (bb_index i = 0; i < run->n; ++i) {
+            run->transposed[c * run->n + i] = part->vectors[i * part->count + c];
+        }
+    }
+    run->part_view = bb_view_matrix(run->transposed, part->count, run->n);
+    run->part_source = bb_matrix_source_dense(&run->part_view, "U^T", "1");
+done:
+    return status;
+}
+
+// Which blocks take one product, where not all below the diagonal are alike.
+static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_index blocks = map->tile_rows;
+    bb_index narrow = 0;
+    BB_TRY(BB_ZEROED(blocks * blocks, &run->narrow));
+    for (bb_index i = 0; i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            bool is_narrow = bb_policy_map_at(map, i, j) == BB_VARIANT_HP1;
+            run->narrow[i * blocks + j] = is_narrow;
+            narrow += is_narrow;
+        }
+    }
+    bb_index below = blocks * (blocks - 1) / 2;
+    if (plan->arithmetic == BB_VARIANT_HP1 || plan->arithmetic == BB_VARIANT_X3) {
+        bool uniform = narrow == 0 || narrow == below;
+        plan->arithmetic = narrow == 0 && below > 0 ? BB_VARIANT_X3 : BB_VARIANT_HP1;
+        plan->arithmetic = below == 0 ? BB_VARIANT_X3 : plan->arithmetic;
+        plan->narrow = uniform ? NULL : run->narrow;
+        plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == BB_VARIANT_HP1;
+    }
+done:
+    return status;
+}
+
+static bb_status open_devices(running *run)
+{
+    bb_status status = BB_OK;
+    const bb_factor_problem *problem = run->problem;
+    run->side_count = problem->target_count + (problem->part.count > 0 ? 1 : 0);
+    for (bb_index g = 0; g < run->gpus; ++g) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &run->devices[g]));
+        BB_TRY(bb_device_source_create(problem->matrix, run->devices[g], &run->matrices[g]));
+        BB_TRY(BB_ZEROED(run->side_count, &run->sides[g]));
+        for (bb_index s = 0; s < run->side_count; ++s) {
+            const bb_matrix_source *side =
+                s < problem->target_count ? problem->sides[s] : &run->part_source;
+            BB_TRY(bb_device_source_create(side, run->devices[g], &run->sides[g][s]));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status factor_and_sweep(running *run, const bb_panel_plan *plan, bb_outcome *outcome,
+                                  bb_factor_device_times *times)
+{
+    bb_status status = BB_OK;
+    bb_panel_sources sources[BB_PANEL_GPUS];
+    bb_panel_times panel = {0};
+    for (bb_index g = 0; g < run->gpus; ++g) {
+        sources[g] = (bb_panel_sources){run->matrices[g], run->side_count,
+                                        (const bb_device_source *const *)run->sides[g]};
+    }
+    BB_TRY(bb_panel_cholesky_create(run->gpus, run->devices, plan, &run->factor));
+    BB_TRY(bb_panel_cholesky_factor(run->factor, sources, run->problem->scale, outcome, &panel));
+    times->fill_s = panel.fill_s;
+    times->solve_s = panel.factor_s;
+    if (outcome->kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_panel_cholesky_sweep(run->factor, &panel));
+        times->solve_s += panel.backward_s;
+        BB_TRY(bb_device_allocate(run->devices[0], (size_t)(run->rows * run->n) * sizeof(double),
+                                  &run->r));
+        BB_TRY(bb_panel_cholesky_result(run->factor, run->r));
+    }
+    bb_panel_cholesky_destroy(&run->factor);
+done:
+    return status;
+}
+
+// R of every target to the host, looked at.
+static bb_status take_results(const running *run, double **r, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    const double *from = run->r;
+    for (bb_index t = 0; t < run->problem->target_count; ++t) {
+        bb_index items = run->problem->sides[t]->rows * run->n;
+        BB_TRY(BB_ALLOCATE(items, &r[t]));
+        BB_TRY(bb_device_download(run->devices[0], r[t], from, (size_t)items * sizeof(double)));
+        from += items;
+        bb_index bad = bb_stage_inspect("reconstructor", r[t], items);
+        if (bad >= 0) {
+            bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
+                           t, bad / run->n, bad % run->n);
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_factor_device_solve(const bb_factor_problem *problem,
+                                 const bb_factor_pipeline *pipeline, const bb_policy_map *map,
+                                 double **r, bb_outcome *outcome, bb_factor_device_times *times)
+{
+    bb_status status = BB_OK;
+    running run = {.problem = problem, .gpus = problem->solver->gpus, .n = problem->matrix->rows};
+    *times = (bb_factor_device_times){0};
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        run.m += problem->sides[t]->rows;
+    }
+    run.rows = run.m + problem->part.count;
+    bb_panel_plan plan = plan_of(problem->solver, pipeline, run.n, run.rows);
+    BB_TRY(bb_factor_device_check(problem->solver, pipeline));
+    if (problem->part.count > 0) {
+        BB_TRY(transpose_part(&run));
+    }
+    BB_TRY(read_map(&run, map, &plan));
+    BB_TRY(open_devices(&run));
+    times->operator_bytes = bb_panel_factor_bytes(&plan);
+    BB_TRY(factor_and_sweep(&run, &plan, outcome, times));
+    if (outcome->kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_panel_low_rank_apply(run.devices[0], &problem->part, run.n, run.m, run.r, outcome,
+                                       &times->solve_s));
+    }
+    if (outcome->kind == BB_OUTCOME_OK) {
+        BB_TRY(take_results(&run, r, outcome));
+    }
+done:
+    stop(&run);
+    return status;
+}
+
+bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device, bb_index count,
+                                 const bb_residual_task *tasks)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    if (!on_device) {
+        return bb_residual_covariance(cmm, count, tasks);
+    }
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
+    BB_TRY(bb_residual_covariance_device(device, cmm, count, tasks));
+done:
+    bb_device_close(&device);
+    return status;
+}

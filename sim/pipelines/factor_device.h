@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pipeline's factorization and solves on cuda devices, by panels (solvers/panel_cholesky.h). A
+// panel is as wide as a tile. Of the variants, sp within a policy of hp1 is computed as x3, which
+// has its accuracy.
+#ifndef BB_SIM_PIPELINES_FACTOR_DEVICE_H
+#define BB_SIM_PIPELINES_FACTOR_DEVICE_H
+
+#include "sim/device_choice.h"
+#include "sim/pipelines/factor_solving.h"
+#include "solvers/residual_covariance.h"
+
+/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED or BB_INVALID with a
+/// sentence. Neither a device nor a map is needed.
+BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
+                                            const bb_factor_pipeline *pipeline);
+
+/// Where a pipeline computes: bb_device_choose, with `auto` taking a cuda device only for what it
+/// has kernels for. Errors: those of both.
+BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
+                                             const bb_factor_solver_config *solver,
+                                             const bb_factor_pipeline *pipeline,
+                                             bb_device_kind *out);
+
+/// Device memory of a pipeline on each GPU, bytes, for n measurements and right-hand sides of
+/// `rows` rows in all: the factorization and its results. Upper bound where a rule chooses.
+double bb_factor_device_bytes(const bb_factor_solver_config *solver,
+                              const bb_factor_pipeline *pipeline, bb_index n, bb_index rows);
+
+/// The same for a pipeline of a study, 0 for one that computes on the cpu: without a build or a GPU
+/// for it `auto` does.
+double bb_factor_device_need(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, int study_device, bb_index n,
+                             bb_index rows);
+
+/// Holds `bytes` to what is free on each GPU that a study's pipelines share; nothing for 0. Errors:
+/// BB_MEMORY with a sentence, BB_DEVICE.
+BB_CHECKED bb_status bb_factor_device_fits(const bb_factor_solver_config *solver, double bytes);
+
+/// What a run on the device took.
+typedef struct bb_factor_device_times {
+    double fill_s, solve_s;
+    double operator_bytes;
+} bb_factor_device_times;
+
+/// Factors and solves with the resolved map of a policy; allocates r[t] [m][n] for each target. A
+/// numerical failure is an outcome. Errors: BB_DEVICE, BB_MEMORY, BB_UNSUPPORTED, the sources'.
+BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
+                                            const bb_factor_pipeline *pipeline,
+                                            const bb_policy_map *map, double **r,
+                                            bb_outcome *outcome, bb_factor_device_times *times);
+
+/// Scores estimates over Cmm, on the first cuda device or on the cpu. Errors: those of
+/// bb_residual_covariance and its device twin.
+BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device,
+                                            bb_index count, const bb_residual_task *tasks);
+
+#endif
