@@ -57,10 +57,11 @@ static void an_ao_run_with_frames(void **state)
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
-          "error_terms={fitting: true, aliasing: true}", "monte_carlo={frames: 2, pixels_per_subaperture: 8, screen_oversize: 1.5}",
+          "error_terms={fitting: true, aliasing: true}", "monte_carlo.frames=2",
+          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
           "pipelines=[{name: reference, arithmetic: dp}]"}
     };
-    walk("ao with frames", &of, 1, 211);
+    walk("ao with frames", &of, 1, 97);
     walk("ao with frames on two threads", &of, 2, 499);
 }
 
