@@ -32,6 +32,17 @@ bb_find_library(CHOLMOD cholmod cholmod.h)
 bb_find_library(ZFP zfp zfp.h)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
+# Optional: pupil masks in FITS files.
+set(BB_HAVE_CFITSIO OFF)
+if(NOT BB_FITS STREQUAL "OFF")
+  pkg_check_modules(CFITSIO IMPORTED_TARGET cfitsio)
+  if(CFITSIO_FOUND)
+    set(BB_HAVE_CFITSIO ON)
+  elseif(BB_FITS STREQUAL "ON")
+    message(FATAL_ERROR "BB_FITS=ON, but no cfitsio was found (libcfitsio-dev)")
+  endif()
+endif()
+
 # Optional devices: AUTO takes what is there, ON fails where it is missing.
 set(BB_HAVE_CUDA OFF)
 if(NOT BB_CUDA STREQUAL "OFF")

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Policies: which variant updates which tile of a matrix. A policy is a row of a table; a new one
-// is a function of the tile's coordinates and a row.
+// Policies: which variant updates which tile of a symmetric matrix that is factored. A policy is a
+// row of the table in policy.c: a function of the tile's place, the norms of the tiles and the
+// noise floor. It is resolved once to a map, which every engine reads.
+//
+// With NT tile rows, u the unit roundoff of the pipeline's variant and eps the tolerance:
+//   tile_norm  the pipeline's variant where ||A_ij||_F <= eps ||A||_F / (NT u), `inside` elsewhere:
+//              then ||dA||_F <= eps ||A||_F for the rounding of A's tiles (Higham and Mary, Acta
+//              Numerica 2022), not for that of the products;
+//   product    the pipeline's variant for each product with 2 u ||L_ik||_F ||L_jk||_F <= tau,
+//              `inside` for the others, tau = eps ||A||_F / NT^2: then the rounding of the operands
+//              adds up to at most eps ||A||_F. `rounding: random` takes the errors of a product's
+//              nb columns and of a tile's NT products as independent: tau grows by sqrt(nb NT).
+// Where no tolerance is given, eps = c lambda / ||A||_F with lambda a lower bound of the least
+// eigenvalue (the noise floor) and c the key noise_share: with c < 1, A + dA is positive definite.
 #ifndef BB_PRECISION_POLICY_H
 #define BB_PRECISION_POLICY_H
 
@@ -13,21 +25,85 @@ extern "C" {
 #endif
 
 typedef enum bb_policy_kind {
-    BB_POLICY_UNIFORM, ///< the pipeline's variant everywhere
-    BB_POLICY_BAND,    ///< `inside` where |i - j| < width, the pipeline's variant elsewhere
+    BB_POLICY_UNIFORM,   ///< the pipeline's variant everywhere
+    BB_POLICY_BAND,      ///< `inside` where |i - j| < width, the pipeline's variant elsewhere
+    BB_POLICY_TABLE,     ///< from a file
+    BB_POLICY_TILE_NORM, ///< by the norms of A's tiles
+    BB_POLICY_PRODUCT,   ///< by the norms of L's tiles, product by product
+    BB_POLICY_PROMISE,   ///< the cheapest of the others that keeps a price; not a map by itself
 } bb_policy_kind;
+
+/// Whether what was fp32 in the seed takes the policy's variants.
+typedef enum bb_policy_follow {
+    BB_POLICY_FOLLOW_SP, ///< fp32, in fp64 where the variant is dp
+    BB_POLICY_FOLLOW,    ///< the policy's variant
+} bb_policy_follow;
+
+/// "sp", "follow", NULL.
+extern const char *const bb_policy_follow_names[];
+
+typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_rounding;
 
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
-    int kind;       ///< bb_policy_kind
-    bb_index width; ///< tiles; 1 is the diagonal alone
-    int inside;     ///< bb_variant within the band
+    int kind;           ///< bb_policy_kind
+    bb_index width;     ///< tiles; 1 is the diagonal alone
+    int inside;         ///< bb_variant where the pipeline's own is not enough
+    int diagonal;       ///< bb_policy_follow: of the updates of diagonal tiles
+    const char *table;  ///< path of the table's file, NULL
+    double tolerance;   ///< eps, NaN: from the noise floor
+    double noise_share; ///< c
+    int rounding;       ///< bb_policy_rounding
+    double strehl_loss; ///< promise: the largest one allowed, NaN
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;
 
-/// Variant of tile (row, column) under a policy, where `outside` is the pipeline's own variant.
-bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant outside, bb_index row,
+/// What a rule may look at beside the tile's place.
+typedef struct bb_policy_facts {
+    bb_index tile_rows, tile_size;
+    const double *tile_norms; ///< [tile_rows (tile_rows + 1) / 2] of A's lower tiles, or NULL
+    double norm;              ///< ||A||_F
+    double noise_floor;       ///< lower bound of A's least eigenvalue, NaN unknown
+    const bb_variant *table;  ///< [tile_rows (tile_rows + 1) / 2] of the file, or NULL
+} bb_policy_facts;
+
+/// A resolved policy. Owned by the caller.
+typedef struct bb_policy_map {
+    bb_index tile_rows;
+    bb_variant *variants; ///< [tile_rows (tile_rows + 1) / 2], row by row: of the products into it
+    double tolerance;     ///< eps that was used, NaN where none was
+    /// Product (i, j, k) into an off-diagonal or following tile takes `product_variant` where 2 u
+    /// ||L_ik|| ||L_jk|| <= product_bound with its u, and variants[(i, j)] elsewhere; 0: none does.
+    double product_bound;
+    bb_variant product_variant;
+    bool diagonal_follows; ///< products into diagonal tiles heed variants and product_bound
+} bb_policy_map;
+
+/// Whether a policy asks for the norms of A's tiles; whether it asks for ||A||_F or a noise floor.
+bool bb_policy_needs_tile_norms(const bb_policy_config *policy);
+bool bb_policy_needs_norm(const bb_policy_config *policy);
+
+/// Whether one tile serves both variants that a policy chooses from product by product: their
+/// output is fp32.
+bool bb_policy_products_fit(const bb_policy_config *policy, bb_variant arithmetic);
+
+/// Resolves a policy, where `arithmetic` is the pipeline's own variant. Errors: BB_INVALID (neither
+/// tolerance nor noise floor, product with a variant whose output is not fp32, a promise),
+/// BB_INTERNAL (a fact that is missing), BB_MEMORY.
+BB_CHECKED bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithmetic,
+                                          const bb_policy_facts *facts, bb_policy_map **out);
+void bb_policy_map_destroy(bb_policy_map **map);
+
+/// Variant of tile (row, column), row >= column.
+bb_variant bb_policy_map_at(const bb_policy_map *map, bb_index row, bb_index column);
+
+/// Part of the lower tiles that each variant has, by number: out [BB_VARIANT_COUNT].
+void bb_policy_map_shares(const bb_policy_map *map, double out[BB_VARIANT_COUNT]);
+
+/// Variant of tile (row, column) before any fact is known: where the policy needs some, the wider
+/// in storage of the two that it chooses from.
+bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmetic, bb_index row,
                              bb_index column);
 
 #ifdef __cplusplus

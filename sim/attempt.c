@@ -18,7 +18,8 @@ bb_attempt bb_attempt_start(const char *pipeline)
                         .flops_dense = NAN,
                         .encode_seconds = NAN,
                         .solve_seconds = NAN,
-                        .energy_joules = NAN};
+                        .energy_joules = NAN,
+                        .factor = bb_factor_facts_start()};
 }
 
 bb_status bb_attempt_unset(bb_index count, double **out)
@@ -36,6 +37,16 @@ bb_status bb_attempts_publish_number(bb_results *results, const char *name, cons
     char path[96];
     (void)snprintf(path, sizeof path, "results/%s", name);
     return bb_results_values(results, path, unit, long_name, "pipeline", values);
+}
+
+bb_status bb_attempts_publish_factors(bb_results *results, bb_index count,
+                                      const bb_attempt *const *attempts)
+{
+    const bb_factor_facts *facts[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < count && p < BB_STUDY_PIPELINES; ++p) {
+        facts[p] = &attempts[p]->factor;
+    }
+    return bb_factor_facts_publish(results, count, facts);
 }
 
 // Name, architecture and driver of a device that computed, as provenance/<kind>_name and so on.

@@ -7,6 +7,7 @@
 #include "core/device.h"
 #include "core/outcome.h"
 #include "sim/output/results.h"
+#include "sim/pipelines/factor_facts.h"
 
 /// Numbers are NaN where a failed or unmeasured pipeline has none.
 typedef struct bb_attempt {
@@ -17,6 +18,7 @@ typedef struct bb_attempt {
     double operator_bytes, fp32_bytes;
     double flops, flops_dense;
     double encode_seconds, solve_seconds, energy_joules;
+    bb_factor_facts factor; ///< of experiments that factor a covariance
 } bb_attempt;
 
 /// All NaN.
@@ -26,6 +28,10 @@ bb_attempt bb_attempt_start(const char *pipeline);
 /// `count` attempts in the study's order.
 BB_CHECKED bb_status bb_attempts_publish(bb_results *results, bb_index count,
                                          const bb_attempt *const *attempts);
+
+/// Writes what is known of the factorizations (bb_factor_facts_publish), after the above.
+BB_CHECKED bb_status bb_attempts_publish_factors(bb_results *results, bb_index count,
+                                                 const bb_attempt *const *attempts);
 
 /// Writes one number a pipeline as results/<name>.
 BB_CHECKED bb_status bb_attempts_publish_number(bb_results *results, const char *name,

@@ -12,32 +12,12 @@ struct bb_low_rank_update {
     double *core; // [count][count], Cholesky factor of C^-1 + V U
 };
 
-static void scale_columns(double *x, bb_index rows, bb_index n, const double *scale)
-{
-    for (bb_index i = 0; scale != NULL && i < rows; ++i) {
-        for (bb_index j = 0; j < n; ++j) {
-            x[i * n + j] *= scale[j];
-        }
-    }
-}
-
-// X <- X A0^-1 = ((X D) (D A0 D)^-1) D.
-static bb_status apply_inverse(const bb_tile_matrix *factor, const double *scale, bb_index rows,
-                               double *x)
-{
-    scale_columns(x, rows, factor->n, scale);
-    BB_RETURN_IF_FAILED(bb_tile_cholesky_solve(factor, rows, x));
-    scale_columns(x, rows, factor->n, scale);
-    return BB_OK;
-}
-
-bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
-                                    const bb_low_rank *part, bb_outcome *outcome,
-                                    bb_low_rank_update **out)
+bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
+                                  bb_outcome *outcome, bb_low_rank_update **out)
 {
     bb_status status = BB_OK;
     bb_low_rank_update *update = NULL;
-    bb_index n = factor->n;
+    bb_index n = inverse->n;
     int count = (int)part->count;
     *out = NULL;
     if (count == 0) {
@@ -50,7 +30,7 @@ bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *
     for (int k = 0; k < count; ++k) {
         cblas_dcopy((int)n, part->vectors + k, count, update->v + k * n, 1);
     }
-    BB_TRY(apply_inverse(factor, scale, count, update->v));
+    BB_TRY(inverse->apply(inverse, count, update->v, outcome));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, count, (int)n, 1.0, update->v,
                 (int)n, part->vectors, count, 0.0, update->core, count);
     for (int i = 0; i < count; ++i) {
@@ -70,6 +50,15 @@ bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *
 done:
     bb_low_rank_update_destroy(&update);
     return status;
+}
+
+bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
+                                    const bb_low_rank *part, bb_outcome *outcome,
+                                    bb_low_rank_update **out)
+{
+    bb_factor_inverse context = {factor, scale};
+    const bb_inverse inverse = bb_inverse_of_factor(&context);
+    return bb_low_rank_update_make(&inverse, part, outcome, out);
 }
 
 void bb_low_rank_update_destroy(bb_low_rank_update **update)
@@ -102,18 +91,27 @@ done:
     return status;
 }
 
+bb_status bb_reconstructor_make(const bb_inverse *inverse, const bb_low_rank_update *update,
+                                bb_index m, double *r, bb_outcome *outcome)
+{
+    bb_index n = inverse->n;
+    BB_RETURN_IF_FAILED(inverse->apply(inverse, m, r, outcome));
+    if (update != NULL) {
+        BB_RETURN_IF_FAILED(apply_update(update, m, n, r));
+    }
+    bb_index bad = bb_first_non_finite(r, m * n);
+    if (bad >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)", bad / n,
+                       bad % n);
+    }
+    return BB_OK;
+}
+
 bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
                                  const bb_low_rank_update *update, bb_index m, double *r,
                                  bb_outcome *outcome)
 {
-    BB_RETURN_IF_FAILED(apply_inverse(factor, scale, m, r));
-    if (update != NULL) {
-        BB_RETURN_IF_FAILED(apply_update(update, m, factor->n, r));
-    }
-    bb_index bad = bb_first_non_finite(r, m * factor->n);
-    if (bad >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)",
-                       bad / factor->n, bad % factor->n);
-    }
-    return BB_OK;
+    bb_factor_inverse context = {factor, scale};
+    const bb_inverse inverse = bb_inverse_of_factor(&context);
+    return bb_reconstructor_make(&inverse, update, m, r, outcome);
 }

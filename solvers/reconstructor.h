@@ -10,6 +10,7 @@
 #ifndef BB_SOLVERS_RECONSTRUCTOR_H
 #define BB_SOLVERS_RECONSTRUCTOR_H
 
+#include "solvers/inverse.h"
 #include "solvers/tile_cholesky.h"
 
 #ifdef __cplusplus
@@ -26,15 +27,24 @@ typedef struct bb_low_rank {
 /// V = U^T A0^-1 for a factor: computed once, shared by all targets. Opaque, owned by the caller.
 typedef struct bb_low_rank_update bb_low_rank_update;
 
-/// `scale` [n] is the diagonal of D or NULL; borrowed along with `factor` and `part`. A singular
-/// core C^-1 + V U is an outcome (not_spd). Errors: BB_MEMORY, BB_INVALID.
+/// From any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an outcome (not_spd).
+/// Errors: BB_MEMORY, BB_INVALID, the inverse's.
+BB_CHECKED bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
+                                             bb_outcome *outcome, bb_low_rank_update **out);
+
+/// The same from a factor of D A0 D alone; `scale` [n] is the diagonal of D or NULL.
 BB_CHECKED bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
                                                const bb_low_rank *part, bb_outcome *outcome,
                                                bb_low_rank_update **out);
 void bb_low_rank_update_destroy(bb_low_rank_update **update);
 
 /// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
-/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY.
+/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, the inverse's.
+BB_CHECKED bb_status bb_reconstructor_make(const bb_inverse *inverse,
+                                           const bb_low_rank_update *update, bb_index m, double *r,
+                                           bb_outcome *outcome);
+
+/// The same from a factor of D A0 D alone.
 BB_CHECKED bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
                                             const bb_low_rank_update *update, bb_index m, double *r,
                                             bb_outcome *outcome);

@@ -15,6 +15,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "solvers/tile_account.h"
 #include "solvers/tile_product.h"
 
 #include <math.h>
@@ -30,12 +31,20 @@ typedef struct factoring {
     bb_outcome *outcome;
     bb_tile_workspace *workspaces; // [workers]
     bb_index workers;
-    atomic_ptrdiff_t next;            // task to take
-    atomic_bool stopped;              // after a breakdown
-    counter *done;                    // [tiles] updates taken; column + 1 when factored and copied
-    counter *using;                   // [tile_rows] updates still to be made with a column's copies
-    void *copies[2][BB_FORMAT_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
+    atomic_ptrdiff_t next;      // task to take
+    atomic_ptrdiff_t saturated; // operands
+    atomic_ptrdiff_t factored;  // rows before the pivot that failed
+    atomic_bool stopped;        // after a breakdown
+    bb_tile_account *accounts;  // [tiles] of the updates that a tile took
+    counter *done;              // [tiles] updates taken; column + 1 when factored and copied
+    counter *using;             // [tile_rows] updates still to be made with a column's copies
+    void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
 } factoring;
+
+static bb_tile_account *account_of(const factoring *work, bb_index row, bb_index column)
+{
+    return &work->accounts[row * (row + 1) / 2 + column];
+}
 
 static counter *progress_of(const factoring *work, bb_index row, bb_index column)
 {
@@ -57,55 +66,73 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
     return true;
 }
 
-static bb_format operand_of(const factoring *work, bb_index row, bb_index column)
+// Whether the products into a tile are chosen one by one.
+static bool chooses(const bb_tile_matrix *matrix, bb_index row, bb_index column)
 {
-    bb_variant variant = bb_tile_matrix_at(work->matrix, row, column)->variant;
-    return bb_variant_describe(variant)->operand;
+    return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
 }
 
-static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_format format)
+// Variant of product (row, column, k), whose operands are final.
+static bb_variant variant_of(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                             bb_index k)
+{
+    double size =
+        bb_tile_matrix_at(matrix, row, k)->norm * bb_tile_matrix_at(matrix, column, k)->norm;
+    double roundoff = bb_variant_unit_roundoff(matrix->product_variant);
+    return chooses(matrix, row, column) && 2.0 * roundoff * size <= matrix->product_bound
+               ? matrix->product_variant
+               : bb_tile_matrix_at(matrix, row, column)->variant;
+}
+
+// Whether products into tile (row, column) may take an operand.
+static bool takes(const bb_tile_matrix *matrix, bb_index row, bb_index column, bb_operand operand)
+{
+    return bb_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
+           (chooses(matrix, row, column) && bb_operand_of(matrix->product_variant) == operand);
+}
+
+static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     char *copies = work->copies[column % 2][format];
-    size_t word = format == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+    size_t word = bb_operand_bytes(format);
     size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
     return copies == NULL ? NULL : copies + (size_t)row * items * word;
 }
 
 static const void *operand_at(const factoring *work, bb_index row, bb_index column,
-                              bb_format format)
+                              bb_operand format)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
     return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
 }
 
 // Whether a later task takes tile (row, column), a final one, in a format.
-static bool asked(const factoring *work, bb_index row, bb_index column, bb_format format)
+static bool asked(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     bool is_asked = false;
     if (row == column) {
         for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
             bool wide = bb_tile_matrix_at(work->matrix, r, column)->f64 != NULL;
-            is_asked = format == (wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+            is_asked = format == (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
         }
         return is_asked;
     }
     for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
-        is_asked = operand_of(work, row, j) == format;
+        is_asked = takes(work->matrix, row, j, format);
     }
     for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
-        is_asked = operand_of(work, r, row) == format;
+        is_asked = takes(work->matrix, r, row, format);
     }
     return is_asked;
 }
 
-static void make_copies(const factoring *work, bb_index row, bb_index column)
+static void make_copies(factoring *work, bb_index row, bb_index column)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-        void *copy = copy_at(work, row, column, (bb_format)f);
-        if (copy != NULL && !bb_tile_serves(tile, (bb_format)f) &&
-            asked(work, row, column, (bb_format)f)) {
-            bb_tile_convert(tile, (bb_format)f, copy);
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        void *copy = copy_at(work, row, column, f);
+        if (copy != NULL && !bb_tile_serves(tile, f) && asked(work, row, column, f)) {
+            atomic_fetch_add(&work->saturated, bb_tile_convert(tile, f, copy));
         }
     }
 }
@@ -116,17 +143,20 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
 {
     bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
     bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
-    bb_format format = operand_of(work, row, column);
     if (!wait_for(work, progress_of(work, row, k), k + 1) ||
         !wait_for(work, progress_of(work, column, k), k + 1) ||
         !wait_for(work, progress_of(work, row, column), k)) {
         return false;
     }
+    bb_variant variant = variant_of(work->matrix, row, column, k);
+    bb_operand format = bb_operand_of(variant);
     const void *left = operand_at(work, row, k, format);
-    if (row == column) {
+    bb_tile_account_add(account_of(work, row, column), work->matrix, variant, row, column, k);
+    if (row == column && variant <= BB_VARIANT_SP) {
         bb_tile_rank_update(left, depth, target);
     } else {
-        bb_tile_product(left, operand_at(work, column, k, format), depth, target, workspace);
+        bb_tile_product(variant, left, operand_at(work, column, k, format), depth, target,
+                        workspace);
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
     atomic_fetch_sub_explicit(&work->using[k].value, 1, memory_order_release);
@@ -169,6 +199,7 @@ static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace
         return false;
     }
     if (!factor_diagonal(work, k)) {
+        atomic_store(&work->factored, k * work->matrix->tile_size);
         atomic_store(&work->stopped, true);
         return false;
     }
@@ -190,6 +221,7 @@ static bool panel_task(factoring *work, bb_index row, bb_index k, bb_tile_worksp
         return false;
     }
     bb_tile_solve(operand_at(work, k, k, working), tile);
+    tile->norm = bb_tile_norm(tile);
     make_copies(work, row, k);
     atomic_store_explicit(&progress_of(work, row, k)->value, k + 1, memory_order_release);
     return true;
@@ -253,21 +285,21 @@ static bb_status allocate_copies(factoring *work)
 {
     bb_status status = BB_OK;
     const bb_tile_matrix *matrix = work->matrix;
-    bool taken[BB_FORMAT_COUNT] = {false};
-    bool lacking[BB_FORMAT_COUNT] = {false};
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
-            taken[operand_of(work, row, column)] = true;
             taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
-            for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-                bool possible = row > column || f <= BB_FORMAT_FP32;
-                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, (bb_format)f));
+            for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+                taken[f] = taken[f] || takes(matrix, row, column, f);
+                bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
+                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
             }
         }
     }
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-        bb_index word = f == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        size_t word = bb_operand_bytes(f);
         bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
         for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
             BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));
@@ -282,6 +314,7 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     bb_status status = BB_OK;
     bb_index tiles = work->matrix->tile_rows;
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->accounts));
     BB_TRY(BB_ZEROED(tiles, &work->using));
     for (bb_index k = 0; k < tiles; ++k) {
         atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
@@ -301,12 +334,13 @@ static void release(factoring *work)
     for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
         bb_tile_workspace_release(&work->workspaces[i]);
     }
-    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
         BB_RELEASE(&work->copies[0][f]);
         BB_RELEASE(&work->copies[1][f]);
     }
     BB_RELEASE(&work->workspaces);
     BB_RELEASE(&work->using);
+    BB_RELEASE(&work->accounts);
     BB_RELEASE(&work->done);
 }
 
@@ -318,7 +352,13 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
                accumulate_k);
     BB_TRY(prepare(&work, accumulate_k));
+    matrix->accumulate_k = accumulate_k;
     BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
+    matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
+    if (!atomic_load(&work.stopped)) {
+        matrix->work = bb_tile_account_sum(matrix, work.accounts);
+        matrix->work.saturated = atomic_load(&work.saturated);
+    }
 done:
     release(&work);
     return status;

@@ -27,7 +27,9 @@ BB_CHECKED bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index ac
                                              bb_outcome *outcome);
 
 /// X <- X (L L^T)^-1 for X [count][n] row-major fp64, `count` right-hand sides as rows: a forward
-/// and a backward sweep, in fp64 when every tile is dp and in fp32 otherwise.
+/// and a backward sweep, in fp64 when every tile is dp and in fp32 otherwise, or, where the
+/// factor's plan says so, with the products of the tiles' variants (tile_sweep.h). Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count,
                                             double *x);
 

@@ -20,43 +20,6 @@ void bb_tile_workspace_release(bb_tile_workspace *workspace)
     BB_RELEASE(&workspace->packed);
 }
 
-bool bb_tile_serves(const bb_tile *tile, bb_format format)
-{
-    if (format == BB_FORMAT_FP64 || tile->f64 != NULL) {
-        return format == BB_FORMAT_FP64 && tile->f64 != NULL;
-    }
-    return format == BB_FORMAT_FP32 || bb_variant_describe(tile->variant)->output == format;
-}
-
-const void *bb_tile_values(const bb_tile *tile)
-{
-    return tile->f64 != NULL ? (const void *)tile->f64 : tile->f32;
-}
-
-const float *bb_tile_as_f32(const bb_tile *tile, float *scratch)
-{
-    if (tile->f32 != NULL) {
-        return tile->f32;
-    }
-    for (bb_index i = 0; i < tile->rows * tile->columns; ++i) {
-        scratch[i] = (float)tile->f64[i];
-    }
-    return scratch;
-}
-
-void bb_tile_convert(const bb_tile *tile, bb_format format, void *copy)
-{
-    bb_index items = tile->rows * tile->columns;
-    if (format != BB_FORMAT_FP64) {
-        (void)bb_format_round_f32(format, bb_tile_as_f32(tile, copy), items, copy);
-        return;
-    }
-    double *wide = copy;
-    for (bb_index i = 0; i < items; ++i) {
-        wide[i] = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
-    }
-}
-
 static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile *c,
                          bb_tile_workspace *workspace)
 {
@@ -76,24 +39,42 @@ static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile
     }
 }
 
-void bb_tile_product(const void *a, const void *b, bb_index depth, bb_tile *c,
+// C <- C - factor A B^T in fp32.
+static void product_fp32(float factor, const float *a, const float *b, bb_index depth, bb_tile *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)c->rows, (int)c->columns, (int)depth,
+                -factor, a, (int)depth, b, (int)depth, 1.0F, c->f32, (int)c->columns);
+}
+
+static void product_split(const float *a, const float *b, bb_index depth, bb_tile *c)
+{
+    const float *a_low = a + c->rows * depth;
+    const float *b_low = b + c->columns * depth;
+    product_fp32(1.0F, a, b, depth, c);
+    product_fp32(0x1p-11F, a, b_low, depth, c);
+    product_fp32(0x1p-11F, a_low, b, depth, c);
+}
+
+void bb_tile_product(bb_variant variant, const void *a, const void *b, bb_index depth, bb_tile *c,
                      bb_tile_workspace *workspace)
 {
-    int m = (int)c->rows;
-    int n = (int)c->columns;
-    int k = (int)depth;
+    const bb_variant_info *info = bb_variant_describe(variant);
     if (c->f64 != NULL) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, -1.0, a, k, b, k, 1.0, c->f64,
-                    n);
+        int k = (int)depth;
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)c->rows, (int)c->columns, k, -1.0,
+                    a, k, b, k, 1.0, c->f64, (int)c->columns);
         return;
     }
-    if (bb_variant_describe(c->variant)->accumulator == BB_FORMAT_FP16) {
+    if (info->accumulator == BB_FORMAT_FP16) {
         product_fp16(a, b, depth, c, workspace);
+    } else if (info->products == 3) {
+        product_split(a, b, depth, c);
     } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, -1.0F, a, k, b, k, 1.0F,
-                    c->f32, n);
+        product_fp32(1.0F, a, b, depth, c);
     }
-    bb_tile_round(c);
+    if (info->output != BB_FORMAT_FP32) {
+        (void)bb_format_round_f32(info->output, c->f32, c->rows * c->columns, c->f32);
+    }
 }
 
 void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c)
@@ -126,5 +107,9 @@ void bb_tile_solve(const void *diagonal, bb_tile *a)
     }
     cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0F,
                 diagonal, n, a->f32, n);
-    bb_tile_round(a);
+    if (a->variant == BB_VARIANT_X3) {
+        bb_tile_round_to_planes(a);
+    } else {
+        bb_tile_round(a);
+    }
 }

@@ -4,7 +4,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/tile_cholesky.h"
-#include "solvers/tile_product.h"
+#include "solvers/tile_operand.h"
+#include "solvers/tile_sweep.h"
 
 #include <cblas.h>
 
@@ -122,6 +123,9 @@ done:
 
 bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
 {
+    if (factor->sweeps_follow && !all_dp(factor)) {
+        return bb_tile_sweep_narrow(factor, count, x);
+    }
     sweeping work = {factor, count, x, all_dp(factor)};
     return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }

@@ -22,14 +22,16 @@
 static const bb_key pupil_keys[] = {
     {.name = "file", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_pupil_config, file),
-     .meaning = "HDF5 file with a mask of the pupil, relative to the working folder; unset: the "
-                "annulus of diameter_m and obstruction."},
+     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) with a mask of the pupil, relative to "
+                "the working folder; unset: the annulus of diameter_m and obstruction."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/operators/pupil",
      .offset = offsetof(bb_pupil_config, dataset),
-     .meaning = "Square dataset in it, as --dump pupil writes: amplitude transmissions 0..1 by y "
+     .meaning = "Square dataset in an HDF5 file, as --dump pupil writes: amplitude transmissions 0..1 by y "
                 "and x, from the most negative, over the square of the diameter."},
 };
 static const bb_schema pupil_schema = BB_SCHEMA("pupil", bb_pupil_config, pupil_keys);
+
+static const char *const subaperture_rules[] = {"centre", "flux", NULL};
 
 static const bb_key telescope_keys[] = {
     {POSITIVE(bb_telescope_config, diameter_m, "m", 200.0, "Diameter of the pupil.")},
@@ -43,8 +45,12 @@ static const bb_key telescope_keys[] = {
     {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
      .offset = offsetof(bb_telescope_config, pupil),
      .meaning = "A mask of the pupil, with segments and spiders, in place of the annulus."},
+    {.name = "subaperture_rule", .kind = BB_KEY_CHOICE, .choices = subaperture_rules,
+     .offset = offsetof(bb_telescope_config, subaperture_rule), .default_text = "centre",
+     .meaning = "Valid subapertures of the annulus: those whose centre lies in it, or by flux "
+                "those of subaperture_threshold; under a mask always by flux."},
     {POSITIVE(bb_telescope_config, subaperture_threshold, "1", 1.0,
-              "Least mean transmission of a valid subaperture under a mask."),
+              "Least mean transmission of a valid subaperture, by flux."),
      .default_text = "0.5"},
 };
 const bb_schema bb_telescope_schema = BB_SCHEMA("telescope", bb_telescope_config, telescope_keys);
@@ -109,7 +115,7 @@ static const bb_key lgs_keys[] = {
 };
 static const bb_schema lgs_schema = BB_SCHEMA("lgs", bb_lgs_config, lgs_keys);
 
-static const char *const slope_models[] = {"point_difference", NULL};
+static const char *const slope_models[] = {"point_difference", "averaged_gradient", NULL};
 
 static const bb_key sensors_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
@@ -118,7 +124,7 @@ static const bb_key sensors_keys[] = {
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
      .offset = offsetof(bb_sensors_config, slope_model), .default_text = "point_difference",
      .meaning = "What a slope is: the difference of the phase at two edge midpoints over their "
-                "distance."},
+                "distance, or of the phase averaged over the two edges."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
@@ -143,6 +149,8 @@ const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_
 
 static const char *const kinds[] = {"ngs", "lgs", NULL};
 
+static const char *const launches[] = {"side", "central", NULL};
+
 static const bb_key guide_star_keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = kinds,
      .offset = offsetof(bb_guide_star_config, kind), .meaning = "Natural or laser guide star."},
@@ -162,6 +170,14 @@ static const bb_key guide_star_keys[] = {
     {NUMBER(bb_guide_star_config, shift_y_m, "m", -200.0, 200.0,
             "Shift of the lenslet grid against the pupil, y."),
      .default_text = "0.0"},
+    {NUMBER(bb_guide_star_config, rotation_deg, "deg", -360.0, 360.0,
+            "Angle from the pupil's x axis to that of the lenslet grid, towards y; slopes are "
+            "measured along the grid."),
+     .default_text = "0.0"},
+    {POSITIVE(bb_guide_star_config, magnification, "1", 10.0,
+              "Of the lenslet grid against the pupil: its pitch in the pupil is this times the "
+              "diameter over the lenslets."),
+     .default_text = "1.0"},
     {POSITIVE(bb_guide_star_config, frame_ms, "ms", 1.0e4, "Overrides sensors.frame_ms."),
      .optional = true},
     {NUMBER(bb_guide_star_config, read_noise_e, "e-", 0.0, 1.0e3,
@@ -189,8 +205,12 @@ static const bb_key guide_star_keys[] = {
     {NUMBER(bb_guide_star_config, tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
             "Overrides sensors.lgs.tilt_variance_arcsec2."),
      .optional = true},
+    {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
+     .offset = offsetof(bb_guide_star_config, launch), .default_text = "side",
+     .meaning = "Launch telescope of an lgs: side, the pupil's edge at the star's azimuth (for a "
+                "star on the axis the edge at +x), or central."},
     {NUMBER(bb_guide_star_config, launch_x_m, "m", -200.0, 200.0,
-            "Launch telescope of an lgs, x; unset: the pupil's edge at the star's azimuth."),
+            "Launch telescope of an lgs, x; in place of launch."),
      .optional = true},
     {NUMBER(bb_guide_star_config, launch_y_m, "m", -200.0, 200.0,
             "Launch telescope of an lgs, y; goes with launch_x_m."),
@@ -286,6 +306,7 @@ bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
     return (bb_pupil){.obstruction = config->telescope->obstruction,
                       .mask = config->pupil_mask,
                       .edge = config->pupil_edge,
+                      .by_flux = config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
                       .threshold = config->telescope->subaperture_threshold};
 }
 
@@ -321,7 +342,7 @@ static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, c
         "telescope.pupil: %td x %td pixels, expected at least 2 a lenslet: %s.lenslets = %td",
         pupil.edge, pupil.edge, path, lenslets);
     bb_index count = bb_subapertures_count(lenslets, &pupil);
-    BB_REQUIRE(count > 0 || pupil.mask == NULL, BB_INVALID,
+    BB_REQUIRE(count > 0 || (pupil.mask == NULL && !pupil.by_flux), BB_INVALID,
                "%s.lenslets = %td leaves no valid subaperture: none has a mean transmission of "
                "telescope.subaperture_threshold = %g",
                path, lenslets, pupil.threshold);
@@ -350,6 +371,8 @@ static bb_status check_kind(const bb_guide_star_config *star, const char *path)
                    "%s.altitude_km is missing: an lgs needs its altitude", path);
         BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
                    "%s: launch_x_m and launch_y_m go together, one is missing", path);
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
+                   "%s: launch: central and launch_x_m exclude each other", path);
         BB_TRY(refuse_key(star->magnitude, path, "magnitude", "lgs"));
         BB_TRY(refuse_key(star->bandwidth_nm, path, "bandwidth_nm", "lgs"));
     } else {
@@ -360,6 +383,8 @@ static bb_status check_kind(const bb_guide_star_config *star, const char *path)
         BB_TRY(refuse_key(star->spot_arcsec, path, "spot_arcsec", "ngs"));
         BB_TRY(refuse_key(star->depth_km, path, "depth_km", "ngs"));
         BB_TRY(refuse_key(star->tilt_variance_arcsec2, path, "tilt_variance_arcsec2", "ngs"));
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE, BB_INVALID,
+                   "%s.launch does not apply to a star of kind ngs", path);
         BB_TRY(refuse_key(star->launch_x_m, path, "launch_x_m", "ngs"));
         BB_TRY(refuse_key(star->launch_y_m, path, "launch_y_m", "ngs"));
     }
@@ -378,6 +403,8 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         (void)snprintf(path, sizeof path, "guide_stars[%td]", s);
         BB_REQUIRE(star->kind == BB_GUIDE_STAR_NGS || star->kind == BB_GUIDE_STAR_LGS, BB_INVALID,
                    "%s.kind = %d, expected ngs or lgs", path, star->kind);
+        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || star->launch == BB_LAUNCH_CENTRAL, BB_INVALID,
+                   "%s.launch = %d, expected side or central", path, star->launch);
         BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
         BB_TRY(check_kind(star, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
@@ -417,11 +444,18 @@ bb_status bb_ao_config_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
     BB_TRY(check_ranges(&bb_telescope_schema, config->telescope, "telescope"));
+    BB_REQUIRE(config->telescope->subaperture_rule == BB_SUBAPERTURE_CENTRE ||
+                   config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
+               BB_INVALID, "telescope.subaperture_rule = %d, expected centre or flux",
+               config->telescope->subaperture_rule);
     BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
     BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));
-    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE, BB_INVALID,
-               "sensors.slope_model = %d, expected point_difference", config->sensors->slope_model);
+    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE ||
+                   config->sensors->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+               BB_INVALID,
+               "sensors.slope_model = %d, expected point_difference or averaged_gradient",
+               config->sensors->slope_model);
     BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
     if (config->mirror != NULL) {
         BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));

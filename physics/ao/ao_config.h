@@ -19,16 +19,23 @@ extern "C" {
 
 /// Where the user's mask of the pupil is; whoever runs the study reads it.
 typedef struct bb_pupil_config {
-    const char *file; ///< HDF5; NULL: the annulus
+    const char *file; ///< HDF5 or FITS; NULL: the annulus
     const char *dataset;
 } bb_pupil_config;
+
+/// How the valid subapertures of the annulus are found; under a mask it is by flux.
+typedef enum bb_subaperture_rule {
+    BB_SUBAPERTURE_CENTRE, ///< the lenslet's centre lies in the annulus
+    BB_SUBAPERTURE_FLUX    ///< by subaperture_threshold
+} bb_subaperture_rule;
 
 typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
     bb_pupil_config pupil;
-    double subaperture_threshold; ///< least mean transmission under a mask
+    int subaperture_rule;         ///< bb_subaperture_rule
+    double subaperture_threshold; ///< least mean transmission, by flux
 } bb_telescope_config;
 
 /// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
@@ -56,7 +63,10 @@ typedef struct bb_atmosphere_config {
     double r0_m; ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
 } bb_atmosphere_config;
 
-typedef enum bb_slope_model { BB_SLOPE_POINT_DIFFERENCE } bb_slope_model;
+typedef enum bb_slope_model {
+    BB_SLOPE_POINT_DIFFERENCE,
+    BB_SLOPE_AVERAGED_GRADIENT
+} bb_slope_model;
 
 /// Defaults of natural guide stars' sensors.
 typedef struct bb_ngs_config {
@@ -89,6 +99,12 @@ typedef struct bb_sensors_config {
 
 typedef enum bb_guide_star_kind { BB_GUIDE_STAR_NGS, BB_GUIDE_STAR_LGS } bb_guide_star_kind;
 
+/// Where the laser of a star is launched, unless its place is given.
+typedef enum bb_launch {
+    BB_LAUNCH_SIDE,   ///< the pupil's edge at the star's azimuth; at azimuth 0 on the axis
+    BB_LAUNCH_CENTRAL ///< the pupil's middle, behind the secondary mirror
+} bb_launch;
+
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
 /// sensors' defaults. `altitude_km` belongs to an lgs, `magnitude` to an ngs.
 typedef struct bb_guide_star_config {
@@ -100,6 +116,8 @@ typedef struct bb_guide_star_config {
     bb_index lenslets;            ///< optional
     double shift_x_m;             ///< of the lenslet grid against the pupil
     double shift_y_m;             ///< of the lenslet grid against the pupil
+    double rotation_deg;          ///< of the lenslet grid, from x towards y
+    double magnification;         ///< of the lenslet grid
     double frame_ms;              ///< optional
     double read_noise_e;          ///< optional
     double pixel_arcsec;          ///< optional
@@ -110,8 +128,9 @@ typedef struct bb_guide_star_config {
     double spot_arcsec;           ///< optional, lgs
     double depth_km;              ///< optional, lgs
     double tilt_variance_arcsec2; ///< optional, lgs
-    double launch_x_m; ///< optional, lgs; both or none: the edge towards the star's azimuth
-    double launch_y_m; ///< optional, lgs
+    int launch;                   ///< bb_launch, lgs
+    double launch_x_m;            ///< optional, lgs; both or none, in place of `launch`
+    double launch_y_m;            ///< optional, lgs
 } bb_guide_star_config;
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.

@@ -30,10 +30,10 @@ struct bb_frame_sampler {
 static void widen(const bb_sensor *sensor, bb_index layer, double height, double reach_m,
                   double low[2], double high[2])
 {
-    const double half = sensor->scale[layer] * reach_m;
-    const double centre[2] = {
-        sensor->scale[layer] * sensor->shift_x_m + height * sensor->star.x_rad,
-        sensor->scale[layer] * sensor->shift_y_m + height * sensor->star.y_rad};
+    const bb_sensor_layer *on = &sensor->layer[layer];
+    const double half = on->scale * reach_m;
+    const double centre[2] = {on->scale * sensor->frame.shift_x_m + height * sensor->star.x_rad,
+                              on->scale * sensor->frame.shift_y_m + height * sensor->star.y_rad};
     for (int axis = 0; axis < 2; ++axis) {
         low[axis] = fmin(low[axis], centre[axis] - half);
         high[axis] = fmax(high[axis], centre[axis] + half);

@@ -26,11 +26,16 @@ static bb_slope_noise natural(double electrons, double read, double seeing)
     return (bb_slope_noise){.xx = variance, .yy = variance, .xy = 0.0};
 }
 
-static bb_slope_noise laser(const bb_star *star, double electrons, double read, double seeing,
-                            double x_m, double y_m)
+static bb_slope_noise laser(const bb_sensor *sensor, double electrons, double read, double seeing,
+                            bb_index subaperture)
 {
-    const double dx = x_m - star->launch_x_m;
-    const double dy = y_m - star->launch_y_m;
+    const bb_star *star = &sensor->star;
+    const bb_sensor_frame *frame = &sensor->frame;
+    const double from_x = sensor->x_m[subaperture] - star->launch_x_m;
+    const double from_y = sensor->y_m[subaperture] - star->launch_y_m;
+    // Along the axes of the grid, as the slopes are.
+    const double dx = frame->cosine * from_x + frame->sine * from_y;
+    const double dy = frame->cosine * from_y - frame->sine * from_x;
     const double distance = hypot(dx, dy);
     const double elongation =
         BB_ARCSEC_PER_RADIAN * star->depth_m * distance / (star->altitude_m * star->altitude_m);
@@ -61,9 +66,8 @@ bb_status bb_measurement_noise_create(const bb_sensor_array *array, const bb_atm
         const double seeing = bb_atmosphere_seeing_arcsec(atmosphere, star->wavelength_m);
         bb_slope_noise *first = noise.subaperture + sensor->first / 2;
         for (bb_index i = 0; i < sensor->count; ++i) {
-            first[i] = star->kind == BB_GUIDE_STAR_LGS
-                           ? laser(star, electrons, read, seeing, sensor->x_m[i], sensor->y_m[i])
-                           : natural(electrons, read, seeing);
+            first[i] = star->kind == BB_GUIDE_STAR_LGS ? laser(sensor, electrons, read, seeing, i)
+                                                       : natural(electrons, read, seeing);
         }
     }
     *out = noise;

@@ -9,8 +9,8 @@
 //   ngs  var = 0.32 s^2 / F + g s^4
 //   lgs  P = s^2 + spot^2, e = depth |p - launch| / altitude^2 (arcsec),
 //        short = 0.32 P / F + g P^2, long = 0.32 (P + e^2) / F + g (P + e^2)^1.5 P^0.5,
-// the long axis along p - launch: xx = long cos^2 + short sin^2, yy swapped, xy = (long - short)
-// sin cos. Noise is uncorrelated between subapertures.
+// the long axis along p - launch, seen from the axes of the lenslet grid: xx = long cos^2 + short
+// sin^2, yy swapped, xy = (long - short) sin cos. Noise is uncorrelated between subapertures.
 #ifndef BB_PHYSICS_AO_MEASUREMENT_NOISE_H
 #define BB_PHYSICS_AO_MEASUREMENT_NOISE_H
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/pupil.h"
 
+#include <math.h>
+
 bb_index bb_pupil_points(bb_index across)
 {
     return 2 * (across / 2) + 1;
@@ -73,8 +75,8 @@ static bb_index overlap(bb_index p, bb_index k, bb_index lenslets, bb_index edge
     return (pixel_end < lenslet_end ? pixel_end : lenslet_end) - low;
 }
 
-double bb_pupil_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
-                             bb_index row)
+static double mask_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
+                                bb_index row)
 {
     const bb_index edge = pupil->edge;
     double sum = 0.0;
@@ -86,4 +88,59 @@ double bb_pupil_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index 
         sum += (double)overlap(q, row, lenslets, edge) * line;
     }
     return sum / ((double)edge * (double)edge);
+}
+
+// Int_0^t sqrt(R^2 - s^2) ds, 0 <= t <= R.
+static double under_circle(double radius, double t)
+{
+    const double height = sqrt(fmax(0.0, radius * radius - t * t));
+    return 0.5 * (t * height + radius * radius * atan2(t, height));
+}
+
+// Area of [0, x] x [0, y] inside the circle, odd in x and in y.
+static double corner_area(double radius, double x, double y)
+{
+    const double sign = (x < 0.0) == (y < 0.0) ? 1.0 : -1.0;
+    const double wide = fmin(fabs(x), radius);
+    const double high = fmin(fabs(y), radius);
+    if (wide * wide + high * high <= radius * radius) {
+        return sign * wide * high;
+    }
+    const double full =
+        sqrt(fmax(0.0, radius * radius - high * high)); // the square's top is inside
+    return sign * (full * high + under_circle(radius, wide) - under_circle(radius, full));
+}
+
+// Part of the square [x, x + edge] x [y, y + edge] inside the circle, 0 or 1 where it is cut by no
+// edge; x and y are not below -edge / 2.
+static double disc_part(double radius, double x, double y, double edge)
+{
+    if (hypot(x + edge, y + edge) <= radius) {
+        return 1.0;
+    }
+    if (hypot(fmax(0.0, x), fmax(0.0, y)) >= radius) {
+        return 0.0;
+    }
+    return (corner_area(radius, x + edge, y + edge) - corner_area(radius, x, y + edge) -
+            corner_area(radius, x + edge, y) + corner_area(radius, x, y)) /
+           (edge * edge);
+}
+
+// In units of the pupil's radius; the lenslet is folded into one octant first.
+static double annulus_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
+                                   bb_index row)
+{
+    const bb_index i = column > lenslets - 1 - column ? column : lenslets - 1 - column;
+    const bb_index j = row > lenslets - 1 - row ? row : lenslets - 1 - row;
+    const double edge = 2.0 / (double)lenslets;
+    const double x = (double)(2 * (i > j ? i : j) - lenslets) / (double)lenslets;
+    const double y = (double)(2 * (i > j ? j : i) - lenslets) / (double)lenslets;
+    return disc_part(1.0, x, y, edge) - disc_part(pupil->obstruction, x, y, edge);
+}
+
+double bb_pupil_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
+                             bb_index row)
+{
+    return pupil->mask != NULL ? mask_transmission(pupil, lenslets, column, row)
+                               : annulus_transmission(pupil, lenslets, column, row);
 }

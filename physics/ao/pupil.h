@@ -19,6 +19,8 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,7 +29,8 @@ typedef struct bb_pupil {
     double obstruction; ///< central obstruction over diameter: of the annulus and of the mirror
     const double *mask; ///< [edge][edge], borrowed; NULL: the annulus
     bb_index edge;      ///< pixels along an edge of the mask
-    double threshold;   ///< least mean transmission of a valid subaperture under a mask
+    bool by_flux;       ///< valid subapertures of the annulus by the threshold; of a mask always
+    double threshold;   ///< least mean transmission of a valid subaperture
 } bb_pupil;
 
 /// Points along an edge of the square at a spacing of D / across: 2 floor(across / 2) + 1.
@@ -36,8 +39,10 @@ bb_index bb_pupil_points(bb_index across);
 /// Draws the pupil on its points, `out` [bb_pupil_points(across)] squared, y by x.
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out);
 
-/// Mean of the mask over lenslet (column, row) of `lenslets` across the diameter; pixels that it
-/// cuts count by their part.
+/// Mean transmission of lenslet (column, row) of `lenslets` across the diameter. Of a mask: pixels
+/// that the lenslet cuts count by their part. Of the annulus: the part of the lenslet's area that
+/// lies in it, in closed form; equal, bit for bit, for lenslets that a symmetry of the grid
+/// exchanges.
 double bb_pupil_transmission(const bb_pupil *pupil, bb_index lenslets, bb_index column,
                              bb_index row);
 

@@ -19,12 +19,13 @@ static bb_index either_count(bb_index override, bb_index otherwise)
 }
 
 // The pupil's edge towards the star unless the config says otherwise; atan2(0, 0) = 0 puts the
-// launch telescope of a star on the axis at azimuth zero.
+// launch telescope of a star on the axis at azimuth zero, the edge at +x.
 static void place_launch(const bb_guide_star_config *config, double diameter_m, bb_star *star)
 {
     const double azimuth = atan2(config->y_arcsec, config->x_arcsec);
-    star->launch_x_m = either(config->launch_x_m, 0.5 * diameter_m * cos(azimuth));
-    star->launch_y_m = either(config->launch_y_m, 0.5 * diameter_m * sin(azimuth));
+    const double radius = config->launch == BB_LAUNCH_CENTRAL ? 0.0 : 0.5 * diameter_m;
+    star->launch_x_m = either(config->launch_x_m, radius * cos(azimuth));
+    star->launch_y_m = either(config->launch_y_m, radius * sin(azimuth));
 }
 
 static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_config *guide,
@@ -66,23 +67,23 @@ static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
     const bb_star *star = &sensor->star;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double height = atmosphere->height_m[l];
-        const double cone =
+        bb_sensor_layer *layer = &sensor->layer[l];
+        layer->scale =
             star->kind == BB_GUIDE_STAR_LGS ? fmax(0.0, 1.0 - height / star->altitude_m) : 1.0;
-        sensor->scale[l] = cone;
+        layer->offset_x_m = height * star->x_rad;
+        layer->offset_y_m = height * star->y_rad;
         for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
             bb_slope_ends *ends = &sensor->ends[axis];
             double *x = ends->layer_x_m + l * ends->count;
             double *y = ends->layer_y_m + l * ends->count;
             for (bb_index i = 0; i < ends->count; ++i) {
-                x[i] = cone * (ends->x_m[i] + sensor->shift_x_m) + height * star->x_rad;
-                y[i] = cone * (ends->y_m[i] + sensor->shift_y_m) + height * star->y_rad;
+                bb_sensor_frame_place(&sensor->frame, layer, ends->x[i], ends->y[i], &x[i], &y[i]);
             }
         }
     }
 }
 
-static bb_status lay_out_lenslets(double diameter_m, const bb_pupil *pupil, bb_index layers,
-                                  bb_sensor *sensor)
+static bb_status lay_out_lenslets(const bb_pupil *pupil, bb_index layers, bb_sensor *sensor)
 {
     bb_status status = BB_OK;
     const bb_index lenslets = sensor->lenslets;
@@ -96,7 +97,7 @@ static bb_status lay_out_lenslets(double diameter_m, const bb_pupil *pupil, bb_i
         sensor->site[i] = (2 * lenslets - 1) * row[i] + column[i];
     }
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        BB_TRY(bb_slope_ends_create(axis, lenslets, diameter_m, sensor->count, column, row, layers,
+        BB_TRY(bb_slope_ends_create(axis, lenslets, sensor->count, column, row, layers,
                                     &sensor->ends[axis]));
     }
 done:
@@ -105,28 +106,61 @@ done:
     return status;
 }
 
+// Quarter turns are exact, so that they permute a covariance.
+static void turn_by(double angle_deg, double *cosine, double *sine)
+{
+    static const double steps[] = {1.0, 0.0, -1.0, 0.0};
+    const double quarters = angle_deg / 90.0;
+    if (quarters == rint(quarters)) {
+        const int quarter = ((int)quarters % 4 + 4) % 4;
+        *cosine = steps[quarter];
+        *sine = steps[(quarter + 3) % 4];
+    } else {
+        *cosine = cos(angle_deg * BB_PI / 180.0);
+        *sine = sin(angle_deg * BB_PI / 180.0);
+    }
+}
+
+// A grid of `lenslets` as `guide` has it against the pupil; NULL: aligned.
+static bb_sensor_frame make_frame(double diameter_m, bb_index lenslets,
+                                  const bb_guide_star_config *guide)
+{
+    bb_sensor_frame frame = {.half_lenslet_m = 0.5 * diameter_m / (double)lenslets, .cosine = 1.0};
+    if (guide != NULL) {
+        frame.half_lenslet_m *= guide->magnification;
+        turn_by(guide->rotation_deg, &frame.cosine, &frame.sine);
+        frame.shift_x_m = guide->shift_x_m;
+        frame.shift_y_m = guide->shift_y_m;
+    }
+    return frame;
+}
+
 static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *atmosphere,
-                             bb_index lenslets, double shift_x_m, double shift_y_m,
+                             bb_index lenslets, const bb_guide_star_config *guide,
                              bb_sensor *sensor)
 {
     bb_status status = BB_OK;
     const bb_telescope_config *telescope = config->telescope;
     const bb_index layers = atmosphere->layer_count;
+    const double magnification = guide != NULL ? guide->magnification : 1.0;
+    const double radius = 0.5 * telescope->diameter_m * magnification;
     const bb_pupil pupil = bb_ao_config_pupil(config);
     const bb_index count = bb_subapertures_count(lenslets, &pupil);
     sensor->lenslets = lenslets;
     sensor->count = count;
-    sensor->size_m = telescope->diameter_m / (double)lenslets;
+    sensor->size_m = telescope->diameter_m / (double)lenslets * magnification;
+    sensor->frame = make_frame(telescope->diameter_m, lenslets, guide);
     BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
     BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
-    BB_TRY(BB_ALLOCATE(layers, &sensor->scale));
-    sensor->shift_x_m = shift_x_m;
-    sensor->shift_y_m = shift_y_m;
-    BB_TRY(lay_out_lenslets(telescope->diameter_m, &pupil, layers, sensor));
+    BB_TRY(BB_ALLOCATE(layers, &sensor->layer));
+    BB_TRY(lay_out_lenslets(&pupil, layers, sensor));
     bb_subapertures_centres(lenslets, &pupil, sensor->x_m, sensor->y_m);
     for (bb_index i = 0; i < count; ++i) {
-        sensor->x_m[i] = 0.5 * telescope->diameter_m * sensor->x_m[i] + shift_x_m;
-        sensor->y_m[i] = 0.5 * telescope->diameter_m * sensor->y_m[i] + shift_y_m;
+        double x, y;
+        bb_sensor_frame_turn(&sensor->frame, radius * sensor->x_m[i], radius * sensor->y_m[i], &x,
+                             &y);
+        sensor->x_m[i] = x + sensor->frame.shift_x_m;
+        sensor->y_m[i] = y + sensor->frame.shift_y_m;
     }
     project(atmosphere, sensor);
 done:
@@ -139,6 +173,7 @@ static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *at
     bb_status status = BB_OK;
     *array = (bb_sensor_array){
         .layer_count = atmosphere->layer_count,
+        .slope_model = (bb_slope_model)config->sensors->slope_model,
         .diameter_m = config->telescope->diameter_m,
         .obstruction = config->telescope->obstruction,
         .atmosphere_transmission = config->sensors->atmosphere_transmission,
@@ -164,8 +199,8 @@ bb_status bb_sensor_array_create_guides(const bb_ao_config *config, const bb_atm
         sensor->star = resolve_star(config, guide, atmosphere->airmass);
         sensor->first = array.measurement_count;
         BB_TRY(fill_sensor(config, atmosphere,
-                           either_count(guide->lenslets, config->sensors->lenslets),
-                           guide->shift_x_m, guide->shift_y_m, sensor));
+                           either_count(guide->lenslets, config->sensors->lenslets), guide,
+                           sensor));
         array.measurement_count += 2 * sensor->count;
     }
     *out = array;
@@ -188,7 +223,7 @@ bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index targ
                                       .x_rad = aim->x_arcsec / BB_ARCSEC_PER_RADIAN,
                                       .y_rad = aim->y_arcsec / BB_ARCSEC_PER_RADIAN};
     BB_TRY(fill_sensor(config, atmosphere, either_count(aim->lenslets, config->sensors->lenslets),
-                       0.0, 0.0, &array.sensors[0]));
+                       NULL, &array.sensors[0]));
     array.measurement_count = 2 * array.sensors[0].count;
     *out = array;
     array = (bb_sensor_array){0};
@@ -203,7 +238,7 @@ void bb_sensor_array_release(bb_sensor_array *array)
         bb_sensor *sensor = &array->sensors[s];
         BB_RELEASE(&sensor->x_m);
         BB_RELEASE(&sensor->y_m);
-        BB_RELEASE(&sensor->scale);
+        BB_RELEASE(&sensor->layer);
         BB_RELEASE(&sensor->site);
         bb_slope_ends_release(&sensor->ends[BB_AXIS_X]);
         bb_slope_ends_release(&sensor->ends[BB_AXIS_Y]);
@@ -212,28 +247,32 @@ void bb_sensor_array_release(bb_sensor_array *array)
     array->sensor_count = 0;
 }
 
-static bool has_tilt(const bb_sensor *sensor)
+static double tilt_variance(const bb_sensor *sensor, bool infinite)
 {
-    return sensor->star.kind == BB_GUIDE_STAR_LGS && sensor->star.tilt_variance_arcsec2 > 0.0;
+    if (sensor->star.kind != BB_GUIDE_STAR_LGS) {
+        return 0.0;
+    }
+    return infinite ? INFINITY : sensor->star.tilt_variance_arcsec2;
 }
 
-bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out)
+bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite, bb_tilt_vectors *out)
 {
     bb_status status = BB_OK;
     bb_tilt_vectors tilts = {.rows = array->measurement_count};
     for (bb_index s = 0; s < array->sensor_count; ++s) {
-        tilts.columns += has_tilt(&array->sensors[s]) ? 2 : 0;
+        tilts.columns += tilt_variance(&array->sensors[s], infinite) > 0.0 ? 2 : 0;
     }
     BB_TRY(BB_ZEROED(tilts.rows * tilts.columns, &tilts.vectors));
     BB_TRY(BB_ALLOCATE(tilts.columns, &tilts.variance));
     bb_index column = 0;
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
-        if (!has_tilt(sensor)) {
+        const double variance = tilt_variance(sensor, infinite);
+        if (variance == 0.0) {
             continue;
         }
         for (bb_index axis = 0; axis < 2; ++axis, ++column) {
-            tilts.variance[column] = sensor->star.tilt_variance_arcsec2;
+            tilts.variance[column] = variance;
             for (bb_index i = 0; i < sensor->count; ++i) {
                 const bb_index row = sensor->first + axis * sensor->count + i;
                 tilts.vectors[row * tilts.columns + column] = 1.0;

@@ -3,6 +3,11 @@
 // Shack-Hartmann sensors: what each looks at, where its subapertures stand in the pupil, and where
 // they fall on every turbulent layer.
 //
+// A grid of n lenslets across the diameter D has the pitch d = G D / n in the pupil, G its
+// magnification; it is turned by an angle and then shifted, p_i = Rot G q_i + shift. Slopes are
+// measured along the grid's axes and divided by d. Which subapertures are valid is decided for the
+// aligned grid.
+//
 // Subaperture i of a sensor falls on layer h at (1 - h / H) p_i + h alpha, its size times (1 - h /
 // H): H the altitude of a laser star (1 / H = 0 for a natural one), alpha its direction. A layer
 // above the star contributes nothing (factor 0). The order of measurements is, sensor by sensor,
@@ -12,6 +17,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "physics/ao/atmosphere.h"
+#include "physics/ao/sensor_frame_core.h"
 #include "physics/ao/slope_ends.h"
 
 #ifdef __cplusplus
@@ -41,15 +47,14 @@ typedef struct bb_star {
 typedef struct bb_sensor {
     bb_star star;
     bb_index lenslets;
-    bb_index count;   ///< valid subapertures
-    bb_index first;   ///< measurement: x slopes at [first, first + count), y slopes after them
-    double size_m;    ///< of a subaperture in the pupil
-    double *x_m;      ///< [count] in the pupil
-    double *y_m;      ///< [count] in the pupil
-    double shift_x_m; ///< of the whole lenslet grid
-    double shift_y_m;
+    bb_index count; ///< valid subapertures
+    bb_index first; ///< measurement: x slopes at [first, first + count), y slopes after them
+    double size_m;  ///< of a subaperture in the pupil
+    double *x_m;    ///< [count] in the pupil
+    double *y_m;    ///< [count] in the pupil
+    bb_sensor_frame frame;
+    bb_sensor_layer *layer; ///< [layers]
     bb_index *site; ///< [count] (2 lenslets - 1) row + column: differences number displacements
-    double *scale;  ///< [layers] 1 - h / H, 0 for a layer above the star
     bb_slope_ends ends[2]; ///< of the x slopes and of the y slopes
 } bb_sensor;
 
@@ -58,6 +63,7 @@ typedef struct bb_sensor_array {
     bb_index sensor_count;
     bb_index layer_count;
     bb_index measurement_count; ///< sum of 2 count
+    bb_slope_model slope_model;
     double diameter_m;
     double obstruction;
     double atmosphere_transmission;
@@ -79,8 +85,8 @@ BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb
 /// Frees what an array owns; safe on a zeroed struct.
 void bb_sensor_array_release(bb_sensor_array *array);
 
-/// The unknown tilts of laser stars: one column of ones over the x slopes and one over the y slopes
-/// of every laser star whose variance is positive. Cmm with tilts = Cmm + V diag(variance) V^T.
+/// The tilts that laser stars do not know: one column of ones over the x slopes and one over the y
+/// slopes of every laser star. Cmm with tilts = Cmm + V diag(variance) V^T.
 typedef struct bb_tilt_vectors {
     bb_index rows;    ///< measurements
     bb_index columns; ///< 2 per laser star, 0 without any
@@ -88,8 +94,11 @@ typedef struct bb_tilt_vectors {
     double *variance; ///< [columns], arcsec^2
 } bb_tilt_vectors;
 
-/// Errors: BB_MEMORY. Release with bb_tilt_vectors_release.
-BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bb_tilt_vectors *out);
+/// With the variances of the config, or infinite ones: nothing is known of the tilt of any laser
+/// star. Stars whose variance is 0 have no columns then, but with infinite ones they do. Errors:
+/// BB_MEMORY. Release with bb_tilt_vectors_release.
+BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite,
+                                            bb_tilt_vectors *out);
 void bb_tilt_vectors_release(bb_tilt_vectors *tilts);
 
 #ifdef __cplusplus

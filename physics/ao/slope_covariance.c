@@ -4,46 +4,39 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/displacement_table.h"
+#include "physics/ao/edge_average.h"
+#include "physics/ao/slope_covariance_pairs.h"
 
 #include <stdbool.h>
 
-struct bb_slope_covariance {
-    bb_slope_covariance_parts parts;
-    bb_matrix_source source;
-    bb_index pair_count;
-    bb_displacement_table *tables; // [row sensors][column sensors], empty where none serves
-};
-
-// One measurement: the sensor, the axis and the subaperture behind a row or column.
-typedef struct measurement {
-    const bb_sensor *sensor;
-    int axis;
-    bb_index subaperture;
-} measurement;
-
-static measurement locate(const bb_sensor_array *array, bb_index index)
+bb_measurement bb_measurement_locate(const bb_sensor_array *array, bb_index index)
 {
     const bb_sensor *sensor = array->sensors;
     while (index >= sensor->first + 2 * sensor->count) {
         ++sensor;
     }
     const bb_index inside = index - sensor->first;
-    return (measurement){.sensor = sensor,
-                         .axis = inside < sensor->count ? BB_AXIS_X : BB_AXIS_Y,
-                         .subaperture = inside % sensor->count};
+    return (bb_measurement){.sensor = sensor,
+                            .axis = inside < sensor->count ? BB_AXIS_X : BB_AXIS_Y,
+                            .subaperture = inside % sensor->count};
+}
+
+double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second)
+{
+    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
+    return angle * angle / (first->size_m * second->size_m);
 }
 
 // Rows and columns of one sensor and axis each. The edge bounds what a fill holds of D.
 enum { BLOCK_EDGE = 256 };
 
 typedef struct block {
-    measurement row, column; // the first ones
+    bb_measurement row, column; // the first ones
     bb_view out;
 } block;
 
 // Subapertures from `first` on that stay on its sensor and axis, at most `wanted`.
-static bb_index extent(const measurement *first, bb_index wanted)
+static bb_index extent(const bb_measurement *first, bb_index wanted)
 {
     const bb_index left = first->sensor->count - first->subaperture;
     const bb_index most = left < BLOCK_EDGE ? left : BLOCK_EDGE;
@@ -91,34 +84,60 @@ done:
     return status;
 }
 
-// D is evaluated once for two ends, though up to four entries of a block lie between them.
-static void sum_layers(const bb_atmosphere *atmosphere, const block *b, const spans *s)
+// The edges of rows and columns on a layer; that of the canonical first comes first.
+bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
+                                       bool swapped, bb_index layer)
 {
-    const bb_sensor *first = b->row.sensor;
-    const bb_sensor *second = b->column.sensor;
-    const bb_slope_ends *rows = &first->ends[b->row.axis];
+    const bb_measurement *first = swapped ? column : row;
+    const bb_measurement *second = swapped ? row : column;
+    double ax, ay, bx, by;
+    bb_sensor_frame_edge(&first->sensor->frame, &first->sensor->layer[layer], first->axis, &ax,
+                         &ay);
+    bb_sensor_frame_edge(&second->sensor->frame, &second->sensor->layer[layer], second->axis, &bx,
+                         &by);
+    return bb_edge_pair_make(ax, ay, bx, by);
+}
+
+// D is evaluated once for two ends, though up to four entries of a block lie between them.
+static void sum_layer(const bb_slope_covariance *covariance, const block *b, bool swapped,
+                      bb_index l, const spans *s)
+{
+    const bb_atmosphere *atmosphere = covariance->parts.atmosphere;
+    const bb_slope_ends *rows = &b->row.sensor->ends[b->row.axis];
     const bb_index count = s->columns.count;
-    const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
-    const double unit = angle * angle / (first->size_m * second->size_m);
+    const bool averaged = covariance->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT;
+    const double weight =
+        bb_slope_covariance_unit(b->row.sensor, b->column.sensor) * atmosphere->strength[l];
+    bb_edge_pair edges = {0};
+    if (averaged) {
+        edges = bb_slope_covariance_edges(&b->row, &b->column, swapped, l);
+    }
     for (bb_index i = 0; i < s->rows.count; ++i) {
-        for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-            if (first->scale[l] <= 0.0 || second->scale[l] <= 0.0) {
-                continue;
-            }
-            const bb_index point = l * rows->count + s->rows.point[i];
-            bb_structure_table_add(atmosphere->structure, unit * atmosphere->strength[l],
-                                   rows->layer_x_m[point], rows->layer_y_m[point], s->x + l * count,
-                                   s->y + l * count, count, s->sums + i * count);
+        const bb_index point = l * rows->count + s->rows.point[i];
+        const double x = rows->layer_x_m[point];
+        const double y = rows->layer_y_m[point];
+        double *sums = s->sums + i * count;
+        if (averaged) {
+            bb_edge_average_add(atmosphere->structure, &edges, weight, x, y, s->x + l * count,
+                                s->y + l * count, count, sums);
+        } else {
+            bb_structure_table_add(atmosphere->structure, weight, x, y, s->x + l * count,
+                                   s->y + l * count, count, sums);
         }
     }
 }
 
-static bb_status fill_directly(const bb_atmosphere *atmosphere, const block *b)
+static bb_status fill_directly(const bb_slope_covariance *covariance, const block *b, bool swapped)
 {
     bb_status status = BB_OK;
+    const bb_index layers = covariance->parts.atmosphere->layer_count;
     spans s = {0};
-    BB_TRY(start_spans(b, atmosphere->layer_count, &s));
-    sum_layers(atmosphere, b, &s);
+    BB_TRY(start_spans(b, layers, &s));
+    for (bb_index l = 0; l < layers; ++l) {
+        if (b->row.sensor->layer[l].scale > 0.0 && b->column.sensor->layer[l].scale > 0.0) {
+            sum_layer(covariance, b, swapped, l, &s);
+        }
+    }
     for (bb_index i = 0; i < b->out.shape[0]; ++i) {
         const double *plus = s.sums + s.rows.plus[i] * s.columns.count;
         const double *minus = s.sums + s.rows.minus[i] * s.columns.count;
@@ -135,17 +154,16 @@ done:
     return status;
 }
 
-// The table of a pair of sensors and which of them is its first, NULL where there is none. A
-// symmetric matrix keeps one table for both orders of a pair.
-static const bb_displacement_table *find_table(const bb_slope_covariance *covariance,
-                                               const block *b, bool *swapped)
+const bb_displacement_table *bb_slope_covariance_table(const bb_slope_covariance *covariance,
+                                                       const bb_sensor *row,
+                                                       const bb_sensor *column, bool *swapped)
 {
     const bb_slope_covariance_parts *parts = &covariance->parts;
-    bb_index row = b->row.sensor - parts->rows->sensors;
-    bb_index column = b->column.sensor - parts->columns->sensors;
-    *swapped = covariance->source.symmetric && row > column;
-    const bb_index place = *swapped ? column * parts->columns->sensor_count + row
-                                    : row * parts->columns->sensor_count + column;
+    const bb_index i = row - parts->rows->sensors;
+    const bb_index j = column - parts->columns->sensors;
+    *swapped = covariance->source.symmetric && i > j;
+    const bb_index place =
+        *swapped ? j * parts->columns->sensor_count + i : i * parts->columns->sensor_count + j;
     const bb_displacement_table *table = &covariance->tables[place];
     return table->crossed != NULL ? table : NULL;
 }
@@ -184,17 +202,21 @@ static void add_noise(const bb_measurement_noise *noise, const block *b)
     }
 }
 
-static void add_tilt(const block *b)
+double bb_slope_covariance_tilt(const bb_slope_covariance *covariance, const bb_measurement *row,
+                                const bb_measurement *column)
 {
-    const bb_star *star = &b->row.sensor->star;
-    if (b->row.sensor != b->column.sensor || b->row.axis != b->column.axis ||
-        star->kind != BB_GUIDE_STAR_LGS) {
-        return;
-    }
+    const bb_star *star = &row->sensor->star;
+    const bool own = covariance->parts.tilt_blocks && row->sensor == column->sensor &&
+                     row->axis == column->axis && star->kind == BB_GUIDE_STAR_LGS;
+    return own ? star->tilt_variance_arcsec2 : 0.0;
+}
+
+static void add_tilt(double tilt, const block *b)
+{
     for (bb_index i = 0; i < b->out.shape[0]; ++i) {
         double *out = bb_view_row(b->out, i);
         for (bb_index j = 0; j < b->out.shape[1]; ++j) {
-            out[j] += star->tilt_variance_arcsec2;
+            out[j] += tilt;
         }
     }
 }
@@ -203,17 +225,19 @@ static bb_status fill_block(const bb_slope_covariance *covariance, const block *
 {
     const bb_slope_covariance_parts *parts = &covariance->parts;
     bool swapped = false;
-    const bb_displacement_table *table = find_table(covariance, b, &swapped);
+    const bb_displacement_table *table =
+        bb_slope_covariance_table(covariance, b->row.sensor, b->column.sensor, &swapped);
     if (table != NULL) {
         fill_from_table(table, swapped, b);
     } else {
-        BB_RETURN_IF_FAILED(fill_directly(parts->atmosphere, b));
+        BB_RETURN_IF_FAILED(fill_directly(covariance, b, swapped));
     }
     if (parts->noise != NULL) {
         add_noise(parts->noise, b);
     }
-    if (parts->tilt_blocks) {
-        add_tilt(b);
+    const double tilt = bb_slope_covariance_tilt(covariance, &b->row, &b->column);
+    if (tilt != 0.0) {
+        add_tilt(tilt, b);
     }
     return BB_OK;
 }
@@ -224,11 +248,11 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     const bb_slope_covariance_parts *parts = &covariance->parts;
     bb_index rows = 0;
     for (bb_index i = 0; i < out.shape[0]; i += rows) {
-        block b = {.row = locate(parts->rows, row + i)};
+        block b = {.row = bb_measurement_locate(parts->rows, row + i)};
         rows = extent(&b.row, out.shape[0] - i);
         bb_index columns = 0;
         for (bb_index j = 0; j < out.shape[1]; j += columns) {
-            b.column = locate(parts->columns, column + j);
+            b.column = bb_measurement_locate(parts->columns, column + j);
             columns = extent(&b.column, out.shape[1] - j);
             b.out = bb_view_block(out, i, rows, j, columns);
             BB_RETURN_IF_FAILED(fill_block(covariance, &b));
@@ -273,9 +297,9 @@ static bb_status make_table(void *context, bb_index index)
         !served(parts->rows, parts->columns, row, column)) {
         return BB_OK;
     }
-    return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],
-                                        &parts->columns->sensors[column],
-                                        &covariance->tables[index]);
+    return bb_displacement_table_create(
+        parts->atmosphere, parts->rows->slope_model, &parts->rows->sensors[row],
+        &parts->columns->sensors[column], &covariance->tables[index]);
 }
 
 bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
@@ -290,6 +314,8 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
     BB_REQUIRE(parts->rows->layer_count == layers && parts->columns->layer_count == layers,
                BB_INVALID, "covariance %s: sensors of %td and %td layers, an atmosphere of %td",
                parts->name, parts->rows->layer_count, parts->columns->layer_count, layers);
+    BB_REQUIRE(parts->rows->slope_model == parts->columns->slope_model, BB_INVALID,
+               "covariance %s: sensors of two slope models", parts->name);
     BB_REQUIRE(parts->noise == NULL || 2 * parts->noise->count == parts->rows->measurement_count,
                BB_INVALID, "covariance %s: noise of %td subapertures for %td measurements",
                parts->name, parts->noise->count, parts->rows->measurement_count);
@@ -302,6 +328,7 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
         .name = parts->name,
         .unit = "arcsec^2",
         .fill = fill,
+        .twin = BB_CUDA_TWIN(bb_slope_covariance_twin),
         .context = covariance,
     };
     covariance->pair_count = parts->rows->sensor_count * parts->columns->sensor_count;

@@ -26,24 +26,23 @@ static void number_edges(int axis, bb_index lenslets, bb_index subapertures, con
 }
 
 // Positions come from integers, so that both owners of an edge see the same point.
-static void place_ends(int axis, bb_index lenslets, double diameter_m, bb_index subapertures,
-                       const bb_index *column, const bb_index *row, bb_slope_ends *ends)
+static void place_ends(int axis, bb_index lenslets, bb_index subapertures, const bb_index *column,
+                       const bb_index *row, bb_slope_ends *ends)
 {
-    const double half_lenslet = 0.5 * diameter_m / (double)lenslets;
     for (bb_index i = 0; i < subapertures; ++i) {
         for (bb_index side = -1; side <= 1; side += 2) {
             const bb_index point = side < 0 ? ends->minus[i] : ends->plus[i];
             const bb_index x = 2 * column[i] + 1 - lenslets + (axis == BB_AXIS_X ? side : 0);
             const bb_index y = 2 * row[i] + 1 - lenslets + (axis == BB_AXIS_Y ? side : 0);
-            ends->x_m[point] = half_lenslet * (double)x;
-            ends->y_m[point] = half_lenslet * (double)y;
+            ends->x[point] = (int)x;
+            ends->y[point] = (int)y;
         }
     }
 }
 
-bb_status bb_slope_ends_create(int axis, bb_index lenslets, double diameter_m,
-                               bb_index subapertures, const bb_index *column, const bb_index *row,
-                               bb_index layers, bb_slope_ends *out)
+bb_status bb_slope_ends_create(int axis, bb_index lenslets, bb_index subapertures,
+                               const bb_index *column, const bb_index *row, bb_index layers,
+                               bb_slope_ends *out)
 {
     bb_status status = BB_OK;
     bb_slope_ends ends = {0};
@@ -52,9 +51,9 @@ bb_status bb_slope_ends_create(int axis, bb_index lenslets, double diameter_m,
     BB_TRY(BB_ALLOCATE(subapertures, &ends.minus));
     BB_TRY(BB_ALLOCATE(subapertures, &ends.plus));
     number_edges(axis, lenslets, subapertures, column, row, grid, &ends);
-    BB_TRY(BB_ALLOCATE(ends.count, &ends.x_m));
-    BB_TRY(BB_ALLOCATE(ends.count, &ends.y_m));
-    place_ends(axis, lenslets, diameter_m, subapertures, column, row, &ends);
+    BB_TRY(BB_ALLOCATE(ends.count, &ends.x));
+    BB_TRY(BB_ALLOCATE(ends.count, &ends.y));
+    place_ends(axis, lenslets, subapertures, column, row, &ends);
     BB_TRY(BB_ALLOCATE(layers * ends.count, &ends.layer_x_m));
     BB_TRY(BB_ALLOCATE(layers * ends.count, &ends.layer_y_m));
     *out = ends;
@@ -69,8 +68,8 @@ void bb_slope_ends_release(bb_slope_ends *ends)
 {
     BB_RELEASE(&ends->minus);
     BB_RELEASE(&ends->plus);
-    BB_RELEASE(&ends->x_m);
-    BB_RELEASE(&ends->y_m);
+    BB_RELEASE(&ends->x);
+    BB_RELEASE(&ends->y);
     BB_RELEASE(&ends->layer_x_m);
     BB_RELEASE(&ends->layer_y_m);
     ends->count = 0;

@@ -21,8 +21,8 @@ typedef struct bb_slope_ends {
     bb_index count;
     bb_index *minus;   ///< [subapertures] point at the lower coordinate, strictly increasing
     bb_index *plus;    ///< [subapertures] point at the higher coordinate, strictly increasing
-    double *x_m;       ///< [count] in the pupil, without the grid's shift
-    double *y_m;       ///< [count]
+    int *x;            ///< [count] in half lenslets from the middle of the grid
+    int *y;            ///< [count]
     double *layer_x_m; ///< [layers][count]
     double *layer_y_m; ///< [layers][count]
 } bb_slope_ends;
@@ -30,9 +30,9 @@ typedef struct bb_slope_ends {
 /// Finds the points of `subapertures` lenslets in `column` and `row` (0 <= k < lenslets), listed
 /// row by row; the positions on layers are for the caller to fill. Errors: BB_MEMORY. Release with
 /// bb_slope_ends_release.
-BB_CHECKED bb_status bb_slope_ends_create(int axis, bb_index lenslets, double diameter_m,
-                                          bb_index subapertures, const bb_index *column,
-                                          const bb_index *row, bb_index layers, bb_slope_ends *out);
+BB_CHECKED bb_status bb_slope_ends_create(int axis, bb_index lenslets, bb_index subapertures,
+                                          const bb_index *column, const bb_index *row,
+                                          bb_index layers, bb_slope_ends *out);
 void bb_slope_ends_release(bb_slope_ends *ends);
 
 /// The points behind `count` consecutive slopes, each once and in order.

@@ -35,11 +35,11 @@ typedef struct bb_structure_table {
                                  ///< powers first; the outer two are the constants beyond the ends
 } bb_structure_table;
 
-/// D at the squared distance r2 (m^2). Without branches, so that loops over it become vectors.
+/// Number of the interval of s = r2 / L0^2, 0 .. BB_STRUCTURE_INTERVALS + 1, and the place in it,
+/// -1 to 1. Without branches, so that loops over it become vectors.
 BB_DEVICE_FUNCTION
-double bb_structure_table_value(const bb_structure_table table, double r2)
+int64_t bb_structure_table_interval(double s, double *place)
 {
-    const double s = r2 * table.inverse_square_scale;
     int64_t bits;
     memcpy(&bits, &s, sizeof bits);
     // Exponent and leading mantissa bits together count the intervals from s = 2^-1023.
@@ -51,7 +51,16 @@ double bb_structure_table_value(const bb_structure_table table, double r2)
     const int64_t one_plus = (bits & rest) | ((int64_t)1023 << 52);
     double local;
     memcpy(&local, &one_plus, sizeof local);
-    local = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;
+    *place = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;
+    return interval;
+}
+
+/// D at the squared distance r2 (m^2).
+BB_DEVICE_FUNCTION
+double bb_structure_table_value(const bb_structure_table table, double r2)
+{
+    double local;
+    const int64_t interval = bb_structure_table_interval(r2 * table.inverse_square_scale, &local);
     // Written out and indexed from the table's start: this is what gcc takes for a vector loop.
     const double *c = table.coefficients;
     const int64_t k = interval * (BB_STRUCTURE_DEGREE + 1);

@@ -11,7 +11,7 @@ static bb_index doubled(bb_index k, bb_index lenslets)
 
 static bool valid(bb_index i, bb_index j, bb_index lenslets, const bb_pupil *pupil)
 {
-    if (pupil->mask != NULL) {
+    if (pupil->mask != NULL || pupil->by_flux) {
         return bb_pupil_transmission(pupil, lenslets, i, j) >= pupil->threshold;
     }
     bb_index x = doubled(i, lenslets);

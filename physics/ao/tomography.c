@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static bb_status create_guides(const bb_ao_config *config, bool tilt_blocks, bb_tomography *out)
+static bb_status create_guides(const bb_ao_config *config, bb_lgs_tilt tilt, bb_tomography *out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_atmosphere_create(config->atmosphere, config->telescope->zenith_angle_deg,
@@ -18,15 +18,17 @@ static bb_status create_guides(const bb_ao_config *config, bool tilt_blocks, bb_
                                        .rows = &out->guides,
                                        .columns = &out->guides,
                                        .noise = &out->noise,
-                                       .tilt_blocks = true};
+                                       .tilt_blocks = tilt != BB_LGS_TILT_UNKNOWN};
     BB_TRY(bb_slope_covariance_create(&parts, &out->whole_covariance));
     out->cmm = out->cmm_core = bb_slope_covariance_source(out->whole_covariance);
-    if (!tilt_blocks) {
+    if (tilt == BB_LGS_TILT_UPDATE) {
         parts.name = "Cmm without tilts";
         parts.tilt_blocks = false;
         BB_TRY(bb_slope_covariance_create(&parts, &out->core_covariance));
         out->cmm_core = bb_slope_covariance_source(out->core_covariance);
-        BB_TRY(bb_tilt_vectors_create(&out->guides, &out->tilts));
+    }
+    if (tilt != BB_LGS_TILT_CONSTANT_BLOCK) {
+        BB_TRY(bb_tilt_vectors_create(&out->guides, tilt == BB_LGS_TILT_UNKNOWN, &out->tilts));
     }
 done:
     return status;
@@ -81,13 +83,13 @@ done:
     return status;
 }
 
-bb_status bb_tomography_create(const bb_ao_config *config, bool tilt_blocks, bb_tomography **out)
+bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt, bb_tomography **out)
 {
     bb_status status = BB_OK;
     bb_tomography *tomography = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &tomography));
-    BB_TRY(create_guides(config, tilt_blocks, tomography));
+    BB_TRY(create_guides(config, tilt, tomography));
     BB_TRY(BB_ZEROED(config->target_count, &tomography->targets));
     tomography->target_count = config->target_count;
     for (bb_index t = 0; t < config->target_count; ++t) {

@@ -6,7 +6,8 @@
 // A reconstructor R estimates the slopes of a truth sensor in a target's direction from those of
 // the guide stars: R = Ctm Cmm^-1. Laser stars do not know their tilt, which adds a variance to all
 // their x slopes and to all their y slopes: Cmm = Ccore + V diag(variance) V^T. With blocks, Ccore
-// has that constant in it; otherwise it is left to the solver as the low-rank part.
+// has that constant in it; otherwise it is left to the solver as the low-rank part. With infinite
+// variances R annihilates the tilts, R V = 0, and a residual R Cmm R^T is that of Ccore.
 #ifndef BB_PHYSICS_AO_TOMOGRAPHY_H
 #define BB_PHYSICS_AO_TOMOGRAPHY_H
 
@@ -18,6 +19,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/// What stands for the tilts of laser stars. The order is that of the names of solver.lgs_tilt.
+typedef enum bb_lgs_tilt {
+    BB_LGS_TILT_UPDATE,         ///< their variances, as a low-rank part beside the core
+    BB_LGS_TILT_CONSTANT_BLOCK, ///< their variances, in the core
+    BB_LGS_TILT_UNKNOWN         ///< infinite variances, as a low-rank part; Cmm is the core
+} bb_lgs_tilt;
 
 /// One direction in which the correction is scored. Everything belongs to the tomography.
 typedef struct bb_tomography_target {
@@ -46,7 +54,7 @@ typedef struct bb_tomography {
 
 /// Builds everything from a checked configuration (bb_ao_config_check), which must outlive it.
 /// Errors: BB_MEMORY, BB_INVALID, BB_INTERNAL (a library failed). Owner: the caller.
-BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bool tilt_blocks,
+BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt,
                                           bb_tomography **out);
 void bb_tomography_destroy(bb_tomography **tomography);
 

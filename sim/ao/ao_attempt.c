@@ -35,6 +35,25 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     BB_RELEASE(&attempt->psf);
 }
 
+void bb_ao_attempt_share(bb_ao_attempt *attempt, int correction, const bb_tomography *problem)
+{
+    const bb_index targets = problem->target_count;
+    const bb_index items = problem->targets[0].ctm->rows * problem->targets[0].ctm->columns;
+    if (correction != (int)BB_AO_CORRECTION_GLAO || attempt->common.outcome.kind != BB_OUTCOME_OK) {
+        return;
+    }
+    for (bb_index i = 0; i < items; ++i) {
+        double sum = 0.0;
+        for (bb_index t = 0; t < targets; ++t) {
+            sum += attempt->r[t][i];
+        }
+        attempt->r[0][i] = sum / (double)targets;
+    }
+    for (bb_index t = 1; t < targets; ++t) {
+        BB_RELEASE(&attempt->r[t]);
+    }
+}
+
 const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index target)
 {
     return attempt->r[attempt->shared ? 0 : target];
@@ -57,6 +76,7 @@ static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attemp
         common[p] = &attempts[p].common;
     }
     BB_TRY(bb_attempts_publish(results, study->pipelines.count, common));
+    BB_TRY(bb_attempts_publish_factors(results, study->pipelines.count, common));
     BB_TRY(bb_attempts_publish_number(results, "strehl", "1",
                                       "Strehl ratio, first target and wavelength", strehl));
     BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",

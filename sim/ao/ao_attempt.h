@@ -28,6 +28,10 @@ BB_CHECKED bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets
                                           bb_index wavelengths, bb_index boxes, bb_ao_attempt *out);
 void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets);
 
+/// With BB_AO_CORRECTION_GLAO the mean of the reconstructors of all targets takes the place of the
+/// first; other corrections and failed attempts stay as they are.
+void bb_ao_attempt_share(bb_ao_attempt *attempt, int correction, const bb_tomography *problem);
+
 /// The reconstructor that corrects a target, NULL where there is none.
 const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index target);
 

@@ -6,10 +6,12 @@
 #include "core/stage.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_noise.h"
+#include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/device_choice.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
 
 #include <math.h>
@@ -23,10 +25,12 @@ typedef struct ao_run {
     double *wavelengths_m; // [wavelength_count]
     double *boxes_rad;     // [study->ensquared_mas.count]
     double *mask;          // of the pupil, NULL: the annulus
+    double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem solving;
     bb_ao_attempt *attempts; // [pipeline_count]
+    bb_ao_promises *promises;
 } ao_run;
 
 static bb_status start(const bb_ao_study *study, ao_run *run)
@@ -67,28 +71,31 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
+    bb_ao_promises_destroy(&run->promises);
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->solving);
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
+    BB_RELEASE(&run->noise);
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_ao_config physics = bb_ao_study_physics(run->study);
-    bool blocks = run->study->solver.lgs_tilt == (int)BB_AO_LGS_TILT_CONSTANT_BLOCK;
+    const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
     BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
     BB_TRY(bb_ao_pupil_note(&physics, results));
-    BB_TRY(bb_tomography_create(&physics, blocks, &run->problem));
+    BB_TRY(bb_tomography_create(&physics, tilt, &run->problem));
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
     for (bb_index t = 0; t < run->target_count; ++t) {
         run->ctm[t] = run->problem->targets[t].ctm;
     }
+    BB_TRY(bb_ao_noise_bounds(run->problem, &run->noise));
     const bb_tilt_vectors *tilts = &run->problem->tilts;
     run->solving = (bb_factor_problem){
         .solver = &run->study->solver.common,
@@ -96,31 +103,12 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .part = {tilts->columns, tilts->vectors, tilts->variance},
         .target_count =
             run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
-        .sides = run->ctm
+        .sides = run->ctm,
+        .noise = run->noise
     };
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
     return status;
-}
-
-// glao: the mean of the reconstructors of all targets takes the place of the first.
-static void share(const ao_run *run, bb_ao_attempt *attempt)
-{
-    bb_index items = run->ctm[0]->rows * run->ctm[0]->columns;
-    if (run->study->correction != (int)BB_AO_CORRECTION_GLAO ||
-        attempt->common.outcome.kind != BB_OUTCOME_OK) {
-        return;
-    }
-    for (bb_index i = 0; i < items; ++i) {
-        double sum = 0.0;
-        for (bb_index t = 0; t < run->target_count; ++t) {
-            sum += attempt->r[t][i];
-        }
-        attempt->r[0][i] = sum / (double)run->target_count;
-    }
-    for (bb_index t = 1; t < run->target_count; ++t) {
-        BB_RELEASE(&attempt->r[t]);
-    }
 }
 
 // The central part of a point-spread image.
@@ -226,6 +214,40 @@ done:
     return status;
 }
 
+// Every pipeline; those that promise something after the reference that they are held to.
+static bb_status solve(ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
+    const bb_ao_promise_task task = {.problem = run->problem,
+                                     .solving = &run->solving,
+                                     .wavelengths_m = run->wavelengths_m,
+                                     .reference = &run->attempts[reference],
+                                     .correction = run->study->correction};
+    bb_index solved = 0;
+    BB_TRY(bb_ao_promises_create(&run->promises));
+    for (int promising = 0; promising <= 1; ++promising) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            const bb_factor_pipeline *pipeline = &run->pipelines[p];
+            bb_ao_attempt *attempt = &run->attempts[p];
+            if ((pipeline->policy.kind == (int)BB_POLICY_PROMISE) != (promising == 1)) {
+                continue;
+            }
+            bb_progress("solving", solved++, run->pipeline_count);
+            if (promising == 1) {
+                BB_TRY(bb_ao_promise_keep(run->promises, &task, pipeline, attempt));
+            } else {
+                BB_TRY(
+                    bb_factor_problem_solve(&run->solving, pipeline, attempt->r, &attempt->common));
+                bb_ao_attempt_share(attempt, run->study->correction, run->problem);
+            }
+        }
+    }
+    bb_progress("solving", solved, run->pipeline_count);
+done:
+    return status;
+}
+
 bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
                                bb_results *results)
 {
@@ -233,17 +255,14 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     ao_run run = {0};
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run, results));
-    for (bb_index p = 0; p < run.pipeline_count; ++p) {
-        bb_progress("solving", p, run.pipeline_count);
-        BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], run.attempts[p].r,
-                                       &run.attempts[p].common));
-        share(&run, &run.attempts[p]);
-    }
+    BB_TRY(solve(&run));
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));
     }
+    BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
+    BB_TRY(bb_ao_promises_publish(run.promises, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
 done:
     finish(&run);

@@ -6,6 +6,8 @@
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
 
@@ -120,33 +122,6 @@ done:
     return status;
 }
 
-// A factor as the host holds it: narrow tiles are emulated in floats.
-static double factor_bytes(const bb_ao_study *study, const bb_factor_pipeline *pipeline, bb_index n)
-{
-    bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, pipeline);
-    bool wide = tiles.arithmetic == BB_VARIANT_DP;
-    tiles.arithmetic = wide ? BB_VARIANT_DP : BB_VARIANT_SP;
-    return (double)bb_tile_plan_bytes(&tiles, n);
-}
-
-// Adds a line a pipeline; returns the largest sum of one factor and the estimates made until then.
-static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
-                                double *held)
-{
-    bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    bb_index n = (bb_index)of->n;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&study->solver.common, &pipelines[p]);
-        double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
-        *held = fmax(*held, factor_bytes(study, &pipelines[p], n) + estimates);
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB",
-                           1e-6 * (double)bb_tile_plan_bytes(&tiles, n)));
-    }
-done:
-    return status;
-}
-
 // Of independent frames: what all threads share, and what each has.
 static double frame_bytes(const bb_ao_study *study, const extent *of, double threads)
 {
@@ -202,6 +177,8 @@ static double rate_of(const bb_factor_pipeline *pipeline)
         return fp32_rate;
     case BB_VARIANT_HP3:
         return fp16_sum_rate;
+    case BB_VARIANT_X3:
+        return emulated_rate / 3.0;
     default:
         return emulated_rate;
     }
@@ -231,6 +208,31 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
     return seconds;
 }
 
+// Adds a line a pipeline; finds the largest sum of one factor and the estimates made until then,
+// and the seconds of one core that promises and refinements add.
+static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
+                                double *held, double *seconds)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    double whole = filling_seconds(&of->cmm, of->layers);
+    double scoring = whole + 2.0 * of->n * of->n * of->m / fp64_rate;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        bb_factor_need need;
+        BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], (bb_index)of->n,
+                                       (bb_index)of->m, &need));
+        double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
+        double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
+        *held = fmax(*held, need.host_bytes + estimates);
+        *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
+                    (need.trials - 1.0) * (factor + whole + scoring);
+        BB_TRY(
+            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
+    }
+done:
+    return status;
+}
+
 static double dump_bytes(const char *names, const extent *of, bb_index pipelines)
 {
     double values = 0.0;
@@ -246,9 +248,10 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
     double solving = 0.0;
+    double added = 0.0;
     extent of;
     BB_TRY(measure(ao, &of));
-    BB_TRY(list_operators(ao, &of, plan, &solving));
+    BB_TRY(list_operators(ao, &of, plan, &solving, &added));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
     if (of.mask_edge > 0) {
@@ -259,12 +262,14 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
                            ao->monte_carlo.frames, of.screen.points, of.screen.fine_points));
     }
+    solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
     plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving) +
                        frame_bytes(ao, &of, (double)options->threads);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds =
-        0.2 + seconds_per_actuator3 * of.actuator3 +
-        (core_seconds(ao, &of) + frame_seconds(ao, &of)) / (double)options->threads;
+        0.2 + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
+        seconds_per_actuator3 * of.actuator3 +
+        (core_seconds(ao, &of) + frame_seconds(ao, &of) + added) / (double)options->threads;
 done:
     return status;
 }

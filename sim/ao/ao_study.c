@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *const lgs_tilt_names[] = {"update", "constant_block", NULL};
+static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
 
 static const char *const correction_names[] = {"moao", "ltao", "glao", NULL};
 
@@ -12,7 +12,8 @@ static const bb_key solver_keys[] = {
     BB_FACTOR_SOLVER_KEYS(bb_ao_solver_config),
     {.name = "lgs_tilt", .kind = BB_KEY_CHOICE, .choices = lgs_tilt_names,
      .offset = offsetof(bb_ao_solver_config, lgs_tilt), .default_text = "update",
-     .meaning = "Unknown tilt of laser stars: exact rank-2 update, or a constant in their blocks."},
+     .meaning = "Tilt of laser stars: its variance as an exact rank-2 update or as a constant in "
+                "their blocks, or unknown: an infinite variance, which the score leaves out."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 

@@ -8,15 +8,10 @@
 #include "physics/ao/ao_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
-typedef enum bb_ao_lgs_tilt {
-    BB_AO_LGS_TILT_UPDATE,         ///< exact rank-2 update in fp64
-    BB_AO_LGS_TILT_CONSTANT_BLOCK, ///< a constant added to the star's blocks
-} bb_ao_lgs_tilt;
-
 /// Keys of `solver:`.
 typedef struct bb_ao_solver_config {
     bb_factor_solver_config common;
-    int lgs_tilt; ///< bb_ao_lgs_tilt
+    int lgs_tilt; ///< bb_lgs_tilt of physics/ao/tomography.h
 } bb_ao_solver_config;
 
 /// Whose reconstructor corrects which target.

@@ -31,7 +31,8 @@ typedef struct bb_bench_setup {
     bb_device *device;
 } bb_bench_setup;
 
-/// What one benchmark found. NaN: does not apply.
+/// What one benchmark found. NaN: does not apply; a best time of NaN: skipped, for the reason in
+/// `detail`.
 typedef struct bb_bench_outcome {
     double best_s, median_s;
     double bytes;      ///< floor of one repetition
@@ -72,5 +73,7 @@ BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench
                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                            bb_bench_outcome *out);
 
 #endif

@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_pipeline.h"
 
+#include <math.h>
+#include <stdio.h>
+
 const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
 
 // clang-format off
+static const bb_key tile_keys[] = {
+    {.name = "row", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_factor_tile, row), .meaning = "Row of the tile, from 0."},
+    {.name = "column", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_factor_tile, column), .meaning = "Column of the tile, from 0."},
+};
+static const bb_schema tile_schema = BB_SCHEMA("tiles", bb_factor_tile, tile_keys);
+
+static const bb_key spectrum_keys[] = {
+    {.name = "matrix", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_factor_spectrum, matrix),
+     .meaning = "Whether the eigenvalues of the covariance are found: its cube in operations."},
+    {.name = "tiles", .kind = BB_KEY_RECORDS, .schema = &tile_schema, .optional = true,
+     .offset = offsetof(bb_factor_spectrum, tiles),
+     .meaning = "Tiles whose singular values are found."},
+};
+const bb_schema bb_factor_spectrum_schema =
+    BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);
+
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
      .meaning = "Of the pipeline, in tables and files; unique."},
@@ -16,6 +38,15 @@ static const bb_key keys[] = {
     {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
      .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
      .meaning = "hp3: products between two roundings of the accumulator to fp16."},
+    {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
+     .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
+     .meaning = "Products of the solves with the factor: in fp32, or in its tiles' variants."},
+    {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
+     .offset = offsetof(bb_factor_pipeline, refine),
+     .meaning = "Whether and how solves with the factor are refined to fp64."},
+    {.name = "escalate", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_factor_pipeline, escalate),
+     .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
 };
@@ -42,6 +73,39 @@ bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
+// The rules between a policy's keys.
+static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    const bb_factor_pipeline *pipeline = (const bb_factor_pipeline *)pipelines->items + index;
+    const bb_policy_config *policy = &pipeline->policy;
+    (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
+    bb_place place = bb_config_place(config, path);
+    if ((policy->kind == (int)BB_POLICY_TABLE) != (policy->table != NULL)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: expected the key table with kind table, and "
+                               "with no other",
+                               index));
+    }
+    if ((policy->kind == (int)BB_POLICY_PROMISE) == isnan(policy->strehl_loss)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: expected the key strehl_loss with kind "
+                               "promise, and with no other",
+                               index));
+    }
+    if (policy->kind == (int)BB_POLICY_PRODUCT &&
+        !bb_policy_products_fit(policy, (bb_variant)pipeline->arithmetic)) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "pipelines[%td].policy: product chooses between two of sp, tf32, "
+                               "bf16, hp1, x3 and fp8",
+                               index));
+    }
+done:
+    return status;
+}
+
 bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                     bb_problems *problems)
 {
@@ -51,6 +115,9 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
                                "pipelines: %td, expected at most %d", pipelines->count,
                                BB_STUDY_PIPELINES));
+    }
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        BB_TRY(check_policy(pipelines, p, config, problems));
     }
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,
@@ -64,5 +131,6 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
 {
     return (bb_tile_plan){.tile_size = solver->tile,
                           .arithmetic = (bb_variant)pipeline->arithmetic,
-                          .policy = pipeline->policy};
+                          .policy = pipeline->policy,
+                          .sweeps_follow = pipeline->sweeps == (int)BB_POLICY_FOLLOW};
 }

@@ -7,7 +7,7 @@
 
 #include "precision/policy.h"
 #include "sim/study.h"
-#include "solvers/tile_matrix.h"
+#include "solvers/refinement.h"
 
 typedef enum bb_factor_scale {
     BB_FACTOR_SCALE_UNIT_DIAGONAL,
@@ -15,10 +15,24 @@ typedef enum bb_factor_scale {
 } bb_factor_scale;
 extern const char *const bb_factor_scale_names[];
 
+/// A tile by its place.
+typedef struct bb_factor_tile {
+    bb_index row, column;
+} bb_factor_tile;
+
+/// Keys of `solver.spectrum:`.
+typedef struct bb_factor_spectrum {
+    bool matrix;   ///< eigenvalues of the whole matrix
+    bb_list tiles; ///< of bb_factor_tile: their singular values
+} bb_factor_spectrum;
+
+extern const bb_schema bb_factor_spectrum_schema;
+
 /// Keys of `solver:` that all such studies have.
 typedef struct bb_factor_solver_config {
     bb_index tile;
     int scale; ///< bb_factor_scale
+    bb_factor_spectrum spectrum;
 } bb_factor_solver_config;
 
 /// Rows of a solver's table; `type` has a bb_factor_solver_config called `common`.
@@ -31,10 +45,16 @@ typedef struct bb_factor_solver_config {
      .offset = offsetof(type, common.tile),                                                        \
      .default_text = "128",                                                                        \
      .meaning = "Rows and columns of a tile of the factorization."},                               \
+        {.name = "scale",                                                                          \
+         .kind = BB_KEY_CHOICE,                                                                    \
+         .choices = bb_factor_scale_names,                                                         \
+         .offset = offsetof(type, common.scale),                                                   \
+         .default_text = "unit_diagonal",                                                          \
+         .meaning = "Scale of the covariance before it is narrowed."},                             \
     {                                                                                              \
-        .name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_factor_scale_names,                  \
-        .offset = offsetof(type, common.scale), .default_text = "unit_diagonal",                   \
-        .meaning = "Scale of the covariance before it is narrowed."                                \
+        .name = "spectrum", .kind = BB_KEY_GROUP, .schema = &bb_factor_spectrum_schema,            \
+        .offset = offsetof(type, common.spectrum),                                                 \
+        .meaning = "Eigenvalues that are written beside the results."                              \
     }
 
 /// One record of `pipelines:`.
@@ -43,7 +63,10 @@ typedef struct bb_factor_pipeline {
     int arithmetic; ///< bb_variant
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
-    int device;            ///< bb_study_device; -1: the study's
+    int sweeps;            ///< bb_policy_follow: products of the forward and backward sweeps
+    bb_refine_config refine;
+    bool escalate; ///< a failure is followed by x3, then dp
+    int device;    ///< bb_study_device; -1: the study's
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;

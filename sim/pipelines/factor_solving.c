@@ -6,9 +6,22 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "precision/scaling.h"
+#include "sim/pipelines/factor_map.h"
 #include "solvers/tile_cholesky.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double find_noise_floor(const bb_factor_problem *problem)
+{
+    double least = INFINITY;
+    for (bb_index i = 0; problem->noise != NULL && i < problem->matrix->rows; ++i) {
+        double scale = problem->scale != NULL ? problem->scale[i] : 1.0;
+        least = fmin(least, scale * scale * problem->noise[i]);
+    }
+    return isfinite(least) && least > 0.0 ? least : NAN;
+}
 
 bb_status bb_factor_problem_prepare(bb_factor_problem *problem)
 {
@@ -24,6 +37,7 @@ bb_status bb_factor_problem_prepare(bb_factor_problem *problem)
                    problem->matrix->name, bad, diagonal[bad]);
         BB_TRY(bb_scaling_unit_diagonal(diagonal, n, problem->scale));
     }
+    problem->noise_floor = find_noise_floor(problem);
 done:
     BB_RELEASE(&diagonal);
     return status;
@@ -56,25 +70,61 @@ done:
     return status;
 }
 
-// R of every target from one factor.
-static bb_status solve_sides(const bb_factor_problem *problem, const bb_tile_matrix *factor,
+// R of every target from one inverse.
+static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse *inverse,
                              double **r, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     bb_low_rank_update *update = NULL;
-    BB_TRY(bb_low_rank_update_create(factor, problem->scale, &problem->part, outcome, &update));
+    BB_TRY(bb_low_rank_update_make(inverse, &problem->part, outcome, &update));
     for (bb_index t = 0; t < problem->target_count && outcome->kind == BB_OUTCOME_OK; ++t) {
         bb_index rows = problem->sides[t]->rows;
         BB_TRY(load_side(problem->sides[t], &r[t]));
-        BB_TRY(bb_reconstructor_solve(factor, problem->scale, update, rows, r[t], outcome));
-        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * factor->n);
+        BB_TRY(bb_reconstructor_make(inverse, update, rows, r[t], outcome));
+        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * inverse->n);
         if (bad >= 0) {
             bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
-                           t, bad / factor->n, bad % factor->n);
+                           t, bad / inverse->n, bad % inverse->n);
         }
     }
 done:
     bb_low_rank_update_destroy(&update);
+    return status;
+}
+
+static void note_refinement(const bb_factor_problem *problem, const bb_refinement_report *report,
+                            bb_factor_facts *facts)
+{
+    bb_index sides = count_sides(problem);
+    facts->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
+    facts->iterations_mean = (double)report->iterations / (double)report->rows;
+    facts->iterations_most = (double)report->most;
+    bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
+                "factorization in x3 costs as much as %.2f",
+                sides, facts->iterations_mean, report->most, facts->break_even);
+}
+
+// With the factor alone, or refined as the pipeline says; adds to the operations.
+static bb_status solve_with(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
+                            const bb_tile_matrix *factor, double **r, bb_attempt *attempt,
+                            double *flops)
+{
+    bb_status status = BB_OK;
+    bb_factor_inverse direct = {factor, problem->scale};
+    bb_refinement refined = {.matrix = problem->matrix,
+                             .scale = problem->scale,
+                             .factor = factor,
+                             .config = pipeline->refine};
+    bool refines = pipeline->refine.method != (int)BB_REFINE_NONE;
+    const bb_inverse inverse =
+        refines ? bb_inverse_of_refinement(&refined) : bb_inverse_of_factor(&direct);
+    BB_TRY(solve_sides(problem, &inverse, r, &attempt->outcome));
+    *flops += attempt->flops_dense;
+    if (refines) {
+        note_refinement(problem, &refined.report, &attempt->factor);
+        *flops += bb_refinement_flops(factor->n, &refined.report);
+    }
+done:
     return status;
 }
 
@@ -90,32 +140,131 @@ static void report(const bb_attempt *attempt)
     }
 }
 
+static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
+                        bb_factor_facts *facts)
+{
+    double flops = 0.0;
+    bb_policy_map_shares(map, facts->tile_share);
+    facts->tolerance = map->tolerance;
+    if (factor->work.factored < factor->n) {
+        return; // the rest is known of whole factorizations only
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        flops += factor->work.flops[v];
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        facts->product_share[v] = factor->work.flops[v] / flops;
+    }
+    facts->cost = bb_variant_relative_cost(facts->product_share);
+    facts->certificate = factor->work.certificate;
+    facts->saturated = (double)factor->work.saturated;
+}
+
+// What all attempts of a pipeline took.
+typedef struct effort {
+    double bytes, flops, encode_seconds, solve_seconds;
+} effort;
+
+// One factorization and its solves; adds to what was spent.
+static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
+                            double **r, bb_attempt *attempt, effort *spent)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *factor = NULL;
+    bb_policy_map *map = NULL;
+    bb_tile_plan plan = bb_factor_pipeline_tiles(problem->solver, pipeline);
+    double begin = bb_clock_seconds();
+    BB_TRY(bb_factor_map_create(problem, &plan.policy, plan.arithmetic, &map));
+    plan.map = map;
+    BB_TRY(bb_tile_matrix_create(problem->matrix, problem->scale, &plan, &factor));
+    spent->bytes += (double)bb_tile_matrix_bytes(factor);
+    double encoded = bb_clock_seconds();
+    spent->encode_seconds += encoded - begin;
+    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->outcome));
+    note_factor(map, factor, &attempt->factor);
+    if (attempt->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(solve_with(problem, pipeline, factor, r, attempt, &spent->flops));
+    } else {
+        spent->flops += bb_tile_cholesky_flops(factor->work.factored, 0);
+    }
+    spent->solve_seconds += bb_clock_seconds() - encoded;
+done:
+    bb_tile_matrix_destroy(&factor);
+    bb_policy_map_destroy(&map);
+    return status;
+}
+
+// The next more precise pipeline, one variant throughout; false where there is none.
+static bool raise_precision(bb_factor_pipeline *pipeline)
+{
+    bool uniform = pipeline->policy.kind == (int)BB_POLICY_UNIFORM;
+    int raised = BB_VARIANT_X3;
+    if (pipeline->arithmetic == (int)BB_VARIANT_DP && uniform) {
+        return false;
+    }
+    if (pipeline->arithmetic <= (int)BB_VARIANT_SP || pipeline->arithmetic == (int)BB_VARIANT_X3) {
+        raised = BB_VARIANT_DP;
+    }
+    pipeline->arithmetic = raised;
+    pipeline->policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
+    pipeline->sweeps = BB_POLICY_FOLLOW_SP;
+    return true;
+}
+
+// Attempts that failed, as a sentence.
+typedef struct escalation {
+    char text[200];
+    bool cut; // there was more
+} escalation;
+
+// Keeps what failed in `story`, and makes room for the next attempt.
+static void leave_attempt(const bb_factor_problem *problem, const char *variant, double **r,
+                          bb_outcome *outcome, escalation *story)
+{
+    size_t used = strlen(story->text);
+    int written = snprintf(story->text + used, sizeof story->text - used, "%s: %s, %s; ", variant,
+                           bb_outcome_name(outcome->kind), outcome->detail);
+    story->cut = story->cut || written < 0 || (size_t)written >= sizeof story->text - used;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        BB_RELEASE(&r[t]);
+    }
+    *outcome = (bb_outcome){0};
+}
+
 bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                   const bb_factor_pipeline *pipeline, double **r,
                                   bb_attempt *attempt)
 {
     bb_status status = BB_OK;
-    bb_tile_matrix *factor = NULL;
     bb_index n = problem->matrix->rows;
-    const bb_tile_plan plan = bb_factor_pipeline_tiles(problem->solver, pipeline);
-    const bb_tile_plan single = {.tile_size = plan.tile_size, .arithmetic = BB_VARIANT_SP};
+    bb_factor_pipeline level = *pipeline;
+    effort spent = {0};
+    escalation story = {.text = ""};
+    const bb_tile_plan single = {.tile_size = problem->solver->tile, .arithmetic = BB_VARIANT_SP};
     attempt->flops_dense = bb_tile_cholesky_flops(n, count_sides(problem));
     attempt->fp32_bytes = (double)bb_tile_plan_bytes(&single, n);
-    double begin = bb_clock_seconds();
-    BB_TRY(bb_tile_matrix_create(problem->matrix, problem->scale, &plan, &factor));
-    attempt->operator_bytes = (double)bb_tile_matrix_bytes(factor);
-    double encoded = bb_clock_seconds();
-    attempt->encode_seconds = encoded - begin;
-    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->outcome));
-    if (attempt->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(solve_sides(problem, factor, r, &attempt->outcome));
+    attempt->factor.escalations = 0.0;
+    BB_TRY(solve_once(problem, &level, r, attempt, &spent));
+    while (pipeline->escalate && attempt->outcome.kind != BB_OUTCOME_OK) {
+        const char *failed = bb_variant_names[level.arithmetic];
+        if (!raise_precision(&level)) {
+            break;
+        }
+        leave_attempt(problem, failed, r, &attempt->outcome, &story);
+        attempt->factor.escalations += 1.0;
+        BB_TRY(solve_once(problem, &level, r, attempt, &spent));
     }
+    if (attempt->factor.escalations > 0.0 && attempt->outcome.kind == BB_OUTCOME_OK) {
+        (void)snprintf(attempt->outcome.detail, sizeof attempt->outcome.detail, "%s%sthen %s",
+                       story.text, story.cut ? "... " : "", bb_variant_names[level.arithmetic]);
+    }
+    attempt->operator_bytes = spent.bytes;
+    attempt->encode_seconds = spent.encode_seconds;
     if (attempt->outcome.kind == BB_OUTCOME_OK) {
-        attempt->solve_seconds = bb_clock_seconds() - encoded;
-        attempt->flops = attempt->flops_dense;
+        attempt->solve_seconds = spent.solve_seconds;
+        attempt->flops = spent.flops;
     }
     report(attempt);
 done:
-    bb_tile_matrix_destroy(&factor);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "sim/pipelines/factor_pipeline.h"
 #include "solvers/reconstructor.h"
 
-/// What is solved; everything but `scale` is borrowed. Zero-initialise, then
+/// What is solved; everything but `scale` and `noise_floor` is borrowed. Zero-initialise, then
 /// bb_factor_problem_prepare; release with bb_factor_problem_release.
 typedef struct bb_factor_problem {
     const bb_factor_solver_config *solver;
@@ -16,17 +16,23 @@ typedef struct bb_factor_problem {
     bb_low_rank part;                     ///< what A has beside it; count 0 for nothing
     bb_index target_count;                ///< right-hand sides
     const bb_matrix_source *const *sides; ///< [target_count] B, each m x n
-    double *scale;                        ///< [n] of the unit diagonal, NULL for none
+    const double *noise; ///< [n] lower bounds of the noise variances in A, NULL where unknown
+    double *scale;       ///< [n] of the unit diagonal, NULL for none
+    double noise_floor;  ///< lower bound of the least eigenvalue of D A D, NaN unknown
 } bb_factor_problem;
 
-/// Makes the scale that the solver's configuration asks for. Errors: BB_INVALID (a diagonal that is
-/// not positive), BB_MEMORY, the source's.
+/// Makes the scale that the solver's configuration asks for, and the noise floor min_i d_i^2
+/// noise_i: what noise adds to a covariance that is positive semidefinite without it. Errors:
+/// BB_INVALID (a diagonal that is not positive), BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
 void bb_factor_problem_release(bb_factor_problem *problem);
 
 /// Factors and solves as the pipeline says; allocates r[t] [m][n] for each target that is reached.
-/// Bytes, operations, seconds and a numerical failure go to `attempt`. Errors: BB_MEMORY, the
-/// sources'. Owner of each r[t]: the caller, after a failure too.
+/// With `escalate`, a failure is followed by x3 throughout and then dp, and bytes, operations and
+/// seconds count all attempts; the outcome is the last one's, its detail says what went before.
+/// Bytes, operations, seconds, facts and a numerical failure go to `attempt`. Errors: BB_MEMORY,
+/// BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the caller,
+/// after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipeline, double **r,
                                              bb_attempt *attempt);

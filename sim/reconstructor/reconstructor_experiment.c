@@ -5,7 +5,8 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/device_choice.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_spectrum.h"
 #include "sim/reconstructor/reconstructor_study.h"
 #include "solvers/residual_covariance.h"
 #include "solvers/tile_cholesky.h"
@@ -209,6 +210,7 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         common[p] = &at->common;
     }
     BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_factors(results, run->pipeline_count, common));
     BB_TRY(bb_attempts_publish_number(
         results, "variance_loss", "1",
         "part of the variance that the reference explains and this reconstructor leaves", loss));
@@ -233,6 +235,7 @@ bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_option
                                        &run.estimates[p].common));
     }
     bb_progress("solving", run.pipeline_count, run.pipeline_count);
+    BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
     BB_TRY(score(&run));
     BB_TRY(publish(&run, results));
 done:
@@ -252,19 +255,22 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     double m = (double)bb_matrix_file_source(in.ctm)->rows;
     double count = (double)all->pipelines.count;
     for (bb_index p = 0; p < all->pipelines.count; ++p) {
-        const bb_tile_plan tiles = bb_factor_pipeline_tiles(&all->solver.common, &pipelines[p]);
-        double bytes = (double)bb_tile_plan_bytes(&tiles, (bb_index)n);
-        // Narrow tiles are emulated in floats.
-        largest = fmax(largest, bytes * (tiles.arithmetic <= BB_VARIANT_SP ? 1.0 : 2.0));
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * bytes));
+        bb_factor_need need;
+        BB_TRY(bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, (bb_index)m,
+                                       &need));
+        largest = fmax(largest, need.host_bytes);
+        BB_TRY(
+            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }
     BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
+    largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
     plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * count * (n * m + m * m) +
                        8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
     plan->output_bytes = 1000.0 * count;
     plan->estimated_seconds =
-        0.5 + count * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
-                  (3e10 * (double)options->threads);
+        0.5 + bb_factor_spectrum_seconds(&all->solver.common, n) +
+        count * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
+            (3e10 * (double)options->threads);
 done:
     close_inputs(&in);
     return status;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/reconstructor/reconstructor_study.h"
 
+#include <math.h>
+#include <stdio.h>
+
 // clang-format off
 static const bb_key solver_keys[] = {
     BB_FACTOR_SOLVER_KEYS(bb_reconstructor_solver_config),
@@ -40,6 +43,30 @@ const char bb_reconstructor_study_starter[] =
     "  - {name: sp, arithmetic: sp}\n"
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
 
+// There is neither a Strehl ratio nor a known noise here.
+static bb_status check_policies(const bb_reconstructor_study *all, const bb_config *config,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipelines = all->pipelines.items;
+    for (bb_index p = 0; p < all->pipelines.count; ++p) {
+        const bb_policy_config *policy = &pipelines[p].policy;
+        char path[64];
+        (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
+        if (policy->kind == (int)BB_POLICY_PROMISE) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].policy: promise is for the experiment ao", p));
+        } else if (bb_policy_needs_norm(policy) && isnan(policy->tolerance)) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].policy: expected the key tolerance, as the "
+                                   "noise of the covariance is unknown",
+                                   p));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_reconstructor_study_check(const void *study, const bb_config *config,
                                        bb_problems *problems)
 {
@@ -50,6 +77,7 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "truth_covariance"),
                                "truth_covariance: expected both file and dataset, or neither"));
     }
+    BB_TRY(check_policies(all, config, problems));
     BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
 done:
     return status;

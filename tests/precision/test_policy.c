@@ -20,11 +20,118 @@ static void band_counts_tiles_from_the_diagonal(void **state)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_HP2);
 }
 
+// Three tile rows: ||A||_F^2 = 3 + 2 (0.01 + 0.0004 + 0.09).
+static const double norms[6] = {1.0, 0.1, 1.0, 0.02, 0.3, 1.0};
+static const bb_policy_facts facts = {.tile_rows = 3,
+                                      .tile_size = 4,
+                                      .tile_norms = norms,
+                                      .norm = 1.788854381999832,
+                                      .noise_floor = 0.01};
+
+static bb_policy_config rule(bb_policy_kind kind)
+{
+    return (bb_policy_config){
+        .kind = kind, .inside = BB_VARIANT_X3, .tolerance = NAN, .noise_share = 0.5};
+}
+
+// u = 2^-11: a tile is small up to eps ||A|| / (3 u) = 0.122 with eps = 1e-4.
+static void tile_norms_choose_by_the_rule(void **state)
+{
+    (void)state;
+    bb_policy_map *map = NULL;
+    double shares[BB_VARIANT_COUNT];
+    bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
+    policy.tolerance = 1e-4;
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_SP);
+    assert_int_equal(bb_policy_map_at(map, 1, 0), BB_VARIANT_HP1);
+    assert_int_equal(bb_policy_map_at(map, 2, 0), BB_VARIANT_HP1);
+    assert_int_equal(bb_policy_map_at(map, 2, 1), BB_VARIANT_X3);
+    bb_policy_map_shares(map, shares);
+    check_close(shares[BB_VARIANT_SP], 0.5, 1e-15, 1.0);
+    check_close(shares[BB_VARIANT_HP1], 1.0 / 3.0, 1e-15, 1.0);
+    check_close(shares[BB_VARIANT_X3], 1.0 / 6.0, 1e-15, 1.0);
+    assert_true(map->product_bound == 0.0);
+    bb_policy_map_destroy(&map);
+    policy.diagonal = BB_POLICY_FOLLOW;
+    policy.tolerance = 1.0; // everything is small
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_HP1);
+    bb_policy_map_destroy(&map);
+}
+
+// eps ||A|| = c lambda = 0.005, over 3^2 tiles, or sqrt(4 3) times that.
+static void products_have_the_bound_of_the_noise_floor(void **state)
+{
+    (void)state;
+    bb_policy_map *map = NULL;
+    bb_policy_config policy = rule(BB_POLICY_PRODUCT);
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    check_relative(map->tolerance, 0.005 / facts.norm, 1e-14);
+    check_relative(map->product_bound, 0.005 / 9.0, 1e-14);
+    assert_int_equal(map->product_variant, BB_VARIANT_HP1);
+    assert_int_equal(bb_policy_map_at(map, 2, 0), BB_VARIANT_X3);
+    bb_policy_map_destroy(&map);
+    policy.rounding = BB_POLICY_RANDOM;
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    check_relative(map->product_bound, 0.005 / 9.0 * sqrt(12.0), 1e-14);
+    bb_policy_map_destroy(&map);
+}
+
+static void tables_are_taken_tile_by_tile(void **state)
+{
+    (void)state;
+    const bb_variant table[6] = {BB_VARIANT_HP1, BB_VARIANT_FP8, BB_VARIANT_DP,
+                                 BB_VARIANT_HP2, BB_VARIANT_X3,  BB_VARIANT_HP3};
+    bb_policy_facts with_table = facts;
+    bb_policy_map *map = NULL;
+    bb_policy_config policy = rule(BB_POLICY_TABLE);
+    with_table.table = table;
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &with_table, &map));
+    assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_SP);
+    assert_int_equal(bb_policy_map_at(map, 1, 0), BB_VARIANT_FP8);
+    assert_int_equal(bb_policy_map_at(map, 1, 1), BB_VARIANT_DP);
+    assert_int_equal(bb_policy_map_at(map, 2, 1), BB_VARIANT_X3);
+    bb_policy_map_destroy(&map);
+}
+
+static void what_cannot_be_resolved_is_refused(void **state)
+{
+    (void)state;
+    bb_policy_map *map = NULL;
+    bb_policy_facts unknown = facts;
+    bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
+    unknown.noise_floor = NAN;
+    check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP1, &unknown, &map), BB_INVALID,
+                "policy tile_norm: expected a tolerance, as the noise floor");
+    policy = rule(BB_POLICY_PROMISE);
+    check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map), BB_INVALID,
+                "promise has no map of its own");
+    policy = rule(BB_POLICY_PRODUCT);
+    check_fails(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map), BB_INVALID,
+                "policy product of hp2 inside x3");
+    assert_null(map);
+}
+
+// Bytes are planned before norms are known: the wider of the two.
+static void plans_take_the_wider_variant(void **state)
+{
+    (void)state;
+    bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
+    assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 3, 1), BB_VARIANT_X3);
+    assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP1, 3, 1), BB_VARIANT_HP1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uniform_is_the_pipelines_own),
         cmocka_unit_test(band_counts_tiles_from_the_diagonal),
+        cmocka_unit_test(tile_norms_choose_by_the_rule),
+        cmocka_unit_test(products_have_the_bound_of_the_noise_floor),
+        cmocka_unit_test(tables_are_taken_tile_by_tile),
+        cmocka_unit_test(what_cannot_be_resolved_is_refused),
+        cmocka_unit_test(plans_take_the_wider_variant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

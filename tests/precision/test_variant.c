@@ -16,6 +16,8 @@ static void variants_have_the_bits_of_the_table(void **state)
         {BB_VARIANT_HP1, "hp1", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
         {BB_VARIANT_HP2, "hp2", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP16},
         {BB_VARIANT_HP3, "hp3", BB_FORMAT_FP16, BB_FORMAT_FP16, BB_FORMAT_FP16},
+        {BB_VARIANT_X3,  "x3",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
+        {BB_VARIANT_FP8, "fp8", BB_FORMAT_E4M3, BB_FORMAT_FP32, BB_FORMAT_FP32},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         const bb_variant_info *info = bb_variant_describe(rows[i].variant);

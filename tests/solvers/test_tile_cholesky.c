@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/tile_cholesky.h"
-#include "tests/solvers/dense.h"
+#include "tests/solvers/spd_matrices.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -68,12 +68,14 @@ static void factors_have_the_error_of_their_variant(void **state)
         {BB_VARIANT_HP2,  4e-3 },
         {BB_VARIANT_HP3,  8e-3 },
         {BB_VARIANT_BF16, 8e-3 },
+        {BB_VARIANT_X3,   1e-6 },
+        {BB_VARIANT_FP8,  1e-1 },
     };
     const bb_index sizes[] = {1, 2, 3, 5, 31, 32, 33, 200};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index n = sizes[s];
         double *a = dense_new(n * n);
-        dense_covariance(n, 20.0, 0.05, a);
+        dense_covariance(n, 20.0, 0.3, a); // fp8 needs this much noise
         for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
             bb_outcome outcome = {0};
             bb_tile_plan plan = plan_of(cases[c].variant, 32);
@@ -136,6 +138,147 @@ static void dp_agrees_with_lapack(void **state)
     for (bb_index i = 0; i < M * N; ++i) {
         check_close(x[i], expected[i], 1e-10, 1.0 + fabs(expected[i]));
     }
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
+// Errors of a factor and a solve with a plan, relative to fp64.
+static void errors_of(const bb_tile_plan *plan, double *factor_error, double *solve_error)
+{
+    enum { N = 200, M = 140 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    dense_covariance(N, 20.0, 0.3, a);
+    dense_random(M * N, 4, x);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] *= 1e-7; // below fp16's range
+        expected[i] = x[i];
+    }
+    bb_tile_matrix *matrix = load(a, N, plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    *factor_error = backward_error(matrix, a);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    double norm = dense_norm(M * N, expected);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] -= expected[i];
+    }
+    *solve_error = dense_norm(M * N, x) / norm;
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
+// Diagonal updates and sweeps that follow the variant: as accurate as fp32 in x3, of the variant's
+// roundoff otherwise, and not the bits of what stays in fp32. 48 does not divide 200.
+static void diagonal_and_sweeps_follow_the_variant(void **state)
+{
+    (void)state;
+    const struct {
+        bb_variant variant;
+        double factor, solve;
+    } cases[] = {
+        {BB_VARIANT_X3,   1e-6, 1e-5},
+        {BB_VARIANT_TF32, 1e-3, 5e-3},
+        {BB_VARIANT_HP1,  1e-3, 5e-3},
+        {BB_VARIANT_HP2,  4e-3, 3e-2},
+        {BB_VARIANT_HP3,  8e-3, 5e-2},
+        {BB_VARIANT_BF16, 8e-3, 4e-2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        double factor[3], solve[3];
+        bb_tile_plan plan = {.tile_size = 48, .arithmetic = cases[c].variant};
+        errors_of(&plan, &factor[0], &solve[0]);
+        plan.sweeps_follow = true;
+        errors_of(&plan, &factor[1], &solve[1]);
+        plan.policy.diagonal = BB_POLICY_FOLLOW;
+        errors_of(&plan, &factor[2], &solve[2]);
+        assert_true(factor[0] == factor[1]);
+        assert_true(solve[0] != solve[1]);
+        assert_true(factor[2] != factor[1]);
+        check_close(factor[2], 0.0, cases[c].factor, 1.0);
+        check_close(solve[2], 0.0, cases[c].solve, 1.0);
+        print_message("%s: factor %.1e %.1e, solve %.1e %.1e %.1e\n",
+                      bb_variant_describe(cases[c].variant)->name, factor[0], factor[2], solve[0],
+                      solve[1], solve[2]);
+    }
+    // With sp or dp there is nothing to follow.
+    double once[2], again[2];
+    bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_DP};
+    errors_of(&plan, &once[0], &once[1]);
+    plan.sweeps_follow = true;
+    plan.policy.diagonal = BB_POLICY_FOLLOW;
+    errors_of(&plan, &again[0], &again[1]);
+    assert_memory_equal(once, again, sizeof once);
+}
+
+// The certificate bounds the error that the products made: what is left of the backward error is
+// fp32 rounding. It is no wild overestimate either.
+static void certificates_bound_the_error(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    const bb_variant variants[] = {BB_VARIANT_DP,  BB_VARIANT_SP, BB_VARIANT_TF32, BB_VARIANT_BF16,
+                                   BB_VARIANT_HP1, BB_VARIANT_X3, BB_VARIANT_FP8};
+    double *a = dense_new(N * N);
+    dense_covariance(N, 20.0, 0.4, a);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        bb_outcome outcome = {0};
+        bb_tile_plan plan = {
+            .tile_size = 48, .arithmetic = variants[v], .policy = {.diagonal = BB_POLICY_FOLLOW}};
+        bb_tile_matrix *matrix = load(a, N, &plan);
+        check_relative(matrix->norm, dense_norm(N * N, a), 1e-12);
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+        double error = backward_error(matrix, a);
+        double certificate = matrix->work.certificate;
+        print_message("%s: error %.1e, certificate %.1e\n", bb_variant_describe(variants[v])->name,
+                      error, certificate);
+        assert_true(error <= certificate + 5e-7);
+        assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0
+                                                 : certificate < 300.0 * error);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_tile_plan rounded = {.tile_size = 48, .arithmetic = BB_VARIANT_HP2};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = load(a, N, &rounded);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_true(isnan(matrix->work.certificate));
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+}
+
+// Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
+// fp16's range, had they not been scaled again between the sweeps.
+static void sweeps_stay_in_range(void **state)
+{
+    (void)state;
+    enum { N = 150, M = 3 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    spd_spectrum(N, 1e6, 5, a);
+    dense_random(M * N, 4, x);
+    memcpy(expected, x, (size_t)(M * N) * sizeof *x);
+    const bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps_follow = true};
+    bb_tile_matrix *matrix = load(a, N, &plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    double norm = dense_norm(M * N, expected);
+    assert_true(norm > 65504.0 * 10.0);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] -= expected[i];
+    }
+    check_close(dense_norm(M * N, x), 0.0, 1e6 * 0x1p-22, norm);
     bb_tile_matrix_destroy(&matrix);
     BB_RELEASE(&a);
     BB_RELEASE(&x);
@@ -208,6 +351,9 @@ int main(void)
         cmocka_unit_test(factors_have_the_error_of_their_variant),
         cmocka_unit_test(variants_differ_in_the_expected_order),
         cmocka_unit_test(dp_agrees_with_lapack),
+        cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
+        cmocka_unit_test(sweeps_stay_in_range),
+        cmocka_unit_test(certificates_bound_the_error),
         cmocka_unit_test(breakdowns_name_tile_and_row),
         cmocka_unit_test(bits_do_not_depend_on_threads),
     };

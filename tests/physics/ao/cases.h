@@ -44,6 +44,7 @@ static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcs
     bb_guide_star_config s = {.kind = kind,
                               .x_arcsec = x_arcsec,
                               .y_arcsec = y_arcsec,
+                              .magnification = 1.0,
                               .altitude_km = NAN,
                               .magnitude = NAN,
                               .lenslets = BB_INTEGER_UNSET,
@@ -137,6 +138,41 @@ static inline ao_case case_vlt3136(void)
     add_star(&c, BB_GUIDE_STAR_NGS, -32.0, 38.0);
     add_star(&c, BB_GUIDE_STAR_NGS, 52.0, -5.0);
     add_target(&c, 0.0, 0.0);
+    return c;
+}
+
+static const bb_layer_config case_layers[] = {
+    {100.0,   9.0},
+    {4000.0,  3.5},
+    {12500.0, 1.7}
+};
+
+/// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
+/// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.
+static inline ao_case case_asymmetric(void)
+{
+    ao_case c = case_without_stars(8.0, 6);
+    c.telescope.zenith_angle_deg = 25.0;
+    c.telescope.obstruction = 0.14;
+    c.atmosphere.profile = -1;
+    c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)case_layers, .count = 3};
+    add_star(&c, BB_GUIDE_STAR_LGS, 31.0, 7.0);
+    c.stars[0].altitude_km = 90.0;
+    c.stars[0].lenslets = 7;
+    add_star(&c, BB_GUIDE_STAR_NGS, -12.0, 44.0);
+    c.stars[1].shift_x_m = 0.21;
+    c.stars[1].shift_y_m = -0.08;
+    add_star(&c, BB_GUIDE_STAR_LGS, -20.0, -13.0);
+    c.stars[2].altitude_km = 11.0;
+    c.stars[2].lenslets = 5;
+    c.stars[2].tilt_variance_arcsec2 = 0.3;
+    add_star(&c, BB_GUIDE_STAR_NGS, 25.0, 3.0);
+    c.stars[3].shift_x_m = -0.13;
+    add_star(&c, BB_GUIDE_STAR_LGS, -27.0, 15.0);
+    c.stars[4].altitude_km = 90.0;
+    c.stars[4].lenslets = 7;
+    add_target(&c, 9.0, -17.0);
+    c.targets[0].lenslets = 4;
     return c;
 }
 

@@ -84,6 +84,10 @@ static void keys_must_fit_the_kind_of_star(void **state)
     c = case_nx456();
     c.stars[2].launch_x_m = 3.0;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[2]: launch_x_m and launch_y_m");
+    c.stars[2].launch_y_m = 0.0;
+    c.stars[2].launch = BB_LAUNCH_CENTRAL;
+    check_fails(check_case(&c), BB_INVALID,
+                "guide_stars[2]: launch: central and launch_x_m exclude each other");
     c = case_nx456();
     c.stars[2].kind = 7;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[2].kind = 7");

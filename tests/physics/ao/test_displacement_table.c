@@ -60,11 +60,11 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
     double sum = 0.0;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double h = atmosphere->height_m[l];
-        const double s = 0.5 * a->size_m * a->scale[l];
-        const double u = a->scale[l] * a->x_m[p] + h * a->star.x_rad -
-                         (b->scale[l] * b->x_m[q] + h * b->star.x_rad);
-        const double v = a->scale[l] * a->y_m[p] + h * a->star.y_rad -
-                         (b->scale[l] * b->y_m[q] + h * b->star.y_rad);
+        const double s = 0.5 * a->size_m * a->layer[l].scale;
+        const double u = a->layer[l].scale * a->x_m[p] + h * a->star.x_rad -
+                         (b->layer[l].scale * b->x_m[q] + h * b->star.x_rad);
+        const double v = a->layer[l].scale * a->y_m[p] + h * a->star.y_rad -
+                         (b->layer[l].scale * b->y_m[q] + h * b->star.y_rad);
         // Ends of a and b relative to the centres: +-(ax, ay) and +-(bx, by).
         const double ax = i == BB_AXIS_X ? s : 0.0;
         const double ay = s - ax;
@@ -98,7 +98,8 @@ static void tables_match_a_direct_evaluation(void **state)
         double worst = 0.0;
         double peak = 0.0;
         assert_true(bb_displacement_table_serves(a, b, 3));
-        check_ok(bb_displacement_table_create(&k.atmosphere, a, b, &table));
+        check_ok(
+            bb_displacement_table_create(&k.atmosphere, BB_SLOPE_POINT_DIFFERENCE, a, b, &table));
         for (bb_index p = 0; p < a->count; p += 3) {
             for (bb_index q = 0; q < b->count; ++q) {
                 const bb_index at = table.centre + a->site[p] - b->site[q];
@@ -132,7 +133,8 @@ static void the_table_of_a_sensor_and_itself_is_even(void **state)
     for (int s = 0; s < 3; s += 2) {
         const bb_sensor *sensor = &k.sensors.sensors[s];
         bb_displacement_table table = {0};
-        check_ok(bb_displacement_table_create(&k.atmosphere, sensor, sensor, &table));
+        check_ok(bb_displacement_table_create(&k.atmosphere, BB_SLOPE_POINT_DIFFERENCE, sensor,
+                                              sensor, &table));
         for (bb_index d = 0; d <= table.centre; ++d) {
             const bb_index forth = table.centre + d;
             const bb_index back = table.centre - d;

@@ -81,6 +81,78 @@ static void laser_star_is_long_away_from_its_launch_telescope(void **state)
     release(&made);
 }
 
+// Photons only, r0 0.1 m: s = 0.9980816692619077 arcsec, P = s^2 + 1, F = 109142.857. The
+// subaperture at (0.5, 3.5) m is 3.5 sqrt(2) m from the launch telescope at (4, 0), in the
+// direction
+// (-1, 1) / sqrt(2): e = 0.5104793512610792 arcsec, xx = yy = (long + short) / 2 and xy = (short -
+// long) / 2 with short = 5.852636284656106e-6 and long = 6.616667353325228e-6.
+static void elongation_along_a_diagonal_by_hand(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 8);
+    c.telescope.obstruction = 0.0;
+    c.atmosphere.r0_m = 0.1;
+    c.sensors.read_noise_e = 0.0;
+    add_star(&c, BB_GUIDE_STAR_LGS, 30.0, 0.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, 30.0, 0.0);
+    c.stars[1].rotation_deg = 90.0;
+    noisy made = make(&c);
+    int found = 0;
+    for (bb_index i = 0; i < made.noise.count; ++i) {
+        const bb_sensor *sensor = &made.guides.sensors[i / made.guides.sensors[0].count];
+        const bb_index k = i % made.guides.sensors[0].count;
+        if (fabs(sensor->x_m[k] - 0.5) < 1e-12 && fabs(sensor->y_m[k] - 3.5) < 1e-12) {
+            const bb_slope_noise *got = &made.noise.subaperture[i];
+            // A grid turned by a quarter has its axes along +y and -x.
+            const double sign = sensor == made.guides.sensors ? 1.0 : -1.0;
+            check_relative(got->xx, 6.234651818990667e-06, 1e-12);
+            check_relative(got->yy, 6.234651818990667e-06, 1e-12);
+            check_relative(got->xy, -3.820155343345608e-07 * sign, 1e-10);
+            ++found;
+        }
+    }
+    assert_int_equal(found, 2);
+    release(&made);
+}
+
+// The default of a star on the axis is the edge at +x; a central launch is the middle for any star.
+static void launch_places(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 8);
+    const double directions[][2] = {
+        {0.0,  0.0  },
+        {-7.0, 0.0  },
+        {0.0,  -12.0},
+        {30.0, 40.0 },
+        {30.0, 40.0 }
+    };
+    const double places[][2] = {
+        {4.0,  0.0 },
+        {-4.0, 0.0 },
+        {0.0,  -4.0},
+        {2.4,  3.2 },
+        {0.0,  0.0 }
+    };
+    for (int s = 0; s < 5; ++s) {
+        add_star(&c, BB_GUIDE_STAR_LGS, directions[s][0], directions[s][1]);
+    }
+    c.stars[4].launch = BB_LAUNCH_CENTRAL;
+    noisy made = make(&c);
+    for (int s = 0; s < 5; ++s) {
+        check_close(made.guides.sensors[s].star.launch_x_m, places[s][0], 1e-15, 4.0);
+        check_close(made.guides.sensors[s].star.launch_y_m, places[s][1], 1e-15, 4.0);
+    }
+    // From the middle, noise is even: a subaperture and its opposite have the same.
+    const bb_sensor *central = &made.guides.sensors[4];
+    const bb_slope_noise *first = &made.noise.subaperture[central->first / 2];
+    for (bb_index i = 0; i < central->count; ++i) {
+        check_relative(first[i].xx, first[central->count - 1 - i].xx, 1e-13);
+        check_close(first[i].xy, first[central->count - 1 - i].xy, 1e-13, first[i].xx);
+    }
+    release(&made);
+}
+
 static void star_on_the_axis_and_lens_at_the_launch_are_finite(void **state)
 {
     (void)state;
@@ -124,6 +196,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(natural_star_by_hand),
         cmocka_unit_test(laser_star_is_long_away_from_its_launch_telescope),
+        cmocka_unit_test(elongation_along_a_diagonal_by_hand),
+        cmocka_unit_test(launch_places),
         cmocka_unit_test(star_on_the_axis_and_lens_at_the_launch_are_finite),
         cmocka_unit_test(elongation_shrinks_with_the_airmass),
     };

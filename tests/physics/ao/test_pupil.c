@@ -142,6 +142,68 @@ static void transmissions_count_cut_pixels_by_their_part(void **state)
     assert_int_equal(bb_subapertures_count(2, &strict), 1);
 }
 
+// 34 x 34 lenslets leave 828 valid ones, 13,248 measurements of 8 sensors, by flux: obstruction 0.2
+// at thresholds from 0.81264 to 0.91837 or 0.28 at 0.51385 to 0.63318; the centre rule never does.
+static void flux_finds_the_828_subapertures_of_34_lenslets(void **state)
+{
+    (void)state;
+    static const struct {
+        double obstruction, threshold;
+        bb_index count;
+    } cases[] = {
+        {0.2,  0.85,    828},
+        {0.2,  0.9,     828},
+        {0.2,  0.81265, 828},
+        {0.2,  0.81263, 836},
+        {0.2,  0.91836, 828},
+        {0.2,  0.5,     880},
+        {0.28, 0.55,    828},
+        {0.28, 0.6,     828},
+        {0.28, 0.5,     836},
+        {0.28, 0.85,    792},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        const bb_pupil pupil = {
+            .obstruction = cases[k].obstruction, .by_flux = true, .threshold = cases[k].threshold};
+        assert_int_equal(bb_subapertures_count(34, &pupil), cases[k].count);
+    }
+    for (int obstruction = 0; obstruction < 36; ++obstruction) {
+        const bb_pupil centre = {.obstruction = 0.01 * obstruction};
+        assert_int_not_equal(bb_subapertures_count(34, &centre), 828);
+    }
+}
+
+// The areas add up to the annulus; lenslets inside are whole; mirrored ones equal bit for bit.
+static void areas_of_lenslets_add_up_to_the_annulus(void **state)
+{
+    (void)state;
+    static const bb_index lenslets[] = {1, 2, 3, 7, 34, 85};
+    static const double obstructions[] = {0.0, 0.03, 0.2, 0.9};
+    for (int n = 0; n < 6; ++n) {
+        for (int o = 0; o < 4; ++o) {
+            const bb_pupil pupil = {.obstruction = obstructions[o]};
+            const bb_index last = lenslets[n] - 1;
+            double sum = 0.0;
+            for (bb_index j = 0; j <= last; ++j) {
+                for (bb_index i = 0; i <= last; ++i) {
+                    const double part = bb_pupil_transmission(&pupil, lenslets[n], i, j);
+                    assert_true(part > -1e-12 && part <= 1.0);
+                    assert_true(part == bb_pupil_transmission(&pupil, lenslets[n], last - j, i));
+                    sum += part;
+                }
+            }
+            const double wanted = M_PI / 4.0 * (1.0 - obstructions[o] * obstructions[o]);
+            check_relative(sum / (double)(lenslets[n] * lenslets[n]), wanted, 1e-13);
+        }
+    }
+    // A quarter of the disc in each of 2 x 2; by hand, 4 x 4 at (0, 0): the circle cuts the square
+    // [1/2, 1]^2 of its quadrant in pi/12 + 1/4 - sqrt(3)/4 of area.
+    const bb_pupil disc = {0};
+    check_relative(bb_pupil_transmission(&disc, 2, 0, 1), M_PI / 4.0, 1e-15);
+    check_relative(bb_pupil_transmission(&disc, 4, 0, 0),
+                   4.0 * (M_PI / 12.0 + 0.25 - sqrt(3.0) / 4.0), 1e-14);
+}
+
 // The mean transmission of the drawn annulus finds the subapertures of the centre rule, but for
 // lenslets that the edge cuts near their middle.
 static void the_annulus_leaves_the_subapertures_of_the_centre_rule(void **state)
@@ -416,6 +478,8 @@ int main(void)
         cmocka_unit_test(fine_masks_are_averaged_and_coarse_ones_repeated),
         cmocka_unit_test(turning_the_mask_turns_what_is_drawn),
         cmocka_unit_test(transmissions_count_cut_pixels_by_their_part),
+        cmocka_unit_test(flux_finds_the_828_subapertures_of_34_lenslets),
+        cmocka_unit_test(areas_of_lenslets_add_up_to_the_annulus),
         cmocka_unit_test(the_annulus_leaves_the_subapertures_of_the_centre_rule),
         cmocka_unit_test(the_image_is_that_of_the_mask),
         cmocka_unit_test(turning_the_mask_turns_the_image),

@@ -88,7 +88,7 @@ static void sensors_follow_one_another_with_their_own_lenslets(void **state)
     check_close(lgs->star.launch_x_m, 0.0, 1e-15, 4.0);
     check_relative(lgs->star.launch_y_m, 4.0, 1e-15);
     // Layer 1, 12.5 km up: the cone shrinks the pupil by 1/8 and the beam moves by h alpha.
-    check_relative(lgs->scale[1], 0.875, 1e-15);
+    check_relative(lgs->layer[1].scale, 0.875, 1e-15);
     const double move = 12500.0 * 30.0 * BB_PI / 648000.0;
     const bb_slope_ends *ends = &lgs->ends[BB_AXIS_X];
     const double *x = ends->layer_x_m + ends->count;
@@ -117,8 +117,8 @@ static void layers_above_a_laser_star_have_no_scale(void **state)
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     // Both height and altitude grow with the airmass.
     check_relative(guides.sensors[0].star.altitude_m, 20000.0, 1e-14);
-    check_relative(guides.sensors[0].scale[0], 1.0 - 0.003, 1e-14);
-    assert_true(guides.sensors[0].scale[1] == 0.0);
+    check_relative(guides.sensors[0].layer[0].scale, 1.0 - 0.003, 1e-14);
+    assert_true(guides.sensors[0].layer[1].scale == 0.0);
     // A star on the axis has no azimuth: its launch telescope stands at azimuth zero.
     assert_true(guides.sensors[0].star.launch_x_m == 4.0);
     bb_sensor_array_release(&guides);
@@ -138,7 +138,7 @@ static void natural_stars_have_no_tilt_vectors(void **state)
     bb_tilt_vectors tilts = {0};
     check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
-    check_ok(bb_tilt_vectors_create(&guides, &tilts));
+    check_ok(bb_tilt_vectors_create(&guides, false, &tilts));
     assert_int_equal(tilts.columns, 0);
     bb_tilt_vectors_release(&tilts);
     bb_sensor_array_release(&guides);
@@ -151,7 +151,7 @@ static bb_status create_all(const bb_ao_config *config, bb_atmosphere *atmospher
     bb_status status = BB_OK;
     BB_TRY(bb_atmosphere_create(config->atmosphere, 0.0, atmosphere));
     BB_TRY(bb_sensor_array_create_guides(config, atmosphere, guides));
-    BB_TRY(bb_tilt_vectors_create(guides, tilts));
+    BB_TRY(bb_tilt_vectors_create(guides, false, tilts));
 done:
     return status;
 }

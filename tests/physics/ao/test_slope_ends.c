@@ -22,7 +22,7 @@ static grid grid_of(bb_index lenslets, double obstruction)
 static bb_slope_ends ends_of(const grid *g, int axis)
 {
     bb_slope_ends ends = {0};
-    check_ok(bb_slope_ends_create(axis, g->lenslets, 8.0, g->count, g->column, g->row, 3, &ends));
+    check_ok(bb_slope_ends_create(axis, g->lenslets, g->count, g->column, g->row, 3, &ends));
     return ends;
 }
 
@@ -39,10 +39,10 @@ static void ends_stand_half_a_lenslet_from_the_centre(void **state)
         const double step_y = axis == BB_AXIS_Y ? 0.25 : 0.0;
         for (bb_index i = 0; i < g.count; ++i) {
             // d = 0.5 m: the positions are exact.
-            assert_true(ends.x_m[ends.plus[i]] == 4.0 * x[i] + step_x);
-            assert_true(ends.x_m[ends.minus[i]] == 4.0 * x[i] - step_x);
-            assert_true(ends.y_m[ends.plus[i]] == 4.0 * y[i] + step_y);
-            assert_true(ends.y_m[ends.minus[i]] == 4.0 * y[i] - step_y);
+            assert_true(0.25 * ends.x[ends.plus[i]] == 4.0 * x[i] + step_x);
+            assert_true(0.25 * ends.x[ends.minus[i]] == 4.0 * x[i] - step_x);
+            assert_true(0.25 * ends.y[ends.plus[i]] == 4.0 * y[i] + step_y);
+            assert_true(0.25 * ends.y[ends.minus[i]] == 4.0 * y[i] - step_y);
         }
         bb_slope_ends_release(&ends);
     }
@@ -101,8 +101,8 @@ static void memory_failures_leave_nothing_behind(void **state)
     for (bb_index k = 1; k <= 7; ++k) {
         bb_slope_ends ends = {0};
         bb_memory_fail_at(k);
-        assert_int_equal(
-            bb_slope_ends_create(BB_AXIS_X, 5, 8.0, g.count, g.column, g.row, 1, &ends), BB_MEMORY);
+        assert_int_equal(bb_slope_ends_create(BB_AXIS_X, 5, g.count, g.column, g.row, 1, &ends),
+                         BB_MEMORY);
         bb_memory_fail_at(0);
         assert_null(ends.minus);
         assert_int_equal(bb_memory_blocks(), before);

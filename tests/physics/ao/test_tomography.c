@@ -38,7 +38,7 @@ static void sources_have_the_shapes_of_the_sensors(void **state)
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
-    check_ok(bb_tomography_create(&config, false, &problem));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index n = problem->cmm->rows;
     assert_int_equal(n, 6 * problem->guides.sensors[0].count);
     assert_int_equal(problem->cmm->columns, n);
@@ -70,8 +70,8 @@ static void tilts_complete_the_core(void **state)
     const bb_ao_config config = case_config(&c);
     bb_tomography *split = NULL;
     bb_tomography *blocks = NULL;
-    check_ok(bb_tomography_create(&config, false, &split));
-    check_ok(bb_tomography_create(&config, true, &blocks));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &blocks));
     bb_index n = split->cmm->rows;
     assert_int_equal(split->tilts.columns, 4); // two axes of two laser stars
     assert_int_equal(split->tilts.rows, n);
@@ -103,6 +103,33 @@ static void tilts_complete_the_core(void **state)
     bb_tomography_destroy(&blocks);
 }
 
+// Nothing of a tilt's strength is left in the matrices when it is infinite.
+static void unknown_tilts_leave_the_core(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    const bb_ao_config config = case_config(&c);
+    bb_tomography *split = NULL;
+    bb_tomography *unknown = NULL;
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UNKNOWN, &unknown));
+    const bb_index n = split->cmm->rows;
+    assert_ptr_equal(unknown->cmm, unknown->cmm_core);
+    assert_int_equal(unknown->tilts.columns, 4);
+    for (int k = 0; k < 4; ++k) {
+        assert_true(isinf(unknown->tilts.variance[k]) && unknown->tilts.variance[k] > 0.0);
+    }
+    assert_memory_equal(unknown->tilts.vectors, split->tilts.vectors,
+                        (size_t)(n * 4) * sizeof(double));
+    double *core = whole(split->cmm_core);
+    double *cmm = whole(unknown->cmm);
+    assert_memory_equal(core, cmm, (size_t)(n * n) * sizeof *core);
+    BB_RELEASE(&core);
+    BB_RELEASE(&cmm);
+    bb_tomography_destroy(&split);
+    bb_tomography_destroy(&unknown);
+}
+
 // The truth sensor looks where its target is: what differs between targets is where Ctm looks, not
 // the turbulence that it sees.
 static void targets_differ_in_where_they_look(void **state)
@@ -111,7 +138,7 @@ static void targets_differ_in_where_they_look(void **state)
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
-    check_ok(bb_tomography_create(&config, false, &problem));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     double *ctt[2] = {whole(problem->targets[0].ctt), whole(problem->targets[1].ctt)};
     double *ctm[2] = {whole(problem->targets[0].ctm), whole(problem->targets[1].ctm)};
     bb_index m = problem->targets[0].ctt->rows;
@@ -146,7 +173,7 @@ static void rating_spans_perfect_to_uncorrected(void **state)
     double strehl[2] = {NAN, NAN};
     bb_tomography_score score = {.strehl = strehl};
     bb_outcome outcome = {0};
-    check_ok(bb_tomography_create(&config, false, &problem));
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index m = problem->targets[0].ctt->rows;
     bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
     check_ok(BB_ZEROED(m * m, &cee));
@@ -182,7 +209,7 @@ static void every_allocation_may_fail(void **state)
     for (bool failed = true; failed;) {
         bb_tomography *problem = NULL;
         bb_memory_fail_at(++k);
-        bb_status status = bb_tomography_create(&config, false, &problem);
+        bb_status status = bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem);
         failed = bb_memory_failure_happened() != 0;
         bb_memory_fail_at(0);
         assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
@@ -199,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_have_the_shapes_of_the_sensors),
         cmocka_unit_test(tilts_complete_the_core),
+        cmocka_unit_test(unknown_tilts_leave_the_core),
         cmocka_unit_test(targets_differ_in_where_they_look),
         cmocka_unit_test(rating_spans_perfect_to_uncorrected),
         cmocka_unit_test(every_allocation_may_fail),

@@ -28,7 +28,26 @@ static const char script[] = "import h5py, numpy as n\n"
                              "f['bright'] = 1.5 * p\n"
                              "q = p.astype('f8'); q[3, 4] = -0.25; f['negative'] = q\n"
                              "q = p.astype('f8'); q[3, 4] = n.nan; f['nan'] = q\n"
-                             "f['integer'] = p.astype('i4')\n";
+                             "f['integer'] = p.astype('i4')\n"
+                             // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian.
+                             "def write(name, a, bits, cut=0):\n"
+                             "    cards = ['SIMPLE  = %20s' % 'T', 'BITPIX  = %20d' % bits,\n"
+                             "             'NAXIS   = %20d' % a.ndim]\n"
+                             "    cards += ['NAXIS%d  = %20d' % (k + 1, e)\n"
+                             "              for k, e in enumerate(a.shape[::-1])]\n"
+                             "    head = ''.join(c.ljust(80) for c in cards + ['END'])\n"
+                             "    data = a.tobytes()\n"
+                             "    data += bytes(-len(data) % 2880)\n"
+                             "    head = head.ljust(2880).encode()\n"
+                             "    open(name, 'wb').write(head + data[:len(data) - cut])\n"
+                             "write('float.fits', p.astype('>f4'), -32)\n"
+                             "write('double.fit', p.astype('>f8'), -64)\n"
+                             "write('byte.fits', p.astype('u1'), 8)\n"
+                             "write('wide.fits', p[:100].astype('>f4'), -32)\n"
+                             "write('cube.fits', p.reshape(4, 30, 120).astype('>f4'), -32)\n"
+                             "write('cut.fits', p.astype('>f4'), -32, 30000)\n"
+                             "q = p.astype('>f4'); q[3, 4] = n.nan; write('nan.fits', q, -32)\n"
+                             "open('text.fits', 'w').write('no image')\n";
 
 static int enter(void **state)
 {
@@ -160,6 +179,54 @@ static void results_say_which_pupil_was_used(void **state)
     bb_results_destroy(&results);
 }
 
+// The same mask from FITS files of three pixel types is the one of the HDF5 file, bit for bit.
+static void fits_images_are_masks_too(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"telescope.pupil.file=float.fits",
+                                       "telescope.pupil.file=double.fit",
+                                       "telescope.pupil.file=byte.fits"};
+    static const struct {
+        const char *file;
+        bb_status code;
+        const char *words;
+    } bad[] = {
+        {"telescope.pupil.file=wide.fits",   BB_INVALID, "'wide.fits' has 100 x 120 pixels"},
+        {"telescope.pupil.file=cube.fits",   BB_INVALID, "none an image of two axes"       },
+        {"telescope.pupil.file=cut.fits",    BB_IO,      "'cut.fits': cannot"              },
+        {"telescope.pupil.file=text.fits",   BB_IO,      "'text.fits': cannot open it"     },
+        {"telescope.pupil.file=absent.fits", BB_IO,      "'absent.fits': No such file"     },
+        {"telescope.pupil.file=nan.fits",    BB_INVALID, "row 3, column 4 is nan"          },
+    };
+#ifdef BB_HAVE_CFITSIO
+    char digest[BB_DIGEST_BYTES];
+    const driver_case mask = with("telescope.pupil.dataset=pupil");
+    bb_results *results = driver_results(&mask);
+    const double strehl = driver_number(results, "strehl", "reference");
+    memcpy(digest, bb_results_note_text(results, "provenance", "pupil_digest"), sizeof digest);
+    bb_results_destroy(&results);
+    for (int k = 0; k < 3; ++k) {
+        const driver_case image = {CONFIG_AO_SMALL, {good[k]}};
+        results = driver_results(&image);
+        assert_string_equal(bb_results_note_text(results, "provenance", "pupil"),
+                            strchr(good[k], '=') + 1);
+        assert_string_equal(bb_results_note_text(results, "provenance", "pupil_digest"), digest);
+        assert_true(driver_number(results, "strehl", "reference") == strehl);
+        bb_results_destroy(&results);
+    }
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
+        const driver_case of = {CONFIG_AO_SMALL, {bad[k].file}};
+        check_refused(&of, bad[k].code, bad[k].words);
+    }
+#else
+    (void)bad;
+    for (int k = 0; k < 3; ++k) {
+        const driver_case of = {CONFIG_AO_SMALL, {good[k]}};
+        check_refused(&of, BB_UNSUPPORTED, "this build reads no FITS files");
+    }
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +234,7 @@ int main(void)
         cmocka_unit_test(the_plan_reads_the_mask),
         cmocka_unit_test(results_say_which_pupil_was_used),
         cmocka_unit_test(an_asymmetric_mask_prices_every_pipeline),
+        cmocka_unit_test(fits_images_are_masks_too),
     };
     bb_log_set_level(BB_LOG_QUIET);
     return cmocka_run_group_tests(tests, enter, leave);

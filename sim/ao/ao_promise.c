@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_promise.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "solvers/residual_covariance.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { TOLERANCES = 11, RUNGS = TOLERANCES + 3, MOST_TRIALS = RUNGS * BB_STUDY_PIPELINES };
+
+// A rung that was tried.
+typedef struct trial {
+    const char *pipeline; // borrowed from the study
+    char arithmetic[48];
+    double tolerance, loss, cost;
+    bool kept;
+} trial;
+
+struct bb_ao_promises {
+    bb_index count;
+    trial *trials;    // [MOST_TRIALS]
+    double reference; // Strehl ratio, NaN until it is asked for
+};
+
+bb_status bb_ao_promises_create(bb_ao_promises **out)
+{
+    bb_status status = BB_OK;
+    bb_ao_promises *promises = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &promises));
+    promises->reference = NAN;
+    BB_TRY(BB_ZEROED(MOST_TRIALS, &promises->trials));
+    *out = promises;
+    promises = NULL;
+done:
+    bb_ao_promises_destroy(&promises);
+    return status;
+}
+
+void bb_ao_promises_destroy(bb_ao_promises **promises)
+{
+    if (*promises != NULL) {
+        BB_RELEASE(&(*promises)->trials);
+        BB_RELEASE(promises);
+    }
+}
+
+// The pipeline of a rung, its name included.
+static bb_factor_pipeline climb(const bb_factor_pipeline *pipeline, int rung, char name[48])
+{
+    bb_factor_pipeline out = *pipeline;
+    bb_policy_config *policy = &out.policy;
+    const char *inside = bb_variant_names[policy->inside];
+    out.escalate = false; // a rung that fails is not kept
+    policy->kind = BB_POLICY_UNIFORM;
+    policy->diagonal = BB_POLICY_FOLLOW;
+    if (rung == 0) {
+        (void)snprintf(name, 48, "%s", bb_variant_names[out.arithmetic]);
+    } else if (rung <= TOLERANCES) {
+        bool fits = true;
+        policy->kind = BB_POLICY_PRODUCT;
+        fits = bb_policy_products_fit(policy, (bb_variant)out.arithmetic);
+        policy->kind = fits ? BB_POLICY_PRODUCT : BB_POLICY_TILE_NORM;
+        policy->tolerance = pow(10.0, -0.5 * (double)(rung + 1));
+        (void)snprintf(name, 48, "%s, else %s, by %s", bb_variant_names[out.arithmetic], inside,
+                       fits ? "product" : "tile_norm");
+    } else {
+        out.arithmetic = rung == TOLERANCES + 1 ? policy->inside : (int)BB_VARIANT_DP;
+        out.sweeps = rung == TOLERANCES + 1 ? out.sweeps : (int)BB_POLICY_FOLLOW_SP;
+        (void)snprintf(name, 48, "%s", bb_variant_names[out.arithmetic]);
+    }
+    return out;
+}
+
+// Strehl ratio of an estimate in the first target's direction.
+static bb_status find_strehl(const bb_ao_promise_task *task, const double *r, bb_outcome *outcome,
+                             double *out)
+{
+    bb_status status = BB_OK;
+    const bb_tomography_target *target = &task->problem->targets[0];
+    bb_residual_task residual = {r, target->ctm, target->ctt, NULL};
+    bb_tomography_score score = {.strehl = out};
+    bb_index m = target->ctm->rows;
+    *out = NAN;
+    BB_TRY(BB_ALLOCATE(m * m, &residual.cee));
+    BB_TRY(bb_residual_covariance(task->problem->cmm, 1, &residual));
+    BB_TRY(bb_tomography_rate(task->problem, 0, residual.cee, 1, task->wavelengths_m, &score,
+                              outcome));
+done:
+    BB_RELEASE(&residual.cee);
+    return status;
+}
+
+// Tries one rung: its work goes to `attempt`, what came out to the trials.
+static bb_status try_rung(bb_ao_promises *promises, const bb_ao_promise_task *task,
+                          const bb_factor_pipeline *pipeline, int rung, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    trial *at = &promises->trials[promises->count];
+    double strehl = NAN;
+    const bb_factor_pipeline level = climb(pipeline, rung, at->arithmetic);
+    bb_device_kind device = attempt->common.device;
+    attempt->common = bb_attempt_start(pipeline->name);
+    attempt->common.device = device;
+    BB_TRY(bb_factor_problem_solve(task->solving, &level, attempt->r, &attempt->common));
+    bb_ao_attempt_share(attempt, task->correction, task->problem);
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+        bb_outcome scored = {0};
+        BB_TRY(find_strehl(task, attempt->r[0], &scored, &strehl));
+    }
+    at->pipeline = pipeline->name;
+    at->tolerance = level.policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level.policy.tolerance;
+    at->loss = promises->reference - strehl;
+    at->cost = attempt->common.factor.cost;
+    at->kept = at->loss <= pipeline->policy.strehl_loss;
+    ++promises->count;
+    bb_log_detail("pipeline %s: %s, loss %.2e, %s", pipeline->name, at->arithmetic, at->loss,
+                  at->kept ? "kept" : "not kept");
+done:
+    return status;
+}
+
+// The work of `from` becomes that of `to`, whose own is dropped.
+static void take_over(bb_ao_attempt *to, bb_ao_attempt *from, bb_index targets)
+{
+    to->common = from->common;
+    for (bb_index t = 0; t < targets; ++t) {
+        BB_RELEASE(&to->r[t]);
+        to->r[t] = from->r[t];
+        from->r[t] = NULL;
+    }
+}
+
+static void drop(bb_ao_attempt *attempt, bb_index targets)
+{
+    for (bb_index t = 0; t < targets; ++t) {
+        BB_RELEASE(&attempt->r[t]);
+    }
+}
+
+// The least rung in (failed, kept] that keeps the promise, by bisection; dp does without a try.
+static bb_status search(bb_ao_promises *promises, const bb_ao_promise_task *task,
+                        const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    bb_index targets = task->problem->target_count;
+    bb_ao_attempt tried = {0};
+    int failed = -1;
+    int kept = RUNGS;
+    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, 1, 0, &tried));
+    tried.common.device = attempt->common.device;
+    while (kept - failed > 1 && kept > 0) {
+        int rung = failed < 0 ? 0 : (failed + kept) / 2;
+        rung = kept == RUNGS && failed == RUNGS - 2 ? RUNGS - 1 : rung;
+        BB_TRY(try_rung(promises, task, pipeline, rung, &tried));
+        if (promises->trials[promises->count - 1].kept) {
+            kept = rung;
+            take_over(attempt, &tried, targets);
+        } else {
+            failed = rung;
+            drop(&tried, targets);
+        }
+    }
+done:
+    bb_ao_attempt_release(&tried, targets);
+    return status;
+}
+
+bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
+                             const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    const trial *best = NULL;
+    bb_outcome scored = {0};
+    bb_index first = promises->count;
+    if (isnan(promises->reference) && task->reference->common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(find_strehl(task, task->reference->r[0], &scored, &promises->reference));
+    }
+    if (isnan(promises->reference)) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
+                       "promise: the reference has no Strehl ratio");
+        goto done;
+    }
+    BB_TRY(search(promises, task, pipeline, attempt));
+    for (bb_index i = first; i < promises->count; ++i) {
+        const trial *at = &promises->trials[i];
+        best = at->kept ? at : best; // bisection keeps ever cheaper ones
+    }
+    if (best == NULL) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "promise of a loss of %g: not kept by any of %td trials",
+                       pipeline->policy.strehl_loss, promises->count - first);
+    } else {
+        bb_outcome *outcome = &attempt->common.outcome;
+        (void)snprintf(outcome->detail, sizeof outcome->detail,
+                       "promise of %g kept: %s, loss %.2e, %.2f of the time of sp, %td trials",
+                       pipeline->policy.strehl_loss, best->arithmetic, best->loss, best->cost,
+                       promises->count - first);
+        bb_log_info("pipeline %s: %s", pipeline->name, outcome->detail);
+    }
+done:
+    return status;
+}
+
+enum { TOLERANCE, LOSS, COST, KEPT, INDEX, COLUMNS };
+
+static const struct {
+    const char *path, *long_name;
+} columns[COLUMNS] = {
+    [TOLERANCE] = {"promise/tolerance",     "tolerance of the rule, NaN where there is none"      },
+    [LOSS] = {"promise/strehl_loss",   "Strehl ratio of the reference minus this one's"      },
+    [COST] = {"promise/relative_cost", "time of the updates at nominal rates over that in sp"},
+    [KEPT] = {"promise/kept",          "1 where the loss is within the promise"              },
+    [INDEX] = {"promise/trial",         "index of the trial"                                  },
+};
+
+static void list_row(const bb_ao_promises *promises, bb_index i, double out[COLUMNS])
+{
+    const trial *at = &promises->trials[i];
+    out[TOLERANCE] = at->tolerance;
+    out[LOSS] = at->loss;
+    out[COST] = at->cost;
+    out[KEPT] = at->kept ? 1.0 : 0.0;
+    out[INDEX] = (double)i;
+}
+
+bb_status bb_ao_promises_publish(const bb_ao_promises *promises, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char **texts = NULL; // [2][count]
+    double *values = NULL;     // [COLUMNS][count]
+    bb_index count = promises->count;
+    if (count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(2 * count, &texts));
+    BB_TRY(BB_ALLOCATE((bb_index)COLUMNS * count, &values));
+    for (bb_index i = 0; i < count; ++i) {
+        double row[COLUMNS];
+        list_row(promises, i, row);
+        for (int c = 0; c < COLUMNS; ++c) {
+            values[c * count + i] = row[c];
+        }
+        texts[i] = promises->trials[i].pipeline;
+        texts[count + i] = promises->trials[i].arithmetic;
+    }
+    BB_TRY(bb_results_axis(results, columns[INDEX].path, "1", columns[INDEX].long_name, count,
+                           values + INDEX * count));
+    BB_TRY(bb_results_texts(results, "promise/pipeline", "pipeline that asked", "trial", texts));
+    BB_TRY(
+        bb_results_texts(results, "promise/arithmetic", "what was tried", "trial", texts + count));
+    for (int c = 0; c < INDEX; ++c) {
+        BB_TRY(bb_results_values(results, columns[c].path, "1", columns[c].long_name, "trial",
+                                 values + c * count));
+    }
+done:
+    BB_RELEASE(&texts);
+    BB_RELEASE(&values);
+    return status;
+}

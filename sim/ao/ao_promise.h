@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines with `policy: {kind: promise, strehl_loss: x}`: the cheapest arithmetic whose Strehl
+// ratio, first target and wavelength, is at most x below the reference's.
+//
+// The rungs of a ladder, from cheap to precise, diagonal tiles always following: the pipeline's
+// variant throughout; the product rule (with hp2 and hp3, the tile-norm rule) between it and
+// `inside` at tolerances 10^-1, 10^-1.5, ..., 10^-6; `inside` throughout; dp. The first rung is
+// tried, then the others by bisection, taking a rung above one that kept the promise for one that
+// keeps it too. A rung is tried by the full chain: factor, R, residual covariance over the
+// unperturbed Cmm, Strehl ratio. So what is returned was verified; that no cheaper rung keeps it is
+// as sure as the loss is monotone along the ladder.
+#ifndef BB_SIM_AO_AO_PROMISE_H
+#define BB_SIM_AO_AO_PROMISE_H
+
+#include "sim/ao/ao_attempt.h"
+#include "sim/pipelines/factor_solving.h"
+
+/// What a search needs; everything is borrowed.
+typedef struct bb_ao_promise_task {
+    const bb_tomography *problem;
+    const bb_factor_problem *solving;
+    const double *wavelengths_m;    ///< the first one counts
+    const bb_ao_attempt *reference; ///< solved
+    int correction;                 ///< bb_ao_correction
+} bb_ao_promise_task;
+
+/// Trials of all searches of a run, for the results. Opaque, owned by the caller.
+typedef struct bb_ao_promises bb_ao_promises;
+
+BB_CHECKED bb_status bb_ao_promises_create(bb_ao_promises **out);
+void bb_ao_promises_destroy(bb_ao_promises **promises);
+
+/// Searches for a pipeline and leaves the found rung's work in `attempt` (created, not solved); its
+/// detail says what was found. A reference that failed gives the outcome underdetermined. Errors:
+/// those of bb_factor_problem_solve and bb_residual_covariance.
+BB_CHECKED bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
+                                        const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt);
+
+/// Writes the group /promise, one row a trial; nothing where nothing was tried.
+BB_CHECKED bb_status bb_ao_promises_publish(const bb_ao_promises *promises, bb_results *results);
+
+#endif

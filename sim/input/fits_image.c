@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/fits_image.h"
+
+#include <string.h>
+
+bool bb_fits_image_named(const char *path)
+{
+    static const char *const endings[] = {".fits", ".fit", ".fits.gz"};
+    const size_t length = strlen(path);
+    for (int k = 0; k < 3; ++k) {
+        const size_t own = strlen(endings[k]);
+        if (length > own && strcmp(path + length - own, endings[k]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#ifndef BB_HAVE_CFITSIO
+
+bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
+                             double **values)
+{
+    (void)most;
+    *rows = 0;
+    *columns = 0;
+    *values = NULL;
+    return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                         "'%s': this build reads no FITS files (install libcfitsio-dev and "
+                         "configure again); HDF5 files it does",
+                         path);
+}
+
+#else
+
+#include "core/memory.h"
+#include "sim/input/matrix_file.h"
+#include "sim/isolation.h"
+
+#include <fitsio.h>
+#include <sys/mman.h>
+
+enum { PATIENCE_SECONDS = 60, AXES = 2 };
+
+// In memory that the child and this process see.
+typedef struct reading {
+    const char *path;
+    bb_index most, rows, columns;
+    double *values; // [rows][columns], NULL: only the size is wanted
+} reading;
+
+static bb_status hold(int code, const char *path, const char *what)
+{
+    char text[FLEN_STATUS] = "";
+    if (code == 0) {
+        return BB_OK;
+    }
+    fits_get_errstatus(code, text);
+    return bb_status_set(BB_IO, __FILE__, __LINE__, "'%s': cannot %s: %s", path, what, text);
+}
+
+// Moves to the first image of two axes.
+static bb_status find_image(fitsfile *file, reading *r)
+{
+    bb_status status = BB_OK;
+    int code = 0;
+    int count = 0;
+    (void)fits_get_num_hdus(file, &count, &code);
+    for (int hdu = 1; hdu <= count && code == 0; ++hdu) {
+        int kind = 0;
+        int bits = 0;
+        int axes = 0;
+        long edges[AXES] = {0, 0};
+        (void)fits_movabs_hdu(file, hdu, &kind, &code);
+        if (code != 0 || kind != IMAGE_HDU) {
+            continue;
+        }
+        (void)fits_get_img_param(file, AXES, &bits, &axes, edges, &code);
+        if (code == 0 && axes == AXES && edges[0] > 0 && edges[1] > 0) {
+            r->columns = edges[0];
+            r->rows = edges[1];
+            goto done;
+        }
+    }
+    BB_TRY(hold(code, r->path, "find an image"));
+    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of two axes", r->path, count);
+done:
+    return status;
+}
+
+// Runs in a child process.
+static bb_status read_here(void *context)
+{
+    bb_status status = BB_OK;
+    reading *r = context;
+    fitsfile *file = NULL;
+    int code = 0;
+    long first[AXES] = {1, 1};
+    BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
+    BB_TRY(find_image(file, r));
+    BB_REQUIRE(r->rows <= r->most && r->columns <= r->most, BB_INVALID,
+               "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
+               r->columns, r->most);
+    if (r->values != NULL) {
+        (void)fits_read_pix(file, TDOUBLE, first, (LONGLONG)(r->rows * r->columns), NULL, r->values,
+                            NULL, &code);
+        BB_TRY(hold(code, r->path, "read its pixels"));
+    }
+done:
+    code = 0;
+    if (file != NULL) {
+        (void)fits_close_file(file, &code);
+    }
+    return status;
+}
+
+static void *share(size_t bytes)
+{
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
+                             double **values)
+{
+    bb_status status = BB_OK;
+    double size = 0.0;
+    size_t bytes = 0;
+    double *pixels = NULL;
+    reading *r = share(sizeof *r);
+    *values = NULL;
+    BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
+    BB_TRY(bb_matrix_file_find(path, &size));
+    *r = (reading){.path = path, .most = most};
+    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
+    *rows = r->rows;
+    *columns = r->columns;
+    bytes = (size_t)(r->rows * r->columns) * sizeof *pixels;
+    pixels = share(bytes);
+    BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);
+    r->values = pixels;
+    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
+    BB_REQUIRE(r->rows == *rows && r->columns == *columns, BB_IO, "'%s' changed while it was read",
+               path);
+    BB_TRY(BB_ALLOCATE(*rows * *columns, values));
+    memcpy(*values, pixels, bytes);
+done:
+    if (pixels != NULL) {
+        (void)munmap(pixels, bytes);
+    }
+    if (r != NULL) {
+        (void)munmap(r, sizeof *r);
+    }
+    return status;
+}
+
+#endif

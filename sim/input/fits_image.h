@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An image in a FITS file: the first two-dimensional one, of any pixel type, through cfitsio where
+// the build found it.
+//
+// As an HDF5 file (matrix_file.h) it is read in a child process, which a damaged file may crash.
+// The path is taken as it is, without cfitsio's extended file names.
+#ifndef BB_SIM_INPUT_FITS_IMAGE_H
+#define BB_SIM_INPUT_FITS_IMAGE_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+
+/// Whether a path is one of a FITS file: it ends in .fits, .fit or .fits.gz.
+bool bb_fits_image_named(const char *path);
+
+/// A whole image: row by row along the second axis, from the file's first pixel; scaled as its
+/// header says. `most` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
+/// (no such file, not FITS, damaged), BB_INVALID (no image of two axes, too large), BB_MEMORY.
+/// Owner of `*values` [rows][columns]: the caller.
+BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows,
+                                        bb_index *columns, double **values);
+
+#endif

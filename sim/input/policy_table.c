@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/policy_table.h"
+
+#include "core/memory.h"
+#include "sim/input/matrix_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A tile row of 65,536 names of four letters, and more tiles than any factorization has.
+enum { LINE_BYTES = 1 << 19, MOST_ROWS = 65536 };
+
+typedef struct reading {
+    const char *file;
+    bb_index line; // from 1
+    bb_policy_table table;
+    bb_index capacity; // variants
+    bb_index filled;   // of the tile row that is being read
+} reading;
+
+static bb_status append(reading *at, bb_variant variant)
+{
+    bb_status status = BB_OK;
+    bb_variant *longer = NULL;
+    bb_index row = at->table.tile_rows;
+    bb_index used = row * (row + 1) / 2 + at->filled;
+    BB_REQUIRE(at->filled <= row, BB_INVALID, "%s:%td: more than %td variants in tile row %td",
+               at->file, at->line, row + 1, row + 1);
+    if (used == at->capacity) {
+        bb_index capacity = 2 * at->capacity + 64;
+        BB_TRY(BB_ALLOCATE(capacity, &longer));
+        if (used > 0) {
+            memcpy(longer, at->table.variants, (size_t)used * sizeof *longer);
+        }
+        BB_RELEASE(&at->table.variants);
+        at->table.variants = longer;
+        at->capacity = capacity;
+    }
+    at->table.variants[used] = variant;
+    ++at->filled;
+done:
+    return status;
+}
+
+// "hp1" or "hp1*20".
+static bb_status read_word(reading *at, char *word)
+{
+    bb_status status = BB_OK;
+    long times = 1;
+    int found = 0;
+    char *star = strchr(word, '*');
+    if (star != NULL) {
+        char *end = NULL;
+        *star = '\0';
+        times = strtol(star + 1, &end, 10);
+        BB_REQUIRE(end != star + 1 && *end == '\0' && times >= 1 && times <= MOST_ROWS, BB_INVALID,
+                   "%s:%td: %s*%s: expected a count after *", at->file, at->line, word, star + 1);
+    }
+    while (found < BB_VARIANT_COUNT && strcmp(word, bb_variant_names[found]) != 0) {
+        ++found;
+    }
+    BB_REQUIRE(found < BB_VARIANT_COUNT, BB_INVALID,
+               "%s:%td: '%.40s' is no variant, expected one of dp, sp, tf32, bf16, hp1, hp2, hp3, "
+               "x3, fp8",
+               at->file, at->line, word);
+    for (long i = 0; i < times; ++i) {
+        BB_TRY(append(at, (bb_variant)found));
+    }
+done:
+    return status;
+}
+
+static bb_status read_line(reading *at, char *line)
+{
+    bb_status status = BB_OK;
+    char *rest = NULL;
+    char *comment = strchr(line, '#');
+    if (comment != NULL) {
+        *comment = '\0';
+    }
+    at->filled = 0;
+    for (char *word = strtok_r(line, " \t\r\n", &rest); word != NULL;
+         word = strtok_r(NULL, " \t\r\n", &rest)) {
+        BB_TRY(read_word(at, word));
+    }
+    if (at->filled > 0) {
+        bb_index expected = at->table.tile_rows + 1;
+        BB_REQUIRE(at->filled == expected, BB_INVALID,
+                   "%s:%td: %td variants in tile row %td, expected %td", at->file, at->line,
+                   at->filled, expected, expected);
+        BB_REQUIRE(expected <= MOST_ROWS, BB_INVALID, "%s:%td: more than %d tile rows", at->file,
+                   at->line, MOST_ROWS);
+        at->table.tile_rows = expected;
+    }
+done:
+    return status;
+}
+
+bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
+{
+    bb_status status = BB_OK;
+    char *line = NULL;
+    reading at = {.file = file};
+    FILE *stream = NULL;
+    double bytes = 0.0;
+    *out = (bb_policy_table){0};
+    BB_TRY(bb_matrix_file_find(file, &bytes)); // a device could have no end
+    stream = fopen(file, "rb");
+    BB_REQUIRE(stream != NULL, BB_IO, "'%s': %s", file, strerror(errno));
+    BB_TRY(BB_ALLOCATE(LINE_BYTES, &line));
+    while (fgets(line, LINE_BYTES, stream) != NULL) {
+        ++at.line;
+        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: a NUL, expected text", file, at.line);
+        BB_REQUIRE(strlen(line) + 1 < LINE_BYTES, BB_INVALID, "%s:%td: over %d bytes in a line",
+                   file, at.line, LINE_BYTES - 2);
+        BB_TRY(read_line(&at, line));
+    }
+    BB_REQUIRE(!ferror(stream), BB_IO, "table '%s': %s", file, strerror(errno));
+    BB_REQUIRE(at.table.tile_rows > 0, BB_INVALID, "%s: no tile row in it", file);
+    *out = at.table;
+    at.table = (bb_policy_table){0};
+done:
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    BB_RELEASE(&line);
+    bb_policy_table_release(&at.table);
+    return status;
+}
+
+void bb_policy_table_release(bb_policy_table *table)
+{
+    BB_RELEASE(&table->variants);
+    table->tile_rows = 0;
+}

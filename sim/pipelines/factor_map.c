@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/factor_map.h"
+
+#include "core/memory.h"
+#include "sim/input/policy_table.h"
+
+#include <math.h>
+
+bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_index n, bb_index size,
+                                 bb_variant arithmetic, bb_policy_map **out)
+{
+    bb_status status = BB_OK;
+    bb_policy_table table = {0};
+    bb_policy_facts facts = {
+        .tile_rows = (n + size - 1) / size, .tile_size = size, .norm = NAN, .noise_floor = NAN};
+    *out = NULL;
+    BB_REQUIRE(policy->table != NULL, BB_INVALID, "policy table: expected the key table, a file");
+    BB_TRY(bb_policy_table_read(policy->table, &table));
+    BB_REQUIRE(table.tile_rows == facts.tile_rows, BB_INVALID,
+               "table '%s' has %td tile rows, expected %td: %td measurements in tiles of %td",
+               policy->table, table.tile_rows, facts.tile_rows, n, size);
+    facts.table = table.variants;
+    BB_TRY(bb_policy_map_create(policy, arithmetic, &facts, out));
+done:
+    bb_policy_table_release(&table);
+    return status;
+}
+
+bb_status bb_factor_map_create(const bb_factor_problem *problem, const bb_policy_config *policy,
+                               bb_variant arithmetic, bb_policy_map **out)
+{
+    bb_status status = BB_OK;
+    double *norms = NULL;
+    bb_index n = problem->matrix->rows;
+    bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
+    bb_policy_facts facts = {.tile_rows = (n + size - 1) / size,
+                             .tile_size = size,
+                             .norm = NAN,
+                             .noise_floor = problem->noise_floor};
+    *out = NULL;
+    if (policy->kind == (int)BB_POLICY_TABLE) {
+        BB_TRY(bb_factor_map_of_table(policy, n, size, arithmetic, out));
+        goto done;
+    }
+    if (bb_policy_needs_norm(policy) || bb_policy_needs_tile_norms(policy)) {
+        BB_TRY(BB_ALLOCATE(facts.tile_rows * (facts.tile_rows + 1) / 2, &norms));
+        BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, norms));
+        facts.tile_norms = norms;
+        facts.norm = bb_tile_norms_sum(facts.tile_rows, norms);
+    }
+    BB_TRY(bb_policy_map_create(policy, arithmetic, &facts, out));
+done:
+    BB_RELEASE(&norms);
+    return status;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline's policy on a covariance, resolved once for every engine: what the rule asks for
+// (norms of tiles, the noise floor, a file) is gathered here.
+#ifndef BB_SIM_PIPELINES_FACTOR_MAP_H
+#define BB_SIM_PIPELINES_FACTOR_MAP_H
+
+#include "precision/policy.h"
+#include "sim/pipelines/factor_solving.h"
+
+/// The map of a prepared problem. Errors: BB_INVALID (a table of another size, neither tolerance
+/// nor noise floor), BB_IO, BB_MEMORY, the source's. Owner: the caller.
+BB_CHECKED bb_status bb_factor_map_create(const bb_factor_problem *problem,
+                                          const bb_policy_config *policy, bb_variant arithmetic,
+                                          bb_policy_map **out);
+
+/// The map of a policy `table` for n measurements in tiles of `size`. Errors: BB_INVALID, BB_IO,
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_index n,
+                                            bb_index size, bb_variant arithmetic,
+                                            bb_policy_map **out);
+
+#endif

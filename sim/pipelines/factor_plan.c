@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/factor_plan.h"
+
+#include "sim/pipelines/factor_map.h"
+#include "sim/pipelines/factor_spectrum.h"
+#include "solvers/tile_operand.h"
+
+#include <math.h>
+
+// Rounded copies of two tile columns, for every operand that may be asked for.
+static double copies_bytes(const bb_tile_plan *plan, double n)
+{
+    const bb_variant variants[] = {plan->arithmetic, (bb_variant)plan->policy.inside};
+    double bytes = 0.0;
+    for (int v = 0; v < 2; ++v) {
+        if (variants[v] > BB_VARIANT_SP) {
+            bytes += 2.0 * n * (double)plan->tile_size *
+                     (double)bb_operand_bytes(bb_operand_of(variants[v]));
+        }
+    }
+    return bytes;
+}
+
+// Iterations are not known before; so many are usual for a factor that is worth refining.
+enum { USUAL_ITERATIONS = 8, USUAL_TRIALS = 5 };
+
+static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index rows,
+                            bb_factor_need *out)
+{
+    bool refines = config->method != (int)BB_REFINE_NONE;
+    bb_index iterations =
+        config->iterations < USUAL_ITERATIONS ? config->iterations : USUAL_ITERATIONS;
+    const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
+    out->passes = refines ? (double)((1 + iterations) * bb_refinement_blocks(config, rows)) : 0.0;
+    out->refinement_flops = refines ? bb_refinement_flops(n, &usual) : 0.0;
+}
+
+bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
+                                  const bb_factor_pipeline *pipeline, bb_index n, bb_index rows,
+                                  bb_factor_need *out)
+{
+    bb_status status = BB_OK;
+    bb_policy_map *map = NULL;
+    bb_tile_plan plan = bb_factor_pipeline_tiles(solver, pipeline);
+    bb_index size = plan.tile_size < n ? plan.tile_size : n;
+    bool promises = pipeline->policy.kind == (int)BB_POLICY_PROMISE;
+    bool widest = promises || pipeline->escalate || plan.arithmetic == BB_VARIANT_DP;
+    BB_TRY(bb_factor_spectrum_check(&solver->spectrum, n, size));
+    if (pipeline->policy.kind == (int)BB_POLICY_TABLE) {
+        BB_TRY(bb_factor_map_of_table(&plan.policy, n, size, plan.arithmetic, &map));
+        plan.map = map;
+    }
+    out->operator_bytes = (double)bb_tile_plan_bytes(&plan, n);
+    // Tiles of 16 bits are emulated in floats; dp ones among others are what they are.
+    const bb_tile_plan emulated = {.tile_size = size,
+                                   .arithmetic = widest ? BB_VARIANT_DP : BB_VARIANT_SP};
+    out->host_bytes = fmax((double)bb_tile_plan_bytes(&emulated, n), out->operator_bytes) +
+                      copies_bytes(&plan, (double)n) +
+                      bb_refinement_bytes(&pipeline->refine, n, rows);
+    plan_refinement(&pipeline->refine, n, rows, out);
+    out->trials = promises ? (double)USUAL_TRIALS : 1.0;
+    out->host_bytes += promises ? 8.0 * (double)n * (double)rows : 0.0; // of the trial beside
+done:
+    bb_policy_map_destroy(&map);
+    return status;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The spectrum of what is factored, as an option of the studies: eigenvalues of the (scaled)
+// covariance and singular values of chosen tiles, beside the lines u lambda_max below which a
+// format's rounding hides them (Doucet et al., figure 2).
+#ifndef BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
+#define BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
+
+#include "sim/output/results.h"
+#include "sim/pipelines/factor_solving.h"
+
+/// Writes the group /spectrum of a prepared problem, nothing where it is not asked for. Errors:
+/// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/spectrum.h.
+BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
+                                                bb_results *results);
+
+/// Whether the chosen tiles are within n measurements in tiles of `size`. Errors: BB_INVALID.
+BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n,
+                                              bb_index size);
+
+/// Bytes that it holds, and seconds that it takes, for a plan.
+double bb_factor_spectrum_bytes(const bb_factor_solver_config *solver, double n);
+double bb_factor_spectrum_seconds(const bb_factor_solver_config *solver, double n);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mixed-precision Cholesky A = L L^T by panels on a cuda device, and R = B A^-1 with it.
+//
+// Left-looking by block columns (panels): panel k is filled by the source, takes the update of all
+// panels before it as one long product, its diagonal block is factored and inverted, and the blocks
+// below are multiplied by that inverse. So A is never stored whole, L is stored once, in the format
+// of its arithmetic, in a folded triangle (solvers/triangle_layout.h), and a panel is read and
+// written once. The rows of B ride along as further rows of every panel, which makes the forward
+// sweep a part of the factorization; a backward sweep over the panels finishes R.
+//
+// Look-ahead: while the diagonal block of panel k is factored on a stream of its own, panel k + 1
+// takes its updates by the panels before k. The order of the sums is fixed by n and the block, so
+// results repeat bit for bit.
+//
+// Arithmetic of the updates (the blocks below the diagonal; a diagonal block's own updates take
+// fp32 accuracy unless it follows):
+//   dp, sp     fp64, fp32 (cuBLAS)
+//   tf32, bf16 fp32 storage, operands narrowed by cuBLAS, fp32 sums
+//   hp1        fp16 plane of L, fp32 sums promoted to memory every 8192 of the depth
+//   x3         two fp16 planes, three products, sums promoted every 128: fp32 accuracy
+// Panels of half planes are solved with three products.
+#ifndef BB_SOLVERS_PANEL_CHOLESKY_H
+#define BB_SOLVERS_PANEL_CHOLESKY_H
+
+#include "core/device_source.h"
+#include "core/outcome.h"
+#include "precision/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What is to be factored, and how.
+typedef struct bb_panel_plan {
+    bb_index n;            ///< rows of A
+    bb_index block;        ///< columns of a panel, a multiple of 128
+    bb_index sides;        ///< rows of B, 0 for a factor alone
+    bb_variant arithmetic; ///< dp, sp, tf32, bf16, hp1 or x3
+    bool diagonal_follows; ///< hp1: the updates of diagonal blocks too
+    bool sweeps_follow;    ///< hp1: the backward sweep's products too; the forward sweep's always do
+    const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
+                                 ///< borrowed, read while factoring
+} bb_panel_plan;
+
+/// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
+/// sources' is not in it. 0 for a plan that is not possible.
+double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
+
+typedef struct bb_panel_cholesky bb_panel_cholesky;
+
+enum { BB_PANEL_GPUS = 8 };
+
+/// Takes the memory of a plan on each of `gpus` cuda devices of one host, which share the panels in
+/// turn and the rows of B in parts; each keeps all of L. Errors: BB_INVALID, BB_UNSUPPORTED (an
+/// arithmetic that the GPU lacks), BB_MEMORY with the bytes needed and free, BB_DEVICE. Owner: the
+/// caller, who destroys it before closing the devices.
+BB_CHECKED bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
+                                              const bb_panel_plan *plan, bb_panel_cholesky **out);
+void bb_panel_cholesky_destroy(bb_panel_cholesky **factor);
+
+/// What one GPU's panels are filled from.
+typedef struct bb_panel_sources {
+    const bb_device_source *matrix; ///< n x n, symmetric
+    bb_index side_count;
+    const bb_device_source *const *sides; ///< [side_count] of n columns
+} bb_panel_sources;
+
+/// Seconds of the parts, by the device's clock.
+typedef struct bb_panel_times {
+    double fill_s;     ///< the sources' kernels
+    double factor_s;   ///< all of the factorization and forward sweep but `fill_s`
+    double backward_s; ///< the backward sweep
+} bb_panel_times;
+
+/// Factors D A D and sweeps B D forward: `sources` [gpus], `scale` [n] the diagonal of D on the
+/// host, or NULL.
+/// `sides` are the rows of B one below another, `plan.sides` rows in all. Every GPU has sources of
+/// its own. A breakdown is an outcome (not_spd or non_finite with block and row). Waits for the
+/// devices. Errors: BB_INVALID, BB_DEVICE, the sources'.
+BB_CHECKED bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor,
+                                              const bb_panel_sources *sources, const double *scale,
+                                              bb_outcome *outcome, bb_panel_times *times);
+
+/// The backward sweep: B D becomes B D (D A D)^-1. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *times);
+
+/// Rows of B that GPU `gpu` holds: [*first, *first + *count).
+void bb_panel_cholesky_side(const bb_panel_cholesky *factor, bb_index gpu, bb_index *first,
+                            bb_index *count);
+
+/// All rows of what stands in the place of B, in fp64 and times D (so R of B A^-1 after the sweep):
+/// `out` [plan.sides][n] in the memory of the first device. Waits. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out);
+
+/// L [n][n] in fp64 on the host, zeros above its diagonal: for tests and small matrices. Errors:
+/// BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/spectrum.h"
+
+#include "core/memory.h"
+#include "core/outcome.h"
+
+#include <lapacke.h>
+
+static bb_status check_values(const bb_matrix_source *source, const double *scale, bb_index row,
+                              bb_index column, bb_view block)
+{
+    bb_status status = BB_OK;
+    double *values = block.data;
+    bb_index columns = block.shape[1];
+    bb_index bad = bb_first_non_finite(values, block.shape[0] * columns);
+    BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
+               source->name, row + bad / columns, column + bad % columns, values[bad]);
+    for (bb_index i = 0; scale != NULL && i < block.shape[0]; ++i) {
+        for (bb_index j = 0; j < columns; ++j) {
+            values[i * columns + j] *= scale[row + i] * scale[column + j];
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *scale, double *out)
+{
+    bb_status status = BB_OK;
+    double *a = NULL;
+    bb_index n = source->rows;
+    lapack_int info = 0;
+    BB_REQUIRE(source->columns == n, BB_INVALID, "matrix %s is %td x %td, expected square",
+               source->name, n, source->columns);
+    BB_TRY(BB_ALLOCATE(n * n, &a));
+    BB_TRY(bb_matrix_source_load(source, a));
+    BB_TRY(check_values(source, scale, 0, 0, bb_view_matrix(a, n, n)));
+    // Two stages: most of the reduction to tridiagonal form is matrix products.
+    info = LAPACKE_dsyevd_2stage(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, out);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dsyevd_2stage of %s gave %d", source->name,
+               (int)info);
+    for (bb_index i = 0; i < n / 2; ++i) {
+        double least = out[i];
+        out[i] = out[n - 1 - i];
+        out[n - 1 - i] = least;
+    }
+done:
+    BB_RELEASE(&a);
+    return status;
+}
+
+bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const double *scale,
+                                      bb_index row, bb_index rows, bb_index column,
+                                      bb_index columns, double *out)
+{
+    bb_status status = BB_OK;
+    double *a = NULL;
+    double unused = 0.0;
+    lapack_int info = 0;
+    BB_TRY(BB_ALLOCATE(rows * columns, &a));
+    bb_view block = bb_view_matrix(a, rows, columns);
+    BB_TRY(bb_matrix_source_fill(source, row, column, block));
+    BB_TRY(check_values(source, scale, row, column, block));
+    // Row-major rows x columns is the transpose in column-major order, with the same values.
+    info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', (lapack_int)columns, (lapack_int)rows, a,
+                          (lapack_int)columns, out, &unused, 1, &unused, 1);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of %s gave %d", source->name, (int)info);
+done:
+    BB_RELEASE(&a);
+    return status;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lenslet grids that are turned, magnified and shifted against the pupil.
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/displacement_table.h"
+#include "tests/check.h"
+#include "tests/physics/ao/chain.h"
+
+static void turn(double angle_deg, double *x, double *y)
+{
+    const double angle = angle_deg * BB_PI / 180.0;
+    const double from_x = *x;
+    *x = cos(angle) * from_x - sin(angle) * *y;
+    *y = sin(angle) * from_x + cos(angle) * *y;
+}
+
+// Turns a star and its sensor as one.
+static void turn_star(bb_guide_star_config *of, double angle_deg)
+{
+    turn(angle_deg, &of->x_arcsec, &of->y_arcsec);
+    turn(angle_deg, &of->shift_x_m, &of->shift_y_m);
+    of->rotation_deg += angle_deg;
+}
+
+static void check_equal(const chain *k, const chain *other, double tolerance)
+{
+    double peak = 0.0;
+    double worst = 0.0;
+    for (bb_index i = 0; i < k->n * k->n; ++i) {
+        peak = fmax(peak, fabs(k->cmm[i]));
+        worst = fmax(worst, fabs(k->cmm[i] - other->cmm[i]));
+    }
+    print_message("largest difference: %.2g of the peak\n", worst / peak);
+    assert_true(worst <= tolerance * peak);
+}
+
+// The ends of a measurement on a layer, from the config alone: plus x, plus y, minus x, minus y.
+static double place(const ao_case *c, const bb_sensor_array *array, bb_index index, double height,
+                    double ends[4])
+{
+    bb_index s = 0;
+    while (index >= array->sensors[s].first + 2 * array->sensors[s].count) {
+        ++s;
+    }
+    const bb_sensor *sensor = &array->sensors[s];
+    const bb_guide_star_config *guide = &c->stars[s];
+    const bb_index inside = index - sensor->first;
+    const int axis = inside < sensor->count ? 0 : 1;
+    const bb_index stride = 2 * sensor->lenslets - 1;
+    const bb_index site = sensor->site[inside % sensor->count];
+    const double pitch = c->telescope.diameter_m / (double)sensor->lenslets * guide->magnification;
+    const double middle = 0.5 * (double)(sensor->lenslets - 1);
+    const double cone =
+        guide->kind == BB_GUIDE_STAR_LGS ? 1.0 - height / (1000.0 * guide->altitude_km) : 1.0;
+    for (int side = 0; side < 2; ++side) {
+        const double half = side == 0 ? 0.5 : -0.5;
+        double x = pitch * ((double)(site % stride) - middle + (axis == 0 ? half : 0.0));
+        double y = pitch * ((double)(site / stride) - middle + (axis == 1 ? half : 0.0));
+        turn(guide->rotation_deg, &x, &y);
+        ends[2 * side] = cone * (x + guide->shift_x_m) + height * guide->x_arcsec * BB_PI / 648e3;
+        ends[2 * side + 1] =
+            cone * (y + guide->shift_y_m) + height * guide->y_arcsec * BB_PI / 648e3;
+    }
+    return pitch;
+}
+
+// Covariance of two phase differences between their ends, from the exact D.
+static double direct(const ao_case *c, const bb_atmosphere *atmosphere,
+                     const bb_sensor_array *array, bb_index i, bb_index j)
+{
+    double sum = 0.0;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        double a[4], b[4];
+        const double h = atmosphere->height_m[l];
+        const double sizes = place(c, array, i, h, a) * place(c, array, j, h, b);
+        for (int k = 0; k < 4; ++k) {
+            const int from = k / 2;
+            const int to = k % 2;
+            const double sign = from == to ? -0.5 : 0.5;
+            const double r = hypot(a[2 * from] - b[2 * to], a[2 * from + 1] - b[2 * to + 1]);
+            sum += sign * atmosphere->strength[l] / sizes *
+                   bb_structure_function(r, atmosphere->outer_scale_m);
+        }
+    }
+    const double angle = 500e-9 * 648e3 / BB_PI / (2.0 * BB_PI);
+    return angle * angle * sum;
+}
+
+static ao_case misregistered(void)
+{
+    ao_case c = case_without_stars(8.0, 6);
+    add_star(&c, BB_GUIDE_STAR_NGS, 21.0, -8.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -15.0, 30.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, 4.0, 25.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -33.0, -2.0);
+    c.stars[0].rotation_deg = 17.0;
+    c.stars[0].shift_x_m = 0.11;
+    c.stars[1].rotation_deg = -3.5;
+    c.stars[1].magnification = 1.04;
+    c.stars[2].rotation_deg = 130.0;
+    c.stars[2].magnification = 0.97;
+    c.stars[2].shift_y_m = -0.2;
+    c.stars[2].tilt_variance_arcsec2 = 0.0;
+    c.stars[3].rotation_deg = 17.0;
+    add_target(&c, 3.0, 5.0);
+    return c;
+}
+
+static void unequal_angles_and_sizes_match_the_exact_function(void **state)
+{
+    (void)state;
+    const ao_case c = misregistered();
+    chain k = chain_assemble(&c, false);
+    double worst = 0.0;
+    const double peak = k.cmm[0];
+    for (bb_index i = 0; i < k.n; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            const double wanted = direct(&c, &k.atmosphere, &k.guides, i, j);
+            worst = fmax(worst, fabs(wanted - k.cmm[i * k.n + j]));
+            assert_true(k.cmm[i * k.n + j] == k.cmm[j * k.n + i]);
+        }
+    }
+    print_message("largest difference from the exact function: %.2g of the variance\n",
+                  worst / peak);
+    assert_true(worst < 1e-12 * peak);
+    chain_release(&k);
+}
+
+// Tables serve grids that are turned alike, and no others.
+static void tables_serve_grids_that_are_turned_alike(void **state)
+{
+    (void)state;
+    const ao_case c = misregistered();
+    chain k = chain_assemble(&c, false);
+    const bb_sensor *s = k.guides.sensors;
+    const bb_index layers = k.guides.layer_count;
+    assert_true(bb_displacement_table_serves(&s[0], &s[3], layers));
+    assert_false(bb_displacement_table_serves(&s[0], &s[1], layers));
+    assert_false(bb_displacement_table_serves(&s[0], &s[2], layers));
+    assert_true(bb_displacement_table_serves(&s[2], &s[2], layers));
+    chain_release(&k);
+}
+
+// Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any
+// angle, since layers are isotropic. Sensors alone turned by a quarter permute: that is held by
+// what the same sky gives to grids that are not turned.
+static void turning_everything_changes_nothing(void **state)
+{
+    (void)state;
+    const double angles[] = {90.0, 180.0, -90.0, 33.0};
+    for (int model = 0; model < 2; ++model) {
+        ao_case c = misregistered();
+        c.sensors.slope_model = model;
+        chain k = chain_assemble(&c, true);
+        for (int a = 0; a < 4; ++a) {
+            ao_case other = c;
+            for (bb_index s = 0; s < c.star_count; ++s) {
+                turn_star(&other.stars[s], angles[a]);
+            }
+            chain q = chain_assemble(&other, true);
+            check_equal(&k, &q, 1e-12);
+            chain_release(&q);
+        }
+        chain_release(&k);
+    }
+}
+
+// A grid turned by a quarter measures along y what the aligned one measures along x, and along -x
+// what that one measures along y.
+static void a_quarter_turn_of_a_grid_permutes_its_slopes(void **state)
+{
+    (void)state;
+    ao_case c = case_without_stars(8.0, 7);
+    c.telescope.obstruction = 0.14;
+    add_star(&c, BB_GUIDE_STAR_NGS, 21.0, -8.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, -15.0, 30.0);
+    c.stars[1].tilt_variance_arcsec2 = 0.0;
+    add_target(&c, 3.0, 5.0);
+    ao_case quarter = c;
+    quarter.stars[0].rotation_deg = 90.0;
+    quarter.stars[1].rotation_deg = -270.0;
+    chain k = chain_assemble(&c, true);
+    chain q = chain_assemble(&quarter, true);
+    bb_index to[400];
+    double sign[400];
+    for (bb_index i = 0; i < k.n; ++i) {
+        const bb_sensor *sensor = &k.guides.sensors[i < 2 * k.guides.sensors[0].count ? 0 : 1];
+        const bb_sensor *turned = &q.guides.sensors[sensor - k.guides.sensors];
+        const bb_index inside = i - sensor->first;
+        const bool along_x = inside < sensor->count;
+        to[i] = -1;
+        for (bb_index j = 0; j < sensor->count; ++j) {
+            // The same place in the pupil.
+            if (hypot(turned->x_m[inside % sensor->count] - sensor->x_m[j],
+                      turned->y_m[inside % sensor->count] - sensor->y_m[j]) < 1e-9) {
+                to[i] = sensor->first + (along_x ? sensor->count : 0) + j;
+            }
+        }
+        sign[i] = along_x ? 1.0 : -1.0;
+        assert_true(to[i] >= 0);
+    }
+    for (bb_index i = 0; i < k.n; ++i) {
+        for (bb_index j = 0; j < k.n; ++j) {
+            check_close(q.cmm[i * k.n + j], sign[i] * sign[j] * k.cmm[to[i] * k.n + to[j]], 1e-12,
+                        k.cmm[0]);
+        }
+    }
+    chain_release(&k);
+    chain_release(&q);
+}
+
+// Turning one sensor on the axis is turning all others the other way.
+static void turning_one_is_turning_the_others_back(void **state)
+{
+    (void)state;
+    for (int model = 0; model < 2; ++model) {
+        ao_case c = case_without_stars(8.0, 6);
+        c.sensors.slope_model = model;
+        add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
+        add_star(&c, BB_GUIDE_STAR_NGS, -15.0, 30.0);
+        add_star(&c, BB_GUIDE_STAR_LGS, 4.0, 25.0);
+        add_target(&c, 3.0, 5.0);
+        ao_case others = c;
+        c.stars[0].rotation_deg = 21.0;
+        turn_star(&others.stars[1], -21.0);
+        turn_star(&others.stars[2], -21.0);
+        chain k = chain_assemble(&c, true);
+        chain q = chain_assemble(&others, true);
+        check_equal(&k, &q, 1e-12);
+        chain_release(&k);
+        chain_release(&q);
+    }
+}
+
+// A magnified grid is that of a telescope so much larger, noise and launch included.
+static void magnification_scales_as_the_diameter(void **state)
+{
+    (void)state;
+    for (int model = 0; model < 2; ++model) {
+        ao_case c = case_without_stars(8.0, 6);
+        c.sensors.slope_model = model;
+        add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -7.0);
+        add_star(&c, BB_GUIDE_STAR_LGS, -15.0, 30.0);
+        c.stars[1].launch_x_m = 3.0;
+        c.stars[1].launch_y_m = 1.0;
+        add_target(&c, 3.0, 5.0);
+        ao_case larger = c;
+        larger.telescope.diameter_m = 10.0;
+        c.stars[0].magnification = 1.25;
+        c.stars[1].magnification = 1.25;
+        chain k = chain_assemble(&c, true);
+        chain q = chain_assemble(&larger, true);
+        check_equal(&k, &q, 1e-12);
+        chain_release(&k);
+        chain_release(&q);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unequal_angles_and_sizes_match_the_exact_function),
+        cmocka_unit_test(tables_serve_grids_that_are_turned_alike),
+        cmocka_unit_test(turning_everything_changes_nothing),
+        cmocka_unit_test(a_quarter_turn_of_a_grid_permutes_its_slopes),
+        cmocka_unit_test(turning_one_is_turning_the_others_back),
+        cmocka_unit_test(magnification_scales_as_the_diameter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

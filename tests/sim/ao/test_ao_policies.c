@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The solver's options on a real covariance: the noise floor against the eigenvalues, what the
+// rules gave, escalation and refinement in the results.
+#include "precision/format.h"
+#include "precision/variant.h"
+#include "tests/sim/driver.h"
+
+#define CONFIG_POLICIES BB_SOURCE_DIR "/configs/ao/policies.yaml"
+
+static bb_results *results;
+
+static int setup(void **state)
+{
+    (void)state;
+    const driver_case policies = {CONFIG_POLICIES, {NULL}};
+    results = driver_results(&policies);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    bb_results_destroy(&results);
+    return driver_leave(state);
+}
+
+// The trace is n (unit diagonal), and the eigenvalues give ||A||_F, hence the noise floor behind
+// the tolerance: a lower bound of the least eigenvalue; it is that of the least noisy sensor, so
+// not a sharp one.
+static void noise_floors_are_below_the_least_eigenvalue(void **state)
+{
+    (void)state;
+    const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
+    const bb_dataset *lines = bb_results_find(results, "spectrum/roundoff_line");
+    assert_non_null(values);
+    double trace = 0.0;
+    double squares = 0.0;
+    for (bb_index i = 0; i < values->count; ++i) {
+        trace += values->numbers[i];
+        squares += values->numbers[i] * values->numbers[i];
+    }
+    check_relative(trace, (double)values->count, 1e-12);
+    double least = values->numbers[values->count - 1];
+    double tolerance = driver_number(results, "policy_tolerance", "noise-floor");
+    double floor = tolerance * sqrt(squares) / 0.5;
+    print_message("noise floor %.3e, least eigenvalue %.3e\n", floor, least);
+    assert_true(floor <= least);
+    assert_true(floor > 0.05 * least);
+    check_relative(lines->numbers[BB_FORMAT_FP16], values->numbers[0] * 0x1p-11, 1e-15);
+}
+
+// Tile (0, 0) is on the diagonal: its singular values are eigenvalues, with its trace.
+static void tiles_have_their_singular_values(void **state)
+{
+    (void)state;
+    const bb_dataset *values = bb_results_find(results, "spectrum/tile_singular_value");
+    const bb_dataset *row = bb_results_find(results, "spectrum/tile_row");
+    assert_non_null(values);
+    assert_int_equal(row->count, 3);
+    assert_true(row->numbers[2] == 11.0);
+    double trace = 0.0;
+    for (bb_index i = 0; i < values->shape[1]; ++i) {
+        trace += values->numbers[i];
+    }
+    check_relative(trace, (double)values->shape[1], 1e-12);
+}
+
+static void shares_add_up_to_one(void **state)
+{
+    (void)state;
+    const bb_dataset *names = driver_dataset(results, "pipeline");
+    for (bb_index p = 0; p < names->count; ++p) {
+        const double *tiles = driver_row(results, "tile_share", names->texts[p]);
+        const double *products = driver_row(results, "product_share", names->texts[p]);
+        double tile_sum = 0.0;
+        double product_sum = 0.0;
+        for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+            tile_sum += tiles[v];
+            product_sum += products[v];
+        }
+        check_relative(tile_sum, 1.0, 1e-12);
+        check_relative(product_sum, 1.0, 1e-12);
+    }
+    assert_true(driver_row(results, "product_share", "reference")[BB_VARIANT_DP] == 1.0);
+    double mixed = driver_row(results, "product_share", "product")[BB_VARIANT_HP1];
+    assert_true(mixed > 0.3 && mixed < 1.0);
+    assert_true(driver_number(results, "certificate", "product") < 1e-2);
+    assert_true(driver_number(results, "strehl_loss", "product") <
+                0.1 * driver_number(results, "strehl_loss", "hp1"));
+}
+
+static void failures_and_refinements_are_told(void **state)
+{
+    (void)state;
+    assert_string_equal(driver_text(results, "status", "fp8-escalated"), "ok");
+    assert_non_null(strstr(driver_text(results, "status_detail", "fp8-escalated"), "then x3"));
+    assert_true(driver_number(results, "escalations", "fp8-escalated") == 1.0);
+    assert_true(driver_number(results, "escalations", "hp1") == 0.0);
+    assert_true(isnan(driver_number(results, "iterations_most", "hp1")));
+    double most = driver_number(results, "iterations_most", "hp1-refined");
+    assert_true(most >= 1.0 && most < 20.0);
+    // 912 measurements, 152 truth slopes and 6 columns of tilts.
+    check_relative(driver_number(results, "iterations_break_even", "hp1-refined"),
+                   912.0 / 12.0 / 158.0, 1e-12);
+    check_close(driver_number(results, "strehl_loss", "hp1-refined"), 0.0, 1e-10, 1.0);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const driver_case policies = {CONFIG_POLICIES, {NULL}};
+    driver_check_threads(&policies);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_floors_are_below_the_least_eigenvalue),
+        cmocka_unit_test(tiles_have_their_singular_values),
+        cmocka_unit_test(shares_add_up_to_one),
+        cmocka_unit_test(failures_and_refinements_are_told),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

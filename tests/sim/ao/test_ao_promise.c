@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines that promise a Strehl ratio: what is returned keeps the promise by the full chain, and
+// the trials say why nothing cheaper was taken.
+#include "precision/variant.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+
+static const driver_case promises = {
+    CONFIG_NX456,
+    {"pipelines=[{name: reference, arithmetic: dp}, "
+     "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 2e-3}}, "
+     "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}, "
+     "{name: hp3, arithmetic: hp3, policy: {kind: promise, inside: sp, strehl_loss: 1e-4}}, "
+     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-300}}]", NULL}
+};
+
+static void promises_are_kept_and_verified(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        double most, most_cost;
+    } cases[] = {
+        {"loose", 2e-3,   0.08},
+        {"tight", 1e-5,   0.24},
+        {"hp3",   1e-4,   1.01},
+        {"exact", 1e-300, 0.91},
+    };
+    bb_results *results = driver_results(&promises);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        double loss = driver_number(results, "strehl_loss", cases[i].name);
+        double cost = driver_number(results, "relative_cost", cases[i].name);
+        print_message("%s: loss %.2e, cost %.3f, %s\n", cases[i].name, loss, cost,
+                      driver_text(results, "status_detail", cases[i].name));
+        assert_string_equal(driver_text(results, "status", cases[i].name), "ok");
+        assert_true(loss <= cases[i].most);
+        assert_true(cost > 0.0 && cost < cases[i].most_cost);
+        assert_non_null(strstr(driver_text(results, "status_detail", cases[i].name), " kept: "));
+    }
+    // A loose promise needs nothing but hp1.
+    assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
+    bb_results_destroy(&results);
+}
+
+// Every trial is listed; the loss that the trial found is the one that the results have.
+static void trials_are_recorded(void **state)
+{
+    (void)state;
+    bb_results *results = driver_results(&promises);
+    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
+    const bb_dataset *kept = bb_results_find(results, "promise/kept");
+    const bb_dataset *loss = bb_results_find(results, "promise/strehl_loss");
+    assert_non_null(pipeline);
+    bb_index tight = 0;
+    double found = NAN;
+    for (bb_index i = 0; i < pipeline->count; ++i) {
+        if (strcmp(pipeline->texts[i], "tight") == 0) {
+            ++tight;
+            assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= 1e-5);
+            found = kept->numbers[i] == 1.0 ? loss->numbers[i] : found;
+        }
+    }
+    assert_in_range(tight, 3, 6);
+    check_close(found, driver_number(results, "strehl_loss", "tight"), 1e-12, 1.0);
+    bb_results_destroy(&results);
+}
+
+static void runs_without_promises_list_no_trials(void **state)
+{
+    (void)state;
+    const driver_case small = {CONFIG_AO_SMALL, {NULL}};
+    bb_results *results = driver_results(&small);
+    assert_null(bb_results_find(results, "promise/trial"));
+    bb_results_destroy(&results);
+}
+
+static bb_status run_loaded(void *context)
+{
+    bb_results *out = NULL;
+    bb_status status = driver_run_loaded(context, 1, &out);
+    bb_results_destroy(&out);
+    return status;
+}
+
+// A search of several trials and a spectrum, with allocations failing in turn.
+static void allocations_may_fail_anywhere(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+          "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}", "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
+         "policy: {kind: promise, inside: x3, strehl_loss: 1e-8}}]"}
+    };
+    check_ok(driver_load(&of, &config));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("promise", run_loaded, config, 67, 20);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promises_are_kept_and_verified),
+        cmocka_unit_test(trials_are_recorded),
+        cmocka_unit_test(allocations_may_fail_anywhere),
+        cmocka_unit_test(runs_without_promises_list_no_trials),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pipeline's work on a covariance: policies on real norms, and what follows a failure.
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_solving.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/solvers/dense.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N = 300, M = 7, TILE = 32, TILES = 10 };
+
+static double *a, *b, *expected, noise[N];
+static bb_view a_view, b_view;
+static bb_matrix_source a_source, b_source;
+static const bb_matrix_source *sides[1] = {&b_source};
+static const bb_factor_solver_config solver = {.tile = TILE};
+static bb_factor_problem problem;
+
+// A covariance of a given noise and B = W A.
+static void prepare(double level)
+{
+    double *w = dense_new(M * N);
+    a = dense_new(N * N);
+    b = dense_new(M * N);
+    expected = dense_new(M * N);
+    dense_covariance(N, 20.0, level, a);
+    dense_random(M * N, 5, w);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, N, 1.0, w, N, a, N, 0.0, b, N);
+    memcpy(expected, w, (size_t)M * N * sizeof *w);
+    for (int i = 0; i < N; ++i) {
+        noise[i] = level;
+    }
+    a_view = bb_view_matrix(a, N, N);
+    b_view = bb_view_matrix(b, M, N);
+    a_source = bb_matrix_source_dense(&a_view, "A", "1");
+    b_source = bb_matrix_source_dense(&b_view, "B", "1");
+    problem = (bb_factor_problem){
+        .solver = &solver, .matrix = &a_source, .target_count = 1, .sides = sides, .noise = noise};
+    check_ok(bb_factor_problem_prepare(&problem));
+    BB_RELEASE(&w);
+}
+
+static void finish(void)
+{
+    bb_factor_problem_release(&problem);
+    BB_RELEASE(&a);
+    BB_RELEASE(&b);
+    BB_RELEASE(&expected);
+}
+
+static bb_factor_pipeline pipeline_of(bb_variant arithmetic, bb_policy_kind kind)
+{
+    return (bb_factor_pipeline){
+        .name = "test",
+        .arithmetic = (int)arithmetic,
+        .policy = {.kind = kind,
+                   .inside = BB_VARIANT_X3,
+                   .tolerance = NAN,
+                   .noise_share = 0.5,
+                   .strehl_loss = NAN},
+        .accumulate_k = 4
+    };
+}
+
+// Returns ||R - W|| / ||W||, NaN without R.
+static double solve(const bb_factor_pipeline *pipeline, bb_attempt *attempt)
+{
+    double *r = NULL;
+    double error = NAN;
+    *attempt = bb_attempt_start("test");
+    check_ok(bb_factor_problem_solve(&problem, pipeline, &r, attempt));
+    if (attempt->outcome.kind == BB_OUTCOME_OK) {
+        double norm = dense_norm(M * N, expected);
+        for (int i = 0; i < M * N; ++i) {
+            r[i] -= expected[i];
+        }
+        error = dense_norm(M * N, r) / norm;
+    }
+    BB_RELEASE(&r);
+    return error;
+}
+
+static void the_noise_floor_is_that_of_the_scaled_matrix(void **state)
+{
+    (void)state;
+    prepare(0.25);
+    check_relative(problem.noise_floor, 0.25 / 1.25, 1e-14);
+    finish();
+}
+
+// Noise of 1e-5: the least eigenvalue is below fp16's rounding of A, above x3's.
+static void a_failure_escalates_until_it_holds(void **state)
+{
+    (void)state;
+    bb_attempt attempt;
+    prepare(1e-5);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
+    assert_true(isnan(solve(&pipeline, &attempt)));
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_NOT_SPD);
+    assert_true(isnan(attempt.flops));
+    double once = attempt.operator_bytes;
+    pipeline.escalate = true;
+    double error = solve(&pipeline, &attempt);
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_OK);
+    print_message("'%s', error %.1e\n", attempt.outcome.detail, error);
+    assert_true(error < 0.1);
+    assert_true(attempt.factor.escalations == 1.0);
+    assert_non_null(strstr(attempt.outcome.detail, "hp1: not_spd, tile ("));
+    assert_non_null(strstr(attempt.outcome.detail, "; then x3"));
+    assert_true(attempt.operator_bytes == 2.0 * once);
+    // Tile (2, 2) failed: 64 rows were factored in vain.
+    check_relative(attempt.flops - attempt.flops_dense, 64.0 * 64.0 * 64.0 / 3.0, 1e-9);
+    check_relative(attempt.factor.product_share[BB_VARIANT_X3] +
+                       attempt.factor.product_share[BB_VARIANT_SP],
+                   1.0, 1e-14);
+    finish();
+}
+
+static void what_holds_does_not_escalate(void **state)
+{
+    (void)state;
+    bb_attempt once, again;
+    prepare(0.1);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
+    double error = solve(&pipeline, &once);
+    pipeline.escalate = true;
+    assert_true(error == solve(&pipeline, &again));
+    assert_true(again.factor.escalations == 0.0);
+    assert_string_equal(again.outcome.detail, "");
+    assert_true(once.flops == again.flops && once.operator_bytes == again.operator_bytes);
+    finish();
+}
+
+// Not even dp factors an indefinite matrix: three failures, the last one is the outcome.
+static void an_indefinite_matrix_fails_in_every_variant(void **state)
+{
+    (void)state;
+    bb_attempt attempt;
+    prepare(0.1);
+    a[(N - 1) * N + N - 1] = 0.1; // smaller than its Schur complement allows
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_FP8, BB_POLICY_UNIFORM);
+    pipeline.escalate = true;
+    (void)solve(&pipeline, &attempt);
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_NOT_SPD);
+    assert_true(attempt.factor.escalations == 2.0);
+    assert_true(isnan(attempt.solve_seconds));
+    finish();
+}
+
+// A larger tolerance gives more products to hp1, and the worst-case rule keeps its promise: the
+// certificate of the hp1 products is below the tolerance.
+static void rules_take_more_of_the_cheap_variant_with_tolerance(void **state)
+{
+    (void)state;
+    const bb_policy_kind kinds[] = {BB_POLICY_TILE_NORM, BB_POLICY_PRODUCT};
+    const double tolerances[] = {1e-5, 1e-4, 1e-3, 1e-2};
+    prepare(0.1);
+    for (int k = 0; k < 2; ++k) {
+        double previous = -1.0;
+        for (int t = 0; t < 4; ++t) {
+            bb_attempt attempt;
+            bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, kinds[k]);
+            pipeline.policy.tolerance = tolerances[t];
+            double error = solve(&pipeline, &attempt);
+            double share = attempt.factor.product_share[BB_VARIANT_HP1];
+            print_message("%d, %.0e: hp1 %.3f, certificate %.1e, error %.1e\n", k, tolerances[t],
+                          share, attempt.factor.certificate, error);
+            assert_true(share >= previous);
+            previous = share;
+            check_relative(attempt.factor.tolerance, tolerances[t], 0.0);
+            if (kinds[k] == BB_POLICY_PRODUCT) {
+                assert_true(attempt.factor.certificate < tolerances[t]);
+            }
+        }
+        assert_true(previous > 0.5);
+    }
+    finish();
+}
+
+static void noise_floors_give_a_tolerance(void **state)
+{
+    (void)state;
+    bb_attempt attempt;
+    prepare(0.25);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_PRODUCT);
+    double error = solve(&pipeline, &attempt);
+    assert_true(error < 1e-2);
+    assert_true(attempt.factor.tolerance > 0.0 && attempt.factor.tolerance < 0.2);
+    problem.noise_floor = NAN;
+    double *r = NULL;
+    check_fails(bb_factor_problem_solve(&problem, &pipeline, &r, &attempt), BB_INVALID,
+                "expected a tolerance");
+    finish();
+}
+
+static void tables_are_held_to_the_tiles(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/bb-map-XXXXXX";
+    bb_attempt attempt;
+    int descriptor = mkstemp(path);
+    FILE *file = fdopen(descriptor, "wb");
+    assert_non_null(file);
+    for (int row = 0; row < TILES; ++row) {
+        if (row > 0) {
+            (void)fprintf(file, "hp1*%d ", row);
+        }
+        (void)fprintf(file, "sp\n");
+    }
+    (void)fclose(file);
+    prepare(0.1);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_DP, BB_POLICY_TABLE);
+    bb_factor_pipeline uniform = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
+    pipeline.policy.table = path;
+    assert_true(solve(&pipeline, &attempt) == solve(&uniform, &attempt));
+    bb_factor_solver_config other = {.tile = 64};
+    double *r = NULL;
+    problem.solver = &other;
+    check_fails(bb_factor_problem_solve(&problem, &pipeline, &r, &attempt), BB_INVALID,
+                "has 10 tile rows, expected 5: 300 measurements in tiles of 64");
+    finish();
+    (void)unlink(path);
+}
+
+static bb_status solve_and_release(void *context)
+{
+    double *r = NULL;
+    bb_attempt attempt = bb_attempt_start("walk");
+    bb_status status = bb_factor_problem_solve(&problem, context, &r, &attempt);
+    BB_RELEASE(&r);
+    return status;
+}
+
+// Rules, the failed and the repeated factorization, and a refinement, with every allocation
+// failing in turn.
+static void allocations_may_fail_anywhere(void **state)
+{
+    (void)state;
+    prepare(1e-5);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
+    pipeline.escalate = true;
+    pipeline.refine =
+        (bb_refine_config){.method = BB_REFINE_GMRES, .tolerance = 1e-8, .iterations = 100};
+    allocation_walk("gmres", solve_and_release, &pipeline, 1, 100);
+    finish();
+    prepare(0.1);
+    pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_PRODUCT);
+    pipeline.sweeps = BB_POLICY_FOLLOW;
+    pipeline.refine =
+        (bb_refine_config){.method = BB_REFINE_CG, .tolerance = 1e-8, .iterations = 100};
+    allocation_walk("cg", solve_and_release, &pipeline, 1, 100);
+    finish();
+}
+
+static void needs_are_planned(void **state)
+{
+    (void)state;
+    bb_factor_need once, refined;
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP2, BB_POLICY_UNIFORM);
+    check_ok(bb_factor_pipeline_need(&solver, &pipeline, N, M, &once));
+    pipeline.refine.method = BB_REFINE_CG;
+    check_ok(bb_factor_pipeline_need(&solver, &pipeline, N, M, &refined));
+    assert_true(refined.operator_bytes == once.operator_bytes);
+    // Six vectors for each right-hand side and a panel of all columns.
+    check_relative(refined.host_bytes - once.host_bytes, 8.0 * N * (6.0 * M + N), 1e-14);
+    bb_factor_tile beyond = {.row = 10, .column = 2};
+    bb_factor_solver_config other = {.tile = TILE, .spectrum = {.tiles = {&beyond, 1}}};
+    check_fails(bb_factor_pipeline_need(&other, &pipeline, N, M, &once), BB_INVALID,
+                "solver.spectrum.tiles[0]: tile (10, 2), expected below 10: 300 measurements");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_noise_floor_is_that_of_the_scaled_matrix),
+        cmocka_unit_test(a_failure_escalates_until_it_holds),
+        cmocka_unit_test(what_holds_does_not_escalate),
+        cmocka_unit_test(an_indefinite_matrix_fails_in_every_variant),
+        cmocka_unit_test(rules_take_more_of_the_cheap_variant_with_tolerance),
+        cmocka_unit_test(noise_floors_give_a_tolerance),
+        cmocka_unit_test(tables_are_held_to_the_tiles),
+        cmocka_unit_test(allocations_may_fail_anywhere),
+        cmocka_unit_test(needs_are_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
