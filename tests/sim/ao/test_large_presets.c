@@ -45,6 +45,7 @@ static void seed_cases_are_planned(void **state)
     assert_non_null(strstr(preset_run.printed, "100368, truth sensors 11152"));
     assert_true(planned > 4e10 && planned < 1e11);
     assert_true(planned_bytes(BB_SOURCE_DIR "/configs/ao/fig2-13248.yaml") > 1e9);
+    assert_non_null(strstr(preset_run.printed, "13248, truth sensors 1656"));
 }
 
 // An instrument's preset with lenslets that take a second.
