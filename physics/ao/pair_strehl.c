@@ -56,8 +56,7 @@ static bb_status place(const bb_point_spread *spread, bb_index points_per_lensle
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     const double *pupil = bb_point_spread_transmission(spread);
     const bb_index points = grid->pupil_points;
-    const bb_index wanted = grid->pixels_per_lenslet / points_per_lenslet;
-    const bb_index step = wanted > 1 ? wanted : 1;
+    const bb_index step = (grid->pixels_per_lenslet + points_per_lenslet - 1) / points_per_lenslet;
     const bb_index first = points / 2 % step;
     double *position = NULL;
     bb_mirror_shape shape = {0};

@@ -8,8 +8,8 @@
 //   Strehl = sum_ij P_i P_j exp(-D_ij / 2) / (sum P)^2,
 //   D_ij = (2 pi / lambda)^2 (C_ii + C_jj - 2 C_ij),  C = F Cvv F^T, Cvv = Dx Cee Dx^T,
 // exact for a normal residual: what a long exposure converges to. Points are those of the point
-// spread's pupil, thinned to about `points_per_lenslet` across a lenslet; the cost is the square of
-// their number.
+// spread's pupil, thinned to at most `points_per_lenslet` across a lenslet; the cost is the square
+// of their number.
 #ifndef BB_PHYSICS_AO_PAIR_STREHL_H
 #define BB_PHYSICS_AO_PAIR_STREHL_H
 

@@ -5,12 +5,11 @@
 static const bb_key monte_carlo_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
      .offset = offsetof(bb_monte_carlo_config, frames), .default_text = "0",
-     .meaning = "Independent frames of random phase screens that check the analytic score; 0: none."},
+     .meaning = "Independent frames of random phase screens that check the score; 0: none."},
     {.name = "pixels_per_subaperture", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 8.0,
      .maximum = 256.0, .offset = offsetof(bb_monte_carlo_config, pixels_per_subaperture),
      .default_text = "32",
-     .meaning = "Points of a screen across the smallest subaperture: its shortest wave is two; what "
-                "is finer than four is of a shorter period."},
+     .meaning = "Points of a screen across the smallest subaperture; its shortest wave is two."},
     {.name = "screen_oversize", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.5,
      .maximum = 100.0, .offset = offsetof(bb_monte_carlo_config, screen_oversize),
      .default_text = "4.0",

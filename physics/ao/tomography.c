@@ -145,6 +145,17 @@ static bb_status rate_pairs(const bb_tomography_target *target, const double *ce
     if (score->pairs == NULL && score->pairs_whole == NULL) {
         goto done;
     }
+    for (bb_index w = 0; w < wavelength_count && isnan(score->residual_rms); ++w) {
+        if (score->pairs != NULL) {
+            score->pairs[w] = NAN;
+        }
+        if (score->pairs_whole != NULL) {
+            score->pairs_whole[w] = NAN;
+        }
+    }
+    if (isnan(score->residual_rms)) {
+        goto done;
+    }
     BB_TRY(BB_ALLOCATE(grid->actuator_count * grid->actuator_count, &voltages));
     BB_TRY(bb_point_spread_voltages(target->spread, cee, voltages));
     if (score->pairs != NULL) {

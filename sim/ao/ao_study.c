@@ -42,8 +42,8 @@ static const bb_key keys[] = {
      .meaning = "Widths of square boxes on the axis whose share of the energy is computed."},
     {.name = "correction", .kind = BB_KEY_CHOICE, .choices = correction_names,
      .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
-     .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first target; "
-                "glao: all by the mean of those of all targets."},
+     .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: "
+                "all by the mean of all."},
     {.name = "pair_strehl", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_ao_study, pair_strehl),
      .meaning = "Computes the Strehl ratio without taking the residual as stationary, too."},

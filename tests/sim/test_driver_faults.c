@@ -49,6 +49,22 @@ static void an_ao_run(void **state)
     walk("ao on two threads", &of, 2, 37);
 }
 
+// Frames, pairs, error terms and a shared correction.
+static void an_ao_run_with_frames(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
+          "error_terms={fitting: true, aliasing: true}", "monte_carlo.frames=2",
+          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
+          "pipelines=[{name: reference, arithmetic: dp}]"}
+    };
+    walk("ao with frames", &of, 1, 97);
+    walk("ao with frames on two threads", &of, 2, 499);
+}
+
 // Long shear lags keep the tables of the kernel short.
 #define WAFER_TINY                                                                                 \
     "mesh.spacing_mm=10.0",                                                                        \
@@ -106,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_ao_run),
+        cmocka_unit_test(an_ao_run_with_frames),
         cmocka_unit_test(a_wafer_run_of_plain_and_block_formats),
         cmocka_unit_test(a_wafer_run_of_zfp),
         cmocka_unit_test(a_finite_element_run),

@@ -47,8 +47,8 @@ static void check_frames(const char *path, const char *frames)
 static void frames_agree_with_covariances(void **state)
 {
     (void)state;
-    check_frames(CONFIG("monte-carlo-asymmetric"), "monte_carlo.frames=60");
-    check_frames(CONFIG("monte-carlo-moao"), "monte_carlo.frames=16");
+    check_frames(CONFIG("monte-carlo-asymmetric"), "monte_carlo.frames=40");
+    check_frames(CONFIG("monte-carlo-moao"), "monte_carlo.frames=8");
 }
 
 // What this mirror leaves, given as the coefficient of the fitting error, makes the whole.
@@ -56,7 +56,7 @@ static void the_whole_residual_has_the_fitting_error(void **state)
 {
     (void)state;
     const driver_case of = {
-        CONFIG("monte-carlo-single"), {"device=cpu", "monte_carlo.frames=60"}
+        CONFIG("monte-carlo-single"), {"device=cpu", "monte_carlo.frames=40"}
     };
     bb_results *results = driver_results(&of);
     const double coefficient =
