@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 failed=0
 run() { echo "## $*"; "$@" 2>&1 | tail -n 40; [ "${PIPESTATUS[0]}" -eq 0 ] || { echo "FAILED: $*"; failed=1; }; }
 
-cmake -B build-gpu -G Ninja -DBB_CUDA=ON -DBB_CUDA_ARCHITECTURES=90 -DBB_COMMIT="$commit" \
+cmake -B build-gpu -G Ninja -DBB_CUDA=ON -DBB_CUDA_ARCHITECTURES=90a -DBB_COMMIT="$commit" \
   >"$logs/configure.log" 2>&1 || { tail -n 20 "$logs/configure.log"; exit 1; }
 cmake --build build-gpu --parallel 16 >"$logs/build.log" 2>&1 || { tail -n 30 "$logs/build.log"; exit 1; }
 run ctest --test-dir build-gpu -L gpu --output-on-failure --no-tests=error

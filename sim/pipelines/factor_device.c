@@ -58,10 +58,11 @@ bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device
     if (wish == (int)BB_STUDY_DEVICE_AUTO) {
         own.cuda = bb_factor_device_check(solver, pipeline) == BB_OK;
         bb_status_clear();
-    } else if (wish == (int)BB_STUDY_DEVICE_CUDA) {
-        BB_TRY(bb_factor_device_check(solver, pipeline));
     }
     BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
+    if (*out == BB_DEVICE_CUDA) {
+        BB_TRY(bb_factor_device_check(solver, pipeline));
+    }
 done:
     return status;
 }

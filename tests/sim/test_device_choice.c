@@ -78,18 +78,24 @@ static void an_absent_gpu_is_an_error_with_a_reason(void **state)
     print_message("%s\n", bb_status_message());
 }
 
-static void ao_has_no_cuda_kernels(void **state)
+static void ao_says_what_has_no_cuda_kernels(void **state)
 {
     (void)state;
     need_gpu(true);
-    static const driver_case cases[] = {
-        {CONFIG_AO_SMALL, {"device=cuda"}            },
-        {CONFIG_AO_SMALL, {"pipelines.2.device=cuda"}},
+    static const struct {
+        driver_case of;
+        bb_status code;
+        const char *text;
+    } cases[] = {
+        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}},                                       BB_INVALID, "multiple of 128"        },
+        {{CONFIG_AO_SMALL,
+          {"device=cuda", "solver.tile=128",
+           "pipelines=[{name: reference, arithmetic: dp}, {name: hp3, arithmetic: hp3}]"}},
+         BB_UNSUPPORTED,                                                                                         "hp3 has no cuda kernels"},
     };
     for (size_t i = 0; i < 2; ++i) {
         bb_results *results = NULL;
-        check_fails(driver_run(&cases[i], 1, &results), BB_UNSUPPORTED,
-                    "the tile Cholesky of ao has no cuda kernels");
+        check_fails(driver_run(&cases[i].of, 1, &results), cases[i].code, cases[i].text);
     }
     print_message("%s\n", bb_status_message());
 }
@@ -126,7 +132,7 @@ int main(void)
         cmocka_unit_test(auto_takes_what_has_kernels),
         cmocka_unit_test(opencl_is_absent),
         cmocka_unit_test(an_absent_gpu_is_an_error_with_a_reason),
-        cmocka_unit_test(ao_has_no_cuda_kernels),
+        cmocka_unit_test(ao_says_what_has_no_cuda_kernels),
         cmocka_unit_test(wafer_computes_on_a_gpu),
         cmocka_unit_test(results_say_which_device_computed),
     };

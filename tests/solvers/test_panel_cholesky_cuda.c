@@ -13,8 +13,8 @@ static bb_device *gpu;
 
 typedef struct problem {
     bb_index n, m;
-    double *a, *b, *scale;   // [n][n], [m][n], [n]
-    double *lower, *r;       // [n][n], [m][n]
+    double *a, *b, *scale; // [n][n], [m][n], [n]
+    double *lower, *r;     // [n][n], [m][n]
     bb_outcome outcome;
 } problem;
 
@@ -111,15 +111,15 @@ static const struct {
     bb_panel_plan plan;
     double factor, result; // largest errors
 } cases[] = {
-    {{.arithmetic = BB_VARIANT_DP, .block = 128}, 2e-15, 2e-15},
-    {{.arithmetic = BB_VARIANT_SP, .block = 256}, 1e-6, 1e-6},
-    {{.arithmetic = BB_VARIANT_X3, .block = 128}, 2e-6, 2e-6},
-    {{.arithmetic = BB_VARIANT_X3, .block = 256}, 2e-6, 2e-6},
-    {{.arithmetic = BB_VARIANT_HP1, .block = 256}, 5e-4, 5e-4},
-    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true}, 5e-4, 5e-4},
-    {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps_follow = true}, 5e-4, 1e-3},
-    {{.arithmetic = BB_VARIANT_TF32, .block = 256}, 1e-3, 1e-3},
-    {{.arithmetic = BB_VARIANT_BF16, .block = 256}, 8e-3, 8e-3},
+    {{.arithmetic = BB_VARIANT_DP, .block = 128},                            2e-15, 2e-15},
+    {{.arithmetic = BB_VARIANT_SP, .block = 256},                            1e-6,  1e-6 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 128},                            2e-6,  2e-6 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 256},                            2e-6,  2e-6 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256},                           5e-4,  5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true}, 5e-4,  5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps_follow = true},    5e-4,  1e-3 },
+    {{.arithmetic = BB_VARIANT_TF32, .block = 256},                          1e-3,  1e-3 },
+    {{.arithmetic = BB_VARIANT_BF16, .block = 256},                          8e-3,  8e-3 },
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

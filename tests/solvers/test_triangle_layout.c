@@ -2,10 +2,9 @@
 //
 // The folded triangle: every block of the strictly lower triangle has a place of its own inside the
 // rectangle, and no more room is taken than the triangle and half a block column.
-#include "tests/check.h"
-
 #include "core/memory.h"
 #include "solvers/triangle_layout.h"
+#include "tests/check.h"
 
 static void every_block_has_its_own_place(void **state)
 {
