@@ -42,6 +42,16 @@ typedef enum bb_policy_follow {
 /// "sp", "follow", NULL.
 extern const char *const bb_policy_follow_names[];
 
+/// Which of the two sweeps of a solve take the policy's variants; the others fp32.
+typedef enum bb_policy_sweeps {
+    BB_POLICY_SWEEPS_SP,
+    BB_POLICY_SWEEPS_FORWARD,
+    BB_POLICY_SWEEPS_FOLLOW,
+} bb_policy_sweeps;
+
+/// "sp", "forward", "follow", NULL.
+extern const char *const bb_policy_sweeps_names[];
+
 typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_rounding;
 
 /// The keys under `policy:` of a pipeline.

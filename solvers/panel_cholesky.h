@@ -25,7 +25,7 @@
 
 #include "core/device_source.h"
 #include "core/outcome.h"
-#include "precision/variant.h"
+#include "precision/policy.h"
 #include "solvers/reconstructor.h"
 
 #ifdef __cplusplus
@@ -34,12 +34,12 @@ extern "C" {
 
 /// What is to be factored, and how.
 typedef struct bb_panel_plan {
-    bb_index n;            ///< rows of A
-    bb_index block;        ///< columns of a panel, a multiple of 128
-    bb_index sides;        ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic; ///< dp, sp, tf32, bf16, hp1 or x3
-    bool diagonal_follows; ///< hp1: the updates of diagonal blocks too
-    bool sweeps_follow; ///< hp1: the backward sweep's products too; the forward sweep's always do
+    bb_index n;                  ///< rows of A
+    bb_index block;              ///< columns of a panel, a multiple of 128
+    bb_index sides;              ///< rows of B, 0 for a factor alone
+    bb_variant arithmetic;       ///< dp, sp, tf32, bf16, hp1 or x3
+    bool diagonal_follows;       ///< hp1: the updates of diagonal blocks too
+    bb_policy_sweeps sweeps;     ///< hp1: whose products follow; the others take three
     const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
                                  ///< borrowed, read while factoring
 } bb_panel_plan;

@@ -73,7 +73,7 @@ bb_status make_events(bb_panel_cholesky *f)
     for (bb_index g = 0; g < f->gpus; ++g) {
         fill_marks *marks = &f->fills[g];
         BB_CUDA_TRY(cudaSetDevice(f->parts[g].ordinal));
-        marks->most = 2 * blocks; // panels and sides
+        marks->most = 2 * blocks + 1; // panels and sides, and the scale of the sides
         BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * marks->most, sizeof(cudaEvent_t), &memory));
         marks->begin = static_cast<cudaEvent_t *>(memory);
         marks->end = marks->begin + marks->most;
@@ -273,7 +273,7 @@ bb_status run_step(const factoring *work, bb_index k)
     return BB_OK;
 }
 
-bb_status start(bb_panel_cholesky *f, const double *scale)
+bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const double *scale)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
         bb_panel_part *part = &f->parts[g];
@@ -283,6 +283,9 @@ bb_status start(bb_panel_cholesky *f, const double *scale)
         BB_CUDA_TRY(cudaDeviceSynchronize());
         f->fills[g].count = 0;
         BB_RETURN_IF_FAILED(record(f->begin[g], part->bulk));
+        BB_RETURN_IF_FAILED(mark(&f->fills[g], true, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_scale_sides(part, sources[g].side_count, sources[g].sides));
+        BB_RETURN_IF_FAILED(mark(&f->fills[g], false, part->bulk));
     }
     return BB_OK;
 }
@@ -446,7 +449,7 @@ bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor, const bb_panel_sou
     const factoring work = {factor, sources};
     *times = bb_panel_times{};
     BB_RETURN_IF_FAILED(check_sources(factor, sources));
-    BB_RETURN_IF_FAILED(start(factor, scale));
+    BB_RETURN_IF_FAILED(start(factor, sources, scale));
     for (bb_index j = 0; j < factor->gpus && j < factor->layout.blocks; ++j) {
         BB_RETURN_IF_FAILED(enter(&work, j, 0));
     }
@@ -490,10 +493,11 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
     for (bb_index g = 0; g < factor->gpus; ++g) {
         const bb_panel_part *part = &factor->parts[g];
         BB_RETURN_IF_FAILED(use(part));
-        BB_RETURN_IF_FAILED(bb_kernel_widen(
-            part->side, static_cast<const __half *>(part->side_lo), part->arithmetic.storage,
-            part->sides, factor->plan.n, whole, part->scale,
-            out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
+        BB_RETURN_IF_FAILED(
+            bb_kernel_widen(part->side, static_cast<const __half *>(part->side_lo),
+                            part->arithmetic.storage, part->sides, factor->plan.n, whole,
+                            part->scale, static_cast<const float *>(part->side_scale),
+                            out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
     }
     return wait_all(factor);
 }
@@ -523,17 +527,17 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
         double *to = static_cast<double *>(device);
         status = bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes);
         status = status == BB_OK ? bb_device_wait(part->device) : status;
-        status = status == BB_OK
-                     ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
-                                           static_cast<size_t>(item) * word,
-                                       lo != nullptr ? lo + item : nullptr, storage, rows,
-                                       i * block, stride, nullptr, to, layout.n, part->bulk)
-                     : status;
+        status = status == BB_OK ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
+                                                       static_cast<size_t>(item) * word,
+                                                   lo != nullptr ? lo + item : nullptr, storage,
+                                                   rows, i * block, stride, nullptr, nullptr, to,
+                                                   layout.n, part->bulk)
+                                 : status;
         status = status == BB_OK
                      ? bb_kernel_widen(static_cast<const char *>(part->diagonals) +
                                            static_cast<size_t>(i * block * block) * wide,
-                                       nullptr, whole, rows, rows, block, nullptr, to + i * block,
-                                       layout.n, part->bulk)
+                                       nullptr, whole, rows, rows, block, nullptr, nullptr,
+                                       to + i * block, layout.n, part->bulk)
                      : status;
         status = status == BB_OK ? wait_all(factor) : status;
         status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,

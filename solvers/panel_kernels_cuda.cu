@@ -81,10 +81,39 @@ __global__ void find_largest(const float *values, bb_index count, unsigned *larg
     }
 }
 
+// A warp a row.
+__global__ void find_row_largest(const float *values, bb_index rows, bb_index columns,
+                                 bb_index stride, unsigned *largest)
+{
+    const bb_index r = (static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+    unsigned own = 0;
+    if (r >= rows) {
+        return;
+    }
+    for (bb_index c = threadIdx.x % 32; c < columns; c += 32) {
+        own = max(own, __float_as_uint(fabsf(values[r * stride + c])));
+    }
+    own = __reduce_max_sync(0xFFFFFFFFU, own);
+    if (threadIdx.x % 32 == 0) {
+        largest[r] = max(largest[r], own);
+    }
+}
+
+__global__ void make_row_scale(float *largest, bb_index rows)
+{
+    const bb_index r = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
+    int exponent = 0;
+    if (r < rows) {
+        const bool usable = isfinite(largest[r]) && largest[r] > 1e-30F && largest[r] < 1e30F;
+        (void)frexpf(usable ? largest[r] : 0.75F, &exponent);
+        largest[r] = ldexpf(1.0F, -exponent);
+    }
+}
+
 template <typename T, typename Scale>
 __global__ void widen_values(const T *values, const __half *lo, bb_index rows, bb_index columns,
-                             bb_index stride, const Scale *column_scale, double *out,
-                             bb_index out_stride)
+                             bb_index stride, const Scale *column_scale, const float *row_scale,
+                             double *out, bb_index out_stride)
 {
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     const bool scaled = column_scale != nullptr && c < columns;
@@ -100,7 +129,8 @@ __global__ void widen_values(const T *values, const __half *lo, bb_index rows, b
         } else {
             value = static_cast<double>(values[at]);
         }
-        out[r * out_stride + c] = unit * value;
+        const double of_row = row_scale != nullptr ? static_cast<double>(row_scale[r]) : 1.0;
+        out[r * out_stride + c] = unit * value / of_row;
     }
 }
 
@@ -178,10 +208,28 @@ bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
     return BB_OK;
 }
 
+bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index columns,
+                                bb_index stride, float *largest, cudaStream_t stream)
+{
+    const bb_index blocks = (32 * rows + threads - 1) / threads;
+    find_row_largest<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(
+        values, rows, columns, stride, reinterpret_cast<unsigned *>(largest));
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream)
+{
+    make_row_scale<<<static_cast<unsigned>((rows + threads - 1) / threads), threads, 0, stream>>>(
+        largest, rows);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
 bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,
                           bb_index rows, bb_index columns, bb_index stride,
-                          const void *column_scale, double *out, bb_index out_stride,
-                          cudaStream_t stream)
+                          const void *column_scale, const float *row_scale, double *out,
+                          bb_index out_stride, cudaStream_t stream)
 {
     const dim3 grid = grid_of(rows, columns, 1);
     if (rows == 0 || columns == 0) {
@@ -190,15 +238,15 @@ bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage
     if (storage == BB_PANEL_HALVES) {
         widen_values<<<grid, threads, 0, stream>>>(
             static_cast<const __half *>(values), lo, rows, columns, stride,
-            static_cast<const float *>(column_scale), out, out_stride);
+            static_cast<const float *>(column_scale), row_scale, out, out_stride);
     } else if (storage == BB_PANEL_FP32) {
         widen_values<<<grid, threads, 0, stream>>>(
             static_cast<const float *>(values), lo, rows, columns, stride,
-            static_cast<const float *>(column_scale), out, out_stride);
+            static_cast<const float *>(column_scale), row_scale, out, out_stride);
     } else {
         widen_values<<<grid, threads, 0, stream>>>(
             static_cast<const double *>(values), lo, rows, columns, stride,
-            static_cast<const double *>(column_scale), out, out_stride);
+            static_cast<const double *>(column_scale), row_scale, out, out_stride);
     }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;

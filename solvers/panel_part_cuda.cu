@@ -52,6 +52,7 @@ int list_allocations(bb_panel_part *part, allocation *out)
     out[count++] = {&part->largest, 2 * sizeof(float)};
     out[count++] = {&part->scale, blocks * block * word};
     out[count++] = {&part->panel_scale, blocks * block * word};
+    out[count++] = {&part->side_scale, halves ? sides * sizeof(float) : 0};
     out[count++] = {&part->breakdown, sizeof(bb_breakdown_cuda)};
     for (void *&workspace : part->workspaces) {
         out[count++] = {&workspace, halves ? 0 : workspace_bytes};
@@ -187,13 +188,15 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
         a.storage = BB_PANEL_HALVES;
         a.products = 1;
         a.diagonal_products = plan->diagonal_follows ? 1 : 3;
-        a.sweep_products = plan->sweeps_follow ? 1 : 3;
+        a.forward_products = plan->sweeps == BB_POLICY_SWEEPS_SP ? 3 : 1;
+        a.backward_products = plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
         a.low_plane = a.diagonal_products == 3 || plan->narrow != nullptr ||
-                      (plan->sides > 0 && a.sweep_products == 3);
+                      (plan->sides > 0 && a.backward_products == 3);
         break;
     case BB_VARIANT_X3:
         a.storage = BB_PANEL_HALVES;
-        a.products = a.diagonal_products = a.sweep_products = 3;
+        a.products = a.diagonal_products = 3;
+        a.forward_products = a.backward_products = 3;
         a.low_plane = true;
         break;
     default:

@@ -18,10 +18,11 @@ enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 };
 /// What an arithmetic means here.
 struct bb_panel_arithmetic {
     bb_panel_storage storage;
-    bool low_plane;               ///< halves: the second plane is kept
-    int products;                 ///< halves: of the blocks below the diagonal
-    int diagonal_products;        ///< halves: of the diagonal blocks
-    int sweep_products;           ///< halves: of the backward sweep
+    bool low_plane;        ///< halves: the second plane is kept
+    int products;          ///< halves: of the blocks below the diagonal
+    int diagonal_products; ///< halves: of the diagonal blocks
+    int forward_products;  ///< halves: of the sweeps
+    int backward_products;
     cublasComputeType_t compute;  ///< dense: of the blocks below the diagonal
     cublasComputeType_t diagonal; ///< dense: of everything else
 };
@@ -61,6 +62,7 @@ struct bb_panel_part {
     void *largest;             ///< [2] their largest magnitudes, which say their unit
     void *scale;               ///< [blocks block] D in the type of C, padded; ones without a scale
     void *panel_scale;         ///< the same in the order of a panel's rows
+    void *side_scale;          ///< halves: [sides] powers of two that bring rows of B to at most 1
     void *breakdown;           ///< bb_breakdown_cuda
 };
 
@@ -109,8 +111,11 @@ BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, boo
 /// L <- C L_kk^-T for the positions of panel k. On BULK.
 BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
 
+/// Halves: finds `side_scale` from all of B. On BULK.
 /// Columns of panel k of B: D-scaled values are in `side_panel`; takes the updates of all panels
 /// before, then the solve. On BULK.
+BB_CHECKED bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
+                                          const bb_device_source *const *sides);
 BB_CHECKED bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
                                          const bb_device_source *const *sides, bb_index k);
 BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
@@ -137,14 +142,21 @@ BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_inde
 BB_CHECKED bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows,
                                     bb_index columns, bb_index plane_stride, float *values,
                                     bb_index stride, cudaStream_t stream);
+/// Rows' largest magnitudes, raised in place: `largest` [rows].
+BB_CHECKED bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index columns,
+                                           bb_index stride, float *largest, cudaStream_t stream);
+
+/// largest <- the power of two that brings it to (1/2, 1], or 1.
+BB_CHECKED bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream);
+
 /// *largest <- the largest magnitude.
 BB_CHECKED bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
                                        cudaStream_t stream);
 /// out [rows][columns] fp64 <- hi + 2^-11 lo (lo may be NULL), or the dense values, times
-/// `column_scale` (in the type of C, or NULL).
+/// `column_scale` (in the type of C, or NULL) and over `row_scale` (fp32, or NULL).
 BB_CHECKED bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,
                                      bb_index rows, bb_index columns, bb_index stride,
-                                     const void *column_scale, double *out, bb_index out_stride,
-                                     cudaStream_t stream);
+                                     const void *column_scale, const float *row_scale, double *out,
+                                     bb_index out_stride, cudaStream_t stream);
 
 #endif

@@ -211,7 +211,9 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
         p.end = backward ? whole : k * block;
         p.rows = part->sides;
         p.c = floats(part, part->side_panel, 0);
-        return bb_split_product_launch(&p, part->arithmetic.sweep_products, part->bulk);
+        return bb_split_product_launch(
+            &p, backward ? part->arithmetic.backward_products : part->arithmetic.forward_products,
+            part->bulk);
     }
     dense_product p = {};
     p.c = part->side_panel;
@@ -469,8 +471,9 @@ bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows)
     return BB_OK;
 }
 
-bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
-                              const bb_device_source *const *sides, bb_index k)
+// D-scaled columns of panel k of B, zeros beyond the last column.
+static bb_status load_sides(bb_panel_part *part, bb_index side_count,
+                            const bb_device_source *const *sides, bb_index k, const void *row_scale)
 {
     const bb_index block = part->plan.block;
     const bb_index columns = bb_triangle_extent(part->layout, k);
@@ -492,7 +495,32 @@ bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
         }
     }
     return bb_kernel_scale(part->side_panel, part->arithmetic.storage, part->sides, columns, block,
-                           nullptr, at(part, part->scale, k * block), part->bulk);
+                           row_scale, at(part, part->scale, k * block), part->bulk);
+}
+
+bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
+                               const bb_device_source *const *sides)
+{
+    const bb_index block = part->plan.block;
+    float *largest = static_cast<float *>(part->side_scale);
+    if (part->sides == 0 || !in_halves(part)) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(
+        cudaMemsetAsync(largest, 0, static_cast<size_t>(part->sides) * sizeof(float), part->bulk));
+    for (bb_index k = 0; k < part->layout.blocks; ++k) {
+        BB_RETURN_IF_FAILED(load_sides(part, side_count, sides, k, nullptr));
+        BB_RETURN_IF_FAILED(bb_kernel_row_largest(floats(part, part->side_panel, 0), part->sides,
+                                                  bb_triangle_extent(part->layout, k), block,
+                                                  largest, part->bulk));
+    }
+    return bb_kernel_row_scale(largest, part->sides, part->bulk);
+}
+
+bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
+                              const bb_device_source *const *sides, bb_index k)
+{
+    return load_sides(part, side_count, sides, k, part->side_scale);
 }
 
 bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k)

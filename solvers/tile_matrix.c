@@ -245,7 +245,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     matrix->n = source->rows;
     // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
     matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
-    matrix->sweeps_follow = plan->sweeps_follow;
+    matrix->sweeps = plan->sweeps;
     matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
     if (plan->map == NULL) {
         const bb_policy_facts facts = {

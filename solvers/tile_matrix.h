@@ -48,7 +48,7 @@ typedef struct bb_tile_matrix {
     double product_bound;       ///< the map's
     bb_variant product_variant; ///< the map's
     bool diagonal_follows;      ///< the map's
-    bool sweeps_follow;         ///< the plan's
+    bb_policy_sweeps sweeps;    ///< the plan's
     bb_index accumulate_k;      ///< of the factorization, for the sweeps
     bb_tile_work work;          ///< of the factorization
 } bb_tile_matrix;
@@ -59,7 +59,7 @@ typedef struct bb_tile_plan {
     bb_variant arithmetic; ///< of the pipeline
     bb_policy_config policy;
     const bb_policy_map *map; ///< the resolved policy; NULL: of a policy that needs no facts
-    bool sweeps_follow;       ///< products of the sweeps take the tiles' variants, not fp32
+    bb_policy_sweeps sweeps;  ///< whose products take the tiles' variants, not fp32
 } bb_tile_plan;
 
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as

@@ -123,7 +123,7 @@ done:
 
 bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
 {
-    if (factor->sweeps_follow && !all_dp(factor)) {
+    if (factor->sweeps != BB_POLICY_SWEEPS_SP && !all_dp(factor)) {
         return bb_tile_sweep_narrow(factor, count, x);
     }
     sweeping work = {factor, count, x, all_dp(factor)};

@@ -73,7 +73,8 @@ static void subtract(block *x, bb_index k, bb_index j)
     bb_tile to = column_at(x, k);
     bb_tile factor = *tile;
     // A dp tile among others is taken in fp32, as X is.
-    bb_variant variant = tile->f64 != NULL ? BB_VARIANT_SP : tile->variant;
+    bool narrow = j < k || x->factor->sweeps == BB_POLICY_SWEEPS_FOLLOW;
+    bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
     bb_operand format = bb_operand_of(variant);
     if (j > k) {
         factor = transposed(tile, x->right, x->turned);

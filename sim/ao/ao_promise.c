@@ -68,7 +68,7 @@ static bb_factor_pipeline climb(const bb_factor_pipeline *pipeline, int rung, ch
                        fits ? "product" : "tile_norm");
     } else {
         out.arithmetic = rung == TOLERANCES + 1 ? policy->inside : (int)BB_VARIANT_DP;
-        out.sweeps = rung == TOLERANCES + 1 ? out.sweeps : (int)BB_POLICY_FOLLOW_SP;
+        out.sweeps = rung == TOLERANCES + 1 ? out.sweeps : (int)BB_POLICY_SWEEPS_SP;
         (void)snprintf(name, 48, "%s", bb_variant_names[out.arithmetic]);
     }
     return out;

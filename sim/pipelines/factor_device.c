@@ -77,7 +77,7 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
                            .sides = rows,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,
-                           .sweeps_follow = pipeline->sweeps == (int)BB_POLICY_FOLLOW};
+                           .sweeps = (bb_policy_sweeps)pipeline->sweeps};
 }
 
 double bb_factor_device_bytes(const bb_factor_solver_config *solver,

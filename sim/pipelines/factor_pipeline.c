@@ -38,9 +38,10 @@ static const bb_key keys[] = {
     {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
      .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
      .meaning = "hp3: products between two roundings of the accumulator to fp16."},
-    {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
+    {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_sweeps_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
-     .meaning = "Products of the solves with the factor: in fp32, or in its tiles' variants."},
+     .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
+                "forward one, of both; else in fp32."},
     {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
      .offset = offsetof(bb_factor_pipeline, refine),
      .meaning = "Whether and how solves with the factor are refined to fp64."},
@@ -132,5 +133,5 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
     return (bb_tile_plan){.tile_size = solver->tile,
                           .arithmetic = (bb_variant)pipeline->arithmetic,
                           .policy = pipeline->policy,
-                          .sweeps_follow = pipeline->sweeps == (int)BB_POLICY_FOLLOW};
+                          .sweeps = (bb_policy_sweeps)pipeline->sweeps};
 }

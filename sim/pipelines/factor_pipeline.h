@@ -72,7 +72,7 @@ typedef struct bb_factor_pipeline {
     int arithmetic; ///< bb_variant
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
-    int sweeps;            ///< bb_policy_follow: products of the forward and backward sweeps
+    int sweeps;            ///< bb_policy_sweeps
     bb_refine_config refine;
     bool escalate; ///< a failure is followed by x3, then dp
     int device;    ///< bb_study_device; -1: the study's

@@ -253,7 +253,7 @@ static bool raise_precision(bb_factor_pipeline *pipeline)
     }
     pipeline->arithmetic = raised;
     pipeline->policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
-    pipeline->sweeps = BB_POLICY_FOLLOW_SP;
+    pipeline->sweeps = BB_POLICY_SWEEPS_SP;
     return true;
 }
 

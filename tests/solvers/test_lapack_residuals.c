@@ -197,7 +197,8 @@ static void check_definite(const spd_matrix *matrix, bb_variant variant, ratios 
         const bb_tile_plan plan = {.tile_size = tile_of(matrix->n),
                                    .arithmetic = variant,
                                    .policy = {.diagonal = follow},
-                                   .sweeps_follow = follow == 1};
+                                   .sweeps =
+                                       follow == 1 ? BB_POLICY_SWEEPS_FOLLOW : BB_POLICY_SWEEPS_SP};
         const ratios found = measure(&of, &plan, name);
         worst->factor = fmax(worst->factor, found.factor);
         worst->residual = fmax(worst->residual, found.residual);
@@ -285,8 +286,9 @@ static void four_thousand_rows_hold_where_it_matters(void **state)
         spd_create(6, 4097, bb_variant_unit_roundoff(variants[v]), &matrix);
         scale_matrix(matrix.n, matrix.a);
         pose(&of, matrix.n, matrix.condition, matrix.a);
-        const bb_tile_plan plan = {
-            .tile_size = tile_of(matrix.n), .arithmetic = variants[v], .sweeps_follow = true};
+        const bb_tile_plan plan = {.tile_size = tile_of(matrix.n),
+                                   .arithmetic = variants[v],
+                                   .sweeps = BB_POLICY_SWEEPS_FOLLOW};
         const ratios found = measure(&of, &plan, "type 6");
         print_message("%s, n = 4097: factor %.2f, residual %.2f, solution %.2f\n",
                       bb_variant_names[variants[v]], found.factor, found.residual, found.solution);

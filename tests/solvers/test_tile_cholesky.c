@@ -195,7 +195,7 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
         double factor[3], solve[3];
         bb_tile_plan plan = {.tile_size = 48, .arithmetic = cases[c].variant};
         errors_of(&plan, &factor[0], &solve[0]);
-        plan.sweeps_follow = true;
+        plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
         errors_of(&plan, &factor[1], &solve[1]);
         plan.policy.diagonal = BB_POLICY_FOLLOW;
         errors_of(&plan, &factor[2], &solve[2]);
@@ -212,7 +212,7 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
     double once[2], again[2];
     bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_DP};
     errors_of(&plan, &once[0], &once[1]);
-    plan.sweeps_follow = true;
+    plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
     plan.policy.diagonal = BB_POLICY_FOLLOW;
     errors_of(&plan, &again[0], &again[1]);
     assert_memory_equal(once, again, sizeof once);
@@ -267,7 +267,8 @@ static void sweeps_stay_in_range(void **state)
     spd_spectrum(N, 1e6, 5, a);
     dense_random(M * N, 4, x);
     memcpy(expected, x, (size_t)(M * N) * sizeof *x);
-    const bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps_follow = true};
+    const bb_tile_plan plan = {
+        .tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps = BB_POLICY_SWEEPS_FOLLOW};
     bb_tile_matrix *matrix = load(a, N, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
