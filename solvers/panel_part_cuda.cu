@@ -55,7 +55,7 @@ int list_allocations(bb_panel_part *part, allocation *out)
     out[count++] = {&part->side_scale, halves ? sides * sizeof(float) : 0};
     out[count++] = {&part->breakdown, sizeof(bb_breakdown_cuda)};
     for (void *&workspace : part->workspaces) {
-        out[count++] = {&workspace, halves ? 0 : workspace_bytes};
+        out[count++] = {&workspace, workspace_bytes};
     }
     return count;
 }
@@ -158,7 +158,7 @@ bb_status start(bb_panel_part *part)
     }
     if (part->arithmetic.storage == BB_PANEL_HALVES) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
-        return describe(part);
+        BB_RETURN_IF_FAILED(describe(part));
     }
     return open_library(part);
 }

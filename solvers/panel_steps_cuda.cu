@@ -69,6 +69,7 @@ struct dense_product {
     bb_index a_stride, b_stride, c_stride;
     bb_index rows, columns, depth;
     bool transposed; // B is [columns][depth]
+    bool halves;     // A and B are fp16, C is fp32
     double alpha, beta;
     bb_index problems, a_apart, c_apart; // B is shared
     cublasComputeType_t compute;
@@ -81,6 +82,7 @@ bb_status multiply(const bb_panel_part *part, const dense_product &p, bb_panel_s
     }
     const bool wide = type_of(part) == BB_F64;
     const cudaDataType type = wide ? CUDA_R_64F : CUDA_R_32F;
+    const cudaDataType operand = p.halves ? CUDA_R_16F : type;
     const float narrow[2] = {static_cast<float>(p.alpha), static_cast<float>(p.beta)};
     const double doubles[2] = {p.alpha, p.beta};
     const void *alpha = wide ? static_cast<const void *>(&doubles[0]) : &narrow[0];
@@ -93,14 +95,14 @@ bb_status multiply(const bb_panel_part *part, const dense_product &p, bb_panel_s
                             static_cast<int>(p.c_stride)};
     if (p.problems == 1) {
         BB_CUBLAS_TRY(part->library->gemm(part->handles[stream], op, CUBLAS_OP_N, columns, rows,
-                                          depth, alpha, p.b, type, strides[1], p.a, type,
+                                          depth, alpha, p.b, operand, strides[1], p.a, operand,
                                           strides[0], beta, p.c, type, strides[2], p.compute,
                                           CUBLAS_GEMM_DEFAULT));
         return BB_OK;
     }
     BB_CUBLAS_TRY(part->library->gemm_batched(
-        part->handles[stream], op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, type, strides[1],
-        0, p.a, type, strides[0], p.a_apart, beta, p.c, type, strides[2], p.c_apart,
+        part->handles[stream], op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, operand,
+        strides[1], 0, p.a, operand, strides[0], p.a_apart, beta, p.c, type, strides[2], p.c_apart,
         static_cast<int>(p.problems), p.compute, CUBLAS_GEMM_DEFAULT));
     return BB_OK;
 }
@@ -162,6 +164,48 @@ bb_status update_dense(bb_panel_part *part, bb_index k, bb_index from, bb_index 
     return BB_OK;
 }
 
+// Longest run of the depth in one call of cuBLAS with halves: the tensor core truncates while it
+// sums, C takes the parts in fp32. Below the other length our own kernel is as fast.
+const bb_index longest_depth = 16384;
+const bb_index shortest_depth = 2048;
+
+// The same as update_dense for one plane of halves.
+bb_status update_plane(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+                       bb_positions rows)
+{
+    const bb_index block = part->plan.block;
+    const bb_index stride = bb_triangle_columns(part->layout);
+    const __half *plane = static_cast<const __half *>(part->triangle);
+    const bb_positions parts[2] = {unfolded(part, rows), folded(part, rows)};
+    dense_product p = {};
+    p.halves = p.transposed = true;
+    p.a_stride = p.b_stride = stride;
+    p.c_stride = p.columns = block;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.compute = CUBLAS_COMPUTE_32F;
+    p.a_apart = block * stride + block;
+    p.c_apart = block * block;
+    for (bb_index begin = from * block; begin < to * block; begin += longest_depth) {
+        const bb_index left = to * block - begin;
+        p.depth = left < longest_depth ? left : longest_depth;
+        p.b = plane + triangle_item(part, k, begin);
+        for (int half = 0; half < 2; ++half) {
+            const bb_positions &run = parts[half];
+            if (rows_of(part, run) == 0) {
+                continue;
+            }
+            const bb_index i = bb_triangle_block_at(part->layout, run.begin);
+            p.a = plane + triangle_item(part, i, begin);
+            p.c = at(part, panel_of(part, k), panel_item(part, run.begin));
+            p.rows = half == 0 ? rows_of(part, run) : block;
+            p.problems = half == 0 ? 1 : run.end - run.begin;
+            BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+        }
+    }
+    return BB_OK;
+}
+
 int products_at(const bb_panel_part *part, bb_index position, bb_index k)
 {
     const bb_index i = bb_triangle_block_at(part->layout, position);
@@ -185,6 +229,10 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index from, bb_index
     for (bb_index begin = rows.begin; begin < rows.end; begin = end) {
         const int products = products_at(part, begin, k);
         for (end = begin + 1; end < rows.end && products_at(part, end, k) == products; ++end) {
+        }
+        if (products == 1 && (to - from) * block >= shortest_depth) {
+            BB_RETURN_IF_FAILED(update_plane(part, k, from, to, {begin, end}));
+            continue;
         }
         p.a = {BB_OPERAND_PANEL, begin * block, planes.hi.map, planes.lo.map};
         p.rows = (end - begin) * block;
