@@ -227,12 +227,10 @@ bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup
     bb_device *device = NULL;
     bb_device_source *twin = NULL;
     (void)self;
-    out->best_s = NAN;
-    out->median_s = NAN;
-    if (bb_device_count(BB_DEVICE_CUDA, out->detail, sizeof out->detail) == 0) {
-        goto done; // the reason stands where the sizes would
+    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    if (device == NULL) {
+        goto done;
     }
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
     BB_TRY(create_wide_sky(setup->quick ? 10 : 86, &seen));
     BB_TRY(bb_device_source_create(bb_slope_covariance_source(seen.covariance), device, &twin));
     BB_TRY(time_triangle(device, twin, &times));

@@ -28,11 +28,12 @@ double bb_bench_median(const bb_bench_times *times);
 typedef struct bb_bench_setup {
     bool quick; ///< sizes of a test: the figures mean nothing
     bb_index threads;
-    bb_device *device;
+    bb_device *device; ///< of the CPU
+    bool cpu_only;     ///< benchmarks of a cuda device are skipped, also where there is one
 } bb_bench_setup;
 
 /// What one benchmark found. NaN: does not apply; a best time of NaN: skipped, for the reason in
-/// `detail`.
+/// `detail`; a ratio of NaN: nothing to hold it against.
 typedef struct bb_bench_outcome {
     double best_s, median_s;
     double bytes;      ///< floor of one repetition
@@ -40,7 +41,7 @@ typedef struct bb_bench_outcome {
     double peer;       ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
     double ratio;      ///< what the bar is on
     const char *binds; ///< what limits it: "bytes", "instructions", "flops"
-    char detail[64];   ///< sizes and choices: "378 x 256000", "tile 512"
+    char detail[160];  ///< sizes and choices: "378 x 256000", "tile 512"
 } bb_bench_outcome;
 
 typedef struct bb_bench_case bb_bench_case;
@@ -53,6 +54,11 @@ struct bb_bench_case {
                          bb_bench_outcome *out);
     int choice; ///< codec or variant
 };
+
+/// The first cuda device; NULL, with times of NaN and the reason in `detail`, where benchmarks of
+/// it are to be skipped. Errors: BB_DEVICE. Owner: the caller.
+BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
+                                        bb_device **device);
 
 /// All benchmarks; returns how many.
 bb_index bb_bench_cases(const bb_bench_case **out);

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization of a matrix a_ij = 1 / (1 + ((i - j) / 32)^2) + 0.1 delta_ij in every variant,
-// at the best of a few tile sizes. The peer of dp and sp is LAPACKE's potrf, the faster of one and
-// of as many threads as the run has; that of the others is sp.
+// The factorization of the symmetric matrix of decay_source.h in every variant, at the best of a
+// few tile sizes. The peer of dp and sp is LAPACKE's potrf, the faster of one and of as many
+// threads as the run has; that of the others is sp.
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/variant.h"
 #include "sim/bench/bench.h"
+#include "sim/bench/decay_source.h"
 #include "solvers/tile_cholesky.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
-
-static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
-{
-    (void)source;
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        double *values = (double *)out.data + i * out.strides[0];
-        for (bb_index j = 0; j < out.shape[1]; ++j) {
-            double distance = (double)(row + i - column - j) / 32.0;
-            values[j] = 1.0 / (1.0 + distance * distance) + (distance == 0.0 ? 0.1 : 0.0);
-        }
-    }
-    return BB_OK;
-}
 
 static bb_status factor_tiles(const bb_matrix_source *source, bb_variant variant, bb_index tile,
                               bb_bench_times *times)
@@ -119,8 +107,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
 {
     bb_status status = BB_OK;
     bb_index n = setup->quick ? 256 : 8192;
-    const bb_matrix_source source = {
-        .rows = n, .columns = n, .symmetric = true, .name = "bench", .unit = "1", .fill = fill};
+    const bb_matrix_source source = bb_decay_source(&bb_decay_matrix, n, n, "bench");
     contest task = {
         .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}
     };

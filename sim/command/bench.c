@@ -11,6 +11,7 @@
 #include "sim/output/provenance.h"
 
 #include <stdio.h>
+#include <string.h>
 
 // What the table, the texts and the provenance take.
 enum { FILE_BYTES = 1 << 18 };
@@ -20,8 +21,42 @@ static void list_cases(void)
     const bb_bench_case *cases = NULL;
     bb_index count = bb_bench_cases(&cases);
     for (bb_index i = 0; i < count; ++i) {
-        (void)printf("  %-20s %s\n", cases[i].name, cases[i].what);
+        (void)printf("  %-24s %s\n", cases[i].name, cases[i].what);
     }
+}
+
+// --device: auto and cuda also measure the benchmarks of a cuda device, auto where there is one.
+static bb_status choose_devices(const char *word, bb_bench_setup *setup)
+{
+    bb_status status = BB_OK;
+    char reason[256] = "";
+    const bool cuda = word != NULL && strcmp(word, "cuda") == 0;
+    setup->cpu_only = word != NULL && strcmp(word, "cpu") == 0;
+    BB_REQUIRE(word == NULL || cuda || setup->cpu_only || strcmp(word, "auto") == 0, BB_INVALID,
+               "--device %s: bench runs on auto, cpu or cuda", word);
+    BB_REQUIRE(!cuda || bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0, BB_DEVICE,
+               "device cuda is absent: %s", reason);
+done:
+    return status;
+}
+
+// Name and driver of the cuda device in the file and under the table.
+static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    if (setup->cpu_only || bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
+        goto done;
+    }
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
+    BB_TRY(bb_device_describe(device, &report));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
+    BB_TRY(bb_text_add(table, "cuda device: %s, %s\n", report.name, report.driver));
+done:
+    bb_device_close(&device);
+    return status;
 }
 
 static bb_status measure(const bb_options *options, bb_results *results, bb_text *table)
@@ -33,8 +68,10 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
                             .device = BB_STUDY_DEVICE_CPU};
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
                                options->threads));
+    BB_TRY(choose_devices(options->device, &setup));
     BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     BB_TRY(bb_bench_run(&setup, options->operands, options->operand_count, results, table));
+    BB_TRY(note_cuda(&setup, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
     bb_device_close(&setup.device);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Factorizations and solves by panels on a cuda device.
+#ifndef BB_SIM_BENCH_PANEL_BENCH_H
+#define BB_SIM_BENCH_PANEL_BENCH_H
+
+#include "sim/bench/bench.h"
+
+/// `choice` of a benchmark: what is factored and how, see panel_bench.c.
+typedef enum bb_bench_panel_row {
+    BB_BENCH_98304_HP1,
+    BB_BENCH_98304_HP1_NARROW,
+    BB_BENCH_98304_X3,
+    BB_BENCH_49152_HP1,
+    BB_BENCH_49152_SP,
+    BB_BENCH_16384_HP1,
+    BB_BENCH_16384_SP,
+    BB_BENCH_100368_FORWARD,
+    BB_BENCH_100368_BACKWARD,
+    BB_BENCH_PANEL_ROWS,
+} bb_bench_panel_row;
+
+/// Skipped, with the reason, where there is no cuda device, too little of its memory, or an
+/// architecture without the arithmetic, and where the factorization breaks down.
+BB_CHECKED bb_status bb_bench_panel(const bb_bench_case *self, const bb_bench_setup *setup,
+                                    bb_bench_outcome *out);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dense problem solved by the factorization by panels, for its tests on a GPU.
+#ifndef BB_TESTS_SOLVERS_PANEL_PROBLEM_H
+#define BB_TESTS_SOLVERS_PANEL_PROBLEM_H
+
+#include "core/device.h"
+#include "precision/scaling.h"
+#include "solvers/panel_cholesky.h"
+#include "tests/solvers/spd_matrices.h"
+
+#include <cblas.h>
+
+enum { SIDES = 15 };
+
+static bb_device *gpu;
+
+// D A D X^T = B^T with D of ones where `scale` is NULL: ratios are of the scaled system.
+typedef struct problem {
+    bb_index n;
+    double condition;
+    double *a;           // [n][n], scaled already
+    double *truth, *b;   // [SIDES][n]; NULL: a factor alone
+    double *given;       // [n][n], or NULL: the unscaled matrix that the GPU gets
+    const double *scale; // [n], or NULL
+} problem;
+
+typedef struct solved {
+    bb_outcome outcome;
+    double *lower; // [n][n]
+    double *x;     // [SIDES][n]
+} solved;
+
+static inline void scale_matrix(bb_index n, double *a, double *scale)
+{
+    double *diagonal = dense_new(n);
+    for (bb_index i = 0; i < n; ++i) {
+        diagonal[i] = a[i * n + i];
+    }
+    check_ok(bb_scaling_unit_diagonal(diagonal, n, scale));
+    for (bb_index i = 0; i < n * n; ++i) {
+        a[i] *= scale[i / n] * scale[i % n];
+    }
+    BB_RELEASE(&diagonal);
+}
+
+static inline void pose(problem *of, bb_index n, double condition, double *a)
+{
+    *of = (problem){.n = n,
+                    .condition = condition,
+                    .a = a,
+                    .truth = dense_new(SIDES * n),
+                    .b = dense_new(SIDES * n)};
+    dense_random(SIDES * n, 31, of->truth);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, 1.0, of->truth,
+                (int)n, a, (int)n, 0.0, of->b, (int)n);
+}
+
+static inline void release_problem(problem *of)
+{
+    BB_RELEASE(&of->truth);
+    BB_RELEASE(&of->b);
+}
+
+static inline void release_solved(solved *found)
+{
+    BB_RELEASE(&found->lower);
+    BB_RELEASE(&found->x);
+}
+
+static inline void read_result(const problem *of, bb_panel_cholesky *factor, solved *out)
+{
+    bb_panel_times times = {0};
+    void *on_gpu = NULL;
+    const size_t bytes = (size_t)(SIDES * of->n) * sizeof(double);
+    out->x = dense_new(SIDES * of->n);
+    check_ok(bb_panel_cholesky_sweep(factor, &times));
+    check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
+    check_ok(bb_panel_cholesky_result(factor, on_gpu));
+    check_ok(bb_device_download(gpu, out->x, on_gpu, bytes));
+    bb_device_release(gpu, &on_gpu);
+    for (bb_index i = 0; of->scale != NULL && i < SIDES * of->n; ++i) {
+        out->x[i] /= of->scale[i % of->n]; // of the scaled system again
+    }
+}
+
+/// `arithmetic` says all but the sizes of the problem.
+static inline void run(const problem *of, const bb_panel_plan *arithmetic, solved *out)
+{
+    bb_panel_plan plan = *arithmetic;
+    bb_panel_cholesky *factor = NULL;
+    bb_panel_times times;
+    bb_device_source *on_gpu[2] = {NULL, NULL};
+    double *b = dense_new(SIDES * of->n);
+    for (bb_index i = 0; of->b != NULL && i < SIDES * of->n; ++i) {
+        b[i] = of->scale == NULL ? of->b[i] : of->b[i] / of->scale[i % of->n];
+    }
+    bb_view views[2] = {bb_view_matrix(of->given != NULL ? of->given : of->a, of->n, of->n),
+                        bb_view_matrix(b, SIDES, of->n)};
+    bb_matrix_source matrix = bb_matrix_source_dense(&views[0], "A", "1");
+    bb_matrix_source side = bb_matrix_source_dense(&views[1], "B", "1");
+    *out = (solved){0};
+    plan.n = of->n;
+    plan.sides = of->b != NULL ? SIDES : 0;
+    check_ok(bb_device_source_create(&matrix, gpu, &on_gpu[0]));
+    check_ok(bb_device_source_create(&side, gpu, &on_gpu[1]));
+    const bb_device_source *sides[] = {on_gpu[1]};
+    const bb_panel_sources sources = {on_gpu[0], of->b != NULL ? 1 : 0, sides};
+    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    check_ok(bb_panel_cholesky_factor(factor, &sources, of->scale, &out->outcome, &times));
+    if (out->outcome.kind == BB_OUTCOME_OK) {
+        out->lower = dense_new(of->n * of->n);
+        check_ok(bb_panel_cholesky_lower(factor, out->lower));
+        if (of->b != NULL) {
+            read_result(of, factor, out);
+        }
+    }
+    bb_panel_cholesky_destroy(&factor);
+    bb_device_source_destroy(&on_gpu[0]);
+    bb_device_source_destroy(&on_gpu[1]);
+    BB_RELEASE(&b);
+}
+
+// A - L L^T.
+static inline double *remainder_of(bb_index n, const double *a, const double *lower)
+{
+    double *rest = dense_new(n * n);
+    memcpy(rest, a, (size_t)(n * n) * sizeof *rest);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, lower,
+                (int)n, lower, (int)n, 1.0, rest, (int)n);
+    return rest;
+}
+
+#endif

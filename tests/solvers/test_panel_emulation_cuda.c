@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The backward errors ||A - L L^T||_F / ||A||_F of the factorization by panels against those of the
+// tile Cholesky of the CPU, which emulates the arithmetic: within a factor of three.
+#include "solvers/tile_cholesky.h"
+#include "tests/solvers/panel_problem.h"
+
+static double backward_error(bb_index n, const double *a, const double *lower)
+{
+    double *rest = remainder_of(n, a, lower);
+    double error = dense_norm(n * n, rest) / dense_norm(n * n, a);
+    BB_RELEASE(&rest);
+    return error;
+}
+
+static double emulated_error(bb_index n, bb_index tile, bb_variant variant, double *a)
+{
+    bb_tile_matrix *matrix = NULL;
+    bb_outcome outcome = {0};
+    bb_view view = bb_view_matrix(a, n, n);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant};
+    double *lower = dense_new(n * n);
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            const bb_tile *t = bb_tile_matrix_at(matrix, i / tile, j / tile);
+            const bb_index at = i % tile * t->columns + j % tile;
+            lower[i * n + j] = t->f64 != NULL ? t->f64[at] : (double)t->f32[at];
+        }
+    }
+    double error = backward_error(n, a, lower);
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&lower);
+    return error;
+}
+
+static void the_cpu_emulates_the_errors(void **state)
+{
+    (void)state;
+    enum { N = 1000, BLOCK = 128 };
+    int apart = 0; // counted, so that one run shows all of them
+    const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        for (int which = 0; which < 2; ++which) {
+            const bb_panel_plan arithmetic = {.arithmetic = variants[v], .block = BLOCK};
+            spd_matrix matrix;
+            solved found;
+            double *scale = dense_new(N);
+            spd_create(6, N, bb_variant_unit_roundoff(variants[v]), &matrix);
+            if (which == 1) {
+                dense_covariance(N, 200.0, 0.3, matrix.a); // every block matters
+            }
+            scale_matrix(N, matrix.a, scale);
+            const problem of = {.n = N, .a = matrix.a};
+            run(&of, &arithmetic, &found);
+            assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
+            const double error = backward_error(N, matrix.a, found.lower);
+            const double emulated = emulated_error(N, BLOCK, variants[v], matrix.a);
+            print_message("%s, %s: %.2e on the GPU, %.2e emulated\n",
+                          bb_variant_describe(variants[v])->name,
+                          which == 1 ? "covariance" : "type 6", error, emulated);
+            apart += !(error < 3.0 * emulated && emulated < 3.0 * error);
+            release_solved(&found);
+            BB_RELEASE(&scale);
+            BB_RELEASE(&matrix.a);
+        }
+    }
+    assert_int_equal(apart, 0);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    check_ok(bb_threads_set(4));
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cpu_emulates_the_errors),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    bb_threads_stop();
+    return failed;
+}
