@@ -45,6 +45,11 @@ void bb_device_source_destroy(bb_device_source **source);
 BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, void *stream,
                                            bb_index row, bb_index column, bb_view out);
 
+/// The twin of a dense source: the whole matrix is copied once, in fp64. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_device_source_dense(const bb_matrix_source *source, bb_device *device,
+                                            bb_device_source **out);
+
 /// View [rows][columns] on device memory with `stride` items between rows; BB_F64 or BB_F32.
 bb_view bb_device_matrix(void *data, bb_type type, bb_index rows, bb_index columns,
                          bb_index stride);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/matrix_source.h"
 
+#include "core/device_source.h"
 #include "core/thread.h"
 
 #include <string.h>
@@ -71,5 +72,6 @@ bb_matrix_source bb_matrix_source_dense(const bb_view *matrix, const char *name,
                               .name = name,
                               .unit = unit,
                               .fill = fill_dense,
+                              .twin = BB_CUDA_TWIN(bb_device_source_dense),
                               .context = matrix};
 }

@@ -363,7 +363,8 @@ __global__ void __launch_bounds__(tile_threads) multiply_tiles(const tile_produc
             if (p.transposed) {
                 s.b[i][d] = p.b[shift + (column + i) * p.stride + k + d];
             } else {
-                s.b[t % tile][t / tile] = p.b[shift + (k + t / tile) * p.stride + column + t % tile];
+                s.b[t % tile][t / tile] =
+                    p.b[shift + (k + t / tile) * p.stride + column + t % tile];
             }
         }
         __syncthreads();
@@ -405,8 +406,8 @@ bb_status multiply(const tile_product<T> &p, bb_index problems, cudaStream_t str
     }
     const dim3 grid(static_cast<unsigned>(p.columns / tile), static_cast<unsigned>(p.rows / tile),
                     static_cast<unsigned>(problems));
-    BB_CUDA_TRY(cudaFuncSetAttribute(multiply_tiles<T>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    BB_CUDA_TRY(cudaFuncSetAttribute(multiply_tiles<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     shared));
     multiply_tiles<T><<<grid, tile_threads, shared, stream>>>(p);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
@@ -489,8 +490,7 @@ bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index s
         BB_RETURN_IF_FAILED(finish_column(block, inverse, scratch, size, at, breakdown, stream));
     }
     for (bb_index half = square; half < size; half *= 2) {
-        BB_RETURN_IF_FAILED(
-            double_inverse(block, inverse, scratch, size, half, breakdown, stream));
+        BB_RETURN_IF_FAILED(double_inverse(block, inverse, scratch, size, half, breakdown, stream));
     }
     return BB_OK;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: Cholesky factor and inverse of the diagonal block of a panel, in fp32 or fp64.
+// For .cu files only: Cholesky factor and inverse of the diagonal block of a panel, in fp32 or
+// fp64.
 //
 // The panel below a diagonal block is solved by multiplying with the inverse of its factor, which
-// the tensor cores can do. The block is factored in squares of 128 (fp64: 64), each by one block of threads in
-// shared memory; the inverse grows from those of the squares by doubling:
+// the tensor cores can do. The block is factored in squares of 128 (fp64: 64), each by one block of
+// threads in shared memory; the inverse grows from those of the squares by doubling:
 //     [L11 0; L21 L22]^-1 = [X11 0; -X22 L21 X11, X22].
 // Few, short launches on one stream: this chain is what bounds a small factorization.
 #ifndef BB_SOLVERS_DIAGONAL_FACTOR_CUDA_H
@@ -19,8 +20,9 @@ struct bb_breakdown_cuda {
 };
 
 /// Factors the lower triangle of `block` [size][size] in place and writes the inverse of the factor
-/// to `inverse` [size][size], which holds zeros above its diagonal before and after. `size` is a multiple of 128, `scratch`
-/// [size][size]. `row` is the first row of the block in the matrix. Errors: BB_DEVICE.
+/// to `inverse` [size][size], which holds zeros above its diagonal before and after. `size` is a
+/// multiple of 128, `scratch` [size][size]. `row` is the first row of the block in the matrix.
+/// Errors: BB_DEVICE.
 template <typename T>
 BB_CHECKED bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size,
                                                bb_index row, bb_breakdown_cuda *breakdown,

@@ -17,8 +17,9 @@
 // fp32 accuracy unless it follows):
 //   dp, sp     fp64, fp32 (cuBLAS)
 //   tf32, bf16 fp32 storage, operands narrowed by cuBLAS, fp32 sums
-//   hp1        fp16 plane of L, fp32 sums promoted to memory every 8192 of the depth
-//   x3         two fp16 planes, three products, sums promoted every 128: fp32 accuracy
+//   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
+//   x3         two fp16 planes, three products, sums promoted every 128: fp32 accuracy for values
+//              near 1, so scale first; below 2^-14 it is absolute, 2^-35
 // Panels of half planes are solved with three products.
 #ifndef BB_SOLVERS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_PANEL_CHOLESKY_H

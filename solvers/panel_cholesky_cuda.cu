@@ -195,7 +195,6 @@ bb_status factor_diagonal(const factoring *work, bb_index k)
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->chain, work->f->events[k].ahead));
     BB_RETURN_IF_FAILED(bb_panel_factor_diagonal(part, k));
-    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false, BB_PANEL_CHAIN));
     return record(work->f->events[k].inverted, part->chain);
 }
 
@@ -207,6 +206,7 @@ bb_status solve_and_send(const factoring *work, bb_index k)
     bb_positions rest = bb_panel_below(f->layout, k);
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].inverted));
+    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false));
     if (rest.begin < rest.end) {
         const bb_index next = bb_triangle_position(f->layout, k + 1);
         BB_RETURN_IF_FAILED(bb_panel_solve(part, k, {next, next + 1}));
@@ -247,7 +247,7 @@ bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k)
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
     if (gpu != owner_of(f, k)) {
-        BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false, BB_PANEL_BULK));
+        BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false));
     }
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
     BB_RETURN_IF_FAILED(bb_panel_fill_sides(part, sources->side_count, sources->sides, k));
@@ -293,6 +293,9 @@ bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const dou
 bb_status wait_all(const bb_panel_cholesky *f)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
+        if (f->parts[g].device == nullptr) {
+            continue; // not made
+        }
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].ahead));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].chain));
@@ -434,6 +437,7 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
     if (*factor == nullptr) {
         return;
     }
+    (void)wait_all(*factor); // of an attempt that an error cut short
     drop_events(*factor);
     for (bb_panel_part &part : (*factor)->parts) {
         bb_panel_part_release(&part);
@@ -517,6 +521,7 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
         bb_device_allocate(part->device, static_cast<size_t>(block) * row_bytes, &device));
     bb_status status = BB_OK;
     for (bb_index i = 0; i < layout.blocks && status == BB_OK; ++i) {
+        status = use(part);
         const bb_index rows = bb_triangle_extent(layout, i);
         const bb_index item = bb_triangle_row(layout, i) * stride + bb_triangle_column(layout, i);
         const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
@@ -525,7 +530,9 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
         const size_t wide = whole == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
         const __half *lo = static_cast<const __half *>(part->triangle_lo);
         double *to = static_cast<double *>(device);
-        status = bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes);
+        status = status == BB_OK
+                     ? bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes)
+                     : status;
         status = status == BB_OK ? bb_device_wait(part->device) : status;
         status = status == BB_OK ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
                                                        static_cast<size_t>(item) * word,

@@ -120,6 +120,14 @@ bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb
                                   bb_index m, double *r, bb_outcome *outcome, double *seconds)
 {
     updating work = {};
+    for (bb_index i = 0; i < part->count; ++i) {
+        if (!(part->variances[i] > 0.0)) {
+            return bb_status_set(
+                BB_INVALID, __FILE__, __LINE__,
+                "variance %td of a low-rank part is %g, expected a positive number", i,
+                part->variances[i]);
+        }
+    }
     if (part->count == 0) {
         return BB_OK;
     }

@@ -104,9 +104,8 @@ BB_CHECKED bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, b
 /// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
 BB_CHECKED bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k);
 
-/// Readies the inverse of panel k for products, transposed for a backward sweep.
-BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed,
-                                            bb_panel_stream stream);
+/// Readies the inverse of panel k for products, transposed for a backward sweep. On BULK.
+BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed);
 
 /// L <- C L_kk^-T for the positions of panel k. On BULK.
 BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
@@ -123,8 +122,8 @@ BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
 
-/// Panel k of L, its inverse and a breakdown, from the GPU that made them to another. On the bulk
-/// stream of `from`.
+/// Panel k of L, its diagonal block and inverse, and a breakdown, from the GPU that made them to
+/// another. On the bulk stream of `from`.
 BB_CHECKED bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.

@@ -443,8 +443,7 @@ bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k)
         static_cast<float *>(part->scratch), block, k * block, breakdown, part->chain);
 }
 
-bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed,
-                                 bb_panel_stream stream)
+bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed)
 {
     const bb_index block = part->plan.block;
     if (!in_halves(part)) {
@@ -453,11 +452,10 @@ bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transpose
     const float *inverse = floats(part, part->inverses, panel_item(part, k));
     float *largest = static_cast<float *>(part->largest) + k % 2;
     void **planes = part->split_inverse[k % 2];
-    cudaStream_t on = bb_panel_stream_of(part, stream);
-    BB_RETURN_IF_FAILED(bb_kernel_largest(inverse, block * block, largest, on));
+    BB_RETURN_IF_FAILED(bb_kernel_largest(inverse, block * block, largest, part->bulk));
     return bb_kernel_split(inverse, block, block, block, transposed, largest,
                            static_cast<__half *>(planes[0]), static_cast<__half *>(planes[1]),
-                           block, on);
+                           block, part->bulk);
 }
 
 bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows)
@@ -600,7 +598,7 @@ bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
             static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
     }
     BB_RETURN_IF_FAILED(update_sides(part, k, true));
-    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, true, BB_PANEL_BULK));
+    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, true));
     return solve_sides(part, k, true);
 }
 
@@ -638,6 +636,8 @@ bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k
         i = next;
     }
     BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),
+                                       block, block, block, word));
+    BB_RETURN_IF_FAILED(send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k),
                                        block, block, block, word));
     return send_rectangle(from, from->breakdown, to->breakdown, 0, 1, 1, 1,
                           sizeof(bb_breakdown_cuda));

@@ -43,6 +43,7 @@ bb_status open(const bb_matrix_source *cmm, const bb_residual_task *task, scorin
     BB_RETURN_IF_FAILED(bb_device_allocate(work->device, m * width * word, &work->g));
     BB_RETURN_IF_FAILED(bb_device_allocate(work->device, m * m * word, &work->cee));
     BB_CUDA_TRY(cudaMemcpy(work->r, task->r, m * n * word, cudaMemcpyHostToDevice));
+    BB_CUDA_TRY(cudaDeviceSynchronize()); // a copy from pageable memory may return early
     BB_CUDA_TRY(cudaMemsetAsync(work->cee, 0, m * m * word, work->stream));
     return BB_OK;
 }
@@ -118,6 +119,12 @@ bb_status bb_residual_covariance_device(bb_device *device, const bb_matrix_sourc
 {
     for (bb_index t = 0; t < count; ++t) {
         scoring work = {};
+        if (tasks[t].ctm->columns != cmm->rows || tasks[t].ctt->rows != tasks[t].ctm->rows) {
+            return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                                 "estimate %td: %s is %td x %td, expected %td columns", t,
+                                 tasks[t].ctm->name, tasks[t].ctm->rows, tasks[t].ctm->columns,
+                                 cmm->rows);
+        }
         work.device = device;
         work.n = cmm->rows;
         work.m = tasks[t].ctm->rows;

@@ -13,10 +13,10 @@ namespace
 {
 
 const int block_rows = 128;
-const int step = 64;              // of the depth, in one stage of the ring
-const int promoted = 128;  // of the depth, summed inside the tensor core at a time
-const int stretch = 16384;  // the same with one product: no registers are left for another sum
-const int group_threads = 128;    // four warps
+const int step = 64;           // of the depth, in one stage of the ring
+const int promoted = 128;      // of the depth, summed inside the tensor core at a time
+const int stretch = 16384;     // the same with one product: no registers are left for another sum
+const int group_threads = 128; // four warps
 const int threads = 3 * group_threads;
 const int ring_bytes = 196608;
 const float low_unit = 1.0F / 2048.0F;
@@ -215,9 +215,8 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
     for (int s = 0; s < steps; ++s) {
         hopper::barrier_wait(&full[at.stage], at.turn);
         hopper::pin(sums.major);
-        multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(ring + at.stage * S::stage_bytes, group,
-                                                      PRODUCTS == 1 || s % between != 0, true,
-                                                      sums);
+        multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(
+            ring + at.stage * S::stage_bytes, group, PRODUCTS == 1 || s % between != 0, true, sums);
         hopper::products_wait<1>(); // all but the group just committed
         if (s > 0 && (PRODUCTS == 1 || s % between > 0)) {
             leave<PAIR>(&empty[at.before]);
@@ -292,9 +291,8 @@ __device__ __forceinline__ void subtract(float *c, int half,
 
 // Rows lane / 4 and that + 8 of the warp's sixteen, columns 8 j + 2 (lane % 4) and the next.
 template <int COLUMNS, int PRODUCTS>
-__device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row,
-                                      bb_index column, int group,
-                                      const accumulators<COLUMNS, PRODUCTS> &sums)
+__device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index row, bb_index column,
+                                      int group, const accumulators<COLUMNS, PRODUCTS> &sums)
 {
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x % group_threads / 32;
@@ -317,7 +315,8 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
         if (p.write_planes) {
 #pragma unroll
             for (int j = 0; j < COLUMNS / 8; ++j) {
-                write_pair(p, at + 8 * j, factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half),
+                write_pair(p, at + 8 * j,
+                           factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half),
                            factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half + 1));
             }
         } else {
@@ -368,6 +367,7 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
         } while (steps > 0);
     }
     if (PAIR > 1) {
+        __syncwarp();
         hopper::cluster_meet(); // the other block may still write to this one
     }
 }
@@ -377,13 +377,18 @@ __global__ void __launch_bounds__(threads, 1)
     multiply(const __grid_constant__ bb_split_product_cuda p)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    const bool above = p.lower_only && static_cast<bb_index>(blockIdx.x) * COLUMNS >
-                                           static_cast<bb_index>(blockIdx.y) * block_rows +
-                                               block_rows - 1;
-    if (above || (p.stopped != nullptr && *p.stopped != 0)) {
+    const bool above =
+        p.lower_only && static_cast<bb_index>(blockIdx.x) * COLUMNS >
+                            static_cast<bb_index>(blockIdx.y) * block_rows + block_rows - 1;
+    // One thread looks, as another stream may be writing: all leave or none does.
+    const bool stopped = threadIdx.x == 0 && p.stopped != nullptr &&
+                         *static_cast<const volatile int *>(p.stopped) != 0;
+    if (__syncthreads_or(above || stopped) != 0) {
         return;
     }
     multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 1>(p);
+#else
+    __trap(); // compiled for no sm_90a
 #endif
 }
 
@@ -394,6 +399,8 @@ __global__ void __launch_bounds__(threads, 1) __cluster_dims__(1, 2, 1)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 2>(p);
+#else
+    __trap();
 #endif
 }
 
@@ -411,8 +418,8 @@ bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t str
             kernel = multiply_in_pairs<COLUMNS, PRODUCTS, TRANSPOSED>;
         }
     }
-    BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     S::shared_bytes));
+    BB_CUDA_TRY(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
     kernel<<<grid, threads, S::shared_bytes, stream>>>(p);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
@@ -429,6 +436,10 @@ bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns
         cudaDriverEntryPointQueryResult found;
         BB_CUDA_TRY(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
                                                      cudaEnableDefault, &found));
+        if (found != cudaDriverEntryPointSuccess) {
+            return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
+                                 "the CUDA driver has no cuTensorMapEncodeTiled");
+        }
         encode = reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(entry);
     }
     *out = bb_plane_cuda{values, rows, columns, stride, {}};

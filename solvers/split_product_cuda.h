@@ -43,7 +43,8 @@ static __device__ __forceinline__ float bb_plane_unit(float largest)
 enum bb_operand_layout_cuda {
     BB_OPERAND_PLAIN,     ///< entry (r, k) at row `first + r`, column k
     BB_OPERAND_PANEL,     ///< block rows of a folded triangle, from panel row `first` on
-    BB_OPERAND_BLOCK_ROW, ///< rows of a folded triangle from matrix row `first` on, in one block row
+    BB_OPERAND_BLOCK_ROW, ///< rows of a folded triangle from matrix row `first` on, in one block
+                          ///< row
     BB_OPERAND_COLUMNS    ///< transposed: entry (r, k) at matrix row k, column `first + r`
 };
 

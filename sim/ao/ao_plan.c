@@ -199,7 +199,8 @@ static double device_bytes(const bb_ao_study *study, const extent *of, bb_index 
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_guide_star_config *stars = study->guide_stars.items;
-    bb_index rows = (bb_index)of->m;
+    bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO; // solves the first target alone
+    bb_index rows = (bb_index)(ltao ? of->m / (double)study->targets.count : of->m);
     for (bb_index s = 0; s < study->guide_stars.count; ++s) {
         rows += stars[s].kind == (int)BB_GUIDE_STAR_LGS ? 2 : 0;
     }

@@ -31,16 +31,16 @@ static const double peer_enough_s = 2.0;
 static const bb_panel_plan plans[BB_BENCH_PANEL_ROWS] = {
     [BB_BENCH_98304_HP1] = {.n = 98304, .block = 1024, .arithmetic = BB_VARIANT_HP1},
     [BB_BENCH_98304_HP1_NARROW] = {.n = 98304, .block = 1024, .arithmetic = BB_VARIANT_HP1,
-                                   .diagonal_follows = true, .sweeps_follow = true},
+                                   .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
     [BB_BENCH_98304_X3] = {.n = 98304, .block = 1024, .arithmetic = BB_VARIANT_X3},
     [BB_BENCH_49152_HP1] = {.n = 49152, .block = 1024, .arithmetic = BB_VARIANT_HP1},
     [BB_BENCH_49152_SP] = {.n = 49152, .block = 1024, .arithmetic = BB_VARIANT_SP},
     [BB_BENCH_16384_HP1] = {.n = 16384, .block = 512, .arithmetic = BB_VARIANT_HP1},
     [BB_BENCH_16384_SP] = {.n = 16384, .block = 512, .arithmetic = BB_VARIANT_SP},
     [BB_BENCH_100368_FORWARD] = {.n = 100368, .block = 1024, .sides = 11152,
-                                 .arithmetic = BB_VARIANT_HP1, .sweeps_follow = true},
+                                 .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
     [BB_BENCH_100368_BACKWARD] = {.n = 100368, .block = 1024, .sides = 11152,
-                                  .arithmetic = BB_VARIANT_HP1, .sweeps_follow = true},
+                                  .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
 };
 // clang-format on
 

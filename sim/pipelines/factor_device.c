@@ -6,6 +6,8 @@
 #include "core/stage.h"
 #include "solvers/panel_cholesky.h"
 
+#include <math.h>
+
 static bool runs_by_panels(int variant)
 {
     return variant == (int)BB_VARIANT_DP || variant == (int)BB_VARIANT_SP ||
@@ -42,27 +44,15 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                    policy->inside == (int)BB_VARIANT_SP,
                BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, hp1 or x3",
                name, bb_variant_names[policy->inside]);
+    bool follows =
+        policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
+    BB_REQUIRE(pipeline->arithmetic != (int)BB_VARIANT_TF32 || !follows, BB_UNSUPPORTED,
+               "pipeline %s: on cuda the diagonal and the sweeps of tf32 are sp", name);
+    BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
+               "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
+               solver->tile);
     BB_REQUIRE(pipeline->refine.method == (int)BB_REFINE_NONE, BB_UNSUPPORTED,
                "pipeline %s: refinement has no cuda kernels", name);
-done:
-    return status;
-}
-
-bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
-                                  const bb_factor_solver_config *solver,
-                                  const bb_factor_pipeline *pipeline, bb_device_kind *out)
-{
-    bb_status status = BB_OK;
-    bb_device_offer own = *offer;
-    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
-    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
-        own.cuda = bb_factor_device_check(solver, pipeline) == BB_OK;
-        bb_status_clear();
-    }
-    BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
-    if (*out == BB_DEVICE_CUDA) {
-        BB_TRY(bb_factor_device_check(solver, pipeline));
-    }
 done:
     return status;
 }
@@ -73,19 +63,45 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
     bool follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW &&
                    pipeline->policy.kind == (int)BB_POLICY_UNIFORM;
     return (bb_panel_plan){.n = n,
-                           .block = solver->tile,
+                           .block = solver->tile < n ? solver->tile : (n + 127) / 128 * 128,
                            .sides = rows,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,
                            .sweeps = (bb_policy_sweeps)pipeline->sweeps};
 }
 
+bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
+                                  const bb_factor_solver_config *solver,
+                                  const bb_factor_pipeline *pipeline, bb_device_kind *out)
+{
+    bb_status status = BB_OK;
+    bb_device_offer own = *offer;
+    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
+    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
+        const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
+        own.cuda = offer->cuda && bb_factor_device_check(solver, pipeline) == BB_OK &&
+                   bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
+                   bb_panel_plan_check(&plan) == BB_OK;
+        bb_status_clear();
+    }
+    BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
+    if (*out == BB_DEVICE_CUDA) {
+        BB_TRY(bb_factor_device_check(solver, pipeline));
+    }
+done:
+    return status;
+}
+
 double bb_factor_device_bytes(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
-    const bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
-    return bb_panel_plan_bytes(&plan, solver->gpus) +
-           sizeof(double) * (double)rows * (double)n; // the results, on the first
+    bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
+    double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
+    if (pipeline->escalate) {
+        plan.arithmetic = BB_VARIANT_DP;
+        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+    }
+    return bytes + sizeof(double) * (double)rows * (double)n; // the results, on the first
 }
 
 double bb_factor_device_need(const bb_factor_solver_config *solver,
@@ -174,17 +190,25 @@ done:
 }
 
 // Which blocks take one product, where not all below the diagonal are alike.
-static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
+static bb_status read_map(running *run, const char *name, const bb_policy_map *map,
+                          bb_panel_plan *plan)
 {
     bb_status status = BB_OK;
     bb_index blocks = map->tile_rows;
     bb_index narrow = 0;
     BB_TRY(BB_ZEROED(blocks * blocks, &run->narrow));
     for (bb_index i = 0; i < blocks; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            bool is_narrow = bb_policy_map_at(map, i, j) == BB_VARIANT_HP1;
+        for (bb_index j = 0; splits(plan->arithmetic) && j <= i; ++j) {
+            bb_variant variant = bb_policy_map_at(map, i, j);
+            bool is_narrow = variant == BB_VARIANT_HP1;
+            BB_REQUIRE(splits(variant) || variant == BB_VARIANT_SP, BB_UNSUPPORTED,
+                       "tile (%td, %td) in %s: on cuda a policy chooses among hp1, x3 and sp", i, j,
+                       bb_variant_names[variant]);
+            BB_REQUIRE(i != j || is_narrow == (bb_policy_map_at(map, 0, 0) == BB_VARIANT_HP1),
+                       BB_UNSUPPORTED,
+                       "diagonal tile %td: on cuda all diagonal tiles follow or none does", i);
             run->narrow[i * blocks + j] = is_narrow;
-            narrow += is_narrow;
+            narrow += is_narrow && j < i;
         }
     }
     bb_index below = blocks * (blocks - 1) / 2;
@@ -194,6 +218,9 @@ static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan 
         plan->arithmetic = below == 0 ? BB_VARIANT_X3 : plan->arithmetic;
         plan->narrow = uniform ? NULL : run->narrow;
         plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == BB_VARIANT_HP1;
+        plan->arithmetic = plan->diagonal_follows ? BB_VARIANT_HP1 : plan->arithmetic;
+        BB_REQUIRE(uniform || plan->sweeps == BB_POLICY_SWEEPS_SP, BB_UNSUPPORTED,
+                   "pipeline %s: on cuda the sweeps of a policy that mixes variants are sp", name);
     }
 done:
     return status;
@@ -228,6 +255,8 @@ static bb_status factor_and_sweep(running *run, const bb_panel_plan *plan, bb_ou
         sources[g] = (bb_panel_sources){run->matrices[g], run->side_count,
                                         (const bb_device_source *const *)run->sides[g]};
     }
+    BB_TRY(bb_device_allocate(run->devices[0], (size_t)(run->rows * run->n) * sizeof(double),
+                              &run->r));
     BB_TRY(bb_panel_cholesky_create(run->gpus, run->devices, plan, &run->factor));
     BB_TRY(bb_panel_cholesky_factor(run->factor, sources, run->problem->scale, outcome, &panel));
     times->fill_s = panel.fill_s;
@@ -235,8 +264,6 @@ static bb_status factor_and_sweep(running *run, const bb_panel_plan *plan, bb_ou
     if (outcome->kind == BB_OUTCOME_OK) {
         BB_TRY(bb_panel_cholesky_sweep(run->factor, &panel));
         times->solve_s += panel.backward_s;
-        BB_TRY(bb_device_allocate(run->devices[0], (size_t)(run->rows * run->n) * sizeof(double),
-                                  &run->r));
         BB_TRY(bb_panel_cholesky_result(run->factor, run->r));
     }
     bb_panel_cholesky_destroy(&run->factor);
@@ -280,7 +307,7 @@ bb_status bb_factor_device_solve(const bb_factor_problem *problem,
     if (problem->part.count > 0) {
         BB_TRY(transpose_part(&run));
     }
-    BB_TRY(read_map(&run, map, &plan));
+    BB_TRY(read_map(&run, pipeline->name, map, &plan));
     BB_TRY(open_devices(&run));
     times->operator_bytes = bb_panel_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));

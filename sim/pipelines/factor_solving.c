@@ -166,11 +166,24 @@ typedef struct effort {
     double bytes, flops, encode_seconds, solve_seconds;
 } effort;
 
+// On a device sp beside half planes is computed as x3.
+static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
+{
+    bool halves =
+        pipeline->arithmetic == (int)BB_VARIANT_HP1 || pipeline->arithmetic == (int)BB_VARIANT_X3;
+    return halves && variant == BB_VARIANT_SP ? BB_VARIANT_X3 : variant;
+}
+
 // What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
-static void note_map(const bb_policy_map *map, bb_factor_facts *facts)
+static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
+                     bb_factor_facts *facts)
 {
     double whole = 0.0;
     bb_policy_map_shares(map, facts->tile_share);
+    if (computed_as(BB_VARIANT_SP, pipeline) == BB_VARIANT_X3) {
+        facts->tile_share[BB_VARIANT_X3] += facts->tile_share[BB_VARIANT_SP];
+        facts->tile_share[BB_VARIANT_SP] = 0.0;
+    }
     facts->tolerance = map->tolerance;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         facts->product_share[v] = 0.0;
@@ -178,7 +191,7 @@ static void note_map(const bb_policy_map *map, bb_factor_facts *facts)
     for (bb_index i = 0; i < map->tile_rows; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             double products = (i == j ? 1.0 : 2.0) * (double)j + (i == j ? 1.0 / 3.0 : 1.0);
-            facts->product_share[bb_policy_map_at(map, i, j)] += products;
+            facts->product_share[computed_as(bb_policy_map_at(map, i, j), pipeline)] += products;
             whole += products;
         }
     }
@@ -198,7 +211,7 @@ static bb_status solve_on_device(const bb_factor_problem *problem,
     BB_TRY(
         bb_factor_map_create(problem, &pipeline->policy, (bb_variant)pipeline->arithmetic, &map));
     BB_TRY(bb_factor_device_solve(problem, pipeline, map, r, &attempt->outcome, &times));
-    note_map(map, &attempt->factor);
+    note_map(map, pipeline, &attempt->factor);
     spent->bytes += times.operator_bytes;
     spent->encode_seconds += times.fill_s;
     spent->solve_seconds += times.solve_s;

@@ -113,6 +113,13 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
                                        .matrix = bb_matrix_file_source(run->in.cmm),
                                        .target_count = 1,
                                        .sides = &run->side};
+    double on_device = 0.0;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        on_device = fmax(on_device, bb_factor_device_need(&study->solver.common,
+                                                          &run->pipelines[p], study->common.device,
+                                                          run->side->columns, run->side->rows));
+    }
+    BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
@@ -259,7 +266,10 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
         bb_factor_need need;
         BB_TRY(bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, (bb_index)m,
                                        &need));
-        largest = fmax(largest, need.host_bytes);
+        double on_device = bb_factor_device_need(&all->solver.common, &pipelines[p],
+                                                 all->common.device, (bb_index)n, (bb_index)m);
+        plan->device_bytes = fmax(plan->device_bytes, on_device);
+        largest = fmax(largest, on_device > 0.0 ? 0.0 : need.host_bytes);
         BB_TRY(
             bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }

@@ -17,7 +17,7 @@ static const bb_panel_plan arithmetics[] = {
     {.arithmetic = BB_VARIANT_SP  },
     {.arithmetic = BB_VARIANT_TF32},
     {.arithmetic = BB_VARIANT_HP1 },
-    {.arithmetic = BB_VARIANT_HP1,  .diagonal_follows = true, .sweeps_follow = true},
+    {.arithmetic = BB_VARIANT_HP1,  .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
     {.arithmetic = BB_VARIANT_X3       },
 };
 enum { ARITHMETICS = sizeof arithmetics / sizeof *arithmetics };
