@@ -3,6 +3,7 @@
 // The learn step through the driver: what a study without it keeps, what learning costs, and the
 // round trip of a covariance through a file.
 #include "sim/hdf5_library.h"
+#include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
@@ -167,6 +168,33 @@ static void frames_teach_on_any_number_of_threads(void **state)
     driver_check_threads(&of);
 }
 
+static bb_status run_loaded(void *context)
+{
+    bb_results *results = NULL;
+    bb_status status = driver_run_loaded(context, 1, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
+// Allocations fail in turn, in steps that reach every part of the learn step.
+static void memory_that_runs_out_is_an_error(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames", "learn.frames=32",
+          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
+          "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
+          "pipelines=[{name: reference, arithmetic: dp}]"}
+    };
+    bb_config *config = NULL;
+    check_ok(driver_load(&of, &config));
+    bb_threads_stop();
+    allocation_walk("ao with learn", run_loaded, config, 1499, 5);
+    bb_config_destroy(&config);
+}
+
 static void keys_are_held_to_each_other(void **state)
 {
     (void)state;
@@ -185,6 +213,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_told_apart_is_an_outcome),
         cmocka_unit_test(a_dumped_covariance_teaches_the_same),
         cmocka_unit_test(frames_teach_on_any_number_of_threads),
+        cmocka_unit_test(memory_that_runs_out_is_an_error),
         cmocka_unit_test(keys_are_held_to_each_other),
     };
     bb_log_set_level(BB_LOG_QUIET);
