@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_learn.h"
 #include "sim/ao/ao_noise.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
@@ -31,6 +32,7 @@ typedef struct ao_run {
     bb_factor_problem solving;
     bb_ao_attempt *attempts; // [pipeline_count]
     bb_ao_promises *promises;
+    bb_ao_learning *learning; // NULL: the true profile is known
 } ao_run;
 
 static bb_status start(const bb_ao_study *study, ao_run *run)
@@ -74,6 +76,7 @@ static void finish(ao_run *run)
     bb_ao_promises_destroy(&run->promises);
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->solving);
+    bb_ao_learning_destroy(&run->learning);
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
@@ -106,6 +109,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .sides = run->ctm,
         .noise = run->noise
     };
+    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving, results,
+                                &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
     return status;
@@ -266,8 +271,10 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(bb_ao_plan_fits(study));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve(&run));
+    bb_ao_learning_hold(run.learning, run.attempts);
     BB_TRY(score(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.attempts, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));
     }

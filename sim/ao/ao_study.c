@@ -49,6 +49,7 @@ static const bb_key keys[] = {
      .meaning = "Computes the Strehl ratio without taking the residual as stationary, too."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
+    GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
             "What is compared; the one called reference, else the first, is the truth."),
@@ -136,6 +137,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     BB_TRY(check_correction(ao, config, problems));
+    BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     bb_status rules = bb_ao_config_check(&physics);
     if (rules == BB_INVALID) {

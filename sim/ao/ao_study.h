@@ -6,6 +6,7 @@
 #define BB_SIM_AO_AO_STUDY_H
 
 #include "physics/ao/ao_config.h"
+#include "sim/ao/ao_learn_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
 /// Keys of `solver:`.
@@ -35,6 +36,7 @@ typedef struct bb_ao_study {
     bool pair_strehl;
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
+    bb_ao_learn_config learn;
     bb_ao_solver_config solver;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_learn.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "physics/ao/learn_frames.h"
+#include "sim/ao/ao_learn_publish.h"
+#include "sim/ao/ao_noise.h"
+#include "solvers/residual_covariance.h"
+
+#include <math.h>
+
+// Frames from here on, so that those of monte_carlo are others.
+static const uint64_t first_frame = (uint64_t)1 << 32;
+
+struct bb_ao_learning {
+    const bb_ao_study *study;
+    const bb_tomography *truth;
+    bb_factor_problem known; // with the true profile
+    bb_learned_profile profile;
+    bool applied;
+    bb_layer_config *layers; // [profile.layer_count]
+    bb_atmosphere_config atmosphere;
+    bb_ao_config physics; // with the learned atmosphere
+    bb_tomography *problem;
+    const bb_matrix_source **ctm; // [targets]
+    double *noise;                // [n] lower bounds of the variances
+};
+
+void bb_ao_learning_destroy(bb_ao_learning **learning)
+{
+    bb_ao_learning *l = *learning;
+    if (l == NULL) {
+        return;
+    }
+    bb_learned_profile_release(&l->profile);
+    bb_tomography_destroy(&l->problem);
+    BB_RELEASE(&l->layers);
+    BB_RELEASE(&l->ctm);
+    BB_RELEASE(&l->noise);
+    BB_RELEASE(learning);
+}
+
+static bb_status fit_file(const bb_ao_learn_config *learn, bb_learn_task *task,
+                          bb_learned_profile *out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(bb_matrix_file_open(&learn->covariance, true, "learn.covariance", &file));
+    task->source_count = 1;
+    task->source = bb_matrix_file_source(file);
+    BB_TRY(bb_learn_fit(task, out));
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status fit_frames(const bb_ao_study *study, const bb_tomography *problem,
+                            bb_learn_task *task, bb_learned_profile *out)
+{
+    bb_status status = BB_OK;
+    const bool averaged = study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE;
+    bb_frame_sampler *sampler = NULL;
+    bb_learn_frames frames = {0};
+    // Slopes of the guide stars are all that is wanted of a frame.
+    bb_tomography guides = *problem;
+    guides.target_count = 0;
+    BB_TRY(bb_frame_sampler_create(&guides, &study->monte_carlo, averaged, &sampler));
+    BB_TRY(bb_learn_frames_draw(sampler, (uint64_t)study->common.seed, first_frame,
+                                study->learn.frames, &frames));
+    task->source_count = BB_LEARN_BATCHES;
+    task->source = frames.source;
+    BB_TRY(bb_learn_fit(task, out));
+done:
+    bb_learn_frames_release(&frames);
+    bb_frame_sampler_destroy(&sampler);
+    return status;
+}
+
+static bb_status fit(const bb_ao_study *study, const bb_ao_config *physics,
+                     const bb_tomography *problem, bb_learned_profile *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_learn_config *learn = &study->learn;
+    const bb_atmosphere *truth = &problem->atmosphere;
+    const double *range = learn->outer_scale_range_m.items;
+    double *heights = NULL;
+    bb_learn_task task = {.config = physics,
+                          .layer_count = learn->heights_m.count,
+                          .height_m = learn->heights_m.items,
+                          .outer_scale_low_m = range != NULL ? range[0] : truth->outer_scale_m,
+                          .outer_scale_high_m = range != NULL ? range[1] : truth->outer_scale_m,
+                          .separation = learn->separation};
+    if (task.layer_count == 0) {
+        BB_TRY(BB_ALLOCATE(truth->layer_count, &heights));
+        for (bb_index l = 0; l < truth->layer_count; ++l) {
+            heights[l] = truth->height_m[l] / truth->airmass;
+        }
+        task.layer_count = truth->layer_count;
+        task.height_m = heights;
+    }
+    if (learn->source == (int)BB_AO_LEARN_COVARIANCE_FILE) {
+        BB_TRY(fit_file(learn, &task, out));
+    } else if (learn->source == (int)BB_AO_LEARN_FRAMES) {
+        BB_TRY(fit_frames(study, problem, &task, out));
+    } else {
+        task.source_count = 1;
+        task.source = problem->cmm;
+        BB_TRY(bb_learn_fit(&task, out));
+    }
+done:
+    BB_RELEASE(&heights);
+    return status;
+}
+
+// The tomography of the learned profile; error terms are the score's.
+static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
+{
+    bb_status status = BB_OK;
+    const bb_index targets = physics->target_count;
+    BB_TRY(BB_ALLOCATE(l->profile.layer_count, &l->layers));
+    for (bb_index k = 0; k < l->profile.layer_count; ++k) {
+        l->layers[k] = (bb_layer_config){l->profile.height_m[k], l->profile.strength[k]};
+    }
+    l->atmosphere = (bb_atmosphere_config){
+        .profile = -1,
+        .layers = {.items = l->layers, .count = l->profile.layer_count},
+        .outer_scale_m = l->profile.outer_scale_m,
+        .r0_m = NAN,
+    };
+    l->physics = *physics;
+    l->physics.atmosphere = &l->atmosphere;
+    l->physics.error_terms = NULL;
+    BB_TRY(bb_tomography_create(&l->physics, (bb_lgs_tilt)l->study->solver.lgs_tilt, &l->problem));
+    BB_TRY(BB_ALLOCATE(targets, &l->ctm));
+    for (bb_index t = 0; t < targets; ++t) {
+        l->ctm[t] = l->problem->targets[t].ctm;
+    }
+    BB_TRY(bb_ao_noise_bounds(l->problem, &l->noise));
+done:
+    return status;
+}
+
+static void apply(const bb_ao_learning *l, bb_factor_problem *solving)
+{
+    const bb_tilt_vectors *tilts = &l->problem->tilts;
+    solving->matrix = l->problem->cmm_core;
+    solving->part = (bb_low_rank){tilts->columns, tilts->vectors, tilts->variance};
+    solving->sides = l->ctm;
+    solving->noise = l->noise;
+}
+
+static void announce(const bb_ao_learning *l)
+{
+    const bb_learned_profile *profile = &l->profile;
+    if (profile->outcome.kind != BB_OUTCOME_OK) {
+        bb_log_warning("nothing was learned: %s", profile->outcome.detail);
+        return;
+    }
+    bb_log_info("learned %td layer(s): r0 %.4g m, outer scale %.4g m, residual %.2g",
+                profile->layer_count, profile->r0_m, profile->outer_scale_m, profile->residual);
+    if (profile->outer_scale_bounded) {
+        bb_log_warning("the learned outer scale, %.4g m, is an end of learn.outer_scale_range_m",
+                       profile->outer_scale_m);
+    }
+}
+
+bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
+                               const bb_tomography *problem, bb_factor_problem *solving,
+                               bb_results *results, bb_ao_learning **out)
+{
+    bb_status status = BB_OK;
+    bb_ao_learning *learning = NULL;
+    *out = NULL;
+    if (study->learn.source == (int)BB_AO_LEARN_OFF) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(1, &learning));
+    learning->study = study;
+    learning->truth = problem;
+    learning->known = *solving;
+    learning->applied = study->learn.apply;
+    BB_TRY(fit(study, physics, problem, &learning->profile));
+    announce(learning);
+    BB_TRY(bb_ao_learn_publish(&study->learn, &problem->atmosphere, &learning->profile, results));
+    if (learning->applied && learning->profile.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(create_problem(physics, learning));
+        apply(learning, solving);
+    }
+    *out = learning;
+    learning = NULL;
+done:
+    bb_ao_learning_destroy(&learning);
+    return status;
+}
+
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts)
+{
+    if (learning == NULL || !learning->applied || learning->problem != NULL) {
+        return;
+    }
+    for (bb_index p = 0; p < learning->study->pipelines.count; ++p) {
+        bb_outcome *outcome = &attempts[p].common.outcome;
+        *outcome = learning->profile.outcome;
+    }
+}
+
+// The Strehl ratios of one attempt, every target.
+static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    const bb_index targets = l->truth->target_count;
+    const bb_index wavelengths = l->study->wavelengths_um.count;
+    bb_residual_task *tasks = NULL;
+    BB_TRY(BB_ZEROED(targets, &tasks));
+    for (bb_index t = 0; t < targets; ++t) {
+        const bb_tomography_target *target = &l->truth->targets[t];
+        const bb_index m = target->ctm->rows;
+        tasks[t] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
+                                      target->ctt, NULL};
+        BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
+    }
+    BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
+    for (bb_index t = 0; t < targets; ++t) {
+        bb_tomography_score score = {.strehl = attempt->strehl + t * wavelengths};
+        BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,
+                                  &attempt->common.outcome));
+    }
+done:
+    for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
+        BB_RELEASE(&tasks[t].cee);
+    }
+    BB_RELEASE(&tasks);
+    return status;
+}
+
+bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *wavelengths_m,
+                                 const bb_ao_attempt *attempts, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_ao_attempt known = {0};
+    bb_factor_problem solving = {0};
+    if (learning == NULL || learning->problem == NULL) {
+        return BB_OK;
+    }
+    const bb_ao_study *study = learning->study;
+    const bb_index targets = study->targets.count;
+    const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    BB_TRY(bb_ao_attempt_create("known profile", targets, study->wavelengths_um.count, 0, &known));
+    known.shared = attempts[reference].shared;
+    known.common.device = attempts[reference].common.device;
+    solving = learning->known;
+    BB_TRY(bb_factor_problem_prepare(&solving));
+    BB_TRY(bb_factor_problem_solve(&solving, &pipelines[reference], known.r, &known.common));
+    bb_ao_attempt_share(&known, study->correction, learning->truth);
+    if (known.common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(rate(learning, wavelengths_m, &known));
+    }
+    BB_TRY(bb_ao_learn_publish_strehl(targets, study->wavelengths_um.count, known.strehl,
+                                      attempts[reference].strehl, results));
+done:
+    bb_factor_problem_release(&solving);
+    bb_ao_attempt_release(&known, targets);
+    return status;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The learn step of an ao study: a profile learned from a covariance of slopes (physics/ao/learn.h)
+// and the reconstructors made with it, while the score keeps the true profile.
+#ifndef BB_SIM_AO_AO_LEARN_H
+#define BB_SIM_AO_AO_LEARN_H
+
+#include "sim/ao/ao_attempt.h"
+#include "sim/pipelines/factor_solving.h"
+
+typedef struct bb_ao_learning bb_ao_learning;
+
+/// Learns as `study->learn` says and adds the group /learn; `*out` is NULL where it is off. With
+/// `apply`, `solving`, which is not prepared yet, is pointed at the covariances of the learned
+/// profile. Errors: BB_MEMORY, bb_matrix_file_open's, BB_INVALID (a covariance of another size),
+/// BB_UNSUPPORTED (frames of a sensor that stands askew). Owner of `*out`: the caller, for as long
+/// as `solving` is in use.
+BB_CHECKED bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
+                                          const bb_tomography *problem, bb_factor_problem *solving,
+                                          bb_results *results, bb_ao_learning **out);
+void bb_ao_learning_destroy(bb_ao_learning **learning);
+
+/// Where nothing could be learned that was to be applied, no attempt [pipelines of the study]
+/// stands: their outcome is that of the learning.
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts);
+
+/// With `apply`, solves the reference pipeline with the true profile too and adds what learning
+/// costs: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a pipeline.
+BB_CHECKED bb_status bb_ao_learning_compare(const bb_ao_learning *learning,
+                                            const double *wavelengths_m,
+                                            const bb_ao_attempt *attempts, bb_results *results);
+
+#endif

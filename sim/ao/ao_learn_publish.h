@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The group /learn of the results.
+#ifndef BB_SIM_AO_AO_LEARN_PUBLISH_H
+#define BB_SIM_AO_AO_LEARN_PUBLISH_H
+
+#include "physics/ao/atmosphere.h"
+#include "physics/ao/learn.h"
+#include "sim/ao/ao_learn_config.h"
+#include "sim/output/results.h"
+
+/// What was learned beside what is true of `atmosphere`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_learn_publish(const bb_ao_learn_config *learn,
+                                         const bb_atmosphere *atmosphere,
+                                         const bb_learned_profile *profile, bb_results *results);
+
+/// Strehl ratios [targets][wavelengths] of the reference pipeline with the true profile, and what
+/// those with the learned one are short of them. /results/target and /results/wavelength stand.
+BB_CHECKED bb_status bb_ao_learn_publish_strehl(bb_index targets, bb_index wavelengths,
+                                                const double *known, const double *learned,
+                                                bb_results *results);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The learn step through the driver: what a study without it keeps, what learning costs, and the
+// round trip of a covariance through a file.
+#include "sim/hdf5_library.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static const double *learned(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    return dataset->numbers;
+}
+
+// moao-2 at a zenith angle: strengths at zenith are those of the profile.
+static void check_strengths(const bb_results *results, double tolerance)
+{
+    const double *height = learned(results, "learn/height");
+    const double *strength = learned(results, "learn/strength");
+    const double *truth = learned(results, "learn/strength_true");
+    check_relative(height[0], 30.0, 1e-12);
+    check_relative(height[1], 12500.0, 1e-12);
+    check_relative(truth[0], 28.5115, 1e-12);
+    check_relative(truth[1], 1.88506, 1e-12);
+    check_relative(strength[0], truth[0], tolerance);
+    check_relative(strength[1], truth[1], tolerance);
+    check_relative(learned(results, "learn/r0")[0], learned(results, "learn/r0_true")[0],
+                   tolerance);
+}
+
+// The reconstructor of a profile that was learned exactly is the one of the true profile.
+static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
+{
+    (void)state;
+    const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case of = {CONFIG_AO_SMALL, {"learn.source=profile"}};
+    bb_results *without = driver_results(&plain);
+    bb_results *results = driver_results(&of);
+    assert_null(bb_results_find(without, "learn/height"));
+    assert_string_equal(bb_results_note_text(results, "learn", "status"), "ok");
+    check_strengths(results, 1e-8);
+    const double *known = learned(results, "learn/strehl_known");
+    const double *loss = learned(results, "learn/strehl_loss");
+    const double *strehl = driver_row(without, "strehl_by", "reference");
+    for (int i = 0; i < 4; ++i) {
+        assert_true(known[i] == strehl[i]);
+        check_close(loss[i], 0.0, 1e-10, 1.0);
+    }
+    bb_results_destroy(&without);
+    bb_results_destroy(&results);
+}
+
+// Layers where there are none: the best fit to the slopes, and a loss that is no rounding.
+static void wrong_heights_cost_strehl(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}
+    };
+    const driver_case idle = {
+        CONFIG_AO_SMALL,
+        {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]", "learn.apply=false"}
+    };
+    const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
+    bb_results *without = driver_results(&plain);
+    bb_results *results = driver_results(&of);
+    assert_true(isnan(learned(results, "learn/strength_true")[1]));
+    assert_true(learned(results, "learn/strength")[1] > 0.1);
+    assert_true(learned(results, "learn/residual")[0] > 1e-3);
+    print_message("Strehl ratio lost by a wrong height: %.2e\n",
+                  learned(results, "learn/strehl_loss")[0]);
+    assert_true(learned(results, "learn/strehl_loss")[0] > 1e-6);
+    check_close(learned(results, "learn/strehl_known")[0] -
+                    driver_number(results, "strehl", "reference"),
+                learned(results, "learn/strehl_loss")[0], 1e-15, 1.0);
+    bb_results_destroy(&results);
+    results = driver_results(&idle);
+    assert_true(driver_number(results, "strehl", "hp2") == driver_number(without, "strehl", "hp2"));
+    assert_null(bb_results_find(results, "learn/strehl_loss"));
+    bb_results_destroy(&results);
+    bb_results_destroy(&without);
+}
+
+static void what_cannot_be_told_apart_is_an_outcome(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "status", "reference"), "underdetermined");
+    assert_string_equal(driver_text(results, "status", "hp3"), "underdetermined");
+    assert_true(isnan(driver_number(results, "strehl", "reference")));
+    assert_string_equal(bb_results_note_text(results, "learn", "status"), "underdetermined");
+    assert_non_null(strstr(bb_results_note_text(results, "learn", "status_detail"),
+                           "do not tell the layer at 1250"));
+    assert_true(isnan(learned(results, "learn/strength")[0]));
+    bb_results_destroy(&results);
+}
+
+// What --dump Cmm writes is learned from as the analytic covariance itself.
+static void a_dumped_covariance_teaches_the_same(void **state)
+{
+    (void)state;
+    static program_run run;
+    const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
+                                                 "-o",  "c.h5",          NULL};
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"learn.source=covariance_file", "learn.covariance.file=c.h5",
+          "learn.covariance.dataset=/operators/Cmm"}
+    };
+    const driver_case absent = {
+        CONFIG_AO_SMALL,
+        {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+          "learn.covariance.dataset=/operators/Cmm"}
+    };
+    const driver_case other = {
+        CONFIG_AO_SMALL,
+        {"learn.source=covariance_file", "learn.covariance.file=c.h5",
+          "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5"}
+    };
+    bb_results *results = NULL;
+    program_call(dump, &run);
+    program_expect(&run, 0, "c.h5");
+    results = driver_results(&of);
+    check_strengths(results, 1e-8);
+    check_close(learned(results, "learn/strehl_loss")[0], 0.0, 1e-10, 1.0);
+    bb_results_destroy(&results);
+    check_fails(driver_run(&absent, 2, &results), BB_IO, "'none.h5': No such file");
+    check_fails(driver_run(&other, 2, &results), BB_INVALID, "those of the guide stars");
+}
+
+static void frames_teach_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"learn.source=frames", "learn.frames=160", "monte_carlo.pixels_per_subaperture=16",
+          "monte_carlo.screen_oversize=2.0", "seed=5", "learn.outer_scale_range_m=[10.0, 80.0]"}
+    };
+    bb_results *results = driver_results(&of);
+    for (int l = 0; l < 2; ++l) {
+        check_close(learned(results, "learn/strength")[l],
+                    learned(results, "learn/strength_true")[l], 3.5,
+                    learned(results, "learn/strength_sigma")[l]);
+    }
+    print_message("outer scale %.1f +- %.1f m, Strehl ratio lost %.1e\n",
+                  learned(results, "learn/outer_scale")[0],
+                  learned(results, "learn/outer_scale_sigma")[0],
+                  learned(results, "learn/strehl_loss")[0]);
+    assert_true(fabs(learned(results, "learn/strehl_loss")[0]) < 1e-2);
+    bb_results_destroy(&results);
+    driver_check_threads(&of);
+}
+
+static bb_status run_loaded(void *context)
+{
+    bb_results *results = NULL;
+    bb_status status = driver_run_loaded(context, 1, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
+// Allocations fail in turn, in steps that reach every part of the learn step.
+static void memory_that_runs_out_is_an_error(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames", "learn.frames=32",
+          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
+          "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
+          "pipelines=[{name: reference, arithmetic: dp}]"}
+    };
+    bb_config *config = NULL;
+    check_ok(driver_load(&of, &config));
+    bb_threads_stop();
+    allocation_walk("ao with learn", run_loaded, config, 1499, 5);
+    bb_config_destroy(&config);
+}
+
+static void keys_are_held_to_each_other(void **state)
+{
+    (void)state;
+    const driver_case nowhere = {CONFIG_AO_SMALL, {"learn.source=covariance_file"}};
+    const driver_case range = {CONFIG_AO_SMALL, {"learn.outer_scale_range_m=[30.0, 10.0]"}};
+    bb_config *config = NULL;
+    assert_int_equal(driver_load(&nowhere, &config), BB_INVALID);
+    assert_int_equal(driver_load(&range, &config), BB_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_profile_that_is_learned_exactly_costs_nothing),
+        cmocka_unit_test(wrong_heights_cost_strehl),
+        cmocka_unit_test(what_cannot_be_told_apart_is_an_outcome),
+        cmocka_unit_test(a_dumped_covariance_teaches_the_same),
+        cmocka_unit_test(frames_teach_on_any_number_of_threads),
+        cmocka_unit_test(memory_that_runs_out_is_an_error),
+        cmocka_unit_test(keys_are_held_to_each_other),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
