@@ -68,14 +68,15 @@ static const command commands[] = {
      "                   overlay error in nm (wafer), loss of Strehl ratio (ao),\n"
      "                   relative error (product), loss of variance (reconstructor)\n"},
     {"bench", bb_command_bench,
-     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_QUICK |
-         BB_OPTION_LEVEL,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
+         BB_OPTION_QUICK | BB_OPTION_LEVEL,
      0, INTPTR_MAX, "measure the hot loops against ceilings of the same run",
      "usage: bitbudget bench [NAME ...] [options]\n\n"
      "Measures products, the thermal step, factorizations and assembly against ceilings and peers\n"
      "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes.\n"
      "\n  --list           the names\n"
      "  -o, --output FILE  default outputs/bench.h5\n"
+     "  --device WORD    auto, cpu (skips the rows of a GPU) or cuda; default auto\n"
      "  --threads N      default: all processors\n"
      "  --quick          sizes of a test: the figures mean nothing\n"
      "  --force          replace a file that exists\n" LEVEL_HELP},
