@@ -15,6 +15,8 @@ struct bb_dense_library_cuda {
     decltype(&cublasDestroy_v2) destroy;
     decltype(&cublasSetStream_v2) set_stream;
     decltype(&cublasSetWorkspace_v2) set_workspace;
+    decltype(&cublasStrsm_v2) solve_fp32;
+    decltype(&cublasDtrsm_v2) solve_fp64;
     // cublasGemmEx and cublasGemmStridedBatchedEx, whose names are overloaded in C++.
     cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
                            const void *, const void *, cudaDataType, int, const void *,

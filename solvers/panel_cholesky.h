@@ -18,9 +18,10 @@
 //   dp, sp     fp64, fp32 (cuBLAS)
 //   tf32, bf16 fp32 storage, operands narrowed by cuBLAS, fp32 sums
 //   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
-//   x3         two fp16 planes, three products, sums promoted every 128: fp32 accuracy for values
+//   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
-// Panels of half planes are solved with three products.
+// Panels are solved with the inverses of the diagonal blocks, those of half planes with three
+// products; rows of B in fp64 and fp32 by substitution (cuBLAS's trsm), which is backward stable.
 #ifndef BB_SOLVERS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_PANEL_CHOLESKY_H
 

@@ -59,6 +59,38 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
+// X L_kk^T = C in place of the columns of B of panel k, X L_kk = C going backward. Row-major L is,
+// to cuBLAS, an upper triangle U = L^T, and X^T stands left of nothing: L X^T = C^T.
+bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const int block = static_cast<int>(part->plan.block);
+    const int sides = static_cast<int>(part->sides);
+    const int whole = static_cast<int>(part->layout.blocks * part->plan.block);
+    const size_t word = bb_type_bytes(type_of(part));
+    const cublasOperation_t op = backward ? CUBLAS_OP_N : CUBLAS_OP_T;
+    void *x = at(part, part->side, k * part->plan.block);
+    BB_CUDA_TRY(cudaMemcpy2DAsync(x, static_cast<size_t>(whole) * word, part->side_panel,
+                                  static_cast<size_t>(block) * word,
+                                  static_cast<size_t>(block) * word, static_cast<size_t>(sides),
+                                  cudaMemcpyDeviceToDevice, part->bulk));
+    if (type_of(part) == BB_F64) {
+        const double one = 1.0;
+        BB_CUBLAS_TRY(part->library->solve_fp64(
+            part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
+            CUBLAS_DIAG_NON_UNIT, block, sides, &one,
+            reinterpret_cast<const double *>(diagonal_of(part, k)), block, static_cast<double *>(x),
+            whole));
+    } else {
+        const float one = 1.0F;
+        BB_CUBLAS_TRY(part->library->solve_fp32(
+            part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
+            CUBLAS_DIAG_NON_UNIT, block, sides, &one,
+            reinterpret_cast<const float *>(diagonal_of(part, k)), block, static_cast<float *>(x),
+            whole));
+    }
+    return BB_OK;
+}
+
 // The columns of B of panel k <- side_panel times the inverse of L_kk^T, or of L_kk going backward.
 bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
 {
@@ -84,18 +116,7 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
         p.largest = static_cast<const float *>(part->largest) + k % 2;
         return bb_split_product_launch(&p, 3, part->bulk);
     }
-    dense_product p = {};
-    p.a = part->side_panel;
-    p.b = at(part, part->inverses, panel_item(part, k));
-    p.c = at(part, part->side, k * block);
-    p.a_stride = p.b_stride = p.columns = p.depth = block;
-    p.c_stride = whole;
-    p.rows = part->sides;
-    p.transposed = !backward;
-    p.alpha = 1.0;
-    p.problems = 1;
-    p.compute = part->arithmetic.diagonal;
-    return multiply(part, p, BB_PANEL_BULK);
+    return substitute_sides(part, k, backward);
 }
 
 // D-scaled columns of panel k of B, zeros beyond the last column.

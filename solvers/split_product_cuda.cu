@@ -14,7 +14,7 @@ namespace
 
 const int block_rows = 128;
 const int step = 64;           // of the depth, in one stage of the ring
-const int promoted = 128;      // of the depth, summed inside the tensor core at a time
+const int promoted = 64;       // of the depth, summed inside the tensor core at a time
 const int stretch = 16384;     // the same with one product: no registers are left for another sum
 const int group_threads = 128; // four warps
 const int threads = 3 * group_threads;
