@@ -21,7 +21,7 @@
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
 // Panels are solved with the inverses of the diagonal blocks, those of half planes with three
-// products; rows of B in fp64 and fp32 by substitution (cuBLAS's trsm), which is backward stable.
+// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1.
 #ifndef BB_SOLVERS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_PANEL_CHOLESKY_H
 

@@ -59,36 +59,50 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
-// X L_kk^T = C in place of the columns of B of panel k, X L_kk = C going backward. Row-major L is,
-// to cuBLAS, an upper triangle U = L^T, and X^T stands left of nothing: L X^T = C^T.
-bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
+// X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
+// an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
+bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb_index stride)
 {
     const int block = static_cast<int>(part->plan.block);
     const int sides = static_cast<int>(part->sides);
-    const int whole = static_cast<int>(part->layout.blocks * part->plan.block);
-    const size_t word = bb_type_bytes(type_of(part));
+    const int apart = static_cast<int>(stride);
     const cublasOperation_t op = backward ? CUBLAS_OP_N : CUBLAS_OP_T;
-    void *x = at(part, part->side, k * part->plan.block);
-    BB_CUDA_TRY(cudaMemcpy2DAsync(x, static_cast<size_t>(whole) * word, part->side_panel,
-                                  static_cast<size_t>(block) * word,
-                                  static_cast<size_t>(block) * word, static_cast<size_t>(sides),
-                                  cudaMemcpyDeviceToDevice, part->bulk));
     if (type_of(part) == BB_F64) {
         const double one = 1.0;
         BB_CUBLAS_TRY(part->library->solve_fp64(
             part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
             CUBLAS_DIAG_NON_UNIT, block, sides, &one,
             reinterpret_cast<const double *>(diagonal_of(part, k)), block, static_cast<double *>(x),
-            whole));
+            apart));
     } else {
         const float one = 1.0F;
         BB_CUBLAS_TRY(part->library->solve_fp32(
             part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
             CUBLAS_DIAG_NON_UNIT, block, sides, &one,
             reinterpret_cast<const float *>(diagonal_of(part, k)), block, static_cast<float *>(x),
-            whole));
+            apart));
     }
     return BB_OK;
+}
+
+// The same for the columns of B of panel k, from side_panel.
+bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    const size_t word = bb_type_bytes(type_of(part));
+    if (in_halves(part)) {
+        BB_RETURN_IF_FAILED(substitute(part, k, backward, part->side_panel, block));
+        return bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
+                               nullptr, static_cast<__half *>(part->side) + k * block,
+                               static_cast<__half *>(part->side_lo) + k * block, whole, part->bulk);
+    }
+    void *x = at(part, part->side, k * block);
+    BB_CUDA_TRY(
+        cudaMemcpy2DAsync(x, static_cast<size_t>(whole) * word, part->side_panel,
+                          static_cast<size_t>(block) * word, static_cast<size_t>(block) * word,
+                          static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
+    return substitute(part, k, backward, x, whole);
 }
 
 // The columns of B of panel k <- side_panel times the inverse of L_kk^T, or of L_kk going backward.
@@ -96,7 +110,7 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
     const bb_index whole = part->layout.blocks * block;
-    if (in_halves(part)) {
+    if (in_halves(part) && part->arithmetic.products == 1) {
         bb_split_product_cuda p = start_product(part);
         const bb_halves &inverse = part->inverse_planes[k % 2];
         BB_RETURN_IF_FAILED(

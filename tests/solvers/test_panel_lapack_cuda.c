@@ -13,12 +13,12 @@ static const double threshold = 30.0;
 
 // hp1 twice: with fp32 accuracy on the diagonal and in the backward sweep, and without.
 static const bb_panel_plan arithmetics[] = {
-    {.arithmetic = BB_VARIANT_DP  },
-    {.arithmetic = BB_VARIANT_SP  },
-    {.arithmetic = BB_VARIANT_TF32},
-    {.arithmetic = BB_VARIANT_HP1 },
-    {.arithmetic = BB_VARIANT_HP1,  .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
-    {.arithmetic = BB_VARIANT_X3       },
+    {.arithmetic = BB_VARIANT_DP       },
+    {.arithmetic = BB_VARIANT_SP       },
+    {.arithmetic = BB_VARIANT_TF32     },
+    {.arithmetic = BB_VARIANT_HP1      },
+    {.arithmetic = BB_VARIANT_HP1,       .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    {.arithmetic = BB_VARIANT_X3},
 };
 enum { ARITHMETICS = sizeof arithmetics / sizeof *arithmetics };
 
