@@ -59,9 +59,9 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
-// X L_kk^T = C in place of the columns of B of panel k, X L_kk = C going backward. Row-major L is,
-// to cuBLAS, an upper triangle U = L^T, and X^T stands left of nothing: L X^T = C^T.
-bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
+// X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
+// an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
+bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb_index stride)
 {
     const int block = static_cast<int>(part->plan.block);
     const int sides = static_cast<int>(part->sides);
@@ -73,7 +73,7 @@ bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
             part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
             CUBLAS_DIAG_NON_UNIT, block, sides, &one,
             reinterpret_cast<const double *>(diagonal_of(part, k)), block, static_cast<double *>(x),
-            whole));
+            apart));
     } else {
         const float one = 1.0F;
         BB_CUBLAS_TRY(part->library->solve_fp32(
