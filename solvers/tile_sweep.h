@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sweeps X L^-T and X L^-1 whose products take the variants of the factor's tiles (the first, or
-// both): operands L and X are rounded as in the factorization, and so is what is accumulated; the
-// solves with the diagonal tiles stay in fp32, and so does a second sweep that does not follow.
+// The sweeps X L^-T and X L^-1 whose products take the variants of the factor's tiles (the first,
+// or both): operands L and X are rounded as in the factorization, and so is what is accumulated;
+// the solves with the diagonal tiles stay in fp32, and so does a second sweep that does not follow.
 //
 // Each right-hand side is scaled by the power of two that brings its largest magnitude to (1/2, 1],
 // before the first sweep and again between the two, undone at the end: exact in fp32, and fp16 then

@@ -23,7 +23,8 @@ typedef struct bb_triangle_layout {
     bb_index blocks; ///< N = ceil(n / block)
 } bb_triangle_layout;
 
-BB_DEVICE_FUNCTION bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
+BB_DEVICE_FUNCTION
+bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
 {
     bb_triangle_layout layout;
     layout.n = n;
@@ -33,49 +34,57 @@ BB_DEVICE_FUNCTION bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_ind
 }
 
 /// The first block row that is not folded.
-BB_DEVICE_FUNCTION bb_index bb_triangle_half(bb_triangle_layout layout)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_half(bb_triangle_layout layout)
 {
     return layout.blocks / 2;
 }
 
 /// Rows and columns of the rectangle; columns are the leading dimension.
-BB_DEVICE_FUNCTION bb_index bb_triangle_rows(bb_triangle_layout layout)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_rows(bb_triangle_layout layout)
 {
     return (layout.blocks - layout.blocks / 2) * layout.block;
 }
 
-BB_DEVICE_FUNCTION bb_index bb_triangle_columns(bb_triangle_layout layout)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_columns(bb_triangle_layout layout)
 {
     return (layout.blocks - 1) * layout.block;
 }
 
 /// Where block row i starts in the rectangle.
-BB_DEVICE_FUNCTION bb_index bb_triangle_row(bb_triangle_layout layout, bb_index i)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_row(bb_triangle_layout layout, bb_index i)
 {
     const bb_index half = layout.blocks / 2;
     return (i >= half ? i - half : layout.blocks - 1 - i - half) * layout.block;
 }
 
-BB_DEVICE_FUNCTION bb_index bb_triangle_column(bb_triangle_layout layout, bb_index i)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_column(bb_triangle_layout layout, bb_index i)
 {
     return i >= layout.blocks / 2 ? 0 : (layout.blocks - 1 - i) * layout.block;
 }
 
 /// Position of block row i in a panel, in blocks, and back.
-BB_DEVICE_FUNCTION bb_index bb_triangle_position(bb_triangle_layout layout, bb_index i)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_position(bb_triangle_layout layout, bb_index i)
 {
     const bb_index half = layout.blocks / 2;
     return i >= half ? i - half : layout.blocks - 1 - i;
 }
 
-BB_DEVICE_FUNCTION bb_index bb_triangle_block_at(bb_triangle_layout layout, bb_index position)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_block_at(bb_triangle_layout layout, bb_index position)
 {
     const bb_index half = layout.blocks / 2;
     return position < layout.blocks - half ? position + half : layout.blocks - 1 - position;
 }
 
 /// Rows of block row i: all of them but the last are whole.
-BB_DEVICE_FUNCTION bb_index bb_triangle_extent(bb_triangle_layout layout, bb_index i)
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_extent(bb_triangle_layout layout, bb_index i)
 {
     const bb_index left = layout.n - i * layout.block;
     return left < layout.block ? left : layout.block;

@@ -12,8 +12,8 @@ const bb_index high = 8;
 const bb_index most_blocks = 65535; // of a grid's second axis
 
 template <typename T>
-__global__ void fill(bb_decay decay, bb_index row, bb_index column, bb_index rows,
-                     bb_index columns, bb_index stride, T *out)
+__global__ void fill(bb_decay decay, bb_index row, bb_index column, bb_index rows, bb_index columns,
+                     bb_index stride, T *out)
 {
     const bb_index j = static_cast<bb_index>(blockIdx.x) * wide + threadIdx.x;
     if (j >= columns) {

@@ -12,7 +12,7 @@ namespace
 {
 
 #define BB_TEXT_OF(name) #name
-#define BB_TEXT(name) BB_TEXT_OF(name)
+#define BB_TEXT(name)    BB_TEXT_OF(name)
 
 /// Returns from the function where a call of cuSOLVER failed: BB_MEMORY where it ran out of memory,
 /// else BB_DEVICE.
@@ -20,9 +20,9 @@ namespace
     do {                                                                                           \
         cusolverStatus_t result_ = (call);                                                         \
         if (result_ != CUSOLVER_STATUS_SUCCESS) {                                                  \
-            return bb_status_set(                                                                  \
-                result_ == CUSOLVER_STATUS_ALLOC_FAILED ? BB_MEMORY : BB_DEVICE, __FILE__,         \
-                __LINE__, "%s: cuSOLVER status %d", #call, static_cast<int>(result_));             \
+            return bb_status_set(result_ == CUSOLVER_STATUS_ALLOC_FAILED ? BB_MEMORY : BB_DEVICE,  \
+                                 __FILE__, __LINE__, "%s: cuSOLVER status %d", #call,              \
+                                 static_cast<int>(result_));                                       \
         }                                                                                          \
     } while (0)
 
@@ -37,8 +37,7 @@ struct library {
     decltype(&cusolverDnXpotrf) factor;
 };
 
-template <typename Function>
-bb_status find(void *handle, const char *name, Function *out)
+template <typename Function> bb_status find(void *handle, const char *name, Function *out)
 {
     *out = reinterpret_cast<Function>(dlsym(handle, name));
     if (*out == nullptr) {
@@ -95,9 +94,8 @@ bb_status prepare(task *t)
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_RETURN_IF_FAILED(open_library(&t->calls));
-    BB_RETURN_IF_FAILED(bb_device_allocate(device, static_cast<size_t>(n) * static_cast<size_t>(n) *
-                                                       sizeof(float),
-                                           &t->values));
+    BB_RETURN_IF_FAILED(bb_device_allocate(
+        device, static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(float), &t->values));
     BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &t->info));
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking));
     BB_CUDA_TRY(cudaEventCreate(&t->begin));
@@ -119,10 +117,9 @@ bb_status factor(const task *t, double *seconds)
     BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, t->stream, 0, 0,
                                               bb_device_matrix(t->values, BB_F32, n, n, n)));
     BB_CUDA_TRY(cudaEventRecord(t->begin, t->stream));
-    BB_CUSOLVER_TRY(t->calls->factor(t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_32F,
-                                     t->values, n, CUDA_R_32F, t->workspace, t->bytes,
-                                     t->host_workspace, t->host_bytes,
-                                     static_cast<int *>(t->info)));
+    BB_CUSOLVER_TRY(t->calls->factor(
+        t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_32F, t->values, n, CUDA_R_32F,
+        t->workspace, t->bytes, t->host_workspace, t->host_bytes, static_cast<int *>(t->info)));
     BB_CUDA_TRY(cudaEventRecord(t->end, t->stream));
     BB_CUDA_TRY(cudaEventSynchronize(t->end));
     BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, t->begin, t->end));

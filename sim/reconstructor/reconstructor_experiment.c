@@ -115,9 +115,9 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
                                        .sides = &run->side};
     double on_device = 0.0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        on_device = fmax(on_device, bb_factor_device_need(&study->solver.common,
-                                                          &run->pipelines[p], study->common.device,
-                                                          run->side->columns, run->side->rows));
+        on_device = fmax(on_device, bb_factor_device_need(&study->solver.common, &run->pipelines[p],
+                                                          study->common.device, run->side->columns,
+                                                          run->side->rows));
     }
     BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
