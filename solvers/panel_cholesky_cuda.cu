@@ -228,9 +228,10 @@ bb_status follow(const factoring *work, bb_index j, bb_index k)
 {
     bb_panel_cholesky *f = work->f;
     bb_panel_part *part = &f->parts[owner_of(f, j)];
-    const bool own = owner_of(f, j) == owner_of(f, k);
+    // The block row that was solved first is the next panel's.
+    const bool next = j == k + 1 && owner_of(f, j) == owner_of(f, k);
     BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->chain, own ? f->events[k].first : f->events[k].solved));
+    BB_RETURN_IF_FAILED(wait(part->chain, next ? f->events[k].first : f->events[k].solved));
     BB_RETURN_IF_FAILED(bb_panel_update_diagonal(part, j, k, k + 1, BB_PANEL_CHAIN));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
     return bb_panel_update(part, j, k, k + 1);

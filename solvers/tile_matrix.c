@@ -208,6 +208,7 @@ static double loaded_norm(const bb_tile_matrix *matrix)
 static bb_status lay_out(bb_tile_matrix *matrix, const bb_policy_map *map)
 {
     bb_status status = BB_OK;
+    BB_REQUIRE(map != NULL, BB_INTERNAL, "no map of the tiles");
     BB_REQUIRE(map->tile_rows == matrix->tile_rows, BB_INVALID,
                "map of %td tile rows, expected %td for %td rows in tiles of %td", map->tile_rows,
                matrix->tile_rows, matrix->n, matrix->tile_size);

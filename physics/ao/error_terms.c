@@ -154,12 +154,14 @@ static bb_status add_aliasing(const filling *work)
     BB_TRY(BB_ALLOCATE((bb_index)lines * band, &part));
     BB_TRY(BB_ALLOCATE((bb_index)lines * lines, &sum));
     for (bb_index k = 0; k < (bb_index)band * band; ++k) {
+        const bb_index row = k / band;
         spectrum[k] =
-            aliased_spectrum(step * ((double)(k % band) + 0.5), step * ((double)(k / band) + 0.5));
+            aliased_spectrum(step * ((double)(k % band) + 0.5), step * ((double)row + 0.5));
     }
     for (bb_index k = 0; k < (bb_index)lines * band; ++k) {
+        const bb_index line = k / band;
         const double f = step * ((double)(k % band) + 0.5) / work->pitch_m;
-        wave[k] = cos(2.0 * BB_PI * f * work->grid.pixel_m * (double)(k / band));
+        wave[k] = cos(2.0 * BB_PI * f * work->grid.pixel_m * (double)line);
     }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, lines, band, band, scale, wave, band,
                 spectrum, band, 0.0, part, band);

@@ -99,8 +99,9 @@ static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index at, bb_ind
     double *y = NULL;
     BB_TRY(BB_ALLOCATE(grid->pupil_points, &x));
     BB_TRY(BB_ALLOCATE(grid->pupil_points, &y));
+    const bb_index middle = grid->pupil_points / 2;
     for (bb_index i = 0; i < grid->pupil_points; ++i) {
-        const double position = grid->pixel_m * (double)(i - grid->pupil_points / 2);
+        const double position = grid->pixel_m * (double)(i - middle);
         x[i] = position + height * star->x_rad;
         y[i] = position + height * star->y_rad;
     }

@@ -129,10 +129,11 @@ static bb_status add_image(const bb_point_spread_grid *grid, const double *trans
         field[k] = transmission[k] * cexp(2.0 * BB_PI * I * wavefront[k] / wavelength_m);
         sum += transmission[k];
     }
+    const bb_index centre = edge / 2;
     for (bb_index u = 0; u < edge; ++u) {
         for (bb_index i = 0; i < points; ++i) {
             turn[u * points + i] =
-                cexp(-2.0 * BB_PI * I * (double)((u - edge / 2) * i) / (double)grid->pixels);
+                cexp(-2.0 * BB_PI * I * (double)((u - centre) * i) / (double)grid->pixels);
         }
     }
     cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, points, points, &one, turn, points,
@@ -349,8 +350,9 @@ static bb_status make_shapes(campaign *all)
         const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
         BB_RELEASE(&position);
         BB_TRY(BB_ALLOCATE(grid->pupil_points, &position));
+        const bb_index middle = grid->pupil_points / 2;
         for (bb_index i = 0; i < grid->pupil_points; ++i) {
-            position[i] = grid->pixel_m * (double)(i - grid->pupil_points / 2);
+            position[i] = grid->pixel_m * (double)(i - middle);
         }
         BB_TRY(bb_mirror_shape_create(bb_point_spread_mirror(spread), grid->pupil_points, position,
                                       &all->shapes[t]));

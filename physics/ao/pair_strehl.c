@@ -61,8 +61,9 @@ static bb_status place(const bb_point_spread *spread, bb_index points_per_lensle
     double *position = NULL;
     bb_mirror_shape shape = {0};
     BB_TRY(BB_ALLOCATE(points, &position));
+    const bb_index middle = points / 2;
     for (bb_index i = 0; i < points; ++i) {
-        position[i] = grid->pixel_m * (double)(i - points / 2);
+        position[i] = grid->pixel_m * (double)(i - middle);
     }
     BB_TRY(bb_mirror_shape_create(of->mirror, points, position, &shape));
     const bb_index most = (points / step + 1) * (points / step + 1);

@@ -210,8 +210,9 @@ static bb_status create_own_axes(const bb_phase_screen *screen, bb_screen_axis *
     bb_status status = BB_OK;
     double *position = NULL;
     BB_TRY(BB_ALLOCATE(screen->points, &position));
+    const bb_index middle = screen->points / 2;
     for (bb_index i = 0; i < screen->points; ++i) {
-        position[i] = screen->pixel_m * (double)(i - screen->points / 2);
+        position[i] = screen->pixel_m * (double)(i - middle);
     }
     BB_TRY(bb_screen_axis_create(screen, true, screen->points, position, NULL, BB_SCREEN_POINT, x));
     BB_TRY(

@@ -134,9 +134,11 @@ static bb_status publish_items(const char *path, const char *long_name, const ch
 {
     bb_status status = BB_OK;
     double *all = NULL;
-    BB_TRY(BB_ALLOCATE(count * items, &all));
-    for (bb_index i = 0; i < count * items; ++i) {
-        all[i] = parts[i / items][i % items];
+    BB_TRY(bb_attempt_unset(count * items, &all));
+    for (bb_index p = 0; p < count; ++p) {
+        for (bb_index i = 0; parts[p] != NULL && i < items; ++i) {
+            all[p * items + i] = parts[p][i];
+        }
     }
     BB_TRY(bb_results_values(results, path, "1", long_name, axes, all));
 done:

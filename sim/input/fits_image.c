@@ -102,8 +102,8 @@ static bb_status read_here(void *context)
                "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
                r->columns, r->most);
     if (r->values != NULL) {
-        (void)fits_read_pix(file, TDOUBLE, first, (LONGLONG)(r->rows * r->columns), NULL, r->values,
-                            NULL, &code);
+        const LONGLONG pixels = (LONGLONG)r->rows * (LONGLONG)r->columns;
+        (void)fits_read_pix(file, TDOUBLE, first, pixels, NULL, r->values, NULL, &code);
         BB_TRY(hold(code, r->path, "read its pixels"));
     }
 done:

@@ -211,6 +211,58 @@ static void a_breakdown_names_its_row(void **state)
     }
 }
 
+// Two GPUs against one: the same sums in other parts.
+static void gpus_share_a_factorization(void **state)
+{
+    (void)state;
+    bb_device *devices[2] = {gpu, NULL};
+    bb_panel_cholesky *factor = NULL;
+    bb_panel_times times;
+    problem p;
+    if (few || bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
+        print_message("skipped: one GPU\n");
+        skip();
+    }
+    start(&p, 3000, 300);
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 1, &devices[1]));
+    for (int c = 0; c < CASES; ++c) {
+        bb_view a = bb_view_matrix(p.a, p.n, p.n);
+        bb_view b = bb_view_matrix(p.b, p.m, p.n);
+        bb_matrix_source matrix = bb_matrix_source_dense(&a, "A", "1");
+        bb_matrix_source side = bb_matrix_source_dense(&b, "B", "1");
+        bb_device_source *on[2][2] = {{NULL}};
+        bb_panel_sources sources[2];
+        bb_panel_plan plan = cases[c].plan;
+        void *r = NULL;
+        plan.n = p.n;
+        plan.sides = p.m;
+        for (int g = 0; g < 2; ++g) {
+            check_ok(bb_device_source_create(&matrix, devices[g], &on[g][0]));
+            check_ok(bb_device_source_create(&side, devices[g], &on[g][1]));
+            sources[g] =
+                (bb_panel_sources){on[g][0], 1, (const bb_device_source *const *)&on[g][1]};
+        }
+        check_ok(bb_panel_cholesky_create(2, devices, &plan, &factor));
+        check_ok(bb_panel_cholesky_factor(factor, sources, p.scale, &p.outcome, &times));
+        assert_int_equal(p.outcome.kind, BB_OUTCOME_OK);
+        check_ok(bb_panel_cholesky_lower(factor, p.lower));
+        check_ok(bb_panel_cholesky_sweep(factor, &times));
+        check_ok(bb_device_allocate(gpu, (size_t)(p.m * p.n) * sizeof(double), &r));
+        check_ok(bb_panel_cholesky_result(factor, r));
+        check_ok(bb_device_download(gpu, p.r, r, (size_t)(p.m * p.n) * sizeof(double)));
+        check_close(factor_error(&p), 0.0, cases[c].factor, 1.0);
+        check_close(result_error(&p), 0.0, cases[c].result, 1.0);
+        bb_device_release(gpu, &r);
+        bb_panel_cholesky_destroy(&factor);
+        for (int g = 0; g < 2; ++g) {
+            bb_device_source_destroy(&on[g][0]);
+            bb_device_source_destroy(&on[g][1]);
+        }
+    }
+    bb_device_close(&devices[1]);
+    finish(&p);
+}
+
 static void impossible_plans_are_refused(void **state)
 {
     (void)state;
@@ -238,6 +290,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(results_repeat_bit_for_bit),
         cmocka_unit_test(a_map_chooses_the_products_of_every_block),
         cmocka_unit_test(a_breakdown_names_its_row),
+        cmocka_unit_test(gpus_share_a_factorization),
         cmocka_unit_test(impossible_plans_are_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
