@@ -16,7 +16,7 @@
 // Arithmetic of the updates (the blocks below the diagonal; a diagonal block's own updates take
 // fp32 accuracy unless it follows):
 //   dp, sp     fp64, fp32 (cuBLAS)
-//   tf32, bf16 fp32 storage, operands narrowed by cuBLAS, fp32 sums
+//   tf32       fp32 storage, operands narrowed by cuBLAS, fp32 sums
 //   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
@@ -39,7 +39,7 @@ typedef struct bb_panel_plan {
     bb_index n;                  ///< rows of A
     bb_index block;              ///< columns of a panel, a multiple of 128
     bb_index sides;              ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic;       ///< dp, sp, tf32, bf16, hp1 or x3
+    bb_variant arithmetic;       ///< dp, sp, tf32, hp1 or x3
     bool diagonal_follows;       ///< hp1: the updates of diagonal blocks too
     bb_policy_sweeps sweeps;     ///< hp1: whose products follow; the others take three
     const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
@@ -94,10 +94,6 @@ BB_CHECKED bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor,
 
 /// The backward sweep: B D becomes B D (D A D)^-1. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *times);
-
-/// Rows of B that GPU `gpu` holds: [*first, *first + *count).
-void bb_panel_cholesky_side(const bb_panel_cholesky *factor, bb_index gpu, bb_index *first,
-                            bb_index *count);
 
 /// All rows of what stands in the place of B, in fp64 and times D (so R of B A^-1 after the sweep):
 /// `out` [plan.sides][n] in the memory of the first device. Waits. Errors: BB_DEVICE.

@@ -560,10 +560,3 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
     bb_device_release(part->device, &device);
     return status;
 }
-
-void bb_panel_cholesky_side(const bb_panel_cholesky *factor, bb_index gpu, bb_index *first,
-                            bb_index *count)
-{
-    *first = factor->parts[gpu].first_side;
-    *count = factor->parts[gpu].sides;
-}

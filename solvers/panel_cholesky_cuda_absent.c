@@ -74,15 +74,6 @@ bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *tim
     return absent();
 }
 
-void bb_panel_cholesky_side(const bb_panel_cholesky *factor, bb_index gpu, bb_index *first,
-                            bb_index *count)
-{
-    (void)factor;
-    (void)gpu;
-    *first = 0;
-    *count = 0;
-}
-
 bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
 {
     (void)factor;

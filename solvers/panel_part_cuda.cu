@@ -182,9 +182,6 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
     case BB_VARIANT_TF32:
         a.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
         break;
-    case BB_VARIANT_BF16:
-        a.compute = CUBLAS_COMPUTE_32F_FAST_16BF;
-        break;
     case BB_VARIANT_HP1:
         a.storage = BB_PANEL_HALVES;
         a.products = 1;
@@ -202,8 +199,7 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
         break;
     default:
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "arithmetic %s has no cuda twin: expected dp, sp, tf32, bf16, hp1 or "
-                             "x3",
+                             "arithmetic %s has no cuda twin: expected dp, sp, tf32, hp1 or x3",
                              bb_variant_describe(plan->arithmetic)->name);
     }
     if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
