@@ -203,6 +203,7 @@ static void a_screen_is_its_address(void **state)
     BB_RELEASE(&first);
     BB_RELEASE(&other);
     BB_RELEASE(&again);
+    bb_phase_screen_release(&screen);
     check_fails(bb_phase_screen_create(1, 0.1, 25.0, 4, &screen), BB_INVALID, "1 points");
 }
 
