@@ -333,9 +333,15 @@ bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
 bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
 {
     bb_breakdown_cuda found = {};
-    const bb_panel_part *part = &f->parts[owner_of(f, f->layout.blocks - 1)];
-    BB_RETURN_IF_FAILED(use(part));
-    BB_CUDA_TRY(cudaMemcpy(&found, part->breakdown, sizeof found, cudaMemcpyDeviceToHost));
+    for (bb_index g = 0; g < f->gpus; ++g) {
+        bb_breakdown_cuda here = {};
+        BB_RETURN_IF_FAILED(use(&f->parts[g]));
+        BB_CUDA_TRY(
+            cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
+        if (here.row != 0 && (found.row == 0 || here.row < found.row)) {
+            found = here; // what broke later, broke by it
+        }
+    }
     const bb_index row = found.row - 1;
     const bb_index block = row / f->plan.block;
     if (found.row != 0 && found.non_finite != 0) {
@@ -402,6 +408,7 @@ bb_status bb_panel_plan_check(const bb_panel_plan *plan)
 {
     bb_panel_arithmetic arithmetic;
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    BB_RETURN_IF_FAILED(bb_square_factor_supported());
     if (arithmetic.storage == BB_PANEL_HALVES) {
         return bb_split_product_supported();
     }

@@ -122,8 +122,8 @@ BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
 
-/// Panel k of L, its diagonal block and inverse, and a breakdown, from the GPU that made them to
-/// another. On the bulk stream of `from`.
+/// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
+/// bulk stream of `from`.
 BB_CHECKED bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.

@@ -255,8 +255,6 @@ bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k
     }
     BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),
                                        block, block, block, word));
-    BB_RETURN_IF_FAILED(send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k),
-                                       block, block, block, word));
-    return send_rectangle(from, from->breakdown, to->breakdown, 0, 1, 1, 1,
-                          sizeof(bb_breakdown_cuda));
+    return send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k), block, block,
+                          block, word);
 }

@@ -44,10 +44,6 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                    policy->inside == (int)BB_VARIANT_SP,
                BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, hp1 or x3",
                name, bb_variant_names[policy->inside]);
-    BB_REQUIRE(solver->gpus == 1, BB_UNSUPPORTED,
-               "solver.gpus = %td: factorizations that several GPUs share have not passed their "
-               "tests, expected 1",
-               solver->gpus);
     bool follows =
         policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
     BB_REQUIRE(pipeline->arithmetic != (int)BB_VARIANT_TF32 || !follows, BB_UNSUPPORTED,
