@@ -2,6 +2,8 @@
 #include "core/memory.h"
 #include "solvers/panel_part_cuda.h"
 
+#include <cmath>
+
 namespace
 {
 
@@ -259,6 +261,39 @@ double bb_panel_part_bytes(const bb_panel_plan *plan, bb_index sides)
         bytes += static_cast<double>(list[i].bytes);
     }
     return bytes + library_bytes;
+}
+
+// Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
+// tiles leave it empty.
+static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic &arithmetic)
+{
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    bb_index wide = 0;
+    if (!arithmetic.low_plane || !arithmetic.half_tiles) {
+        return arithmetic.low_plane ? 1.0 : 0.0;
+    }
+    for (bb_index i = 1; plan->narrow != nullptr && i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            wide += plan->narrow[i * blocks + j] == 0 ? 1 : 0;
+        }
+    }
+    return blocks > 1 ? 2.0 * static_cast<double>(wide) / static_cast<double>(blocks * (blocks - 1))
+                      : 0.0;
+}
+
+double bb_panel_factor_bytes(const bb_panel_plan *plan)
+{
+    bb_panel_arithmetic arithmetic;
+    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
+        return 0.0;
+    }
+    const double n = static_cast<double>(plan->n);
+    const double block = static_cast<double>(plan->block);
+    const double wide = static_cast<double>(word_of(arithmetic.storage));
+    const double kept = arithmetic.storage == BB_PANEL_HALVES
+                            ? 2.0 + 2.0 * second_plane_share(plan, arithmetic)
+                            : wide;
+    return 0.5 * n * std::fmax(n - block, 0.0) * kept + n * std::fmin(block, n) * wide;
 }
 
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream)
