@@ -17,11 +17,18 @@
 // fp32 accuracy unless it follows):
 //   dp, sp     fp64, fp32 (cuBLAS)
 //   tf32       fp32 storage, operands narrowed by cuBLAS, fp32 sums
+//   bf16       fp32 storage and a bf16 plane of L, which products read; sums as hp1's (cuBLAS)
+//   fp8        the same with values of e4m3 times a power of two a block, held in bf16: it has the
+//              roundings of fp8, the rate and the memory of bf16
 //   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
+//   hp2        fp16 plane of L, blocks in work in fp16: each panel before is one product with fp32
+//              sums, and the block is rounded after it, as a tile is (cuBLAS)
+//   hp3        the same with fp16 sums
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
 // Panels are solved with the inverses of the diagonal blocks, those of half planes with three
-// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1.
+// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1, hp2
+// and hp3. Where diagonal blocks or sweeps of hp2 and hp3 follow, their C is fp16 too.
 #ifndef BB_SOLVERS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_PANEL_CHOLESKY_H
 
@@ -39,18 +46,20 @@ typedef struct bb_panel_plan {
     bb_index n;                  ///< rows of A
     bb_index block;              ///< columns of a panel, a multiple of 128
     bb_index sides;              ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic;       ///< dp, sp, tf32, hp1 or x3
-    bool diagonal_follows;       ///< hp1: the updates of diagonal blocks too
-    bb_policy_sweeps sweeps;     ///< hp1: whose products follow; the others take three
-    const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
-                                 ///< borrowed, read while factoring
+    bb_variant arithmetic;       ///< bf16 and fp8: on one GPU
+    bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
+    bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
+    const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
+                                 ///< nonzero, x3 elsewhere; borrowed, read while factoring
 } bb_panel_plan;
 
 /// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
 /// sources' is not in it. 0 for a plan that is not possible.
 double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
 
-/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks.
+/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
+/// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
+/// which is empty.
 double bb_panel_factor_bytes(const bb_panel_plan *plan);
 
 /// Whether a cuda device that is present can: BB_OK, or BB_INVALID or BB_UNSUPPORTED with a

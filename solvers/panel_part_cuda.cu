@@ -2,6 +2,8 @@
 #include "core/memory.h"
 #include "solvers/panel_part_cuda.h"
 
+#include <cmath>
+
 namespace
 {
 
@@ -13,7 +15,7 @@ struct allocation {
     size_t bytes;
 };
 
-enum { MOST_ALLOCATIONS = 24 };
+enum { MOST_ALLOCATIONS = 32 };
 
 size_t word_of(bb_panel_storage storage)
 {
@@ -33,14 +35,23 @@ int list_allocations(bb_panel_part *part, allocation *out)
     const size_t triangle = static_cast<size_t>(bb_triangle_rows(part->layout)) *
                             static_cast<size_t>(bb_triangle_columns(part->layout));
     const size_t rows = blocks * block > sides ? blocks * block : sides;
+    const size_t half = arithmetic.half_tiles ? sizeof(__half) : 0;
     int count = 0;
     out[count++] = {&part->triangle, triangle * kept};
     out[count++] = {&part->triangle_lo, arithmetic.low_plane ? triangle * kept : 0};
+    out[count++] = {&part->operands, arithmetic.operand_plane ? triangle * sizeof(__half) : 0};
+    out[count++] = {&part->largest_of_blocks, arithmetic.tile_scale ? blocks * sizeof(float) : 0};
     out[count++] = {&part->side, sides * blocks * block * kept};
     out[count++] = {&part->side_lo, halves ? sides * blocks * block * kept : 0};
     out[count++] = {&part->panels[0], blocks * block * block * word};
     out[count++] = {&part->panels[1], blocks * block * block * word};
+    for (int parity = 0; parity < 2; ++parity) {
+        out[count++] = {&part->tiles[parity], blocks * block * block * half};
+        out[count++] = {&part->diagonal_tiles[parity],
+                        arithmetic.diagonal_products == 1 ? block * block * half : 0};
+    }
     out[count++] = {&part->side_panel, sides * block * word};
+    out[count++] = {&part->side_tile, arithmetic.forward_products == 1 ? sides * block * half : 0};
     out[count++] = {&part->diagonals, blocks * block * block * word};
     out[count++] = {&part->inverses, blocks * block * block * word};
     out[count++] = {&part->scratch, block * block * word};
@@ -126,6 +137,31 @@ bb_status open_library(bb_panel_part *part)
             part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
         BB_CUBLAS_TRY(
             part->library->set_workspace(part->handles[s], part->workspaces[s], workspace_bytes));
+        if (part->arithmetic.half_tiles) { // parts of a sum stay in the format of the sum
+            BB_CUBLAS_TRY(part->library->set_math_mode(
+                part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+        }
+    }
+    return BB_OK;
+}
+
+// Rows past the last one are read before they are written, and second planes of blocks that are
+// kept in one are never written.
+bb_status clear_planes(bb_panel_part *part)
+{
+    const size_t items = static_cast<size_t>(bb_triangle_rows(part->layout)) *
+                         static_cast<size_t>(bb_triangle_columns(part->layout));
+    const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
+                            ? sizeof(__half)
+                            : word_of(part->arithmetic.storage);
+    if (part->triangle != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, items * kept, part->bulk));
+    }
+    if (part->triangle_lo != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, items * kept, part->bulk));
+    }
+    if (part->operands != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->operands, 0, items * sizeof(__half), part->bulk));
     }
     return BB_OK;
 }
@@ -145,18 +181,7 @@ bb_status start(bb_panel_part *part)
         static_cast<size_t>(part->layout.blocks * part->plan.block * part->plan.block) *
             word_of(part->arithmetic.storage),
         part->bulk));
-    if (part->triangle != nullptr) {
-        // Rows past the last one are read before they are written.
-        const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
-                                ? sizeof(__half)
-                                : word_of(part->arithmetic.storage);
-        const size_t bytes = static_cast<size_t>(bb_triangle_rows(part->layout)) *
-                             static_cast<size_t>(bb_triangle_columns(part->layout)) * kept;
-        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, bytes, part->bulk));
-        if (part->triangle_lo != nullptr) {
-            BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, bytes, part->bulk));
-        }
-    }
+    BB_RETURN_IF_FAILED(clear_planes(part));
     if (part->arithmetic.storage == BB_PANEL_HALVES) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
         BB_RETURN_IF_FAILED(describe(part));
@@ -165,6 +190,20 @@ bb_status start(bb_panel_part *part)
 }
 
 } // namespace
+
+static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithmetic *out)
+{
+    const bool wide = plan->arithmetic == BB_VARIANT_X3;
+    out->storage = BB_PANEL_HALVES;
+    out->products = wide ? 3 : 1;
+    out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
+    out->forward_products = !wide && plan->sweeps != BB_POLICY_SWEEPS_SP ? 1 : 3;
+    out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
+    out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
+    out->compute = plan->arithmetic == BB_VARIANT_HP3 ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
+    out->low_plane = out->diagonal_products == 3 || plan->narrow != nullptr ||
+                     (plan->sides > 0 && out->backward_products == 3);
+}
 
 bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
 {
@@ -182,25 +221,20 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
     case BB_VARIANT_TF32:
         a.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
         break;
-    case BB_VARIANT_HP1:
-        a.storage = BB_PANEL_HALVES;
-        a.products = 1;
-        a.diagonal_products = plan->diagonal_follows ? 1 : 3;
-        a.forward_products = plan->sweeps == BB_POLICY_SWEEPS_SP ? 3 : 1;
-        a.backward_products = plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
-        a.low_plane = a.diagonal_products == 3 || plan->narrow != nullptr ||
-                      (plan->sides > 0 && a.backward_products == 3);
+    case BB_VARIANT_BF16:
+    case BB_VARIANT_FP8:
+        a.operand_plane = true;
+        a.tile_scale = plan->arithmetic == BB_VARIANT_FP8;
         break;
+    case BB_VARIANT_HP1:
+    case BB_VARIANT_HP2:
+    case BB_VARIANT_HP3:
     case BB_VARIANT_X3:
-        a.storage = BB_PANEL_HALVES;
-        a.products = a.diagonal_products = 3;
-        a.forward_products = a.backward_products = 3;
-        a.low_plane = true;
+        describe_half_arithmetic(plan, &a);
         break;
     default:
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "arithmetic %s has no cuda twin: expected dp, sp, tf32, hp1 or x3",
-                             bb_variant_describe(plan->arithmetic)->name);
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
+                             static_cast<int>(plan->arithmetic));
     }
     if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
@@ -229,6 +263,39 @@ double bb_panel_part_bytes(const bb_panel_plan *plan, bb_index sides)
     return bytes + library_bytes;
 }
 
+// Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
+// tiles leave it empty.
+static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic &arithmetic)
+{
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    bb_index wide = 0;
+    if (!arithmetic.low_plane || !arithmetic.half_tiles) {
+        return arithmetic.low_plane ? 1.0 : 0.0;
+    }
+    for (bb_index i = 1; plan->narrow != nullptr && i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            wide += plan->narrow[i * blocks + j] == 0 ? 1 : 0;
+        }
+    }
+    return blocks > 1 ? 2.0 * static_cast<double>(wide) / static_cast<double>(blocks * (blocks - 1))
+                      : 0.0;
+}
+
+double bb_panel_factor_bytes(const bb_panel_plan *plan)
+{
+    bb_panel_arithmetic arithmetic;
+    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
+        return 0.0;
+    }
+    const double n = static_cast<double>(plan->n);
+    const double block = static_cast<double>(plan->block);
+    const double wide = static_cast<double>(word_of(arithmetic.storage));
+    const double kept = arithmetic.storage == BB_PANEL_HALVES
+                            ? 2.0 + 2.0 * second_plane_share(plan, arithmetic)
+                            : wide;
+    return 0.5 * n * std::fmax(n - block, 0.0) * kept + n * std::fmin(block, n) * wide;
+}
+
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream)
 {
     return stream == BB_PANEL_BULK ? part->bulk
@@ -239,7 +306,14 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
                                bb_index first_side, bb_index sides, bb_panel_part *out)
 {
     bb_device_report report;
+    bb_panel_arithmetic arithmetic;
     *out = bb_panel_part{};
+    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    if (gpus > 1 && arithmetic.operand_plane) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "%s on %td GPUs: operands in bf16 are not sent, expected 1",
+                             bb_variant_describe(plan->arithmetic)->name, gpus);
+    }
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;
@@ -248,7 +322,7 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     out->first_side = first_side;
     out->sides = sides;
     out->layout = bb_triangle_layout_make(plan->n, plan->block);
-    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &out->arithmetic));
+    out->arithmetic = arithmetic;
     bb_status status = start(out);
     if (status != BB_OK) {
         bb_panel_part_release(out);

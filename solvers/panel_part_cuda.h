@@ -19,11 +19,14 @@ enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 };
 struct bb_panel_arithmetic {
     bb_panel_storage storage;
     bool low_plane;        ///< halves: the second plane is kept
+    bool half_tiles;       ///< halves: blocks in work are fp16, rounded after every panel's update
+    bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
+    bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
     int products;          ///< halves: of the blocks below the diagonal
     int diagonal_products; ///< halves: of the diagonal blocks
     int forward_products;  ///< halves: of the sweeps
     int backward_products;
-    cublasComputeType_t compute;  ///< dense: of the blocks below the diagonal
+    cublasComputeType_t compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
     cublasComputeType_t diagonal; ///< dense: of everything else
 };
 
@@ -52,8 +55,13 @@ struct bb_panel_part {
     void *side;        ///< [sides][blocks block], as the triangle
     void *side_lo;
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
+    void *operands;            ///< bf16: [rows][columns] of the layout
+    void *largest_of_blocks;   ///< [blocks] their largest magnitudes in a panel
     void *panels[2];           ///< C [blocks block][block], fp32 or fp64
+    void *tiles[2];            ///< the same in fp16, of blocks that are updated there
+    void *diagonal_tiles[2];   ///< [block][block] fp16: diagonal blocks that follow
     void *side_panel;          ///< [sides][block]
+    void *side_tile;           ///< the same in fp16
     void *diagonals;           ///< [blocks][block][block] diagonal blocks, then L_kk
     void *inverses;            ///< [blocks][block][block]
     void *scratch;             ///< [block][block]
@@ -110,6 +118,9 @@ BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, boo
 /// L <- C L_kk^-T for the positions of panel k. On BULK.
 BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
 
+/// The bf16 operands of the positions of panel k from L, where the arithmetic has them. On BULK.
+BB_CHECKED bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
+
 /// Halves: finds `side_scale` from all of B. On BULK.
 /// Columns of panel k of B: D-scaled values are in `side_panel`; takes the updates of all panels
 /// before, then the solve. On BULK.
@@ -132,7 +143,8 @@ BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_
                                      const void *column_scale, cudaStream_t stream);
 BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
                                             bb_index used, cudaStream_t stream);
-/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1.
+/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1; `lo` may
+/// be NULL.
 BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
                                      bb_index stride, bool transposed, const float *largest,
                                      __half *hi, __half *lo, bb_index plane_stride,
