@@ -15,20 +15,18 @@ const int edge = 32;       // rows of a block, the lanes of a warp
 const int micro = 8;       // columns factored at a time
 const int threads = 512;   // 16 warps
 const int factoring = 256; // of them, while a block is factored
-const int part = 8;        // rows of a product that a warp takes in the solve
 
 template <typename T> constexpr int most_blocks()
 {
     return static_cast<int>(bb_square_factor_most<T>()) / edge;
 }
 
-// Both kinds of operand and every result have lanes along their second index.
 template <typename T> struct block_of {
     T at[edge][edge];
 };
 
 // What one rank holds. Blocks of A and L are transposed, [column][row], those of X and Z are not:
-// so all products are out[q][lane] +- sum_d p[d][q] v[d][lane], q broadcast.
+// so all products are out[q][i] +- sum_d p[d][q] v[d][i].
 template <typename T> struct square_memory {
     static const int most = most_blocks<T>();
     static const int kept = most > ranks ? most + 1 : most;
@@ -36,8 +34,9 @@ template <typename T> struct square_memory {
     block_of<T> rows[kept];      // A(i, c) of the own rows i
     block_of<T> columns[kept];   // Z(c, j), then X(c, j), of the own columns j
     block_of<T> panel[most - 1]; // L(c, k) of all rows c > k
-    T solver[edge][pitch];       // X_k transposed
+    T solver[edge][pitch];       // X_k, not transposed
     T work[edge][pitch];         // the block in factorization, [row][column]
+    T solved[edge][micro];       // its columns in work, a row of L each
     T sweep[edge][edge];         // and L X - I of its inverse, as far as it goes
     int failed;                  // a pivot was not positive
     int next;                    // task of the update
@@ -69,9 +68,10 @@ __device__ __forceinline__ int column_place(int c, int j, int across)
 template <typename T, int COUNT>
 __device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
 {
-    const int each = 16 / static_cast<int>(sizeof(T));
+    const int whole = 16 / static_cast<int>(sizeof(T));
+    const int each = COUNT < whole ? COUNT : whole;
     static_assert(COUNT % each == 0, "whole words");
-    struct alignas(16) pack {
+    struct alignas(each * sizeof(T)) pack {
         T values[each];
     };
 #pragma unroll
@@ -102,20 +102,51 @@ __device__ __forceinline__ void store_neighbours(const T (&from)[COUNT], T *to)
     }
 }
 
-// sums[q] <- sums[q] + sum_{d < depth} p[d][q] v[d][lane], for COUNT rows q.
-template <typename T, int COUNT>
-__device__ __forceinline__ void add_products(T (&sums)[COUNT], const T *p, int p_pitch,
-                                             const T (*v)[edge], int depth)
+// sums[q][i] <- sums[q][i] + sum_{d < depth} p[d][q] v[d][i], for ROWS x COLUMNS entries. What a
+// load returns to a warp counts, spread or not: 32 floats a cycle, beside 128 products.
+template <typename T, int ROWS, int COLUMNS>
+__device__ __forceinline__ void add_products(T (&sums)[ROWS][COLUMNS], const T *p, int p_pitch,
+                                             const T *v, int depth)
 {
-    const int lane = threadIdx.x % edge;
 #pragma unroll 8
     for (int d = 0; d < depth; ++d) {
-        T row[COUNT];
-        load_neighbours(p + d * p_pitch, row);
-        const T value = v[d][lane];
+        T rows[ROWS];
+        T columns[COLUMNS];
+        load_neighbours(p + d * p_pitch, rows);
+        load_neighbours(v + d * edge, columns);
 #pragma unroll
-        for (int q = 0; q < COUNT; ++q) {
-            sums[q] = fma(row[q], value, sums[q]);
+        for (int q = 0; q < ROWS; ++q) {
+#pragma unroll
+            for (int i = 0; i < COLUMNS; ++i) {
+                sums[q][i] = fma(rows[q], columns[i], sums[q][i]);
+            }
+        }
+    }
+}
+
+// The same with p[q][d], for 4 x 4 entries.
+template <typename T>
+__device__ __forceinline__ void add_row_products(T (&sums)[4][4], const T *p, int p_pitch,
+                                                 const T *v, int depth)
+{
+#pragma unroll 2
+    for (int d = 0; d < depth; d += 4) {
+        T rows[4][4];
+        T columns[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            load_neighbours(p + i * p_pitch + d, rows[i]);
+            load_neighbours(v + (d + i) * edge, columns[i]);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    sums[q][i] = fma(rows[q][e], columns[e][i], sums[q][i]);
+                }
+            }
         }
     }
 }
@@ -201,18 +232,21 @@ __device__ __forceinline__ void report(square_memory<T> &s, const square_view<T>
     }
 }
 
-// The rows of L that a lane has solved, and what is left of them: lane r has row r of the block.
+// What columns [first, first + micro) leave of the block: lane r has row r, a warp every fourth of
+// the columns to the right.
 template <typename T>
 __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[micro], int first,
                                             int warp)
 {
     const int lane = threadIdx.x % edge;
-#pragma unroll 1
+#pragma unroll 3
     for (int c = first + micro + warp; c < edge; c += 4) {
         T sum = s.work[lane][c];
+        T l[micro];
+        load_neighbours(s.solved[c], l);
 #pragma unroll
         for (int j = 0; j < micro; ++j) {
-            sum = fma(-a[j], __shfl_sync(0xffffffffU, a[j], c), sum);
+            sum = fma(-a[j], l[j], sum);
         }
         s.work[lane][c] = sum;
     }
@@ -222,8 +256,7 @@ __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[mi
 template <typename T>
 __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_view<T> &view, int k,
                                             int across, const T (&d)[micro][micro],
-                                            const T (&units)[micro], const T (&a)[micro], int first,
-                                            int warp)
+                                            const T (&units)[micro], int first, int warp)
 {
     const int lane = threadIdx.x % edge;
     T x[micro];
@@ -242,13 +275,22 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
     }
     cg::cluster_group cluster = cg::this_cluster();
     for (int r = 2 * warp; r < 2 * warp + 2; ++r) {
-        store_neighbours(x, cluster.map_shared_rank(&s.solver[lane][first], r));
+        // Every rank finds the first X itself.
+        if (k > 0 || r == static_cast<int>(cluster.block_rank())) {
+            T *to = cluster.map_shared_rank(&s.solver[first][lane], r);
+#pragma unroll
+            for (int i = 0; i < micro; ++i) {
+                to[i * s.pitch] = x[i];
+            }
+        }
     }
     if (warp == 0) {
-        block_of<T> &own = s.columns[column_place(k, k, across)];
+        if (rank_of(k) == static_cast<int>(cluster.block_rank())) {
+            block_of<T> &own = s.columns[column_place(k, k, across)];
 #pragma unroll
-        for (int i = 0; i < micro; ++i) {
-            own.at[first + i][lane] = x[i];
+            for (int i = 0; i < micro; ++i) {
+                own.at[first + i][lane] = x[i];
+            }
         }
     } else if (warp == 1) {
         T *out = view.inverse + (k * edge + first) * view.stride + k * edge + lane;
@@ -257,19 +299,21 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
             out[i * view.stride] = x[i];
         }
     }
-#pragma unroll 1
+#pragma unroll 3
     for (int r = first + micro + warp; r < edge; r += 4) {
         T sum = first == 0 ? T(0) : s.sweep[r][lane];
+        T l[micro];
+        load_neighbours(s.solved[r], l);
 #pragma unroll
         for (int j = 0; j < micro; ++j) {
-            sum = fma(__shfl_sync(0xffffffffU, a[j], r), x[j], sum);
+            sum = fma(l[j], x[j], sum);
         }
         s.sweep[r][lane] = sum;
     }
 }
 
-// Factors `work`, block k of the diagonal, and gives its inverse to every rank: `factoring` threads,
-// four warps on the factor and four on the inverse. L_kk goes to global memory.
+// Factors `work`, block k of the diagonal, and gives its inverse to every rank: `factoring`
+// threads, four warps on the factor and four on the inverse. L_kk goes to global memory.
 template <typename T>
 __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_view<T> &view, int k,
                                              int across)
@@ -282,8 +326,16 @@ __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_v
         T units[micro];
         T a[micro];
 #pragma unroll
-        for (int i = 0; i < micro; ++i) {
-            load_neighbours(&s.work[first + i][first], d[i]);
+        for (int i = 0; i < micro; ++i) { // the lower triangle, in words of 16 bytes
+            T half[2][micro / 2];
+            load_neighbours(&s.work[first + i][first], half[0]);
+            if (i >= micro / 2) {
+                load_neighbours(&s.work[first + i][first + micro / 2], half[1]);
+            }
+#pragma unroll
+            for (int j = 0; j <= i; ++j) {
+                d[i][j] = half[j / (micro / 2)][j % (micro / 2)];
+            }
         }
         load_neighbours(&s.work[lane][first], a);
         const int failed = factor_micro(d, units);
@@ -301,10 +353,14 @@ __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_v
                 a[c] = fma(-a[j], d[c][j], a[c]);
             }
         }
+        if (warp == 0) {
+            store_neighbours(a, s.solved[lane]);
+        }
+        wait_factoring();
         if (warp < 4) {
             update_work(s, a, first, warp);
         } else {
-            invert_rows(s, view, k, across, d, units, a, first, warp - 4);
+            invert_rows(s, view, k, across, d, units, first, warp - 4);
         }
         if (warp == 0) {
             T *out = view.square + (k * edge + lane) * view.stride + k * edge + first;
@@ -322,39 +378,40 @@ __device__ __forceinline__ void factor_block(square_memory<T> &s, const square_v
 // work <- A(k, k), less the update of panel k - 1 that is in `panel`.
 template <typename T> __device__ __forceinline__ void ready_block(square_memory<T> &s, int k)
 {
-    const int each = edge / (factoring / edge);
-    const int lane = threadIdx.x % edge;
-    const int first = static_cast<int>(threadIdx.x) / edge * each;
-    const block_of<T> &a = s.rows[row_place(k, k)];
-    T sums[each] = {};
+    const int first = static_cast<int>(threadIdx.x) / 16 * 2; // two columns, two rows a thread
+    const int lane = static_cast<int>(threadIdx.x) % 16 * 2;
+    const block_of<T> &a = k == 0 ? s.panel[0] : s.rows[row_place(k, k)];
+    T sums[2][2] = {};
     if (k > 0) {
         const block_of<T> &l = s.panel[k - 1];
-        add_products(sums, &l.at[0][first], edge, l.at, edge);
+        add_products(sums, &l.at[0][first], edge, &l.at[0][lane], edge);
     }
 #pragma unroll
-    for (int q = 0; q < each; ++q) {
-        sums[q] = a.at[first + q][lane] - sums[q];
+    for (int q = 0; q < 2; ++q) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            s.work[lane + i][first + q] = a.at[first + q][lane + i] - sums[q][i];
+        }
     }
-    store_neighbours(sums, &s.work[lane][first]);
     wait_factoring();
 }
 
-// Step k: L(i, k) and X(k, j), a quarter of a block a warp.
+// Step k: L(i, k) and X(k, j), half a block a warp, 4 x 4 entries a thread.
 template <typename T>
 __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> &view, int k,
                                       int across, int rank)
 {
-    const int lane = threadIdx.x % edge;
     const int warp = static_cast<int>(threadIdx.x) / edge;
-    const int first = warp % 4 * part;
-    const int own = own_block(rank, warp / 4 % 2);
-    const bool below = warp < 8;
-    const bool active = own < across && (below ? own > k : own < k);
+    const int first = warp % 2 * 16 + static_cast<int>(threadIdx.x) % edge / 8 * 4;
+    const int lane = static_cast<int>(threadIdx.x) % 8 * 4;
+    const int own = own_block(rank, warp / 2 % 2);
+    const bool below = warp < 4;
+    const bool active = warp < 8 && own < across && (below ? own > k : own < k);
     block_of<T> &v = below ? s.rows[active ? row_place(own, k) : 0]
                            : s.columns[active ? column_place(k, own, across) : 0];
-    T sums[part] = {};
-    if (active) {
-        add_products(sums, &s.solver[0][first], s.pitch, v.at, first + part);
+    T sums[4][4] = {};
+    if (active) { // X_k is triangular
+        add_row_products(sums, s.solver[first], s.pitch, &v.at[0][lane], warp % 2 * 16 + 16);
     }
     __syncthreads(); // Z(k, j) is read no more
     if (active && below) {
@@ -365,19 +422,24 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
             if (r <= k || own < 2 * ranks - r) {
                 T(*to)[edge] = cluster.map_shared_rank(&s.panel[own - 1], r)->at;
 #pragma unroll
-                for (int q = 0; q < part; ++q) {
-                    to[first + q][lane] = sums[q];
+                for (int q = 0; q < 4; ++q) {
+                    store_neighbours(sums[q], &to[first + q][lane]);
                 }
             }
         }
-        store_neighbours(sums,
-                         view.square + (own * edge + lane) * view.stride + k * edge + first);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const T row[4] = {sums[0][i], sums[1][i], sums[2][i], sums[3][i]};
+            store_neighbours(row, view.square + (own * edge + lane + i) * view.stride + k * edge +
+                                      first);
+        }
     } else if (active) {
         T *out = view.inverse + (k * edge + first) * view.stride + own * edge + lane;
 #pragma unroll
-        for (int q = 0; q < part; ++q) {
-            v.at[first + q][lane] = -sums[q];
-            out[q * view.stride] = -sums[q];
+        for (int q = 0; q < 4; ++q) {
+            const T row[4] = {-sums[q][0], -sums[q][1], -sums[q][2], -sums[q][3]};
+            store_neighbours(row, &v.at[first + q][lane]);
+            store_neighbours(row, out + q * view.stride);
         }
     }
 }
@@ -420,33 +482,36 @@ __device__ __forceinline__ bool find_task(square_memory<T> &s, int k, int across
     return false;
 }
 
-// Tasks of step k, one after another, a warp each. The order does not touch the result.
+// Tasks of step k, one after another, a warp each, 8 x 4 entries a thread. The order does not touch
+// the result.
 template <typename T>
 __device__ __forceinline__ void update(square_memory<T> &s, int k, int across, int rank)
 {
-    const int lane = threadIdx.x % edge;
+    const int first = static_cast<int>(threadIdx.x) % edge / 8 * 8;
+    const int lane = static_cast<int>(threadIdx.x) % 8 * 4;
     update_task<T> task;
     while (true) {
-        int t = lane == 0 ? atomicAdd(&s.next, 1) : 0;
+        int t = threadIdx.x % edge == 0 ? atomicAdd(&s.next, 1) : 0;
         t = __shfl_sync(0xffffffffU, t, 0);
         if (!find_task(s, k, across, rank, t, &task)) {
             return;
         }
-        const int rows = sizeof(T) == sizeof(float) ? edge : edge / 2; // in registers
-#pragma unroll 1
-        for (int first = 0; first < edge; first += rows) {
-            T sums[rows] = {};
-            add_products(sums, &task.p[0][first], edge, task.v, edge);
+        T sums[8][4] = {};
+        add_products(sums, &task.p[0][first], edge, &task.v[0][lane], edge);
 #pragma unroll
-            for (int q = 0; q < rows; ++q) {
-                T &out = task.out[first + q][lane];
-                out = task.subtract ? out - sums[q] : out + sums[q];
+        for (int q = 0; q < 8; ++q) {
+            T out[4];
+            load_neighbours(&task.out[first + q][lane], out);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                out[i] = task.subtract ? out[i] - sums[q][i] : out[i] + sums[q][i];
             }
+            store_neighbours(out, &task.out[first + q][lane]);
         }
     }
 }
 
-// The own rows of A transposed, and zeros for Z.
+// The own rows of A transposed, the first block as well, and zeros for Z.
 template <typename T>
 __device__ __forceinline__ void load(square_memory<T> &s, const square_view<T> &view, int across,
                                      int rank)
@@ -468,6 +533,10 @@ __device__ __forceinline__ void load(square_memory<T> &s, const square_view<T> &
                 to.at[u * each % edge + q][lane] = values[q];
             }
         }
+    }
+    const T *corner = view.square + lane * view.stride;
+    for (int c = warp; c < edge; c += threads / edge) {
+        s.panel[0].at[c][lane] = corner[c];
     }
     T *columns = &s.columns[0].at[0][0];
 #pragma unroll 8
@@ -494,28 +563,31 @@ __global__ void __cluster_dims__(ranks, 1, 1) __launch_bounds__(threads, 1)
         s.next = 0;
     }
     cluster.sync();
-    if (rank_of(0) == rank && threadIdx.x < factoring) {
-        ready_block(s, 0);
-        factor_block(s, view, 0, across);
-    }
-    for (int k = 0; k < across; ++k) {
-        cluster.sync(); // X_k is everywhere, and `panel` is read no more
-        if (s.failed != 0) {
-            return;
+    // The first block is factored by all ranks: the code is then in their caches, of which there
+    // must be one copy.
+#pragma unroll 1
+    for (int k = -1; k < across; ++k) {
+        if (k >= 0) {
+            cluster.sync(); // X_k is everywhere, and `panel` is read no more
+            if (s.failed != 0) {
+                return;
+            }
+            solve(s, view, k, across, rank);
+            if (threadIdx.x == 0) {
+                s.next = 0;
+            }
+            if (k + 1 == across) {
+                return;
+            }
+            cluster.sync(); // L(c, k) is everywhere, and `solver` is read no more
         }
-        solve(s, view, k, across, rank);
-        if (threadIdx.x == 0) {
-            s.next = 0;
-        }
-        if (k + 1 == across) {
-            return;
-        }
-        cluster.sync(); // L(c, k) is everywhere, and `solver` is read no more
-        if (rank_of(k + 1) == rank && threadIdx.x < factoring) {
+        if ((k < 0 || rank_of(k + 1) == rank) && threadIdx.x < factoring) {
             ready_block(s, k + 1);
             factor_block(s, view, k + 1, across);
         }
-        update(s, k, across, rank);
+        if (k >= 0) {
+            update(s, k, across, rank);
+        }
     }
 #endif
 }
