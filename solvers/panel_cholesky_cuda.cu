@@ -379,25 +379,6 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
 
 } // namespace
 
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
-{
-    return bb_panel_part_bytes(plan, (plan->sides + gpus - 1) / gpus);
-}
-
-double bb_panel_factor_bytes(const bb_panel_plan *plan)
-{
-    bb_panel_arithmetic arithmetic;
-    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
-        return 0.0;
-    }
-    const double n = static_cast<double>(plan->n);
-    const double block = static_cast<double>(plan->block);
-    const double wide = arithmetic.storage == BB_PANEL_FP64 ? 8.0 : 4.0;
-    const double kept =
-        arithmetic.storage == BB_PANEL_HALVES ? (arithmetic.low_plane ? 4.0 : 2.0) : wide;
-    return 0.5 * n * std::fmax(n - block, 0.0) * kept + n * std::fmin(block, n) * wide;
-}
-
 bb_status bb_panel_plan_check(const bb_panel_plan *plan)
 {
     bb_panel_arithmetic arithmetic;

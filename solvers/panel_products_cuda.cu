@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/panel_products_cuda.h"
 
+namespace
+{
+
+cublasComputeType_t compute_of(bb_panel_compute compute)
+{
+    switch (compute) {
+    case BB_PANEL_COMPUTE_FP64:
+        return CUBLAS_COMPUTE_64F;
+    case BB_PANEL_COMPUTE_TF32:
+        return CUBLAS_COMPUTE_32F_FAST_TF32;
+    default:
+        return CUBLAS_COMPUTE_32F;
+    }
+}
+
+} // namespace
+
 bb_status panel::multiply(const bb_panel_part *part, const dense_product &p, bb_panel_stream stream)
 {
     if (p.rows <= 0 || p.depth <= 0 || p.problems <= 0) {
@@ -22,13 +39,13 @@ bb_status panel::multiply(const bb_panel_part *part, const dense_product &p, bb_
     if (p.problems == 1) {
         BB_CUBLAS_TRY(part->library->gemm(part->handles[stream], op, CUBLAS_OP_N, columns, rows,
                                           depth, alpha, p.b, operand, strides[1], p.a, operand,
-                                          strides[0], beta, p.c, type, strides[2], p.compute,
-                                          CUBLAS_GEMM_DEFAULT));
+                                          strides[0], beta, p.c, type, strides[2],
+                                          compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
         return BB_OK;
     }
     BB_CUBLAS_TRY(part->library->gemm_batched(
         part->handles[stream], op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, operand,
         strides[1], 0, p.a, operand, strides[0], p.a_apart, beta, p.c, type, strides[2], p.c_apart,
-        static_cast<int>(p.problems), p.compute, CUBLAS_GEMM_DEFAULT));
+        static_cast<int>(p.problems), compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
     return BB_OK;
 }

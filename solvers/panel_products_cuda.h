@@ -103,7 +103,7 @@ struct dense_product {
     bool halves;     // A and B are fp16, C is fp32
     double alpha, beta;
     bb_index problems, a_apart, c_apart; // B is shared
-    cublasComputeType_t compute;
+    bb_panel_compute compute;
 };
 
 BB_CHECKED bb_status multiply(const bb_panel_part *part, const dense_product &p,

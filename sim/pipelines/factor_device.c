@@ -105,7 +105,7 @@ double bb_factor_device_bytes(const bb_factor_solver_config *solver,
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
-    // The results are on the first GPU; a build without CUDA knows nothing of any.
+    // The results are on the first GPU.
     return bytes > 0.0 ? bytes + sizeof(double) * (double)rows * (double)n : 0.0;
 }
 
