@@ -32,11 +32,8 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);
-    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT && policy->kind != (int)BB_POLICY_PROMISE,
-               BB_UNSUPPORTED,
-               "pipeline %s: the policies product and promise choose product by product, on the "
-               "cpu",
-               name);
+    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT, BB_UNSUPPORTED,
+               "pipeline %s: the policy product chooses product by product, on the cpu", name);
     BB_REQUIRE(policy->kind == (int)BB_POLICY_UNIFORM || splits(pipeline->arithmetic),
                BB_UNSUPPORTED, "pipeline %s: on cuda a policy needs hp1 or x3 arithmetic, got %s",
                name, bb_variant_names[pipeline->arithmetic]);
@@ -101,7 +98,7 @@ double bb_factor_device_bytes(const bb_factor_solver_config *solver,
 {
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
     double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
-    if (pipeline->escalate) {
+    if (pipeline->escalate || pipeline->policy.kind == (int)BB_POLICY_PROMISE) {
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }

@@ -43,10 +43,12 @@ bb_status bb_factor_map_create(const bb_factor_problem *problem, const bb_policy
         goto done;
     }
     if (bb_policy_needs_norm(policy) || bb_policy_needs_tile_norms(policy)) {
-        BB_TRY(BB_ALLOCATE(facts.tile_rows * (facts.tile_rows + 1) / 2, &norms));
-        BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, norms));
-        facts.tile_norms = norms;
-        facts.norm = bb_tile_norms_sum(facts.tile_rows, norms);
+        if (problem->tile_norms == NULL) {
+            BB_TRY(BB_ALLOCATE(facts.tile_rows * (facts.tile_rows + 1) / 2, &norms));
+            BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, norms));
+        }
+        facts.tile_norms = norms != NULL ? norms : problem->tile_norms;
+        facts.norm = bb_tile_norms_sum(facts.tile_rows, facts.tile_norms);
     }
     BB_TRY(bb_policy_map_create(policy, arithmetic, &facts, out));
 done:
