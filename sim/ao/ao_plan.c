@@ -225,9 +225,11 @@ static double device_seconds(const bb_ao_study *study, const extent *of)
         double shares[BB_VARIANT_COUNT] = {0.0};
         shares[pipeline->arithmetic] = 1.0;
         if (device_bytes(study, of, p) > 0.0) {
+            double trials = bb_factor_pipeline_trials(pipeline);
             double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
-            seconds += flops * bb_variant_relative_cost(shares) / device_rate +
-                       2.0 * of->n * of->n * of->m / device_rate + device_transfer * of->n * of->m;
+            seconds += trials * (flops * bb_variant_relative_cost(shares) / device_rate +
+                                 2.0 * of->n * of->n * of->m / device_rate +
+                                 device_transfer * of->n * of->m);
         }
     }
     return seconds;
@@ -294,10 +296,16 @@ static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_p
         double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
         double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
         double on_device = device_bytes(study, of, p);
-        *held = fmax(*held, (on_device > 0.0 ? 0.0 : need.host_bytes) + estimates);
         plan->device_bytes = fmax(plan->device_bytes, on_device);
-        *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
-                    (need.trials - 1.0) * (factor + whole + scoring);
+        if (on_device > 0.0) { // but the norms of tiles, and the estimate of a trial beside
+            double beside = need.trials > 1.0 ? 1.0 : 0.0;
+            *held = fmax(*held, estimates + 8.0 * beside * of->n * of->m);
+            *seconds += 0.5 * beside * whole;
+        } else {
+            *held = fmax(*held, need.host_bytes + estimates);
+            *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
+                        (need.trials - 1.0) * (factor + whole + scoring);
+        }
         BB_TRY(
             bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }

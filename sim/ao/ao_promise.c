@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_ladder.h"
+#include "sim/pipelines/factor_map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +22,9 @@ typedef struct trial {
 
 struct bb_ao_promises {
     bb_index count;
-    trial *trials;    // [MOST_TRIALS]
-    double reference; // Strehl ratio, NaN until it is asked for
+    trial *trials;      // [MOST_TRIALS]
+    double reference;   // Strehl ratio, NaN until it is asked for
+    double *tile_norms; // of the matrix, NULL until they are asked for
 };
 
 bb_status bb_ao_promises_create(bb_ao_promises **out)
@@ -44,6 +46,7 @@ void bb_ao_promises_destroy(bb_ao_promises **promises)
 {
     if (*promises != NULL) {
         BB_RELEASE(&(*promises)->trials);
+        BB_RELEASE(&(*promises)->tile_norms);
         BB_RELEASE(promises);
     }
 }
@@ -72,7 +75,7 @@ typedef struct searching {
     const bb_ao_promise_task *task;
     const bb_factor_pipeline *pipeline;
     bb_factor_ladder ladder;
-    bb_factor_problem solving; // with the norms that the ladder found
+    bb_factor_problem solving; // with the norms of its tiles
 } searching;
 
 // Tries one rung: its work goes to `attempt`, what came out to the trials.
@@ -169,8 +172,7 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
         goto done;
     }
     BB_TRY(
-        bb_factor_ladder_create(task->solving, pipeline, attempt->common.device, &search.ladder));
-    search.solving.tile_norms = search.ladder.tile_norms;
+        bb_factor_ladder_make(&search.solving, pipeline, attempt->common.device, &search.ladder));
     BB_TRY(find_least(promises, &search, attempt));
     for (bb_index i = first; i < promises->count; ++i) {
         const trial *at = &promises->trials[i];
@@ -189,7 +191,6 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
         bb_log_info("pipeline %s: %s", pipeline->name, outcome->detail);
     }
 done:
-    bb_factor_ladder_release(&search.ladder);
     return status;
 }
 

@@ -61,45 +61,37 @@ static bb_status create_by_tile(const bb_factor_problem *problem, bb_variant ari
     const bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
     const bb_index rows = (n + size - 1) / size;
     bb_index count = 0;
-    BB_TRY(BB_ALLOCATE(rows * (rows + 1) / 2, &out->tile_norms));
+    BB_REQUIRE(problem->tile_norms != NULL, BB_INTERNAL, "a ladder of tiles: no norms of them");
     BB_TRY(BB_ALLOCATE(rows * (rows + 1) / 2, &tiles));
-    BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, out->tile_norms));
     for (bb_index i = 0; i < rows; ++i) {
         for (bb_index j = 0; j < i; ++j) {
-            tiles[count++] = (tile){out->tile_norms[i * (i + 1) / 2 + j], 2.0 * (double)j + 1.0};
+            tiles[count++] =
+                (tile){problem->tile_norms[i * (i + 1) / 2 + j], 2.0 * (double)j + 1.0};
         }
     }
     qsort(tiles, (size_t)count, sizeof *tiles, compare);
-    const double norm = bb_tile_norms_sum(rows, out->tile_norms);
+    const double norm = bb_tile_norms_sum(rows, problem->tile_norms);
     place_mixtures(tiles, count, (double)rows * bb_variant_unit_roundoff(arithmetic) / norm, out);
 done:
     BB_RELEASE(&tiles);
     return status;
 }
 
-bb_status bb_factor_ladder_create(const bb_factor_problem *problem,
-                                  const bb_factor_pipeline *pipeline, bb_device_kind device,
-                                  bb_factor_ladder *out)
+bb_status bb_factor_ladder_make(const bb_factor_problem *problem,
+                                const bb_factor_pipeline *pipeline, bb_device_kind device,
+                                bb_factor_ladder *out)
 {
     bb_status status = BB_OK;
-    bb_factor_ladder ladder = {.by_tile = device == BB_DEVICE_CUDA};
-    if (ladder.by_tile) {
-        BB_TRY(create_by_tile(problem, (bb_variant)pipeline->arithmetic, &ladder));
+    *out = (bb_factor_ladder){.by_tile = device == BB_DEVICE_CUDA};
+    if (out->by_tile) {
+        BB_TRY(create_by_tile(problem, (bb_variant)pipeline->arithmetic, out));
     } else {
         for (int t = 0; t < TOLERANCES; ++t) {
-            ladder.tolerances[ladder.mixtures++] = pow(10.0, -0.5 * (double)(t + 2));
+            out->tolerances[out->mixtures++] = pow(10.0, -0.5 * (double)(t + 2));
         }
     }
-    *out = ladder;
-    ladder = (bb_factor_ladder){0};
 done:
-    bb_factor_ladder_release(&ladder);
     return status;
-}
-
-void bb_factor_ladder_release(bb_factor_ladder *ladder)
-{
-    BB_RELEASE(&ladder->tile_norms);
 }
 
 int bb_factor_ladder_rungs(const bb_factor_ladder *ladder)

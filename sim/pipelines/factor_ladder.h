@@ -17,20 +17,17 @@
 
 enum { BB_FACTOR_MIXTURES = 32, BB_FACTOR_RUNG_NAME = 48 };
 
-/// Plain owner.
 typedef struct bb_factor_ladder {
     bool by_tile; ///< a variant a tile, not a product
     int mixtures; ///< rungs are 0, 1 to `mixtures`, mixtures + 1, mixtures + 2
     double tolerances[BB_FACTOR_MIXTURES];
-    double *tile_norms; ///< of the problem, where `by_tile`, else NULL
 } bb_factor_ladder;
 
-/// Rungs of a pipeline that computes on `device`. Errors: BB_MEMORY, the source's. Release with
-/// bb_factor_ladder_release.
-BB_CHECKED bb_status bb_factor_ladder_create(const bb_factor_problem *problem,
-                                             const bb_factor_pipeline *pipeline,
-                                             bb_device_kind device, bb_factor_ladder *out);
-void bb_factor_ladder_release(bb_factor_ladder *ladder);
+/// Rungs of a pipeline that computes on `device`, where `problem` needs its `tile_norms`. Errors:
+/// BB_MEMORY, BB_INTERNAL (no norms).
+BB_CHECKED bb_status bb_factor_ladder_make(const bb_factor_problem *problem,
+                                           const bb_factor_pipeline *pipeline,
+                                           bb_device_kind device, bb_factor_ladder *out);
 
 int bb_factor_ladder_rungs(const bb_factor_ladder *ladder);
 
