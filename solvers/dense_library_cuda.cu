@@ -30,6 +30,7 @@ bb_status load(bb_dense_library_cuda *library)
     BB_RETURN_IF_FAILED(find(handle, "cublasDestroy_v2", &library->destroy));
     BB_RETURN_IF_FAILED(find(handle, "cublasSetStream_v2", &library->set_stream));
     BB_RETURN_IF_FAILED(find(handle, "cublasSetWorkspace_v2", &library->set_workspace));
+    BB_RETURN_IF_FAILED(find(handle, "cublasSetMathMode", &library->set_math_mode));
     BB_RETURN_IF_FAILED(find(handle, "cublasStrsm_v2", &library->solve_fp32));
     BB_RETURN_IF_FAILED(find(handle, "cublasDtrsm_v2", &library->solve_fp64));
     BB_RETURN_IF_FAILED(find(handle, "cublasGemmEx", &library->gemm));

@@ -15,6 +15,7 @@ struct bb_dense_library_cuda {
     decltype(&cublasDestroy_v2) destroy;
     decltype(&cublasSetStream_v2) set_stream;
     decltype(&cublasSetWorkspace_v2) set_workspace;
+    decltype(&cublasSetMathMode) set_math_mode;
     decltype(&cublasStrsm_v2) solve_fp32;
     decltype(&cublasDtrsm_v2) solve_fp64;
     // cublasGemmEx and cublasGemmStridedBatchedEx, whose names are overloaded in C++.

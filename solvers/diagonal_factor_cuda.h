@@ -4,20 +4,14 @@
 // fp64.
 //
 // The panel below a diagonal block is solved by multiplying with the inverse of its factor, which
-// the tensor cores can do. The block is factored in squares of 128 (fp64: 64), each by one block of
-// threads in shared memory; the inverse grows from those of the squares by doubling:
+// the tensor cores can do. The block is factored in squares (solvers/square_factor_cuda.h), what is
+// right of one is updated in tiles, and the inverse grows from those of the squares by doubling:
 //     [L11 0; L21 L22]^-1 = [X11 0; -X22 L21 X11, X22].
 // Few, short launches on one stream: this chain is what bounds a small factorization.
 #ifndef BB_SOLVERS_DIAGONAL_FACTOR_CUDA_H
 #define BB_SOLVERS_DIAGONAL_FACTOR_CUDA_H
 
-#include "core/device_cuda.h"
-
-/// What stopped a factorization, in device memory; zero while all goes well.
-struct bb_breakdown_cuda {
-    int row;        ///< 1 + row of the matrix of the first pivot that is not positive
-    int non_finite; ///< that pivot is NaN or infinite
-};
+#include "solvers/square_factor_cuda.h"
 
 /// Factors the lower triangle of `block` [size][size] in place and writes the inverse of the factor
 /// to `inverse` [size][size], which holds zeros above its diagonal before and after. `size` is a

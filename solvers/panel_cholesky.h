@@ -17,11 +17,18 @@
 // fp32 accuracy unless it follows):
 //   dp, sp     fp64, fp32 (cuBLAS)
 //   tf32       fp32 storage, operands narrowed by cuBLAS, fp32 sums
+//   bf16       fp32 storage and a bf16 plane of L, which products read; sums as hp1's (cuBLAS)
+//   fp8        the same with values of e4m3 times a power of two a block, held in bf16: it has the
+//              roundings of fp8, the rate and the memory of bf16
 //   hp1        fp16 plane of L, fp32 sums promoted to memory every 16384 of the depth
+//   hp2        fp16 plane of L, blocks in work in fp16: each panel before is one product with fp32
+//              sums, and the block is rounded after it, as a tile is (cuBLAS)
+//   hp3        the same with fp16 sums
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
 // Panels are solved with the inverses of the diagonal blocks, those of half planes with three
-// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1.
+// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1, hp2
+// and hp3. Where diagonal blocks or sweeps of hp2 and hp3 follow, their C is fp16 too.
 #ifndef BB_SOLVERS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_PANEL_CHOLESKY_H
 

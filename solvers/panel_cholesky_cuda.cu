@@ -9,39 +9,11 @@
 // then every panel in work takes the update of panel k, its diagonal block first, and every GPU
 // sweeps its rows of B through panel k.
 #include "core/memory.h"
-#include "solvers/panel_part_cuda.h"
+#include "solvers/panel_cholesky_cuda.h"
 
 #include <cmath>
 
-namespace
-{
-
-// Moments of one panel's work, on its owner's GPU.
-struct panel_events {
-    cudaEvent_t filled;
-    cudaEvent_t ahead;    // the diagonal block has the updates of the panels before
-    cudaEvent_t inverted; // and is factored
-    cudaEvent_t first;    // the block row that the next panel waits for is solved
-    cudaEvent_t solved;   // and sent
-};
-
-// Marks around the sources' kernels on one GPU.
-struct fill_marks {
-    cudaEvent_t *begin, *end; // [most]
-    bb_index count, most;
-};
-
-} // namespace
-
-struct bb_panel_cholesky {
-    bb_panel_plan plan;
-    bb_triangle_layout layout;
-    bb_index gpus;
-    bb_panel_part parts[BB_PANEL_GPUS];
-    panel_events *events; // [blocks]
-    fill_marks fills[BB_PANEL_GPUS];
-    cudaEvent_t begin[BB_PANEL_GPUS], end[BB_PANEL_GPUS];
-};
+using namespace panel;
 
 namespace
 {
@@ -137,12 +109,6 @@ bb_status join_memories(const bb_panel_cholesky *f)
 bb_index side_begin(const bb_panel_plan *plan, bb_index gpus, bb_index gpu)
 {
     return plan->sides * gpu / gpus;
-}
-
-bb_status use(const bb_panel_part *part)
-{
-    BB_CUDA_TRY(cudaSetDevice(part->ordinal));
-    return BB_OK;
 }
 
 bb_status record(cudaEvent_t event, cudaStream_t stream)
@@ -291,20 +257,6 @@ bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const dou
     return BB_OK;
 }
 
-bb_status wait_all(const bb_panel_cholesky *f)
-{
-    for (bb_index g = 0; g < f->gpus; ++g) {
-        if (f->parts[g].device == nullptr) {
-            continue; // not made
-        }
-        BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].ahead));
-        BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].chain));
-        BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].bulk));
-    }
-    return BB_OK;
-}
-
 bb_status seconds_between(cudaEvent_t begin, cudaEvent_t end, double *seconds)
 {
     float milliseconds = 0.0F;
@@ -333,9 +285,15 @@ bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
 bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
 {
     bb_breakdown_cuda found = {};
-    const bb_panel_part *part = &f->parts[owner_of(f, f->layout.blocks - 1)];
-    BB_RETURN_IF_FAILED(use(part));
-    BB_CUDA_TRY(cudaMemcpy(&found, part->breakdown, sizeof found, cudaMemcpyDeviceToHost));
+    for (bb_index g = 0; g < f->gpus; ++g) {
+        bb_breakdown_cuda here = {};
+        BB_RETURN_IF_FAILED(use(&f->parts[g]));
+        BB_CUDA_TRY(
+            cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
+        if (here.row != 0 && (found.row == 0 || here.row < found.row)) {
+            found = here; // what broke later, broke by it
+        }
+    }
     const bb_index row = found.row - 1;
     const bb_index block = row / f->plan.block;
     if (found.row != 0 && found.non_finite != 0) {
@@ -383,6 +341,7 @@ bb_status bb_panel_plan_check(const bb_panel_plan *plan)
 {
     bb_panel_arithmetic arithmetic;
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    BB_RETURN_IF_FAILED(bb_square_factor_supported());
     if (arithmetic.storage == BB_PANEL_HALVES) {
         return bb_split_product_supported();
     }
@@ -471,73 +430,4 @@ bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *tim
         times->backward_s = std::fmax(times->backward_s, own);
     }
     return BB_OK;
-}
-
-bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
-{
-    const bb_index whole = factor->layout.blocks * factor->plan.block;
-    for (bb_index g = 0; g < factor->gpus; ++g) {
-        const bb_panel_part *part = &factor->parts[g];
-        BB_RETURN_IF_FAILED(use(part));
-        BB_RETURN_IF_FAILED(
-            bb_kernel_widen(part->side, static_cast<const __half *>(part->side_lo),
-                            part->arithmetic.storage, part->sides, factor->plan.n, whole,
-                            part->scale, static_cast<const float *>(part->side_scale),
-                            out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
-    }
-    return wait_all(factor);
-}
-
-bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
-{
-    const bb_panel_part *part = &factor->parts[0];
-    const bb_triangle_layout &layout = factor->layout;
-    const bb_index block = layout.block;
-    const bb_index stride = bb_triangle_columns(layout);
-    const bb_panel_storage storage = part->arithmetic.storage;
-    const bb_panel_storage whole = storage == BB_PANEL_FP64 ? BB_PANEL_FP64 : BB_PANEL_FP32;
-    const size_t row_bytes = static_cast<size_t>(layout.n) * sizeof(double);
-    void *device = nullptr;
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(
-        bb_device_allocate(part->device, static_cast<size_t>(block) * row_bytes, &device));
-    bb_status status = BB_OK;
-    for (bb_index i = 0; i < layout.blocks && status == BB_OK; ++i) {
-        status = use(part);
-        const bb_index rows = bb_triangle_extent(layout, i);
-        const bb_index item = bb_triangle_row(layout, i) * stride + bb_triangle_column(layout, i);
-        const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
-                            : storage == BB_PANEL_FP32 ? sizeof(float)
-                                                       : sizeof(__half);
-        const size_t wide = whole == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
-        const __half *lo = static_cast<const __half *>(part->triangle_lo);
-        double *to = static_cast<double *>(device);
-        status = status == BB_OK
-                     ? bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes)
-                     : status;
-        status = status == BB_OK ? bb_device_wait(part->device) : status;
-        status = status == BB_OK ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
-                                                       static_cast<size_t>(item) * word,
-                                                   lo != nullptr ? lo + item : nullptr, storage,
-                                                   rows, i * block, stride, nullptr, nullptr, to,
-                                                   layout.n, part->bulk)
-                                 : status;
-        status = status == BB_OK
-                     ? bb_kernel_widen(static_cast<const char *>(part->diagonals) +
-                                           static_cast<size_t>(i * block * block) * wide,
-                                       nullptr, whole, rows, rows, block, nullptr, nullptr,
-                                       to + i * block, layout.n, part->bulk)
-                     : status;
-        status = status == BB_OK ? wait_all(factor) : status;
-        status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,
-                                                      device, static_cast<size_t>(rows) * row_bytes)
-                                 : status;
-        for (bb_index r = 0; r < rows; ++r) {
-            for (bb_index c = i * block + r + 1; c < layout.n; ++c) {
-                out[(i * block + r) * layout.n + c] = 0.0; // of the block above its diagonal
-            }
-        }
-    }
-    bb_device_release(part->device, &device);
-    return status;
 }

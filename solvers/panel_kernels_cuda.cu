@@ -51,8 +51,10 @@ __global__ void split_values(const float *values, bb_index rows, bb_index column
         const float y = unit * from[transposed ? stride : 1];
         const __half2 high = __floats2half2_rn(x, y);
         *reinterpret_cast<__half2 *>(hi + r * plane_stride + c) = high;
-        *reinterpret_cast<__half2 *>(lo + r * plane_stride + c) = __floats2half2_rn(
-            (x - __low2float(high)) * 2048.0F, (y - __high2float(high)) * 2048.0F);
+        if (lo != nullptr) {
+            *reinterpret_cast<__half2 *>(lo + r * plane_stride + c) = __floats2half2_rn(
+                (x - __low2float(high)) * 2048.0F, (y - __high2float(high)) * 2048.0F);
+        }
     }
 }
 

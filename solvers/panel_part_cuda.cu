@@ -20,11 +20,18 @@ slots slots_of(bb_panel_part *part)
     return {
         {&part->triangle,
          &part->triangle_lo,
+         &part->operands,
+         &part->largest_of_blocks,
          &part->side,
          &part->side_lo,
          &part->panels[0],
          &part->panels[1],
+         &part->tiles[0],
+         &part->tiles[1],
+         &part->diagonal_tiles[0],
+         &part->diagonal_tiles[1],
          &part->side_panel,
+         &part->side_tile,
          &part->diagonals,
          &part->inverses,
          &part->scratch,
@@ -52,7 +59,7 @@ bb_status take_memory(bb_panel_part *part)
     double needed = 0.0;
     size_t available = 0;
     size_t total = 0;
-    static_assert(sizeof(bb_breakdown_cuda) == 2 * sizeof(int), "as planned");
+    static_assert(sizeof(bb_breakdown_cuda) == BB_PANEL_BREAKDOWN_BYTES, "as planned");
     bb_panel_array_bytes(&part->plan, &part->arithmetic, part->sides, bytes);
     BB_CUDA_TRY(cudaMemGetInfo(&available, &total));
     for (size_t one : bytes) {
@@ -113,6 +120,31 @@ bb_status open_library(bb_panel_part *part)
             part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
         BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
                                                    part->workspace_bytes));
+        if (part->arithmetic.half_tiles) { // parts of a sum stay in the format of the sum
+            BB_CUBLAS_TRY(part->library->set_math_mode(
+                part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+        }
+    }
+    return BB_OK;
+}
+
+// Rows past the last one are read before they are written, and second planes of blocks that are
+// kept in one are never written.
+bb_status clear_planes(bb_panel_part *part)
+{
+    const size_t items = static_cast<size_t>(bb_triangle_rows(part->layout)) *
+                         static_cast<size_t>(bb_triangle_columns(part->layout));
+    const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
+                            ? sizeof(__half)
+                            : word_of(part->arithmetic.storage);
+    if (part->triangle != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, items * kept, part->bulk));
+    }
+    if (part->triangle_lo != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, items * kept, part->bulk));
+    }
+    if (part->operands != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->operands, 0, items * sizeof(__half), part->bulk));
     }
     return BB_OK;
 }
@@ -132,18 +164,7 @@ bb_status start(bb_panel_part *part)
         static_cast<size_t>(part->layout.blocks * part->plan.block * part->plan.block) *
             word_of(part->arithmetic.storage),
         part->bulk));
-    if (part->triangle != nullptr) {
-        // Rows past the last one are read before they are written.
-        const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
-                                ? sizeof(__half)
-                                : word_of(part->arithmetic.storage);
-        const size_t bytes = static_cast<size_t>(bb_triangle_rows(part->layout)) *
-                             static_cast<size_t>(bb_triangle_columns(part->layout)) * kept;
-        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, bytes, part->bulk));
-        if (part->triangle_lo != nullptr) {
-            BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, bytes, part->bulk));
-        }
-    }
+    BB_RETURN_IF_FAILED(clear_planes(part));
     if (part->arithmetic.storage == BB_PANEL_HALVES) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
         BB_RETURN_IF_FAILED(describe(part));
@@ -163,7 +184,14 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
                                bb_index first_side, bb_index sides, bb_panel_part *out)
 {
     bb_device_report report;
+    bb_panel_arithmetic arithmetic;
     *out = bb_panel_part{};
+    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    if (gpus > 1 && arithmetic.operand_plane) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "%s on %td GPUs: operands in bf16 are not sent, expected 1",
+                             bb_variant_describe(plan->arithmetic)->name, gpus);
+    }
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;
@@ -172,7 +200,7 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     out->first_side = first_side;
     out->sides = sides;
     out->layout = bb_triangle_layout_make(plan->n, plan->block);
-    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &out->arithmetic));
+    out->arithmetic = arithmetic;
     bb_status status = start(out);
     if (status != BB_OK) {
         bb_panel_part_release(out);

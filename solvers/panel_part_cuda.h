@@ -38,8 +38,13 @@ struct bb_panel_part {
     void *side;        ///< [sides][blocks block], as the triangle
     void *side_lo;
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
+    void *operands;            ///< bf16: [rows][columns] of the layout
+    void *largest_of_blocks;   ///< [blocks] their largest magnitudes in a panel
     void *panels[2];           ///< C [blocks block][block], fp32 or fp64
+    void *tiles[2];            ///< the same in fp16, of blocks that are updated there
+    void *diagonal_tiles[2];   ///< [block][block] fp16: diagonal blocks that follow
     void *side_panel;          ///< [sides][block]
+    void *side_tile;           ///< the same in fp16
     void *diagonals;           ///< [blocks][block][block] diagonal blocks, then L_kk
     void *inverses;            ///< [blocks][block][block]
     void *scratch;             ///< [block][block]
@@ -92,6 +97,9 @@ BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, boo
 /// L <- C L_kk^-T for the positions of panel k. On BULK.
 BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
 
+/// The bf16 operands of the positions of panel k from L, where the arithmetic has them. On BULK.
+BB_CHECKED bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
+
 /// Halves: finds `side_scale` from all of B; nothing else. On BULK.
 BB_CHECKED bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
                                           const bb_device_source *const *sides);
@@ -107,8 +115,8 @@ BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
 
-/// Panel k of L, its diagonal block and inverse, and a breakdown, from the GPU that made them to
-/// another. On the bulk stream of `from`.
+/// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
+/// bulk stream of `from`.
 BB_CHECKED bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
@@ -117,7 +125,8 @@ BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_
                                      const void *column_scale, cudaStream_t stream);
 BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
                                             bb_index used, cudaStream_t stream);
-/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1.
+/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1; `lo` may
+/// be NULL.
 BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
                                      bb_index stride, bool transposed, const float *largest,
                                      __half *hi, __half *lo, bb_index plane_stride,

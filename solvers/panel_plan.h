@@ -18,18 +18,20 @@ typedef struct bb_panel_plan {
     bb_index n;                  ///< rows of A
     bb_index block;              ///< columns of a panel, a multiple of 128
     bb_index sides;              ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic;       ///< dp, sp, tf32, hp1 or x3
-    bool diagonal_follows;       ///< hp1: the updates of diagonal blocks too
-    bb_policy_sweeps sweeps;     ///< hp1: whose products follow; the others take three
-    const unsigned char *narrow; ///< [blocks][blocks] or NULL: hp1 where nonzero, x3 elsewhere;
-                                 ///< borrowed, read while factoring
+    bb_variant arithmetic;       ///< bf16 and fp8: on one GPU
+    bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
+    bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
+    const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
+                                 ///< nonzero, x3 elsewhere; borrowed, read while factoring
 } bb_panel_plan;
 
 /// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
 /// sources' is not in it. 0 for a plan that is not possible.
 double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
 
-/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks.
+/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
+/// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
+/// which is empty.
 double bb_panel_factor_bytes(const bb_panel_plan *plan);
 
 /// How L is kept.
@@ -39,6 +41,7 @@ typedef enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 } 
 typedef enum bb_panel_compute {
     BB_PANEL_COMPUTE_FP32,
     BB_PANEL_COMPUTE_TF32, ///< operands narrowed by the library, fp32 sums
+    BB_PANEL_COMPUTE_FP16, ///< fp16 sums
     BB_PANEL_COMPUTE_FP64,
 } bb_panel_compute;
 
@@ -46,26 +49,36 @@ typedef enum bb_panel_compute {
 typedef struct bb_panel_arithmetic {
     bb_panel_storage storage;
     bool low_plane;        ///< halves: the second plane is kept
+    bool half_tiles;       ///< halves: blocks in work are fp16, rounded after every panel's update
+    bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
+    bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
     int products;          ///< halves: of the blocks below the diagonal
     int diagonal_products; ///< halves: of the diagonal blocks
     int forward_products;  ///< halves: of the sweeps
     int backward_products;
-    bb_panel_compute compute;  ///< dense: of the blocks below the diagonal
+    bb_panel_compute compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
     bb_panel_compute diagonal; ///< dense: of everything else
 } bb_panel_arithmetic;
 
-/// Errors: BB_INVALID (sizes), BB_UNSUPPORTED (an arithmetic without a cuda twin).
+/// Errors: BB_INVALID (sizes, no variant).
 BB_CHECKED bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out);
 
 /// The arrays that one GPU holds; bb_panel_part of solvers/panel_part_cuda.h has their shapes.
 typedef enum bb_panel_array {
     BB_PANEL_TRIANGLE,
     BB_PANEL_TRIANGLE_LO,
+    BB_PANEL_OPERANDS,
+    BB_PANEL_LARGEST_OF_BLOCKS,
     BB_PANEL_SIDE,
     BB_PANEL_SIDE_LO,
     BB_PANEL_PANEL, ///< the panel in work, and the next one
     BB_PANEL_PANEL_NEXT,
+    BB_PANEL_TILES, ///< of them in fp16
+    BB_PANEL_TILES_NEXT,
+    BB_PANEL_DIAGONAL_TILE,
+    BB_PANEL_DIAGONAL_TILE_NEXT,
     BB_PANEL_SIDE_PANEL,
+    BB_PANEL_SIDE_TILE,
     BB_PANEL_DIAGONALS,
     BB_PANEL_INVERSES,
     BB_PANEL_SCRATCH,
@@ -85,6 +98,8 @@ typedef enum bb_panel_array {
     BB_PANEL_WORKSPACE_CHAIN,
     BB_PANEL_ARRAYS,
 } bb_panel_array;
+
+enum { BB_PANEL_BREAKDOWN_BYTES = 8 }; ///< of bb_breakdown_cuda
 
 /// Bytes of each array of a GPU that sweeps `sides` rows of B; 0 for one that is not needed. Memory
 /// is taken and summed by this list.

@@ -93,6 +93,15 @@ inline bb_index rows_of(const bb_panel_part *part, bb_positions positions)
                                            : 0;
 }
 
+// The tiles of panel k in work in fp16, from a position on.
+inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
+{
+    return static_cast<__half *>(part->tiles[k / part->gpus % 2]) + panel_item(part, position);
+}
+
+// What the format of A and B is.
+enum product_operands { OPERANDS_AS_C, OPERANDS_FP16, OPERANDS_BF16 };
+
 // C <- alpha A op(B) + beta C by cuBLAS, `problems` times a distance apart.
 struct dense_product {
     const void *a, *b;
@@ -100,7 +109,8 @@ struct dense_product {
     bb_index a_stride, b_stride, c_stride;
     bb_index rows, columns, depth;
     bool transposed; // B is [columns][depth]
-    bool halves;     // A and B are fp16, C is fp32
+    product_operands operands;
+    bool half_result; // C is fp16, else in the type of the part
     double alpha, beta;
     bb_index problems, a_apart, c_apart; // B is shared
     bb_panel_compute compute;

@@ -8,12 +8,56 @@ using namespace panel;
 namespace
 {
 
+// Panels of B in fp16, rounded after the update by each panel, in the order of the cpu's sweeps.
+bb_status update_side_tile(bb_panel_part *part, bb_index k, bb_index j, __half *tile)
+{
+    const bb_index block = part->plan.block;
+    dense_product p = {};
+    p.operands = OPERANDS_FP16;
+    p.half_result = true;
+    p.transposed = j < k; // else backward: L_jk
+    p.a = static_cast<const __half *>(part->side) + j * block;
+    p.b = p.transposed ? triangle_at(part, k, j * block) : triangle_at(part, j, k * block);
+    p.c = tile;
+    p.a_stride = part->layout.blocks * block;
+    p.b_stride = bb_triangle_columns(part->layout);
+    p.c_stride = p.columns = p.depth = block;
+    p.rows = part->sides;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.problems = 1;
+    p.compute = part->arithmetic.compute;
+    return multiply(part, p, BB_PANEL_BULK);
+}
+
+bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index last = part->layout.blocks - 1;
+    __half *tile = static_cast<__half *>(part->side_tile);
+    float *panel = floats(part, part->side_panel, 0);
+    if (k == (backward ? last : 0)) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(bb_kernel_split(panel, part->sides, block, block, false, nullptr, tile,
+                                        nullptr, block, part->bulk));
+    for (bb_index j = backward ? last : 0; j != k; backward ? --j : ++j) {
+        BB_RETURN_IF_FAILED(update_side_tile(part, k, j, tile));
+    }
+    return bb_kernel_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
+}
+
 // Panels of B: A is rows of B, plain, against block row k, or all block rows below it.
 bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
     const bb_index whole = part->layout.blocks * block;
     const bb_halves &planes = part->triangle_planes;
+    const int products =
+        backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
+    if (part->arithmetic.half_tiles && products == 1) {
+        return update_sides_in_fp16(part, k, backward);
+    }
     if (in_halves(part)) {
         bb_split_product_cuda p = start_product(part);
         p.a = {BB_OPERAND_PLAIN, 0, part->side_planes.hi.map, part->side_planes.lo.map};
@@ -25,9 +69,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
         p.end = backward ? whole : k * block;
         p.rows = part->sides;
         p.c = floats(part, part->side_panel, 0);
-        return bb_split_product_launch(
-            &p, backward ? part->arithmetic.backward_products : part->arithmetic.forward_products,
-            part->bulk);
+        return bb_split_product_launch(&p, products, part->bulk);
     }
     dense_product p = {};
     p.c = part->side_panel;
@@ -255,8 +297,6 @@ bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k
     }
     BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),
                                        block, block, block, word));
-    BB_RETURN_IF_FAILED(send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k),
-                                       block, block, block, word));
-    return send_rectangle(from, from->breakdown, to->breakdown, 0, 1, 1, 1,
-                          sizeof(bb_breakdown_cuda));
+    return send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k), block, block,
+                          block, word);
 }

@@ -8,16 +8,38 @@
 
 #include <math.h>
 
-static bool runs_by_panels(int variant)
+static bool is_fp16(int variant)
 {
-    return variant == (int)BB_VARIANT_DP || variant == (int)BB_VARIANT_SP ||
-           variant == (int)BB_VARIANT_TF32 || variant == (int)BB_VARIANT_HP1 ||
-           variant == (int)BB_VARIANT_X3;
+    return variant == (int)BB_VARIANT_HP1 || variant == (int)BB_VARIANT_HP2 ||
+           variant == (int)BB_VARIANT_HP3;
 }
 
 static bool splits(int variant)
 {
-    return variant == (int)BB_VARIANT_HP1 || variant == (int)BB_VARIANT_X3;
+    return is_fp16(variant) || variant == (int)BB_VARIANT_X3;
+}
+
+static bool has_policy(const bb_factor_pipeline *pipeline)
+{
+    return pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
+}
+
+// The fp16 variant of a pipeline in half planes: its own, or its policy's.
+static bb_variant fp16_variant(const bb_factor_pipeline *pipeline)
+{
+    if (is_fp16(pipeline->arithmetic)) {
+        return (bb_variant)pipeline->arithmetic;
+    }
+    return has_policy(pipeline) && is_fp16(pipeline->policy.inside)
+               ? (bb_variant)pipeline->policy.inside
+               : BB_VARIANT_HP1;
+}
+
+// What has operands of its own beside L in fp32.
+static bool narrows(int variant)
+{
+    return variant == (int)BB_VARIANT_TF32 || variant == (int)BB_VARIANT_BF16 ||
+           variant == (int)BB_VARIANT_FP8;
 }
 
 bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
@@ -26,29 +48,24 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     bb_status status = BB_OK;
     const bb_policy_config *policy = &pipeline->policy;
     const char *name = pipeline->name;
-    BB_REQUIRE(runs_by_panels(pipeline->arithmetic), BB_UNSUPPORTED,
-               "pipeline %s: %s has no cuda kernels, expected dp, sp, tf32, hp1 or x3", name,
-               bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);
     BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT, BB_UNSUPPORTED,
                "pipeline %s: the policy product chooses product by product, on the cpu", name);
-    BB_REQUIRE(policy->kind == (int)BB_POLICY_UNIFORM || splits(pipeline->arithmetic),
-               BB_UNSUPPORTED, "pipeline %s: on cuda a policy needs hp1 or x3 arithmetic, got %s",
-               name, bb_variant_names[pipeline->arithmetic]);
-    BB_REQUIRE(policy->kind == (int)BB_POLICY_UNIFORM || splits(policy->inside) ||
-                   policy->inside == (int)BB_VARIANT_SP,
-               BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, hp1 or x3",
-               name, bb_variant_names[policy->inside]);
-    BB_REQUIRE(solver->gpus == 1, BB_UNSUPPORTED,
-               "solver.gpus = %td: factorizations that several GPUs share have not passed their "
-               "tests, expected 1",
-               solver->gpus);
+    BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
+               "pipeline %s: on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s", name,
+               bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(!has_policy(pipeline) || policy->inside == (int)BB_VARIANT_SP ||
+                   policy->inside == (int)BB_VARIANT_X3 ||
+                   policy->inside == (int)fp16_variant(pipeline),
+               BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, x3 or %s",
+               name, bb_variant_names[policy->inside], bb_variant_names[fp16_variant(pipeline)]);
     bool follows =
         policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
-    BB_REQUIRE(pipeline->arithmetic != (int)BB_VARIANT_TF32 || !follows, BB_UNSUPPORTED,
-               "pipeline %s: on cuda the diagonal and the sweeps of tf32 are sp", name);
+    BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
+               "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
+               bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
                solver->tile);
@@ -61,8 +78,7 @@ done:
 static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
-    bool follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW &&
-                   pipeline->policy.kind == (int)BB_POLICY_UNIFORM;
+    bool follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW && !has_policy(pipeline);
     return (bb_panel_plan){.n = n,
                            .block = solver->tile < n ? solver->tile : (n + 127) / 128 * 128,
                            .sides = rows,
@@ -98,6 +114,13 @@ double bb_factor_device_bytes(const bb_factor_solver_config *solver,
 {
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
     double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
+    if (has_policy(pipeline)) {
+        plan.arithmetic = fp16_variant(pipeline);
+        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW ||
+                                pipeline->policy.kind == (int)BB_POLICY_PROMISE;
+        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+    }
     if (pipeline->escalate || pipeline->policy.kind == (int)BB_POLICY_PROMISE) {
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
@@ -191,39 +214,51 @@ done:
     return status;
 }
 
+// What the map of a pipeline in half planes asks of the factorization.
+static bb_status apply_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
+                           const unsigned char *narrow, bb_index count, bb_panel_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_index below = map->tile_rows * (map->tile_rows - 1) / 2;
+    bb_variant fp16 = fp16_variant(pipeline);
+    bool uniform = count == 0 || count == below;
+    plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == fp16;
+    plan->arithmetic = count > 0 || plan->diagonal_follows ? fp16 : BB_VARIANT_X3;
+    plan->narrow = uniform ? NULL : narrow;
+    BB_REQUIRE(uniform || plan->sweeps == BB_POLICY_SWEEPS_SP, BB_UNSUPPORTED,
+               "pipeline %s: on cuda the sweeps of a policy that mixes variants are sp",
+               pipeline->name);
+done:
+    return status;
+}
+
 // Which blocks take one product, where not all below the diagonal are alike.
-static bb_status read_map(running *run, const char *name, const bb_policy_map *map,
-                          bb_panel_plan *plan)
+static bb_status read_map(running *run, const bb_factor_pipeline *pipeline,
+                          const bb_policy_map *map, bb_panel_plan *plan)
 {
     bb_status status = BB_OK;
     bb_index blocks = map->tile_rows;
-    bb_index narrow = 0;
+    bb_index count = 0;
+    bb_variant fp16 = fp16_variant(pipeline);
+    if (!splits(plan->arithmetic)) {
+        return BB_OK;
+    }
     BB_TRY(BB_ZEROED(blocks * blocks, &run->narrow));
     for (bb_index i = 0; i < blocks; ++i) {
-        for (bb_index j = 0; splits(plan->arithmetic) && j <= i; ++j) {
+        for (bb_index j = 0; j <= i; ++j) {
             bb_variant variant = bb_policy_map_at(map, i, j);
-            bool is_narrow = variant == BB_VARIANT_HP1;
-            BB_REQUIRE(splits(variant) || variant == BB_VARIANT_SP, BB_UNSUPPORTED,
-                       "tile (%td, %td) in %s: on cuda a policy chooses among hp1, x3 and sp", i, j,
-                       bb_variant_names[variant]);
-            BB_REQUIRE(i != j || is_narrow == (bb_policy_map_at(map, 0, 0) == BB_VARIANT_HP1),
+            bool is_narrow = variant == fp16;
+            BB_REQUIRE(is_narrow || variant == BB_VARIANT_X3 || variant == BB_VARIANT_SP,
                        BB_UNSUPPORTED,
+                       "tile (%td, %td) in %s: on cuda a policy of %s chooses among it, x3 and sp",
+                       i, j, bb_variant_names[variant], bb_variant_names[fp16]);
+            BB_REQUIRE(i != j || is_narrow == (bb_policy_map_at(map, 0, 0) == fp16), BB_UNSUPPORTED,
                        "diagonal tile %td: on cuda all diagonal tiles follow or none does", i);
             run->narrow[i * blocks + j] = is_narrow;
-            narrow += is_narrow && j < i;
+            count += is_narrow && j < i;
         }
     }
-    bb_index below = blocks * (blocks - 1) / 2;
-    if (plan->arithmetic == BB_VARIANT_HP1 || plan->arithmetic == BB_VARIANT_X3) {
-        bool uniform = narrow == 0 || narrow == below;
-        plan->arithmetic = narrow == 0 && below > 0 ? BB_VARIANT_X3 : BB_VARIANT_HP1;
-        plan->arithmetic = below == 0 ? BB_VARIANT_X3 : plan->arithmetic;
-        plan->narrow = uniform ? NULL : run->narrow;
-        plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == BB_VARIANT_HP1;
-        plan->arithmetic = plan->diagonal_follows ? BB_VARIANT_HP1 : plan->arithmetic;
-        BB_REQUIRE(uniform || plan->sweeps == BB_POLICY_SWEEPS_SP, BB_UNSUPPORTED,
-                   "pipeline %s: on cuda the sweeps of a policy that mixes variants are sp", name);
-    }
+    BB_TRY(apply_map(map, pipeline, run->narrow, count, plan));
 done:
     return status;
 }
@@ -309,7 +344,7 @@ bb_status bb_factor_device_solve(const bb_factor_problem *problem,
     if (problem->part.count > 0) {
         BB_TRY(transpose_part(&run));
     }
-    BB_TRY(read_map(&run, pipeline->name, map, &plan));
+    BB_TRY(read_map(&run, pipeline, map, &plan));
     BB_TRY(open_devices(&run));
     times->operator_bytes = bb_panel_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));

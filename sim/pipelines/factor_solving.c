@@ -170,7 +170,7 @@ typedef struct effort {
 static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
 {
     bool halves =
-        pipeline->arithmetic == (int)BB_VARIANT_HP1 || pipeline->arithmetic == (int)BB_VARIANT_X3;
+        pipeline->arithmetic >= (int)BB_VARIANT_HP1 && pipeline->arithmetic <= (int)BB_VARIANT_X3;
     return halves && variant == BB_VARIANT_SP ? BB_VARIANT_X3 : variant;
 }
 

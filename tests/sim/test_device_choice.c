@@ -87,11 +87,12 @@ static void ao_says_what_has_no_cuda_kernels(void **state)
         bb_status code;
         const char *text;
     } cases[] = {
-        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}},                                       BB_INVALID, "multiple of 128"        },
+        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}}, BB_INVALID, "multiple of 128"          },
         {{CONFIG_AO_SMALL,
           {"device=cuda", "solver.tile=128",
-           "pipelines=[{name: reference, arithmetic: dp}, {name: hp3, arithmetic: hp3}]"}},
-         BB_UNSUPPORTED,                                                                                         "hp3 has no cuda kernels"},
+           "pipelines=[{name: reference, arithmetic: dp}, {name: bf16, arithmetic: bf16, sweeps: "
+           "follow}]"}},
+         BB_UNSUPPORTED,                                                   "the sweeps of bf16 are sp"},
     };
     for (size_t i = 0; i < 2; ++i) {
         bb_results *results = NULL;

@@ -2,126 +2,130 @@
 //
 // The factorization by panels against fp64: residuals of the factor and of R in every arithmetic,
 // sizes around a block, breakdowns by place, repetition bit for bit.
-#include "core/device.h"
-#include "solvers/panel_cholesky.h"
-#include "tests/solvers/dense.h"
+#include "tests/solvers/panel_problem.h"
 
-#include <cblas.h>
-#include <lapacke.h>
-
-static bb_device *gpu;
 static bool few; // sizes, for tools that slow the kernels down a hundredfold
 
-typedef struct problem {
-    bb_index n, m;
-    double *a, *b, *scale; // [n][n], [m][n], [n]
-    double *lower, *r;     // [n][n], [m][n]
-    bb_outcome outcome;
-} problem;
+// Bounds of bf16, hp2, hp3 and fp8 are three times what the tile Cholesky of the cpu, which
+// emulates the arithmetic, leaves at most of these matrices; the noise is what it needs to stay
+// definite.
+static const struct {
+    bb_panel_plan plan;
+    double noise;          // on the diagonal of the covariance
+    double factor, result; // largest errors
+} cases[] = {
+    {{.arithmetic = BB_VARIANT_DP, .block = 128},                                     0.05, 2e-15,  2e-15},
+    {{.arithmetic = BB_VARIANT_SP, .block = 256},                                     0.05, 1e-6,   1e-6 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 128},                                     0.05, 2e-6,   2e-6 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 256},                                     0.05, 2e-6,   2e-6 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256},                                    0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true},          0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.05,                                                                                  5e-4,
+     1e-3                                                                                                },
+    {{.arithmetic = BB_VARIANT_TF32, .block = 256},                                   0.05, 1e-3,   1e-3 },
+    {{.arithmetic = BB_VARIANT_HP2, .block = 128},                                    0.5,  1.3e-3, 3e-5 },
+    {{.arithmetic = BB_VARIANT_HP2,
+      .block = 256,
+      .diagonal_follows = true,
+      .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.5,                                                                                   1.3e-3,
+     5e-5                                                                                                },
+    {{.arithmetic = BB_VARIANT_HP3, .block = 128},                                    0.5,  2e-3,   6e-5 },
+    {{.arithmetic = BB_VARIANT_HP3,
+      .block = 256,
+      .diagonal_follows = true,
+      .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.5,                                                                                   2e-3,
+     1e-4                                                                                                },
+    {{.arithmetic = BB_VARIANT_BF16, .block = 128},                                   0.5,  1.5e-3, 6e-5 },
+    {{.arithmetic = BB_VARIANT_FP8, .block = 128},                                    4.0,  1.2e-2, 4e-4 },
+};
+enum { CASES = sizeof cases / sizeof *cases, FEW_CASE = 4 };
 
-static void start(problem *p, bb_index n, bb_index m)
+static bool left_out(int c)
 {
-    *p = (problem){.n = n, .m = m};
-    p->a = dense_new(n * n);
-    p->b = dense_new(m * n + 1);
+    return few && c != FEW_CASE;
+}
+
+// A covariance with D A D of a unit diagonal, and `sides` random rows of B D.
+typedef struct posed {
+    problem of;
+    double *scale, *given;
+    solved found;
+} posed;
+
+static void start(posed *p, bb_index n, bb_index sides, double noise)
+{
+    *p = (posed){
+        .of = {.n = n, .sides = sides}
+    };
+    p->of.a = dense_new(n * n);
+    p->of.b = dense_new(sides * n + 1);
+    p->given = dense_new(n * n);
     p->scale = dense_new(n);
-    p->lower = dense_new(n * n);
-    p->r = dense_new(m * n + 1);
-    dense_covariance(n, 400.0, 0.05, p->a);
-    dense_random(m * n, 7, p->b);
-    for (bb_index i = 0; i < n; ++i) {
-        p->scale[i] = 1.0 / sqrt(p->a[i * n + i]);
-    }
+    dense_covariance(n, 400.0, noise, p->of.a);
+    memcpy(p->given, p->of.a, (size_t)(n * n) * sizeof *p->given);
+    scale_matrix(n, p->of.a, p->scale);
+    dense_random(sides * n, 7, p->of.b);
+    p->of.given = p->given;
+    p->of.scale = p->scale;
 }
 
-static void finish(problem *p)
+static void finish(posed *p)
 {
-    BB_RELEASE(&p->a);
-    BB_RELEASE(&p->b);
+    release_solved(&p->found);
+    BB_RELEASE(&p->of.a);
+    BB_RELEASE(&p->of.b);
+    BB_RELEASE(&p->given);
     BB_RELEASE(&p->scale);
-    BB_RELEASE(&p->lower);
-    BB_RELEASE(&p->r);
 }
 
-static void run(problem *p, bb_panel_plan plan)
+static void solve(posed *p, const bb_panel_plan *plan)
 {
-    bb_view a = bb_view_matrix(p->a, p->n, p->n);
-    bb_view b = bb_view_matrix(p->b, p->m, p->n);
-    bb_matrix_source matrix = bb_matrix_source_dense(&a, "A", "1");
-    bb_matrix_source side = bb_matrix_source_dense(&b, "B", "1");
-    bb_device_source *on_gpu[2] = {NULL, NULL};
-    bb_panel_cholesky *factor = NULL;
-    bb_panel_times times;
-    void *r = NULL;
-    plan.n = p->n;
-    p->outcome = (bb_outcome){0};
-    plan.sides = p->m;
-    check_ok(bb_device_source_create(&matrix, gpu, &on_gpu[0]));
-    check_ok(bb_device_source_create(&side, gpu, &on_gpu[1]));
-    const bb_device_source *sides[] = {on_gpu[1]};
-    const bb_panel_sources sources = {on_gpu[0], p->m > 0 ? 1 : 0, sides};
-    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
-    check_ok(bb_panel_cholesky_factor(factor, &sources, p->scale, &p->outcome, &times));
-    if (p->outcome.kind == BB_OUTCOME_OK) {
-        check_ok(bb_panel_cholesky_lower(factor, p->lower));
-        check_ok(bb_panel_cholesky_sweep(factor, &times));
-        size_t bytes = (size_t)(p->m * p->n) * sizeof(double);
-        check_ok(bb_device_allocate(gpu, bytes + 8, &r));
-        check_ok(bb_panel_cholesky_result(factor, r));
-        check_ok(bb_device_download(gpu, p->r, r, bytes));
-    }
-    bb_device_release(gpu, &r);
-    bb_panel_cholesky_destroy(&factor);
-    bb_device_source_destroy(&on_gpu[0]);
-    bb_device_source_destroy(&on_gpu[1]);
+    release_solved(&p->found);
+    run(&p->of, plan, &p->found);
 }
 
 // ||D A D - L L^T|| / ||D A D||, Frobenius.
-static double factor_error(const problem *p)
+static double factor_error(const posed *p)
 {
-    bb_index n = p->n;
-    double *rest = dense_new(n * n);
-    for (bb_index i = 0; i < n * n; ++i) {
-        rest[i] = p->a[i] * p->scale[i / n] * p->scale[i % n];
+    const bb_index n = p->of.n;
+    double *rest = remainder_of(n, p->of.a, p->found.lower);
+    double error = dense_norm(n * n, rest) / dense_norm(n * n, p->of.a);
+    BB_RELEASE(&rest);
+    return error;
+}
+
+// ||B - X A|| / (||X|| ||A||) of the scaled system, Frobenius.
+static double result_error(const posed *p)
+{
+    const bb_index n = p->of.n;
+    const bb_index items = p->of.sides * n;
+    if (items == 0) {
+        return 0.0;
     }
-    double norm = dense_norm(n * n, rest);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, p->lower,
-                (int)n, p->lower, (int)n, 1.0, rest, (int)n);
-    double error = dense_norm(n * n, rest) / norm;
+    double *rest = dense_new(items);
+    memcpy(rest, p->of.b, (size_t)items * sizeof *rest);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->of.sides, (int)n, (int)n, -1.0,
+                p->found.x, (int)n, p->of.a, (int)n, 1.0, rest, (int)n);
+    double error =
+        dense_norm(items, rest) / (dense_norm(items, p->found.x) * dense_norm(n * n, p->of.a));
     BB_RELEASE(&rest);
     return error;
 }
 
-// ||B - R A|| / (||R|| ||A||), Frobenius.
-static double result_error(const problem *p)
+static void check_errors(const posed *p, int c)
 {
-    int n = (int)p->n;
-    int m = (int)p->m;
-    double *rest = dense_new(p->m * p->n + 1);
-    memcpy(rest, p->b, (size_t)(m * n) * sizeof *rest);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, n, -1.0, p->r, n, p->a, n, 1.0,
-                rest, n);
-    double error = m == 0 ? 0.0
-                          : dense_norm(p->m * n, rest) /
-                                (dense_norm(p->m * n, p->r) * dense_norm(p->n * n, p->a));
-    BB_RELEASE(&rest);
-    return error;
+    assert_int_equal(p->found.outcome.kind, BB_OUTCOME_OK);
+    const double factor = factor_error(p);
+    const double result = result_error(p);
+    print_message("n %td, %s, block %td: factor %.1e, result %.1e\n", p->of.n,
+                  bb_variant_describe(cases[c].plan.arithmetic)->name, cases[c].plan.block, factor,
+                  result);
+    check_close(factor, 0.0, cases[c].factor, 1.0);
+    check_close(result, 0.0, cases[c].result, 1.0);
 }
-
-static const struct {
-    bb_panel_plan plan;
-    double factor, result; // largest errors
-} cases[] = {
-    {{.arithmetic = BB_VARIANT_DP, .block = 128},                                     2e-15, 2e-15},
-    {{.arithmetic = BB_VARIANT_SP, .block = 256},                                     1e-6,  1e-6 },
-    {{.arithmetic = BB_VARIANT_X3, .block = 128},                                     2e-6,  2e-6 },
-    {{.arithmetic = BB_VARIANT_X3, .block = 256},                                     2e-6,  2e-6 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 256},                                    5e-4,  5e-4 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true},          5e-4,  5e-4 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps = BB_POLICY_SWEEPS_FOLLOW}, 5e-4,  1e-3 },
-    {{.arithmetic = BB_VARIANT_TF32, .block = 256},                                   1e-3,  1e-3 },
-};
-enum { CASES = sizeof cases / sizeof *cases };
 
 static void every_arithmetic_factors_and_solves(void **state)
 {
@@ -129,17 +133,10 @@ static void every_arithmetic_factors_and_solves(void **state)
     static const bb_index sizes[] = {1, 2, 127, 128, 129, 500, 1000, 1153, 2100};
     for (size_t s = few ? 4 : 0; s < (few ? 6 : sizeof sizes / sizeof *sizes); ++s) {
         for (int c = 0; c < CASES; ++c) {
-            problem p;
-            start(&p, sizes[s], sizes[s] % 3 == 0 ? 0 : 1 + sizes[s] / 4);
-            run(&p, cases[c].plan);
-            assert_int_equal(p.outcome.kind, BB_OUTCOME_OK);
-            double factor = factor_error(&p);
-            double result = result_error(&p);
-            print_message("n %td, %s, block %td: factor %.1e, result %.1e\n", p.n,
-                          bb_variant_describe(cases[c].plan.arithmetic)->name, cases[c].plan.block,
-                          factor, result);
-            check_close(factor, 0.0, cases[c].factor, 1.0);
-            check_close(result, 0.0, cases[c].result, 1.0);
+            posed p;
+            start(&p, sizes[s], sizes[s] % 3 == 0 ? 0 : 1 + sizes[s] / 4, cases[c].noise);
+            solve(&p, &cases[c].plan);
+            check_errors(&p, c);
             finish(&p);
         }
     }
@@ -149,14 +146,17 @@ static void results_repeat_bit_for_bit(void **state)
 {
     (void)state;
     const bb_index n = few ? 400 : 1500;
-    for (int c = few ? CASES - 4 : 0; c < (few ? CASES - 3 : CASES); ++c) {
-        problem p, again;
-        start(&p, n, 200);
-        start(&again, n, 200);
-        run(&p, cases[c].plan);
-        run(&again, cases[c].plan);
-        assert_memory_equal(p.lower, again.lower, (size_t)(n * n) * sizeof(double));
-        assert_memory_equal(p.r, again.r, (size_t)(200 * n) * sizeof(double));
+    for (int c = 0; c < CASES; ++c) {
+        posed p, again;
+        if (left_out(c)) {
+            continue;
+        }
+        start(&p, n, 200, cases[c].noise);
+        start(&again, n, 200, cases[c].noise);
+        solve(&p, &cases[c].plan);
+        solve(&again, &cases[c].plan);
+        assert_memory_equal(p.found.lower, again.found.lower, (size_t)(n * n) * sizeof(double));
+        assert_memory_equal(p.found.x, again.found.x, (size_t)(200 * n) * sizeof(double));
         finish(&p);
         finish(&again);
     }
@@ -165,25 +165,46 @@ static void results_repeat_bit_for_bit(void **state)
 static void a_map_chooses_the_products_of_every_block(void **state)
 {
     (void)state;
+    static const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3};
+    static unsigned char narrow[36];
     if (few) {
         skip();
     }
-    static unsigned char narrow[36];
     for (int i = 0; i < 6; ++i) {
         for (int j = 0; j < 6; ++j) {
             narrow[i * 6 + j] = i - j > 1;
         }
     }
-    problem p;
-    start(&p, 1500, 64);
-    run(&p, (bb_panel_plan){.arithmetic = BB_VARIANT_HP1, .block = 256, .narrow = narrow});
-    double mixed = factor_error(&p);
-    run(&p, (bb_panel_plan){.arithmetic = BB_VARIANT_HP1, .block = 256});
-    double uniform = factor_error(&p);
-    run(&p, (bb_panel_plan){.arithmetic = BB_VARIANT_X3, .block = 256});
-    double wide = factor_error(&p);
-    assert_true(wide < 0.1 * mixed && mixed < uniform);
-    finish(&p);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        const bb_panel_plan plans[] = {
+            {.arithmetic = BB_VARIANT_X3, .block = 256},
+            {.arithmetic = variants[v],   .block = 256, .narrow = narrow},
+            {.arithmetic = variants[v],                           .block = 256              },
+        };
+        double errors[3];
+        posed p;
+        start(&p, 1500, 64, 0.5);
+        for (int i = 0; i < 3; ++i) {
+            solve(&p, &plans[i]);
+            assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+            errors[i] = factor_error(&p);
+        }
+        print_message("%s: x3 %.1e, mixed %.1e, uniform %.1e\n",
+                      bb_variant_describe(variants[v])->name, errors[0], errors[1], errors[2]);
+        assert_true(errors[0] < 0.1 * errors[1] && errors[1] < errors[2]);
+        finish(&p);
+    }
+}
+
+static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, double pivot,
+                            bb_outcome_kind kind)
+{
+    char place[32];
+    snprintf(place, sizeof place, "row %td:", row);
+    p->given[row * p->of.n + row] = pivot;
+    solve(p, plan);
+    assert_int_equal(p->found.outcome.kind, kind);
+    assert_non_null(strstr(p->found.outcome.detail, place));
 }
 
 static void a_breakdown_names_its_row(void **state)
@@ -191,20 +212,14 @@ static void a_breakdown_names_its_row(void **state)
     (void)state;
     static const bb_index rows[] = {0, 700, 1499};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        for (int c = few ? CASES - 4 : 0; c < (few ? CASES - 3 : CASES); ++c) {
-            char row[32];
-            problem p;
-            start(&p, 1500, 10);
-            p.a[rows[i] * 1500 + rows[i]] = -1.0;
-            p.scale[rows[i]] = 1.0;
-            run(&p, cases[c].plan);
-            assert_int_equal(p.outcome.kind, BB_OUTCOME_NOT_SPD);
-            snprintf(row, sizeof row, "row %td:", rows[i]);
-            assert_non_null(strstr(p.outcome.detail, row));
-            p.a[rows[i] * 1500 + rows[i]] = NAN;
-            run(&p, cases[c].plan);
-            assert_int_equal(p.outcome.kind, BB_OUTCOME_NON_FINITE);
-            assert_non_null(strstr(p.outcome.detail, row));
+        for (int c = 0; c < CASES; ++c) {
+            posed p;
+            if (left_out(c)) {
+                continue;
+            }
+            start(&p, 1500, 10, cases[c].noise);
+            check_breakdown(&p, &cases[c].plan, rows[i], -1.0, BB_OUTCOME_NOT_SPD);
+            check_breakdown(&p, &cases[c].plan, rows[i], NAN, BB_OUTCOME_NON_FINITE);
             finish(&p);
         }
     }
@@ -215,64 +230,65 @@ static void gpus_share_a_factorization(void **state)
 {
     (void)state;
     bb_device *devices[2] = {gpu, NULL};
-    bb_panel_cholesky *factor = NULL;
-    bb_panel_times times;
-    problem p;
     if (few || bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
         print_message("skipped: one GPU\n");
         skip();
     }
-    start(&p, 3000, 300);
     check_ok(bb_device_open(BB_DEVICE_CUDA, 1, &devices[1]));
     for (int c = 0; c < CASES; ++c) {
-        bb_view a = bb_view_matrix(p.a, p.n, p.n);
-        bb_view b = bb_view_matrix(p.b, p.m, p.n);
-        bb_matrix_source matrix = bb_matrix_source_dense(&a, "A", "1");
-        bb_matrix_source side = bb_matrix_source_dense(&b, "B", "1");
-        bb_device_source *on[2][2] = {{NULL}};
-        bb_panel_sources sources[2];
-        bb_panel_plan plan = cases[c].plan;
-        void *r = NULL;
-        plan.n = p.n;
-        plan.sides = p.m;
-        for (int g = 0; g < 2; ++g) {
-            check_ok(bb_device_source_create(&matrix, devices[g], &on[g][0]));
-            check_ok(bb_device_source_create(&side, devices[g], &on[g][1]));
-            sources[g] =
-                (bb_panel_sources){on[g][0], 1, (const bb_device_source *const *)&on[g][1]};
+        const bb_panel_plan *plan = &cases[c].plan;
+        posed p;
+        if (plan->arithmetic == BB_VARIANT_BF16 || plan->arithmetic == BB_VARIANT_FP8) {
+            continue; // refused
         }
-        check_ok(bb_panel_cholesky_create(2, devices, &plan, &factor));
-        check_ok(bb_panel_cholesky_factor(factor, sources, p.scale, &p.outcome, &times));
-        assert_int_equal(p.outcome.kind, BB_OUTCOME_OK);
-        check_ok(bb_panel_cholesky_lower(factor, p.lower));
-        check_ok(bb_panel_cholesky_sweep(factor, &times));
-        check_ok(bb_device_allocate(gpu, (size_t)(p.m * p.n) * sizeof(double), &r));
-        check_ok(bb_panel_cholesky_result(factor, r));
-        check_ok(bb_device_download(gpu, p.r, r, (size_t)(p.m * p.n) * sizeof(double)));
-        check_close(factor_error(&p), 0.0, cases[c].factor, 1.0);
-        check_close(result_error(&p), 0.0, cases[c].result, 1.0);
-        bb_device_release(gpu, &r);
-        bb_panel_cholesky_destroy(&factor);
-        for (int g = 0; g < 2; ++g) {
-            bb_device_source_destroy(&on[g][0]);
-            bb_device_source_destroy(&on[g][1]);
-        }
+        start(&p, 3000, 300, cases[c].noise);
+        run_on(&p.of, plan, 2, devices, &p.found);
+        check_errors(&p, c);
+        finish(&p);
     }
     bb_device_close(&devices[1]);
-    finish(&p);
 }
 
 static void impossible_plans_are_refused(void **state)
 {
     (void)state;
     bb_panel_cholesky *factor = NULL;
+    bb_device *const twice[2] = {gpu, gpu};
     bb_panel_plan plan = {.n = 1000, .block = 100, .arithmetic = BB_VARIANT_SP};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "multiple of 128");
-    plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_HP3};
-    check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_UNSUPPORTED, "hp3");
+    plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_COUNT};
+    check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "a variant");
+    plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_FP8};
+    check_fails(bb_panel_cholesky_create(2, twice, &plan, &factor), BB_UNSUPPORTED, "fp8 on 2");
     plan = (bb_panel_plan){.n = 1000000, .block = 1024, .arithmetic = BB_VARIANT_X3};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_MEMORY, "free");
     assert_true(bb_panel_plan_bytes(&plan, 1) > 2e12);
+}
+
+// What is taken is what was planned, by what it replaces: fp16 tiles of two panels and of the side
+// for hp2, a plane of the triangle for bf16.
+static void memory_is_planned(void **state)
+{
+    (void)state;
+    bb_panel_plan plan = {.n = 2048, .block = 256, .sides = 100};
+    const double panel = 2048.0 * 256.0 * 2.0;
+    const double triangle = 1024.0 * 1792.0 * 2.0; // folded: 4 block rows of 7 blocks
+    double bytes[BB_VARIANT_COUNT];
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        plan.arithmetic = (bb_variant)v;
+        bytes[v] = bb_panel_plan_bytes(&plan, 1);
+    }
+    check_close(bytes[BB_VARIANT_HP2] - bytes[BB_VARIANT_HP1], 2.0 * panel, 0.5, 1.0);
+    check_close(bytes[BB_VARIANT_HP3] - bytes[BB_VARIANT_HP1], 2.0 * panel, 0.5, 1.0);
+    check_close(bytes[BB_VARIANT_BF16] - bytes[BB_VARIANT_SP], triangle, 0.5, 1.0);
+    check_close(bytes[BB_VARIANT_FP8] - bytes[BB_VARIANT_BF16], 8.0 * 4.0, 0.5, 1.0);
+    plan.arithmetic = BB_VARIANT_HP1;
+    plan.diagonal_follows = true;
+    plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
+    const double narrow = bb_panel_plan_bytes(&plan, 1);
+    plan.arithmetic = BB_VARIANT_HP2;
+    check_close(bb_panel_plan_bytes(&plan, 1) - narrow,
+                2.0 * panel + 2.0 * 256.0 * 256.0 * 2.0 + 100.0 * 256.0 * 2.0, 0.5, 1.0);
 }
 
 int main(int count, char **arguments)
@@ -291,6 +307,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_breakdown_names_its_row),
         cmocka_unit_test(gpus_share_a_factorization),
         cmocka_unit_test(impossible_plans_are_refused),
+        cmocka_unit_test(memory_is_planned),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);

@@ -42,16 +42,18 @@ static void the_cpu_emulates_the_errors(void **state)
     (void)state;
     enum { N = 1000, BLOCK = 128 };
     int apart = 0; // counted, so that one run shows all of them
-    const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};
+    const bb_variant variants[] = {BB_VARIANT_SP,  BB_VARIANT_BF16, BB_VARIANT_HP1, BB_VARIANT_HP2,
+                                   BB_VARIANT_HP3, BB_VARIANT_X3,   BB_VARIANT_FP8};
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
         for (int which = 0; which < 2; ++which) {
             const bb_panel_plan arithmetic = {.arithmetic = variants[v], .block = BLOCK};
             spd_matrix matrix;
             solved found;
             double *scale = dense_new(N);
-            spd_create(6, N, bb_variant_unit_roundoff(variants[v]), &matrix);
-            if (which == 1) {
-                dense_covariance(N, 200.0, 0.3, matrix.a); // every block matters
+            const double roundoff = bb_variant_unit_roundoff(variants[v]);
+            spd_create(6, N, roundoff, &matrix);
+            if (which == 1) { // every block matters; definite in fp8 too
+                dense_covariance(N, 200.0, fmax(0.3, 50.0 * roundoff), matrix.a);
             }
             scale_matrix(N, matrix.a, scale);
             const problem of = {.n = N, .a = matrix.a};

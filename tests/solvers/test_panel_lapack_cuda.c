@@ -11,15 +11,23 @@ enum { PROBED_FROM = 2000 };
 
 static const double threshold = 30.0;
 
-// hp1 twice: with fp32 accuracy on the diagonal and in the backward sweep, and without.
+// hp1, hp2 and hp3 twice: with fp32 accuracy on the diagonal and in the sweeps, and without.
+// clang-format off
 static const bb_panel_plan arithmetics[] = {
-    {.arithmetic = BB_VARIANT_DP       },
-    {.arithmetic = BB_VARIANT_SP       },
-    {.arithmetic = BB_VARIANT_TF32     },
-    {.arithmetic = BB_VARIANT_HP1      },
-    {.arithmetic = BB_VARIANT_HP1,       .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    {.arithmetic = BB_VARIANT_DP},
+    {.arithmetic = BB_VARIANT_SP},
+    {.arithmetic = BB_VARIANT_TF32},
+    {.arithmetic = BB_VARIANT_BF16},
+    {.arithmetic = BB_VARIANT_HP1},
+    {.arithmetic = BB_VARIANT_HP1, .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    {.arithmetic = BB_VARIANT_HP2},
+    {.arithmetic = BB_VARIANT_HP2, .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    {.arithmetic = BB_VARIANT_HP3},
+    {.arithmetic = BB_VARIANT_HP3, .diagonal_follows = true, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
     {.arithmetic = BB_VARIANT_X3},
+    {.arithmetic = BB_VARIANT_FP8},
 };
+// clang-format on
 enum { ARITHMETICS = sizeof arithmetics / sizeof *arithmetics };
 
 typedef struct ratios {

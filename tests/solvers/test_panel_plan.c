@@ -63,6 +63,24 @@ static void a_map_keeps_both_planes(void **state)
     check_close(bb_panel_factor_bytes(&plan), one, 0.5, 1.0);
 }
 
+// fp16 tiles beside the panels, and no second plane that holds anything; bf16 operands beside L.
+static void further_variants_keep_further_arrays(void **state)
+{
+    (void)state;
+    const double plane = 3.0 * 2.0 * 512.0 * 512.0; // of six blocks of 512 x 512, folded
+    const bb_panel_plan hp1 = plan_of(2048, 512, BB_VARIANT_HP1);
+    const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
+    const bb_panel_plan sp = plan_of(2048, 512, BB_VARIANT_SP);
+    const bb_panel_plan bf16 = plan_of(2048, 512, BB_VARIANT_BF16);
+    const bb_panel_plan fp8 = plan_of(2048, 512, BB_VARIANT_FP8);
+    check_close(bb_panel_plan_bytes(&hp2, 1) - bb_panel_plan_bytes(&hp1, 1),
+                2.0 * 2048.0 * 512 * 2.0, 0.5, 1.0);
+    check_close(bb_panel_factor_bytes(&hp1) - bb_panel_factor_bytes(&hp2), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&bf16, 1) - bb_panel_plan_bytes(&sp, 1), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_factor_bytes(&bf16), bb_panel_factor_bytes(&sp), 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&fp8, 1) - bb_panel_plan_bytes(&bf16, 1), 4.0 * 4.0, 0.5, 1.0);
+}
+
 static void what_cannot_be_planned_takes_nothing(void **state)
 {
     (void)state;
@@ -81,6 +99,7 @@ int main(void)
         cmocka_unit_test(right_hand_sides_are_shared_by_the_gpus),
         cmocka_unit_test(a_wide_format_keeps_one_array),
         cmocka_unit_test(a_map_keeps_both_planes),
+        cmocka_unit_test(further_variants_keep_further_arrays),
         cmocka_unit_test(what_cannot_be_planned_takes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

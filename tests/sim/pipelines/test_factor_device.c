@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pipelines have cuda kernels, and what the others are told. No GPU is needed.
+#include "sim/pipelines/factor_device.h"
+#include "tests/check.h"
+
+static const bb_factor_solver_config solver = {.tile = 512, .gpus = 1};
+
+static bb_factor_pipeline pipeline_of(bb_variant arithmetic)
+{
+    return (bb_factor_pipeline){.name = "test", .arithmetic = (int)arithmetic};
+}
+
+static bb_factor_pipeline banded(bb_variant arithmetic, bb_variant inside)
+{
+    bb_factor_pipeline pipeline = pipeline_of(arithmetic);
+    pipeline.policy.kind = BB_POLICY_BAND;
+    pipeline.policy.width = 2;
+    pipeline.policy.inside = (int)inside;
+    return pipeline;
+}
+
+static void every_variant_has_kernels(void **state)
+{
+    (void)state;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_factor_pipeline pipeline = pipeline_of((bb_variant)v);
+        check_ok(bb_factor_device_check(&solver, &pipeline));
+    }
+}
+
+static void bands_of_half_planes_have_kernels(void **state)
+{
+    (void)state;
+    static const bb_variant outside[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3,
+                                         BB_VARIANT_X3};
+    static const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_X3};
+    for (size_t o = 0; o < sizeof outside / sizeof *outside; ++o) {
+        for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
+            const bb_factor_pipeline pipeline = banded(outside[o], inside[i]);
+            check_ok(bb_factor_device_check(&solver, &pipeline));
+        }
+    }
+    const bb_factor_pipeline turned = banded(BB_VARIANT_X3, BB_VARIANT_HP2);
+    check_ok(bb_factor_device_check(&solver, &turned));
+}
+
+// One variant a tile is what a device has, so promises are searched there and products are not.
+static void rules_by_tile_have_kernels(void **state)
+{
+    (void)state;
+    bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
+    pipeline.policy.kind = (int)BB_POLICY_TILE_NORM;
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    pipeline.policy.kind = (int)BB_POLICY_PROMISE;
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    // dp is a rung: as many bytes as for it.
+    const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
+    check_close(bb_factor_device_bytes(&solver, &pipeline, 4096, 100),
+                bb_factor_device_bytes(&solver, &dp, 4096, 100), 0.5, 1.0);
+    pipeline.policy.kind = (int)BB_POLICY_PRODUCT;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "chooses product by product, on the cpu");
+}
+
+static void others_are_told_why(void **state)
+{
+    (void)state;
+    bb_factor_pipeline pipeline = banded(BB_VARIANT_HP2, BB_VARIANT_HP1);
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "policy.inside = hp1 on cuda, expected sp, x3 or hp2");
+    pipeline = banded(BB_VARIANT_BF16, BB_VARIANT_SP);
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "needs hp1, hp2, hp3 or x3 arithmetic, got bf16");
+    pipeline = pipeline_of(BB_VARIANT_FP8);
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "the diagonal and the sweeps of fp8 are sp");
+    pipeline = pipeline_of(BB_VARIANT_BF16);
+    pipeline.sweeps = (int)BB_POLICY_SWEEPS_FORWARD;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "the diagonal and the sweeps of bf16 are sp");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_variant_has_kernels),
+        cmocka_unit_test(bands_of_half_planes_have_kernels),
+        cmocka_unit_test(rules_by_tile_have_kernels),
+        cmocka_unit_test(others_are_told_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
