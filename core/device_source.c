@@ -55,11 +55,7 @@ bb_status bb_device_source_fill(const bb_device_source *source, void *stream, bb
                "matrix %s: a block on a device must be fp64 or fp32, of two axes, with unit "
                "column stride, in its memory",
                source->name);
-    BB_REQUIRE(row >= 0 && column >= 0 && out.shape[0] <= source->rows - row &&
-                   out.shape[1] <= source->columns - column,
-               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) leaves %td x %td",
-               source->name, out.shape[0], out.shape[1], row, column, source->rows,
-               source->columns);
+    BB_TRY(bb_matrix_block_check(source->name, source->rows, source->columns, row, column, &out));
     BB_TRY(source->fill(source, stream, row, column, out));
 done:
     return status;

@@ -6,6 +6,18 @@
 
 #include <string.h>
 
+bb_status bb_matrix_block_check(const char *name, bb_index rows, bb_index columns, bb_index row,
+                                bb_index column, const bb_view *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(row >= 0 && column >= 0 && out->shape[0] <= rows - row &&
+                   out->shape[1] <= columns - column,
+               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) leaves %td x %td", name,
+               out->shape[0], out->shape[1], row, column, rows, columns);
+done:
+    return status;
+}
+
 bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb_index column,
                                 bb_view out)
 {
@@ -13,11 +25,7 @@ bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb
     BB_REQUIRE(out.type == BB_F64 && out.rank == 2 && out.strides[1] == 1, BB_INVALID,
                "matrix %s: a panel must be fp64, of two axes, with unit column stride",
                source->name);
-    BB_REQUIRE(row >= 0 && column >= 0 && out.shape[0] <= source->rows - row &&
-                   out.shape[1] <= source->columns - column,
-               BB_INVALID, "matrix %s: block %td x %td at (%td, %td) leaves %td x %td",
-               source->name, out.shape[0], out.shape[1], row, column, source->rows,
-               source->columns);
+    BB_TRY(bb_matrix_block_check(source->name, source->rows, source->columns, row, column, &out));
     BB_TRY(source->fill(source, row, column, out));
 done:
     return status;

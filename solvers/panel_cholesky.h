@@ -34,33 +34,12 @@
 
 #include "core/device_source.h"
 #include "core/outcome.h"
-#include "precision/policy.h"
+#include "solvers/panel_plan.h"
 #include "solvers/reconstructor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/// What is to be factored, and how.
-typedef struct bb_panel_plan {
-    bb_index n;                  ///< rows of A
-    bb_index block;              ///< columns of a panel, a multiple of 128
-    bb_index sides;              ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic;       ///< bf16 and fp8: on one GPU
-    bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
-    bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
-    const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
-                                 ///< nonzero, x3 elsewhere; borrowed, read while factoring
-} bb_panel_plan;
-
-/// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
-/// sources' is not in it. 0 for a plan that is not possible.
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
-
-/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
-/// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
-/// which is empty.
-double bb_panel_factor_bytes(const bb_panel_plan *plan);
 
 /// Whether a cuda device that is present can: BB_OK, or BB_INVALID or BB_UNSUPPORTED with a
 /// sentence. Takes nothing.

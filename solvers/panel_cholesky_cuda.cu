@@ -337,11 +337,6 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
 
 } // namespace
 
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
-{
-    return bb_panel_part_bytes(plan, (plan->sides + gpus - 1) / gpus);
-}
-
 bb_status bb_panel_plan_check(const bb_panel_plan *plan)
 {
     bb_panel_arithmetic arithmetic;

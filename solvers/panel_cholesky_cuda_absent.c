@@ -9,19 +9,6 @@ static bb_status absent(void)
                          "factorization by panels: this build has no CUDA");
 }
 
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
-{
-    (void)plan;
-    (void)gpus;
-    return 0.0;
-}
-
-double bb_panel_factor_bytes(const bb_panel_plan *plan)
-{
-    (void)plan;
-    return 0.0;
-}
-
 bb_status bb_panel_plan_check(const bb_panel_plan *plan)
 {
     (void)plan;

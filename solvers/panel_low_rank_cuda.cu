@@ -7,9 +7,6 @@
 #include "solvers/dense_library_cuda.h"
 #include "solvers/panel_cholesky.h"
 
-#include <cblas.h>
-#include <lapacke.h>
-
 namespace
 {
 
@@ -53,33 +50,6 @@ void close(updating *work)
     bb_memory_release(&work->host);
 }
 
-// weights <- (X U) (C^-1 + V U)^-1 on the host; false with an outcome where the core fails.
-bool solve_core(updating *work, bb_outcome *outcome)
-{
-    const int count = static_cast<int>(work->part->count);
-    double *weights = static_cast<double *>(work->host);
-    double *core = weights + work->m * count;
-    for (int i = 0; i < count; ++i) {
-        core[i * count + i] += 1.0 / work->part->variances[i];
-    }
-    if (bb_first_non_finite(core, static_cast<bb_index>(count) * count) >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
-        return false;
-    }
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, core, count) != 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "low-rank update: core is not positive definite");
-        return false;
-    }
-    // Column-major upper U^T U, read row-major as L L^T.
-    const int m = static_cast<int>(work->m);
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, count, 1.0,
-                core, count, weights, count);
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, m, count, 1.0,
-                core, count, weights, count);
-    return true;
-}
-
 bb_status update(updating *work, bb_outcome *outcome)
 {
     const bb_index count = work->part->count;
@@ -95,9 +65,13 @@ bb_status update(updating *work, bb_outcome *outcome)
     p.alpha = 1.0;
     BB_RETURN_IF_FAILED(bb_dense_product(work->library, work->handle, &p));
     BB_CUDA_TRY(cudaMemcpy(work->host, work->weights, bytes, cudaMemcpyDeviceToHost));
-    if (!solve_core(work, outcome)) {
+    double *weights = static_cast<double *>(work->host);
+    double *core = weights + work->m * count;
+    BB_RETURN_IF_FAILED(bb_low_rank_core_factor(work->part, core, outcome));
+    if (outcome->kind != BB_OUTCOME_OK) {
         return BB_OK;
     }
+    bb_low_rank_core_solve(work->part, core, work->m, weights);
     BB_CUDA_TRY(cudaMemcpy(work->weights, work->host,
                            static_cast<size_t>(work->m * count) * sizeof(double),
                            cudaMemcpyHostToDevice));
@@ -120,14 +94,6 @@ bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb
                                   bb_index m, double *r, bb_outcome *outcome, double *seconds)
 {
     updating work = {};
-    for (bb_index i = 0; i < part->count; ++i) {
-        if (!(part->variances[i] > 0.0)) {
-            return bb_status_set(
-                BB_INVALID, __FILE__, __LINE__,
-                "variance %td of a low-rank part is %g, expected a positive number", i,
-                part->variances[i]);
-        }
-    }
     if (part->count == 0) {
         return BB_OK;
     }

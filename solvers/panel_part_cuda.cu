@@ -2,86 +2,68 @@
 #include "core/memory.h"
 #include "solvers/panel_part_cuda.h"
 
-#include <cmath>
-
 namespace
 {
-
-const size_t workspace_bytes = static_cast<size_t>(32) << 20;
-const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen on an H200
-
-struct allocation {
-    void **slot;
-    size_t bytes;
-};
-
-enum { MOST_ALLOCATIONS = 32 };
 
 size_t word_of(bb_panel_storage storage)
 {
     return storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
 }
 
-// Everything that a part takes, in one place: bytes are summed from it and memory is taken by it.
-int list_allocations(bb_panel_part *part, allocation *out)
+// Where the arrays of a plan are held, in its order.
+struct slots {
+    void **of[BB_PANEL_ARRAYS];
+};
+
+slots slots_of(bb_panel_part *part)
 {
-    const bb_panel_arithmetic &arithmetic = part->arithmetic;
-    const bool halves = arithmetic.storage == BB_PANEL_HALVES;
-    const size_t block = static_cast<size_t>(part->plan.block);
-    const size_t blocks = static_cast<size_t>(part->layout.blocks);
-    const size_t sides = static_cast<size_t>(part->sides);
-    const size_t word = word_of(arithmetic.storage);
-    const size_t kept = halves ? sizeof(__half) : word;
-    const size_t triangle = static_cast<size_t>(bb_triangle_rows(part->layout)) *
-                            static_cast<size_t>(bb_triangle_columns(part->layout));
-    const size_t rows = blocks * block > sides ? blocks * block : sides;
-    const size_t half = arithmetic.half_tiles ? sizeof(__half) : 0;
-    int count = 0;
-    out[count++] = {&part->triangle, triangle * kept};
-    out[count++] = {&part->triangle_lo, arithmetic.low_plane ? triangle * kept : 0};
-    out[count++] = {&part->operands, arithmetic.operand_plane ? triangle * sizeof(__half) : 0};
-    out[count++] = {&part->largest_of_blocks, arithmetic.tile_scale ? blocks * sizeof(float) : 0};
-    out[count++] = {&part->side, sides * blocks * block * kept};
-    out[count++] = {&part->side_lo, halves ? sides * blocks * block * kept : 0};
-    out[count++] = {&part->panels[0], blocks * block * block * word};
-    out[count++] = {&part->panels[1], blocks * block * block * word};
-    for (int parity = 0; parity < 2; ++parity) {
-        out[count++] = {&part->tiles[parity], blocks * block * block * half};
-        out[count++] = {&part->diagonal_tiles[parity],
-                        arithmetic.diagonal_products == 1 ? block * block * half : 0};
-    }
-    out[count++] = {&part->side_panel, sides * block * word};
-    out[count++] = {&part->side_tile, arithmetic.forward_products == 1 ? sides * block * half : 0};
-    out[count++] = {&part->diagonals, blocks * block * block * word};
-    out[count++] = {&part->inverses, blocks * block * block * word};
-    out[count++] = {&part->scratch, block * block * word};
-    out[count++] = {&part->split[0], halves ? rows * block * sizeof(__half) : 0};
-    out[count++] = {&part->split[1], halves ? rows * block * sizeof(__half) : 0};
-    for (auto &pair : part->split_inverse) {
-        out[count++] = {&pair[0], halves ? block * block * sizeof(__half) : 0};
-        out[count++] = {&pair[1], halves ? block * block * sizeof(__half) : 0};
-    }
-    out[count++] = {&part->largest, 2 * sizeof(float)};
-    out[count++] = {&part->scale, blocks * block * word};
-    out[count++] = {&part->panel_scale, blocks * block * word};
-    out[count++] = {&part->side_scale, halves ? sides * sizeof(float) : 0};
-    out[count++] = {&part->breakdown, sizeof(bb_breakdown_cuda)};
-    for (void *&workspace : part->workspaces) {
-        out[count++] = {&workspace, workspace_bytes};
-    }
-    return count;
+    return {
+        {&part->triangle,
+         &part->triangle_lo,
+         &part->operands,
+         &part->largest_of_blocks,
+         &part->side,
+         &part->side_lo,
+         &part->panels[0],
+         &part->panels[1],
+         &part->tiles[0],
+         &part->tiles[1],
+         &part->diagonal_tiles[0],
+         &part->diagonal_tiles[1],
+         &part->side_panel,
+         &part->side_tile,
+         &part->diagonals,
+         &part->inverses,
+         &part->scratch,
+         &part->split[0],
+         &part->split[1],
+         &part->split_inverse[0][0],
+         &part->split_inverse[0][1],
+         &part->split_inverse[1][0],
+         &part->split_inverse[1][1],
+         &part->largest,
+         &part->scale,
+         &part->panel_scale,
+         &part->side_scale,
+         &part->breakdown,
+         &part->workspaces[0],
+         &part->workspaces[1],
+         &part->workspaces[2]}
+    };
 }
 
 bb_status take_memory(bb_panel_part *part)
 {
-    allocation list[MOST_ALLOCATIONS];
-    const int count = list_allocations(part, list);
+    const slots held = slots_of(part);
+    size_t bytes[BB_PANEL_ARRAYS];
     double needed = 0.0;
     size_t available = 0;
     size_t total = 0;
+    static_assert(sizeof(bb_breakdown_cuda) == BB_PANEL_BREAKDOWN_BYTES, "as planned");
+    bb_panel_array_bytes(&part->plan, &part->arithmetic, part->sides, bytes);
     BB_CUDA_TRY(cudaMemGetInfo(&available, &total));
-    for (int i = 0; i < count; ++i) {
-        needed += static_cast<double>(list[i].bytes);
+    for (size_t one : bytes) {
+        needed += static_cast<double>(one);
     }
     if (needed > static_cast<double>(available)) {
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
@@ -89,9 +71,10 @@ bb_status take_memory(bb_panel_part *part)
                              "right-hand sides needs %.0f bytes, %zu of %zu are free",
                              part->plan.n, part->plan.block, part->sides, needed, available, total);
     }
-    for (int i = 0; i < count; ++i) {
-        BB_RETURN_IF_FAILED(bb_device_allocate(part->device, list[i].bytes, list[i].slot));
+    for (int a = 0; a < BB_PANEL_ARRAYS; ++a) {
+        BB_RETURN_IF_FAILED(bb_device_allocate(part->device, bytes[a], held.of[a]));
     }
+    part->workspace_bytes = bytes[BB_PANEL_WORKSPACE];
     return BB_OK;
 }
 
@@ -135,8 +118,8 @@ bb_status open_library(bb_panel_part *part)
         BB_CUBLAS_TRY(part->library->create(&part->handles[s]));
         BB_CUBLAS_TRY(part->library->set_stream(
             part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
-        BB_CUBLAS_TRY(
-            part->library->set_workspace(part->handles[s], part->workspaces[s], workspace_bytes));
+        BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
+                                                   part->workspace_bytes));
         if (part->arithmetic.half_tiles) { // parts of a sum stay in the format of the sum
             BB_CUBLAS_TRY(part->library->set_math_mode(
                 part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
@@ -191,111 +174,6 @@ bb_status start(bb_panel_part *part)
 
 } // namespace
 
-static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithmetic *out)
-{
-    const bool wide = plan->arithmetic == BB_VARIANT_X3;
-    out->storage = BB_PANEL_HALVES;
-    out->products = wide ? 3 : 1;
-    out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
-    out->forward_products = !wide && plan->sweeps != BB_POLICY_SWEEPS_SP ? 1 : 3;
-    out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
-    out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
-    out->compute = plan->arithmetic == BB_VARIANT_HP3 ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
-    out->low_plane = out->diagonal_products == 3 || plan->narrow != nullptr ||
-                     (plan->sides > 0 && out->backward_products == 3);
-}
-
-bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
-{
-    bb_panel_arithmetic a = {};
-    a.compute = CUBLAS_COMPUTE_32F;
-    a.diagonal = CUBLAS_COMPUTE_32F;
-    a.storage = BB_PANEL_FP32;
-    switch (plan->arithmetic) {
-    case BB_VARIANT_DP:
-        a.storage = BB_PANEL_FP64;
-        a.compute = a.diagonal = CUBLAS_COMPUTE_64F;
-        break;
-    case BB_VARIANT_SP:
-        break;
-    case BB_VARIANT_TF32:
-        a.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
-        break;
-    case BB_VARIANT_BF16:
-    case BB_VARIANT_FP8:
-        a.operand_plane = true;
-        a.tile_scale = plan->arithmetic == BB_VARIANT_FP8;
-        break;
-    case BB_VARIANT_HP1:
-    case BB_VARIANT_HP2:
-    case BB_VARIANT_HP3:
-    case BB_VARIANT_X3:
-        describe_half_arithmetic(plan, &a);
-        break;
-    default:
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
-                             static_cast<int>(plan->arithmetic));
-    }
-    if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "panels of %td columns for n = %td, expected a multiple of 128",
-                             plan->block, plan->n);
-    }
-    *out = a;
-    return BB_OK;
-}
-
-double bb_panel_part_bytes(const bb_panel_plan *plan, bb_index sides)
-{
-    bb_panel_part part = {};
-    allocation list[MOST_ALLOCATIONS];
-    double bytes = 0.0;
-    if (bb_panel_arithmetic_of(plan, &part.arithmetic) != BB_OK) {
-        return 0.0;
-    }
-    part.plan = *plan;
-    part.sides = sides;
-    part.layout = bb_triangle_layout_make(plan->n, plan->block);
-    const int count = list_allocations(&part, list);
-    for (int i = 0; i < count; ++i) {
-        bytes += static_cast<double>(list[i].bytes);
-    }
-    return bytes + library_bytes;
-}
-
-// Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
-// tiles leave it empty.
-static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic &arithmetic)
-{
-    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
-    bb_index wide = 0;
-    if (!arithmetic.low_plane || !arithmetic.half_tiles) {
-        return arithmetic.low_plane ? 1.0 : 0.0;
-    }
-    for (bb_index i = 1; plan->narrow != nullptr && i < blocks; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            wide += plan->narrow[i * blocks + j] == 0 ? 1 : 0;
-        }
-    }
-    return blocks > 1 ? 2.0 * static_cast<double>(wide) / static_cast<double>(blocks * (blocks - 1))
-                      : 0.0;
-}
-
-double bb_panel_factor_bytes(const bb_panel_plan *plan)
-{
-    bb_panel_arithmetic arithmetic;
-    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
-        return 0.0;
-    }
-    const double n = static_cast<double>(plan->n);
-    const double block = static_cast<double>(plan->block);
-    const double wide = static_cast<double>(word_of(arithmetic.storage));
-    const double kept = arithmetic.storage == BB_PANEL_HALVES
-                            ? 2.0 + 2.0 * second_plane_share(plan, arithmetic)
-                            : wide;
-    return 0.5 * n * std::fmax(n - block, 0.0) * kept + n * std::fmin(block, n) * wide;
-}
-
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream)
 {
     return stream == BB_PANEL_BULK ? part->bulk
@@ -332,7 +210,6 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
 
 void bb_panel_part_release(bb_panel_part *part)
 {
-    allocation list[MOST_ALLOCATIONS];
     if (part->device == nullptr) {
         return;
     }
@@ -342,9 +219,8 @@ void bb_panel_part_release(bb_panel_part *part)
             (void)part->library->destroy(handle);
         }
     }
-    const int count = list_allocations(part, list);
-    for (int i = 0; i < count; ++i) {
-        bb_device_release(part->device, list[i].slot);
+    for (void **slot : slots_of(part).of) {
+        bb_device_release(part->device, slot);
     }
     for (cudaStream_t stream : {part->bulk, part->ahead, part->chain}) {
         if (stream != nullptr) {

@@ -12,24 +12,6 @@
 #include "solvers/panel_cholesky.h"
 #include "solvers/split_product_cuda.h"
 
-/// How L is kept.
-enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 };
-
-/// What an arithmetic means here.
-struct bb_panel_arithmetic {
-    bb_panel_storage storage;
-    bool low_plane;        ///< halves: the second plane is kept
-    bool half_tiles;       ///< halves: blocks in work are fp16, rounded after every panel's update
-    bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
-    bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
-    int products;          ///< halves: of the blocks below the diagonal
-    int diagonal_products; ///< halves: of the diagonal blocks
-    int forward_products;  ///< halves: of the sweeps
-    int backward_products;
-    cublasComputeType_t compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
-    cublasComputeType_t diagonal; ///< dense: of everything else
-};
-
 /// Planes of a matrix in halves: one map for boxes of 128 rows, one for boxes of 64.
 struct bb_halves {
     bb_plane_cuda hi, lo; ///< boxes of 128 rows
@@ -49,7 +31,8 @@ struct bb_panel_part {
     cudaStream_t ahead;        ///< the long products of diagonal blocks
     cudaStream_t chain;        ///< what the next panel waits for
     cublasHandle_t handles[3]; ///< of the streams in this order
-    void *workspaces[3];
+    void *workspaces[3];       ///< of `workspace_bytes` each
+    size_t workspace_bytes;
     void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
     void *triangle_lo; ///< halves
     void *side;        ///< [sides][blocks block], as the triangle
@@ -78,15 +61,11 @@ struct bb_panel_part {
 enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN };
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream);
 
-/// Errors: BB_INVALID (sizes), BB_UNSUPPORTED (an arithmetic without a cuda twin).
-BB_CHECKED bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out);
-
 /// Streams, memory and maps on the current GPU; `sides` rows of B from `first_side` on are its own.
 BB_CHECKED bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan,
                                           bb_index gpus, bb_index first_side, bb_index sides,
                                           bb_panel_part *out);
 void bb_panel_part_release(bb_panel_part *part);
-double bb_panel_part_bytes(const bb_panel_plan *plan, bb_index sides);
 
 /// Uploads D; NULL for ones.
 BB_CHECKED bb_status bb_panel_set_scale(bb_panel_part *part, const double *scale);
@@ -121,13 +100,16 @@ BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_position
 /// The bf16 operands of the positions of panel k from L, where the arithmetic has them. On BULK.
 BB_CHECKED bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
 
-/// Halves: finds `side_scale` from all of B. On BULK.
-/// Columns of panel k of B: D-scaled values are in `side_panel`; takes the updates of all panels
-/// before, then the solve. On BULK.
+/// Halves: finds `side_scale` from all of B; nothing else. On BULK.
 BB_CHECKED bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
                                           const bb_device_source *const *sides);
+
+/// Columns of panel k of B, times D, into `side_panel`. On BULK.
 BB_CHECKED bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
                                          const bb_device_source *const *sides, bb_index k);
+
+/// `side_panel` takes the updates of all panels before panel k, then the solve with its diagonal
+/// block, and becomes panel k of `side`. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
 
 /// Panel k of the result from the panels after it. On BULK.

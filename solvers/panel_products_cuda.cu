@@ -4,6 +4,20 @@
 namespace
 {
 
+cublasComputeType_t compute_of(bb_panel_compute compute)
+{
+    switch (compute) {
+    case BB_PANEL_COMPUTE_FP64:
+        return CUBLAS_COMPUTE_64F;
+    case BB_PANEL_COMPUTE_TF32:
+        return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case BB_PANEL_COMPUTE_FP16:
+        return CUBLAS_COMPUTE_16F;
+    default:
+        return CUBLAS_COMPUTE_32F;
+    }
+}
+
 // A factor in the type that a computation takes it in.
 struct factor {
     double wide;
@@ -17,12 +31,13 @@ factor make_factor(double value)
     return {value, narrow, __float2half(narrow)};
 }
 
-const void *factor_for(cublasComputeType_t compute, const factor &value)
+const void *factor_for(bb_panel_compute compute, const factor &value)
 {
-    if (compute == CUBLAS_COMPUTE_64F) {
+    if (compute == BB_PANEL_COMPUTE_FP64) {
         return &value.wide;
     }
-    return compute == CUBLAS_COMPUTE_16F ? static_cast<const void *>(&value.half) : &value.narrow;
+    return compute == BB_PANEL_COMPUTE_FP16 ? static_cast<const void *>(&value.half)
+                                            : &value.narrow;
 }
 
 } // namespace
@@ -49,13 +64,13 @@ bb_status panel::multiply(const bb_panel_part *part, const dense_product &p, bb_
     if (p.problems == 1) {
         BB_CUBLAS_TRY(part->library->gemm(part->handles[stream], op, CUBLAS_OP_N, columns, rows,
                                           depth, alpha, p.b, operand, strides[1], p.a, operand,
-                                          strides[0], beta, p.c, result, strides[2], p.compute,
-                                          CUBLAS_GEMM_DEFAULT));
+                                          strides[0], beta, p.c, result, strides[2],
+                                          compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
         return BB_OK;
     }
     BB_CUBLAS_TRY(part->library->gemm_batched(
         part->handles[stream], op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, operand,
         strides[1], 0, p.a, operand, strides[0], p.a_apart, beta, p.c, result, strides[2],
-        p.c_apart, static_cast<int>(p.problems), p.compute, CUBLAS_GEMM_DEFAULT));
+        p.c_apart, static_cast<int>(p.problems), compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
     return BB_OK;
 }

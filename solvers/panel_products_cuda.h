@@ -113,7 +113,7 @@ struct dense_product {
     bool half_result; // C is fp16, else in the type of the part
     double alpha, beta;
     bb_index problems, a_apart, c_apart; // B is shared
-    cublasComputeType_t compute;
+    bb_panel_compute compute;
 };
 
 BB_CHECKED bb_status multiply(const bb_panel_part *part, const dense_product &p,

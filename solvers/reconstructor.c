@@ -12,6 +12,36 @@ struct bb_low_rank_update {
     double *core; // [count][count], Cholesky factor of C^-1 + V U
 };
 
+bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    int count = (int)part->count;
+    for (int i = 0; i < count; ++i) {
+        BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
+                   "variance %d of a low-rank part is %g, expected a positive number", i,
+                   part->variances[i]);
+        core[i * count + i] += 1.0 / part->variances[i];
+    }
+    if (bb_first_non_finite(core, part->count * part->count) >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
+    } else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, core, count) != 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                       "low-rank update: core is not positive definite");
+    }
+done:
+    return status;
+}
+
+// The core was factored as column-major upper: U^T U, read row-major as L L^T.
+void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w)
+{
+    int count = (int)part->count;
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, count, 1.0,
+                core, count, w, count);
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, count,
+                1.0, core, count, w, count);
+}
+
 bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
                                   bb_outcome *outcome, bb_low_rank_update **out)
 {
@@ -33,18 +63,7 @@ bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *
     BB_TRY(inverse->apply(inverse, count, update->v, outcome));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, count, (int)n, 1.0, update->v,
                 (int)n, part->vectors, count, 0.0, update->core, count);
-    for (int i = 0; i < count; ++i) {
-        BB_REQUIRE(part->variances[i] > 0.0, BB_INVALID,
-                   "variance %d of a low-rank part is %g, expected a positive number", i,
-                   part->variances[i]);
-        update->core[i * count + i] += 1.0 / part->variances[i];
-    }
-    if (bb_first_non_finite(update->core, (bb_index)count * count) >= 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
-    } else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, update->core, count) != 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
-                       "low-rank update: core is not positive definite");
-    }
+    BB_TRY(bb_low_rank_core_factor(part, update->core, outcome));
     *out = update;
     update = NULL;
 done:
@@ -79,11 +98,7 @@ static bb_status apply_update(const bb_low_rank_update *update, bb_index m, bb_i
     BB_TRY(BB_ALLOCATE(m * count, &weights));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, count, (int)n, 1.0, r, (int)n,
                 update->part.vectors, count, 0.0, weights, count);
-    // The core was factored as column-major upper: U^T U, read row-major as L L^T.
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, count, 1.0,
-                update->core, count, weights, count);
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, count,
-                1.0, update->core, count, weights, count);
+    bb_low_rank_core_solve(&update->part, update->core, m, weights);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, count, -1.0, weights,
                 count, update->v, (int)n, 1.0, r, (int)n);
 done:

@@ -24,6 +24,14 @@ typedef struct bb_low_rank {
     const double *variances; ///< [count], positive, INFINITY allowed
 } bb_low_rank;
 
+/// Factors the core C^-1 + V U of an update: `core` [count][count] holds V U, then its factor. One
+/// that is not finite or not positive definite is an outcome. Errors: BB_INVALID (a variance).
+BB_CHECKED bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core,
+                                             bb_outcome *outcome);
+
+/// W <- W (C^-1 + V U)^-1 for W [m][count], with the factored core.
+void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w);
+
 /// V = U^T A0^-1 for a factor: computed once, shared by all targets. Opaque, owned by the caller.
 typedef struct bb_low_rank_update bb_low_rank_update;
 

@@ -55,9 +55,9 @@ bb_index bb_learn_block_values(const bb_learn_block *block)
                            : block->row_sensor->count * block->column_sensor->count;
 }
 
-// Sum over entries of equal displacement over the root of their number. The noise stands where a
-// sensor's slopes have displacement 0.
-static void average(const bb_learn_block *block, const double *entries, double *out)
+// Sum over entries of equal displacement over the root of their number, `counts`. The noise stands
+// where a sensor's slopes have displacement 0.
+static void average(const bb_learn_block *block, const double *entries, double *counts, double *out)
 {
     const bb_sensor *row = block->row_sensor;
     const bb_sensor *column = block->column_sensor;
@@ -65,33 +65,17 @@ static void average(const bb_learn_block *block, const double *entries, double *
     const bb_index centre = (row->lenslets - 1) * (edge + 1);
     const bb_index count = displacements(block);
     for (bb_index k = 0; k < count; ++k) {
-        out[k] = 0.0;
+        out[k] = counts[k] = 0.0;
     }
     for (bb_index i = 0; i < row->count; ++i) {
         for (bb_index j = 0; j < column->count; ++j) {
-            out[centre + row->site[i] - column->site[j]] += entries[i * column->count + j];
+            const bb_index at = centre + row->site[i] - column->site[j];
+            out[at] += entries[i * column->count + j];
+            counts[at] += 1.0;
         }
     }
     if (row == column) {
         out[centre] = 0.0;
-    }
-}
-
-// Entries of every displacement; the sum is divided by its root.
-static void weigh(const bb_learn_block *block, double *counts, double *out)
-{
-    const bb_sensor *row = block->row_sensor;
-    const bb_sensor *column = block->column_sensor;
-    const bb_index edge = 2 * row->lenslets - 1;
-    const bb_index centre = (row->lenslets - 1) * (edge + 1);
-    const bb_index count = displacements(block);
-    for (bb_index k = 0; k < count; ++k) {
-        counts[k] = 0.0;
-    }
-    for (bb_index i = 0; i < row->count; ++i) {
-        for (bb_index j = 0; j < column->count; ++j) {
-            counts[centre + row->site[i] - column->site[j]] += 1.0;
-        }
     }
     for (bb_index k = 0; k < count; ++k) {
         out[k] = counts[k] > 0.0 ? out[k] / sqrt(counts[k]) : 0.0;
@@ -203,8 +187,7 @@ bb_status bb_learn_block_reduce(const bb_learn_block *block, const bb_matrix_sou
                                               column->first + block->column_axis * column->count,
                                               bb_view_matrix(scratch, row->count, column->count)));
     if (averages(block)) {
-        average(block, scratch, out);
-        weigh(block, scratch + entries, out);
+        average(block, scratch, scratch + entries, out);
     } else {
         remove_tilts(block, scratch, scratch + entries);
         for (bb_index k = 0; k < entries; ++k) {

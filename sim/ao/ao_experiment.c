@@ -237,7 +237,8 @@ static bb_status solve(ao_run *run)
                                      .solving = &run->solving,
                                      .wavelengths_m = run->wavelengths_m,
                                      .reference = &run->attempts[reference],
-                                     .correction = run->study->correction};
+                                     .correction = run->study->correction,
+                                     .scores_on_device = uses_device(run)};
     bb_index solved = 0;
     BB_TRY(bb_ao_promises_create(&run->promises));
     for (int promising = 0; promising <= 1; ++promising) {

@@ -2,8 +2,9 @@
 #include "sim/ao/ao_plan.h"
 
 #include "core/memory.h"
-#include "physics/ao/frame_sampler.h"
 #include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_frame_plan.h"
+#include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -35,7 +36,6 @@ static const double device_transfer = 3.0e-9;
 // looked up, scaled and rounded; a mirror's modes, per actuator^3.
 static const double seconds_per_distance = 4.0e-9;
 static const double seconds_per_entry = 5.0e-9;
-static const double seconds_per_wave = 7.0e-8; // of a phase screen, drawn
 static const double seconds_per_actuator3 = 3.0e-10;
 
 // Sizes of a study.
@@ -53,6 +53,7 @@ typedef struct extent {
     double screen_lines;         // lenslets of all sensors
     double pupil_points;         // along an edge, of all targets
     double squared_pupil_points; // sum of their squares
+    bb_ao_learn_need learn;
 } extent;
 
 // Screens that serve the guide stars and one more target.
@@ -99,7 +100,7 @@ done:
     return status;
 }
 
-static bb_status measure(const bb_ao_study *study, extent *out)
+static bb_status measure(const bb_ao_study *study, double threads, extent *out)
 {
     bb_status status = BB_OK;
     bb_atmosphere atmosphere = {0};
@@ -120,6 +121,7 @@ static bb_status measure(const bb_ao_study *study, extent *out)
     // Once with the tilts of laser stars and once without.
     out->table_bytes = 2.0 * out->cmm.table_bytes;
     BB_TRY(measure_targets(&study->monte_carlo, &physics, &atmosphere, &guides, out));
+    out->learn = bb_ao_learn_plan(study, &atmosphere, &guides, threads);
 done:
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
@@ -127,37 +129,43 @@ done:
     return status;
 }
 
-// Of independent frames: what all threads share, and what each has.
+static bb_ao_frame_extent frames_of(const bb_ao_study *study, const extent *of)
+{
+    return (bb_ao_frame_extent){.frames = (double)study->monte_carlo.frames,
+                                .layers = of->layers,
+                                .lines = of->screen_lines,
+                                .points = of->pupil_points,
+                                .squared_points = of->squared_pupil_points,
+                                .screen = of->screen};
+}
+
 static double frame_bytes(const bb_ao_study *study, const extent *of, double threads)
 {
-    double n = hypot((double)of->screen.points, (double)of->screen.fine_points);
-    double frames = (double)study->monte_carlo.frames;
+    const bb_ao_frame_extent frames = frames_of(study, of);
     double images = 8.0 * 64.0 * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
-    double views = 16.0 * 1.5 * n * of->layers * (2.0 * of->screen_lines + of->pupil_points);
-    double own = 8.0 * n * n + 16.0 * n * of->pupil_points + 24.0 * of->squared_pupil_points;
-    return frames > 0.0 ? images + 4.0 * n * n + views + fmin(threads, frames) * own : 0.0;
+    return frames.frames > 0.0 ? images + bb_ao_frame_bytes(&frames, threads) : 0.0;
 }
 
 static double frame_seconds(const bb_ao_study *study, const extent *of)
 {
-    double n = hypot((double)of->screen.points, (double)of->screen.fine_points);
-    double screens = (double)study->monte_carlo.frames * of->layers;
-    double products = 4.0 * n * n * (2.0 * of->screen_lines + of->pupil_points) +
-                      8.0 * n * of->squared_pupil_points;
+    const bb_ao_frame_extent frames = frames_of(study, of);
     double images = 1.0e-7 * (double)study->monte_carlo.frames * (double)study->pipelines.count *
                     (double)study->wavelengths_um.count * of->squared_pupil_points;
-    return screens * (seconds_per_wave * 0.5 * n * n + products / fp64_rate) + images;
+    return bb_ao_frame_seconds(&frames) + images;
 }
 
-// The peak is the mirror's making, the solves, or the score of all estimates.
+// The peak is the mirror's making, the learning, the solves, or the score of all estimates. What
+// was learned is a problem of its own beside the true one, and an estimate of the latter.
 static double host_bytes(const extent *of, double pipelines, double solving)
 {
+    double problems = of->learn.solves_again ? 2.0 : 1.0;
     double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
     double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
     double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m);
     double mask = 8.0 * (double)of->mask_edge * (double)of->mask_edge;
-    return BB_PLAN_PROGRAM_BYTES + of->table_bytes + mask + 8.0 * of->largest_projector +
-           8.0 * PLANES * of->pixels * of->pixels + fmax(mirror, fmax(solving, scoring));
+    double making = fmax(mirror, of->learn.bytes);
+    return BB_PLAN_PROGRAM_BYTES + problems * (of->table_bytes + 8.0 * of->largest_projector) +
+           mask + 8.0 * PLANES * of->pixels * of->pixels + fmax(making, fmax(solving, scoring));
 }
 
 static double output_bytes(const bb_ao_study *study)
@@ -217,9 +225,11 @@ static double device_seconds(const bb_ao_study *study, const extent *of)
         double shares[BB_VARIANT_COUNT] = {0.0};
         shares[pipeline->arithmetic] = 1.0;
         if (device_bytes(study, of, p) > 0.0) {
+            double trials = bb_factor_pipeline_trials(pipeline);
             double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
-            seconds += flops * bb_variant_relative_cost(shares) / device_rate +
-                       2.0 * of->n * of->n * of->m / device_rate + device_transfer * of->n * of->m;
+            seconds += trials * (flops * bb_variant_relative_cost(shares) / device_rate +
+                                 2.0 * of->n * of->n * of->m / device_rate +
+                                 device_transfer * of->n * of->m);
         }
     }
     return seconds;
@@ -247,6 +257,29 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
     return seconds;
 }
 
+// The reference with the true profile, where the others had a learned one; beside all estimates.
+static bb_status solve_again(const bb_ao_study *study, const extent *of, double *held,
+                             double *seconds)
+{
+    bb_status status = BB_OK;
+    const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
+    const bb_factor_pipeline *pipeline =
+        (const bb_factor_pipeline *)study->pipelines.items + reference;
+    const double whole = filling_seconds(&of->cmm, of->layers);
+    const double on_device = device_bytes(study, of, reference);
+    const double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
+    bb_factor_need need;
+    BB_TRY(bb_factor_pipeline_need(&study->solver.common, pipeline, (bb_index)of->n,
+                                   (bb_index)of->m, &need));
+    const double estimates = 8.0 * (double)(study->pipelines.count + 1) * of->n * of->m;
+    *held = fmax(*held, (on_device > 0.0 ? 0.0 : need.host_bytes) + estimates);
+    *seconds += 1.5 * whole + 2.0 * filling_seconds(&of->ctm, of->layers) +
+                (on_device > 0.0 ? 0.0 : flops / rate_of(pipeline)) +
+                2.0 * of->n * (of->n * of->m + of->squared_m) / fp64_rate;
+done:
+    return status;
+}
+
 // Adds a line a pipeline; finds the largest sum of one factor and the estimates made until then,
 // and the seconds of one core that promises and refinements add.
 static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
@@ -263,12 +296,21 @@ static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_p
         double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
         double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
         double on_device = device_bytes(study, of, p);
-        *held = fmax(*held, (on_device > 0.0 ? 0.0 : need.host_bytes) + estimates);
         plan->device_bytes = fmax(plan->device_bytes, on_device);
-        *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
-                    (need.trials - 1.0) * (factor + whole + scoring);
+        if (on_device > 0.0) { // but the norms of tiles, and the estimate of a trial beside
+            double beside = need.trials > 1.0 ? 1.0 : 0.0;
+            *held = fmax(*held, estimates + 8.0 * beside * of->n * of->m);
+            *seconds += 0.5 * beside * whole;
+        } else {
+            *held = fmax(*held, need.host_bytes + estimates);
+            *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
+                        (need.trials - 1.0) * (factor + whole + scoring);
+        }
         BB_TRY(
             bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
+    }
+    if (of->learn.solves_again) {
+        BB_TRY(solve_again(study, of, held, seconds));
     }
 done:
     return status;
@@ -291,13 +333,17 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     double solving = 0.0;
     double added = 0.0;
     extent of;
-    BB_TRY(measure(ao, &of));
+    BB_TRY(measure(ao, (double)options->threads, &of));
     BB_TRY(list_operators(ao, &of, plan, &solving, &added));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
     if (of.mask_edge > 0) {
         BB_TRY(
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
+    }
+    if (of.learn.trials > 0.0) {
+        BB_TRY(bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales", of.learn.layers,
+                           of.learn.trials));
     }
     if (ao->monte_carlo.frames > 0) {
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
@@ -309,7 +355,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds =
         0.2 + device_seconds(ao, &of) + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
-        seconds_per_actuator3 * of.actuator3 +
+        seconds_per_actuator3 * of.actuator3 + of.learn.seconds +
         (core_seconds(ao, &of) + frame_seconds(ao, &of) + added) / (double)options->threads;
 done:
     return status;
@@ -320,7 +366,7 @@ bb_status bb_ao_plan_fits(const bb_ao_study *study)
     bb_status status = BB_OK;
     double bytes = 0.0;
     extent of;
-    BB_TRY(measure(study, &of));
+    BB_TRY(measure(study, 1.0, &of));
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         bytes = fmax(bytes, device_bytes(study, &of, p));
     }

@@ -3,25 +3,28 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "solvers/residual_covariance.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_ladder.h"
+#include "sim/pipelines/factor_map.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { TOLERANCES = 11, RUNGS = TOLERANCES + 3, MOST_TRIALS = RUNGS * BB_STUDY_PIPELINES };
+enum { MOST_TRIALS = (BB_FACTOR_MIXTURES + 3) * BB_STUDY_PIPELINES };
 
 // A rung that was tried.
 typedef struct trial {
     const char *pipeline; // borrowed from the study
-    char arithmetic[48];
+    char arithmetic[BB_FACTOR_RUNG_NAME];
     double tolerance, loss, cost;
     bool kept;
 } trial;
 
 struct bb_ao_promises {
     bb_index count;
-    trial *trials;    // [MOST_TRIALS]
-    double reference; // Strehl ratio, NaN until it is asked for
+    trial *trials;      // [MOST_TRIALS]
+    double reference;   // Strehl ratio, NaN until it is asked for
+    double *tile_norms; // of the matrix, NULL until they are asked for
 };
 
 bb_status bb_ao_promises_create(bb_ao_promises **out)
@@ -43,35 +46,9 @@ void bb_ao_promises_destroy(bb_ao_promises **promises)
 {
     if (*promises != NULL) {
         BB_RELEASE(&(*promises)->trials);
+        BB_RELEASE(&(*promises)->tile_norms);
         BB_RELEASE(promises);
     }
-}
-
-// The pipeline of a rung, its name included.
-static bb_factor_pipeline climb(const bb_factor_pipeline *pipeline, int rung, char name[48])
-{
-    bb_factor_pipeline out = *pipeline;
-    bb_policy_config *policy = &out.policy;
-    const char *inside = bb_variant_names[policy->inside];
-    out.escalate = false; // a rung that fails is not kept
-    policy->kind = BB_POLICY_UNIFORM;
-    policy->diagonal = BB_POLICY_FOLLOW;
-    if (rung == 0) {
-        (void)snprintf(name, 48, "%s", bb_variant_names[out.arithmetic]);
-    } else if (rung <= TOLERANCES) {
-        bool fits = true;
-        policy->kind = BB_POLICY_PRODUCT;
-        fits = bb_policy_products_fit(policy, (bb_variant)out.arithmetic);
-        policy->kind = fits ? BB_POLICY_PRODUCT : BB_POLICY_TILE_NORM;
-        policy->tolerance = pow(10.0, -0.5 * (double)(rung + 1));
-        (void)snprintf(name, 48, "%s, else %s, by %s", bb_variant_names[out.arithmetic], inside,
-                       fits ? "product" : "tile_norm");
-    } else {
-        out.arithmetic = rung == TOLERANCES + 1 ? policy->inside : (int)BB_VARIANT_DP;
-        out.sweeps = rung == TOLERANCES + 1 ? out.sweeps : (int)BB_POLICY_SWEEPS_SP;
-        (void)snprintf(name, 48, "%s", bb_variant_names[out.arithmetic]);
-    }
-    return out;
 }
 
 // Strehl ratio of an estimate in the first target's direction.
@@ -85,7 +62,7 @@ static bb_status find_strehl(const bb_ao_promise_task *task, const double *r, bb
     bb_index m = target->ctm->rows;
     *out = NAN;
     BB_TRY(BB_ALLOCATE(m * m, &residual.cee));
-    BB_TRY(bb_residual_covariance(task->problem->cmm, 1, &residual));
+    BB_TRY(bb_factor_device_score(task->problem->cmm, task->scores_on_device, 1, &residual));
     BB_TRY(bb_tomography_rate(task->problem, 0, residual.cee, 1, task->wavelengths_m, &score,
                               outcome));
 done:
@@ -93,18 +70,29 @@ done:
     return status;
 }
 
+// One pipeline's search.
+typedef struct searching {
+    const bb_ao_promise_task *task;
+    const bb_factor_pipeline *pipeline;
+    bb_factor_ladder ladder;
+    bb_factor_problem solving; // with the norms of its tiles
+} searching;
+
 // Tries one rung: its work goes to `attempt`, what came out to the trials.
-static bb_status try_rung(bb_ao_promises *promises, const bb_ao_promise_task *task,
-                          const bb_factor_pipeline *pipeline, int rung, bb_ao_attempt *attempt)
+static bb_status try_rung(bb_ao_promises *promises, const searching *search, int rung,
+                          bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
     trial *at = &promises->trials[promises->count];
     double strehl = NAN;
-    const bb_factor_pipeline level = climb(pipeline, rung, at->arithmetic);
+    const bb_ao_promise_task *task = search->task;
+    const bb_factor_pipeline *pipeline = search->pipeline;
+    const bb_factor_pipeline level =
+        bb_factor_ladder_climb(&search->ladder, pipeline, rung, at->arithmetic);
     bb_device_kind device = attempt->common.device;
     attempt->common = bb_attempt_start(pipeline->name);
     attempt->common.device = device;
-    BB_TRY(bb_factor_problem_solve(task->solving, &level, attempt->r, &attempt->common));
+    BB_TRY(bb_factor_problem_solve(&search->solving, &level, attempt->r, &attempt->common));
     bb_ao_attempt_share(attempt, task->correction, task->problem);
     if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
         bb_outcome scored = {0};
@@ -140,21 +128,20 @@ static void drop(bb_ao_attempt *attempt, bb_index targets)
     }
 }
 
-// The least rung in (failed, kept] that keeps the promise, by bisection; dp does without a try.
-static bb_status search(bb_ao_promises *promises, const bb_ao_promise_task *task,
-                        const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt)
+// The least rung in (failed, kept] that keeps the promise, by bisection.
+static bb_status find_least(bb_ao_promises *promises, const searching *search,
+                            bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
-    bb_index targets = task->problem->target_count;
+    bb_index targets = search->task->problem->target_count;
     bb_ao_attempt tried = {0};
     int failed = -1;
-    int kept = RUNGS;
-    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, 1, 0, &tried));
+    int kept = bb_factor_ladder_rungs(&search->ladder);
+    BB_TRY(bb_ao_attempt_create(search->pipeline->name, targets, 1, 0, &tried));
     tried.common.device = attempt->common.device;
-    while (kept - failed > 1 && kept > 0) {
+    while (kept - failed > 1) {
         int rung = failed < 0 ? 0 : (failed + kept) / 2;
-        rung = kept == RUNGS && failed == RUNGS - 2 ? RUNGS - 1 : rung;
-        BB_TRY(try_rung(promises, task, pipeline, rung, &tried));
+        BB_TRY(try_rung(promises, search, rung, &tried));
         if (promises->trials[promises->count - 1].kept) {
             kept = rung;
             take_over(attempt, &tried, targets);
@@ -175,6 +162,7 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
     const trial *best = NULL;
     bb_outcome scored = {0};
     bb_index first = promises->count;
+    searching search = {.task = task, .pipeline = pipeline, .solving = *task->solving};
     if (isnan(promises->reference) && task->reference->common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(find_strehl(task, task->reference->r[0], &scored, &promises->reference));
     }
@@ -183,7 +171,9 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
                        "promise: the reference has no Strehl ratio");
         goto done;
     }
-    BB_TRY(search(promises, task, pipeline, attempt));
+    BB_TRY(
+        bb_factor_ladder_make(&search.solving, pipeline, attempt->common.device, &search.ladder));
+    BB_TRY(find_least(promises, &search, attempt));
     for (bb_index i = first; i < promises->count; ++i) {
         const trial *at = &promises->trials[i];
         best = at->kept ? at : best; // bisection keeps ever cheaper ones

@@ -3,13 +3,12 @@
 // Pipelines with `policy: {kind: promise, strehl_loss: x}`: the cheapest arithmetic whose Strehl
 // ratio, first target and wavelength, is at most x below the reference's.
 //
-// The rungs of a ladder, from cheap to precise, diagonal tiles always following: the pipeline's
-// variant throughout; the product rule (with hp2 and hp3, the tile-norm rule) between it and
-// `inside` at tolerances 10^-1, 10^-1.5, ..., 10^-6; `inside` throughout; dp. The first rung is
+// The rungs of the ladder of sim/pipelines/factor_ladder.h, from cheap to precise: the first is
 // tried, then the others by bisection, taking a rung above one that kept the promise for one that
-// keeps it too. A rung is tried by the full chain: factor, R, residual covariance over the
-// unperturbed Cmm, Strehl ratio. So what is returned was verified; that no cheaper rung keeps it is
-// as sure as the loss is monotone along the ladder.
+// keeps it too. A rung is tried by the full chain on the pipeline's device: factor, R, residual
+// covariance over the unperturbed Cmm, Strehl ratio; one that breaks down is not kept. So what is
+// returned was verified; that no cheaper rung keeps it is as sure as the loss is monotone along the
+// ladder.
 #ifndef BB_SIM_AO_AO_PROMISE_H
 #define BB_SIM_AO_AO_PROMISE_H
 
@@ -23,6 +22,7 @@ typedef struct bb_ao_promise_task {
     const double *wavelengths_m;    ///< the first one counts
     const bb_ao_attempt *reference; ///< solved
     int correction;                 ///< bb_ao_correction
+    bool scores_on_device;          ///< as the study's results are scored
 } bb_ao_promise_task;
 
 /// Trials of all searches of a run, for the results. Opaque, owned by the caller.
@@ -33,7 +33,8 @@ void bb_ao_promises_destroy(bb_ao_promises **promises);
 
 /// Searches for a pipeline and leaves the found rung's work in `attempt` (created, not solved); its
 /// detail says what was found. A reference that failed gives the outcome underdetermined. Errors:
-/// those of bb_factor_problem_solve and bb_residual_covariance.
+/// those of bb_factor_problem_solve, bb_factor_map_norms and
+/// bb_factor_device_score.
 BB_CHECKED bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
                                         const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt);
 

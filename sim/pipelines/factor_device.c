@@ -51,11 +51,8 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);
-    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT && policy->kind != (int)BB_POLICY_PROMISE,
-               BB_UNSUPPORTED,
-               "pipeline %s: the policies product and promise choose product by product, on the "
-               "cpu",
-               name);
+    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT, BB_UNSUPPORTED,
+               "pipeline %s: the policy product chooses product by product, on the cpu", name);
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
                "pipeline %s: on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s", name,
                bb_variant_names[pipeline->arithmetic]);
@@ -120,14 +117,15 @@ double bb_factor_device_bytes(const bb_factor_solver_config *solver,
     if (has_policy(pipeline)) {
         plan.arithmetic = fp16_variant(pipeline);
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
-        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW;
+        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW ||
+                                pipeline->policy.kind == (int)BB_POLICY_PROMISE;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
-    if (pipeline->escalate) {
+    if (pipeline->escalate || pipeline->policy.kind == (int)BB_POLICY_PROMISE) {
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
-    // The results are on the first GPU; a build without CUDA knows nothing of any.
+    // The results are on the first GPU.
     return bytes > 0.0 ? bytes + sizeof(double) * (double)rows * (double)n : 0.0;
 }
 

@@ -26,6 +26,23 @@ done:
     return status;
 }
 
+bb_status bb_factor_map_norms(const bb_factor_problem *problem, double **out)
+{
+    bb_status status = BB_OK;
+    double *norms = NULL;
+    const bb_index n = problem->matrix->rows;
+    const bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
+    const bb_index rows = (n + size - 1) / size;
+    *out = NULL;
+    BB_TRY(BB_ALLOCATE(rows * (rows + 1) / 2, &norms));
+    BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, norms));
+    *out = norms;
+    norms = NULL;
+done:
+    BB_RELEASE(&norms);
+    return status;
+}
+
 bb_status bb_factor_map_create(const bb_factor_problem *problem, const bb_policy_config *policy,
                                bb_variant arithmetic, bb_policy_map **out)
 {
@@ -43,10 +60,11 @@ bb_status bb_factor_map_create(const bb_factor_problem *problem, const bb_policy
         goto done;
     }
     if (bb_policy_needs_norm(policy) || bb_policy_needs_tile_norms(policy)) {
-        BB_TRY(BB_ALLOCATE(facts.tile_rows * (facts.tile_rows + 1) / 2, &norms));
-        BB_TRY(bb_tile_norms(problem->matrix, problem->scale, size, norms));
-        facts.tile_norms = norms;
-        facts.norm = bb_tile_norms_sum(facts.tile_rows, norms);
+        if (problem->tile_norms == NULL) {
+            BB_TRY(bb_factor_map_norms(problem, &norms));
+        }
+        facts.tile_norms = norms != NULL ? norms : problem->tile_norms;
+        facts.norm = bb_tile_norms_sum(facts.tile_rows, facts.tile_norms);
     }
     BB_TRY(bb_policy_map_create(policy, arithmetic, &facts, out));
 done:

@@ -14,6 +14,10 @@ BB_CHECKED bb_status bb_factor_map_create(const bb_factor_problem *problem,
                                           const bb_policy_config *policy, bb_variant arithmetic,
                                           bb_policy_map **out);
 
+/// Norms of the lower tiles of a prepared problem: out [tiles (tiles + 1) / 2], for its
+/// `tile_norms` where several maps are made. Errors: BB_MEMORY, the source's. Owner: the caller.
+BB_CHECKED bb_status bb_factor_map_norms(const bb_factor_problem *problem, double **out);
+
 /// The map of a policy `table` for n measurements in tiles of `size`. Errors: BB_INVALID, BB_IO,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_index n,

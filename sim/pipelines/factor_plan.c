@@ -22,7 +22,7 @@ static double copies_bytes(const bb_tile_plan *plan, double n)
 }
 
 // Iterations are not known before; so many are usual for a factor that is worth refining.
-enum { USUAL_ITERATIONS = 8, USUAL_TRIALS = 5 };
+enum { USUAL_ITERATIONS = 8 };
 
 static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index rows,
                             bb_factor_need *out)
@@ -33,6 +33,11 @@ static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index
     const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
     out->passes = refines ? (double)((1 + iterations) * bb_refinement_blocks(config, rows)) : 0.0;
     out->refinement_flops = refines ? bb_refinement_flops(n, &usual) : 0.0;
+}
+
+double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
+{
+    return pipeline->policy.kind == (int)BB_POLICY_PROMISE ? 5.0 : 1.0;
 }
 
 bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
@@ -58,8 +63,8 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
                       copies_bytes(&plan, (double)n) +
                       bb_refinement_bytes(&pipeline->refine, n, rows);
     plan_refinement(&pipeline->refine, n, rows, out);
-    out->trials = promises ? (double)USUAL_TRIALS : 1.0;
-    out->host_bytes += promises ? 8.0 * (double)n * (double)rows : 0.0; // of the trial beside
+    out->trials = bb_factor_pipeline_trials(pipeline);
+    out->host_bytes += out->trials > 1.0 ? 8.0 * (double)n * (double)rows : 0.0; // of one beside
 done:
     bb_policy_map_destroy(&map);
     return status;

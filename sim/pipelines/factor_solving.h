@@ -16,9 +16,11 @@ typedef struct bb_factor_problem {
     bb_low_rank part;                     ///< what A has beside it; count 0 for nothing
     bb_index target_count;                ///< right-hand sides
     const bb_matrix_source *const *sides; ///< [target_count] B, each m x n
-    const double *noise; ///< [n] lower bounds of the noise variances in A, NULL where unknown
-    double *scale;       ///< [n] of the unit diagonal, NULL for none
-    double noise_floor;  ///< lower bound of the least eigenvalue of D A D, NaN unknown
+    const double *noise;      ///< [n] lower bounds of the noise variances in A, NULL where unknown
+    const double *tile_norms; ///< bb_tile_norms of D A D in the solver's tiles, NULL: they are
+                              ///< found where a rule asks
+    double *scale;            ///< [n] of the unit diagonal, NULL for none
+    double noise_floor;       ///< lower bound of the least eigenvalue of D A D, NaN unknown
 } bb_factor_problem;
 
 /// Makes the scale that the solver's configuration asks for, and the noise floor min_i d_i^2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts.
+// nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
+// promises, found and verified there.
 #include "core/device.h"
 #include "tests/check.h"
 #include "tests/sim/driver.h"
@@ -52,6 +53,71 @@ static void a_device_that_is_too_small_is_told_before_any_work(void **state)
     check_fails(driver_run(&of, 1, &results), BB_MEMORY, "are free");
 }
 
+// The trials of one pipeline: they say what was kept, and the last kept one is what was taken.
+static void check_trials(const bb_results *results, const char *name, double most)
+{
+    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
+    const bb_dataset *arithmetic = bb_results_find(results, "promise/arithmetic");
+    const bb_dataset *kept = bb_results_find(results, "promise/kept");
+    const bb_dataset *loss = bb_results_find(results, "promise/strehl_loss");
+    const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
+    bb_index trials = 0;
+    double found[2] = {NAN, NAN};
+    assert_non_null(pipeline);
+    for (bb_index i = 0; i < pipeline->count; ++i) {
+        if (strcmp(pipeline->texts[i], name) == 0) {
+            print_message("  %s: loss %.2e, cost %.3f\n", arithmetic->texts[i], loss->numbers[i],
+                          cost->numbers[i]);
+            ++trials;
+            assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= most);
+            if (kept->numbers[i] == 1.0) {
+                found[0] = loss->numbers[i];
+                found[1] = cost->numbers[i];
+            }
+        }
+    }
+    assert_in_range(trials, 1, 8); // 35 rungs: the first, then halves of 34
+    check_close(found[0], driver_number(results, "strehl_loss", name), 1e-9, 1.0);
+    check_relative(found[1], driver_number(results, "relative_cost", name), 1e-12);
+}
+
+#define PROMISES                                                                                   \
+    "pipelines=[{name: reference, arithmetic: dp}, "                                               \
+    "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 5e-2}}, "     \
+    "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}, "     \
+    "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, strehl_loss: 1e-300}}]"
+
+// A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise rung.
+static void promises_are_kept_and_verified(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double most, most_cost;
+    } cases[] = {
+        {"loose", 5e-2,   0.08},
+        {"tight", 1e-5,   0.25},
+        {"exact", 1e-300, 0.91},
+    };
+    const driver_case of = {
+        BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", PROMISES}
+    };
+    bb_results *results = driver_results(&of);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *name = cases[i].name;
+        const double loss = driver_number(results, "strehl_loss", name);
+        const double cost = driver_number(results, "relative_cost", name);
+        print_message("%s: loss %.2e, cost %.3f, %s\n", name, loss, cost,
+                      driver_text(results, "status_detail", name));
+        assert_string_equal(driver_text(results, "device", name), "cuda");
+        assert_string_equal(driver_text(results, "status", name), "ok");
+        assert_non_null(strstr(driver_text(results, "status_detail", name), " kept: "));
+        assert_true(loss <= cases[i].most && cost > 0.0 && cost < cases[i].most_cost);
+        check_trials(results, name, cases[i].most);
+    }
+    bb_results_destroy(&results);
+}
+
 int main(void)
 {
     char reason[256] = "";
@@ -61,6 +127,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strehl_ratios_agree_with_the_cpu),
+        cmocka_unit_test(promises_are_kept_and_verified),
         cmocka_unit_test(a_device_that_is_too_small_is_told_before_any_work),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);

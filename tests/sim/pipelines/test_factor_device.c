@@ -45,6 +45,24 @@ static void bands_of_half_planes_have_kernels(void **state)
     check_ok(bb_factor_device_check(&solver, &turned));
 }
 
+// One variant a tile is what a device has, so promises are searched there and products are not.
+static void rules_by_tile_have_kernels(void **state)
+{
+    (void)state;
+    bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
+    pipeline.policy.kind = (int)BB_POLICY_TILE_NORM;
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    pipeline.policy.kind = (int)BB_POLICY_PROMISE;
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    // dp is a rung: as many bytes as for it.
+    const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
+    check_close(bb_factor_device_bytes(&solver, &pipeline, 4096, 100),
+                bb_factor_device_bytes(&solver, &dp, 4096, 100), 0.5, 1.0);
+    pipeline.policy.kind = (int)BB_POLICY_PRODUCT;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "chooses product by product, on the cpu");
+}
+
 static void others_are_told_why(void **state)
 {
     (void)state;
@@ -69,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_variant_has_kernels),
         cmocka_unit_test(bands_of_half_planes_have_kernels),
+        cmocka_unit_test(rules_by_tile_have_kernels),
         cmocka_unit_test(others_are_told_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_learn_plan.h"
+
+#include "physics/ao/learn_block.h"
+#include "physics/ao/learn_frames.h"
+#include "sim/ao/ao_frame_plan.h"
+
+#include <math.h>
+
+// Seconds of one core: a table of D, an evaluation of D and a value of a covariance in their
+// blocks, and a product of slopes.
+static const double seconds_per_table = 1.2e-2;
+static const double seconds_per_distance = 4.0e-9;
+static const double seconds_per_entry = 5.0e-9;
+static const double seconds_per_product = 4.0e-10;
+static const double reflection_rate = 1.0e9; // operations of Householder's on tall blocks
+
+// Sizes of one linear problem.
+typedef struct extent {
+    double n, layers, sources, truth_layers;
+    double most_columns;           // of the problem that says the uncertainty of L0
+    double entries, direct;        // of the upper half, those that no table serves
+    double table_bytes;            // of one layer
+    double rows;                   // values behind the triangle
+    double most_rows, most_values; // of a block, those that it is reduced from
+} extent;
+
+static extent measure(const bb_ao_learn_config *learn, const bb_atmosphere *atmosphere,
+                      const bb_sensor_array *guides)
+{
+    const bb_slope_covariance_cost price = bb_slope_covariance_price(guides, guides);
+    const bool fitted = learn->outer_scale_range_m.count > 0;
+    extent of = {.n = (double)guides->measurement_count,
+                 .layers = (double)learn->heights_m.count,
+                 .sources = learn->source == (int)BB_AO_LEARN_FRAMES ? BB_LEARN_BATCHES : 1.0,
+                 .truth_layers = (double)atmosphere->layer_count,
+                 .entries = 0.5 * price.entries,
+                 .direct = 0.5 * price.direct_entries,
+                 .table_bytes = price.table_bytes};
+    of.layers = of.layers > 0.0 ? of.layers : of.truth_layers;
+    of.most_columns = (fitted ? 3.0 : 1.0) * of.layers + of.sources;
+    for (bb_index b = 0; b < bb_learn_block_count(guides); ++b) {
+        const bb_learn_block block = bb_learn_block_at(guides, b);
+        const double rows = (double)bb_learn_block_values(&block);
+        of.rows += rows;
+        of.most_rows = fmax(of.most_rows, rows);
+        of.most_values = fmax(of.most_values, (double)bb_learn_block_scratch(&block));
+    }
+    return of;
+}
+
+// Outer scales at which all layers are made, those of a derivative included: a first judgement, the
+// search, the conclusion.
+static double count_trials(const bb_ao_learn_config *learn)
+{
+    const double *range = learn->outer_scale_range_m.items;
+    const double tolerance = 1e-5;                          // of the search, in log L0
+    const double shrinking = -log(0.5 * (sqrt(5.0) - 1.0)); // of a step
+    if (learn->outer_scale_range_m.count < 2 || !(range[1] > range[0])) {
+        return 2.0;
+    }
+    return 6.0 + ceil(log(fmax(1.0, log(range[1] / range[0]) / tolerance)) / shrinking);
+}
+
+static bb_ao_frame_extent frames_of(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                    const bb_sensor_array *guides)
+{
+    const double batch = ceil((double)study->learn.frames / BB_LEARN_BATCHES);
+    bb_ao_frame_extent out = {.frames = batch * BB_LEARN_BATCHES,
+                              .layers = (double)atmosphere->layer_count,
+                              .screen =
+                                  bb_screen_size_for(&study->monte_carlo, atmosphere, 1, &guides)};
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        out.lines += (double)guides->sensors[s].lenslets;
+    }
+    return out;
+}
+
+// Of the batches' covariances, drawn before the fit and held through it.
+static void add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                       const bb_sensor_array *guides, double threads, bb_ao_learn_need *need)
+{
+    const bb_ao_frame_extent frames = frames_of(study, atmosphere, guides);
+    const double n = (double)guides->measurement_count;
+    const double covariances = 8.0 * BB_LEARN_BATCHES * n * n;
+    const double slopes = 8.0 * n * frames.frames / BB_LEARN_BATCHES;
+    const double drawing = slopes + bb_ao_frame_bytes(&frames, threads);
+    need->bytes = covariances + fmax(need->bytes, drawing);
+    need->seconds +=
+        (bb_ao_frame_seconds(&frames) + seconds_per_product * frames.frames * n * n) / threads;
+}
+
+bb_ao_learn_need bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                  const bb_sensor_array *guides, double threads)
+{
+    const bb_ao_learn_config *learn = &study->learn;
+    if (learn->source == (int)BB_AO_LEARN_OFF) {
+        return (bb_ao_learn_need){0};
+    }
+    const extent of = measure(learn, atmosphere, guides);
+    const double columns = of.layers + of.sources;
+    const double blocks = 8.0 * (of.most_columns + of.most_rows) * of.most_columns;
+    const double scratch = 8.0 * of.most_values * fmin(threads, of.most_columns);
+    const double tables = (of.most_columns - of.sources) * of.table_bytes;
+    bb_ao_learn_need need = {.layers = of.layers,
+                             .trials = count_trials(learn),
+                             .bytes = blocks + scratch + tables,
+                             .solves_again = learn->apply};
+    // A layer's column evaluates D once an entry; an analytic measurement's, once a layer.
+    const bool analytic = learn->source == (int)BB_AO_LEARN_PROFILE;
+    const double distances = of.layers + (analytic ? of.truth_layers : 0.0);
+    const double filling = of.layers * seconds_per_table +
+                           distances * (of.direct + of.table_bytes / 8.0) * seconds_per_distance +
+                           columns * of.entries * seconds_per_entry;
+    const double reflecting = 2.0 * of.rows * columns * columns / reflection_rate;
+    need.seconds = need.trials * (filling / fmin(threads, columns) + reflecting);
+    if (learn->source == (int)BB_AO_LEARN_FRAMES) {
+        add_frames(study, atmosphere, guides, threads, &need);
+    }
+    return need;
+}

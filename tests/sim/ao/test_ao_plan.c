@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `bitbudget check` says of an ao study beside the sizes: the learn step, and device memory,
+// which a build without CUDA knows as well.
+#include "tests/sim/driver.h"
+
+#define CONFIG_LEARN BB_SOURCE_DIR "/configs/ao/learn.yaml"
+
+static void plan_case(const driver_case *of, bb_index threads, bb_plan *out)
+{
+    bb_config *config = NULL;
+    const bb_run_options options = {.threads = threads};
+    *out = (bb_plan){0};
+    check_ok(driver_load(of, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->plan(bb_config_study(config), &options, out));
+    bb_config_destroy(&config);
+}
+
+// Golden section from 10 to 100 m takes ln(ln 10 / 1e-5) / 0.4812 = 25.7 steps; two to start, one
+// to judge by, three to conclude.
+static void learning_is_listed(void **state)
+{
+    (void)state;
+    const driver_case learning = {CONFIG_LEARN, {NULL}};
+    const driver_case off = {
+        CONFIG_LEARN, {"learn.source=off", NULL}
+    };
+    bb_plan plan;
+    plan_case(&learning, 1, &plan);
+    assert_non_null(strstr(bb_text_string(&plan.lines), "3 layers at 32 outer scales"));
+    bb_plan_release(&plan);
+    plan_case(&off, 1, &plan);
+    assert_null(strstr(bb_text_string(&plan.lines), "learning"));
+    bb_plan_release(&plan);
+}
+
+// Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
+// on one core took 38 s, the fit alone 1.6 s.
+static void learning_takes_memory_and_time(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {
+        {CONFIG_LEARN, {"learn.source=off"}                        },
+        {CONFIG_LEARN, {"learn.source=profile"}                    },
+        {CONFIG_LEARN, {"learn.source=frames"}                     },
+        {CONFIG_LEARN, {"learn.source=frames", "learn.frames=2400"}},
+        {CONFIG_LEARN, {"learn.source=frames", "learn.apply=false"}},
+    };
+    bb_plan plan[5];
+    for (int i = 0; i < 5; ++i) {
+        plan_case(&cases[i], 1, &plan[i]);
+        print_message("%s %s: %.1f MB, %.2f s\n", cases[i].overrides[0],
+                      cases[i].overrides[1] != NULL ? cases[i].overrides[1] : "",
+                      1e-6 * plan[i].host_bytes, plan[i].estimated_seconds);
+    }
+    const double covariances = 16.0 * 8.0 * 440.0 * 440.0;
+    const double off = plan[0].estimated_seconds;
+    assert_true(plan[2].host_bytes > BB_PLAN_PROGRAM_BYTES + covariances);
+    assert_true(plan[1].host_bytes < plan[2].host_bytes);
+    check_relative(plan[1].estimated_seconds - off, 1.6, 0.5);
+    check_relative(plan[2].estimated_seconds - off, 40.0, 0.5);
+    check_relative(plan[3].estimated_seconds - off, 2.0 * (plan[2].estimated_seconds - off), 0.1);
+    assert_true(plan[4].estimated_seconds < plan[2].estimated_seconds);
+    for (int i = 0; i < 5; ++i) {
+        bb_plan_release(&plan[i]);
+    }
+}
+
+// The planes of L, the right-hand sides and the results, whatever this build can compute.
+static void device_memory_is_planned_in_every_build(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {
+        {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml",     {NULL}},
+        {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml", {NULL}},
+    };
+    const double expected_gb[] = {17.0377, 62.8431};
+    for (int i = 0; i < 2; ++i) {
+        bb_plan plan;
+        plan_case(&cases[i], 2, &plan);
+        check_relative(1e-9 * plan.device_bytes, expected_gb[i], 1e-4);
+        bb_plan_release(&plan);
+    }
+    const driver_case cpu = {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}};
+    bb_plan plan;
+    plan_case(&cpu, 2, &plan);
+    assert_true(plan.device_bytes == 0.0);
+    bb_plan_release(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(learning_is_listed),
+        cmocka_unit_test(learning_takes_memory_and_time),
+        cmocka_unit_test(device_memory_is_planned_in_every_build),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rungs of a promise: those of the cpu by name and tolerance, and those of a cuda device as
+// maps, which need no GPU. A map is also one of the cpu's, so rungs are solved here.
+#include "core/memory.h"
+#include "sim/pipelines/factor_ladder.h"
+#include "sim/pipelines/factor_map.h"
+#include "solvers/tile_matrix.h"
+#include "tests/check.h"
+#include "tests/solvers/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 300, M = 5, TILE = 16, TILES = 19 };
+
+static double *a, *b, *norms;
+static bb_view a_view, b_view;
+static bb_matrix_source a_source, b_source;
+static const bb_matrix_source *sides[1] = {&b_source};
+static const bb_factor_solver_config solver = {.tile = TILE};
+static bb_factor_problem problem, measured; // measured: with the norms of its tiles
+
+static int prepare(void **state)
+{
+    (void)state;
+    a = dense_new(N * N);
+    b = dense_new(M * N);
+    // Not stationary, so that no two tiles have one norm.
+    for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < N; ++j) {
+            const double distance = (double)(i - j) * (1.0 + 0.7 * (double)(i + j) / N) / 30.0;
+            a[i * N + j] = 1.0 / (1.0 + distance * distance) + (i == j ? 0.05 : 0.0);
+        }
+    }
+    memcpy(b, a + (N - M) * N, (size_t)M * N * sizeof *b); // R is the last rows of the identity
+    a_view = bb_view_matrix(a, N, N);
+    b_view = bb_view_matrix(b, M, N);
+    a_source = bb_matrix_source_dense(&a_view, "A", "1");
+    b_source = bb_matrix_source_dense(&b_view, "B", "1");
+    problem = (bb_factor_problem){
+        .solver = &solver, .matrix = &a_source, .target_count = 1, .sides = sides};
+    check_ok(bb_factor_problem_prepare(&problem));
+    check_ok(bb_factor_map_norms(&problem, &norms));
+    measured = problem;
+    measured.tile_norms = norms;
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    bb_factor_problem_release(&problem);
+    BB_RELEASE(&norms);
+    BB_RELEASE(&a);
+    BB_RELEASE(&b);
+    return 0;
+}
+
+static bb_factor_pipeline promise_of(bb_variant arithmetic, bb_variant inside)
+{
+    return (bb_factor_pipeline){
+        .name = "test",
+        .arithmetic = (int)arithmetic,
+        .policy = {.kind = BB_POLICY_PROMISE,
+                   .inside = (int)inside,
+                   .tolerance = NAN,
+                   .noise_share = 0.5,
+                   .strehl_loss = 1e-3},
+        .accumulate_k = 4,
+        .sweeps = BB_POLICY_SWEEPS_FOLLOW,
+        .escalate = true,
+    };
+}
+
+static void the_cpu_goes_by_products(void **state)
+{
+    (void)state;
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
+    bb_factor_ladder ladder;
+    char name[BB_FACTOR_RUNG_NAME];
+    check_ok(bb_factor_ladder_make(&problem, &pipeline, BB_DEVICE_CPU, &ladder));
+    assert_int_equal(bb_factor_ladder_rungs(&ladder), 14);
+    bb_factor_pipeline rung = bb_factor_ladder_climb(&ladder, &pipeline, 0, name);
+    assert_string_equal(name, "hp1");
+    assert_int_equal(rung.policy.kind, BB_POLICY_UNIFORM);
+    assert_int_equal(rung.policy.diagonal, BB_POLICY_FOLLOW);
+    assert_false(rung.escalate);
+    for (int r = 1; r <= 11; ++r) {
+        rung = bb_factor_ladder_climb(&ladder, &pipeline, r, name);
+        assert_string_equal(name, "hp1, else x3, by product");
+        assert_int_equal(rung.policy.diagonal, BB_POLICY_FOLLOW);
+        check_relative(rung.policy.tolerance, pow(10.0, -0.5 * (r + 1)), 1e-15);
+    }
+    rung = bb_factor_ladder_climb(&ladder, &pipeline, 12, name);
+    assert_int_equal(rung.arithmetic, BB_VARIANT_X3);
+    assert_int_equal(rung.sweeps, BB_POLICY_SWEEPS_FOLLOW);
+    rung = bb_factor_ladder_climb(&ladder, &pipeline, 13, name);
+    assert_string_equal(name, "dp");
+    const bb_factor_pipeline halves = promise_of(BB_VARIANT_HP3, BB_VARIANT_SP);
+    check_ok(bb_factor_ladder_make(&problem, &halves, BB_DEVICE_CPU, &ladder));
+    (void)bb_factor_ladder_climb(&ladder, &halves, 5, name);
+    assert_string_equal(name, "hp3, else sp, by tile_norm");
+}
+
+// Part of the operations off the diagonal that a map gives hp1; its diagonal tiles are sp.
+static double narrow_share(const bb_policy_map *map)
+{
+    double narrow = 0.0;
+    double whole = 0.0;
+    for (bb_index i = 0; i < TILES; ++i) {
+        assert_int_equal(bb_policy_map_at(map, i, i), BB_VARIANT_SP);
+        for (bb_index j = 0; j < i; ++j) {
+            const double operations = 2.0 * (double)j + 1.0;
+            whole += operations;
+            narrow += bb_policy_map_at(map, i, j) == BB_VARIANT_HP1 ? operations : 0.0;
+        }
+    }
+    return narrow / whole;
+}
+
+static void check_nested(const bb_policy_map *wide, const bb_policy_map *narrow)
+{
+    for (bb_index i = 0; i < TILES; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            assert_true(bb_policy_map_at(wide, i, j) == BB_VARIANT_HP1 ||
+                        bb_policy_map_at(narrow, i, j) == BB_VARIANT_X3);
+        }
+    }
+}
+
+// From all tiles off the diagonal to few of them, every rung a part of the one before.
+static void a_device_goes_by_tiles(void **state)
+{
+    (void)state;
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_SP);
+    bb_factor_ladder ladder;
+    bb_policy_map *before = NULL;
+    char name[BB_FACTOR_RUNG_NAME];
+    double previous = 2.0;
+    check_ok(bb_factor_ladder_make(&measured, &pipeline, BB_DEVICE_CUDA, &ladder));
+    assert_int_equal(ladder.mixtures, BB_FACTOR_MIXTURES);
+    for (int r = 1; r <= ladder.mixtures; ++r) {
+        bb_policy_map *map = NULL;
+        const bb_factor_pipeline rung = bb_factor_ladder_climb(&ladder, &pipeline, r, name);
+        assert_string_equal(name, "hp1, else x3, by tile_norm");
+        assert_int_equal(rung.sweeps, BB_POLICY_SWEEPS_SP);
+        check_ok(bb_factor_map_create(&measured, &rung.policy, BB_VARIANT_HP1, &map));
+        const double share = narrow_share(map);
+        assert_true(share < previous &&
+                    share <= 1.0 - (double)(r - 1) / BB_FACTOR_MIXTURES + 1e-12);
+        if (before != NULL) {
+            check_nested(before, map);
+        }
+        previous = share;
+        bb_policy_map_destroy(&before);
+        before = map;
+    }
+    assert_true(previous > 0.0 && previous < 0.06);
+    bb_policy_map_destroy(&before);
+    const bb_factor_pipeline first = bb_factor_ladder_climb(&ladder, &pipeline, 1, name);
+    check_ok(bb_factor_map_create(&measured, &first.policy, BB_VARIANT_HP1, &before));
+    check_relative(narrow_share(before), 1.0, 1e-12);
+    bb_policy_map_destroy(&before);
+    // sp beside half planes is x3 there, and so is the rung of it.
+    const bb_factor_pipeline inside =
+        bb_factor_ladder_climb(&ladder, &pipeline, ladder.mixtures + 1, name);
+    assert_int_equal(inside.arithmetic, BB_VARIANT_X3);
+}
+
+static void norms_that_are_known_give_the_same_map(void **state)
+{
+    (void)state;
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
+    bb_factor_ladder ladder;
+    char name[BB_FACTOR_RUNG_NAME];
+    check_ok(bb_factor_ladder_make(&measured, &pipeline, BB_DEVICE_CUDA, &ladder));
+    const bb_factor_pipeline rung = bb_factor_ladder_climb(&ladder, &pipeline, 9, name);
+    bb_policy_map *maps[2] = {NULL, NULL};
+    check_ok(bb_factor_map_create(&problem, &rung.policy, BB_VARIANT_HP1, &maps[0]));
+    check_ok(bb_factor_map_create(&measured, &rung.policy, BB_VARIANT_HP1, &maps[1]));
+    assert_memory_equal(maps[0]->variants, maps[1]->variants,
+                        (size_t)(TILES * (TILES + 1) / 2) * sizeof *maps[0]->variants);
+    bb_policy_map_destroy(&maps[0]);
+    bb_policy_map_destroy(&maps[1]);
+}
+
+static double solve(const bb_factor_pipeline *pipeline, double *cost)
+{
+    double *r = NULL;
+    double sum = 0.0;
+    bb_attempt attempt = bb_attempt_start("test");
+    check_ok(bb_factor_problem_solve(&problem, pipeline, &r, &attempt));
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_OK);
+    for (bb_index i = 0; i < M; ++i) {
+        for (bb_index j = 0; j < N; ++j) {
+            const double error = r[i * N + j] - (j == N - M + i ? 1.0 : 0.0);
+            sum += error * error;
+        }
+    }
+    *cost = attempt.factor.cost;
+    BB_RELEASE(&r);
+    return sqrt(sum / M);
+}
+
+// Dearer rungs are better ones, from a few percent to fp64.
+static void rungs_lead_from_cheap_to_precise(void **state)
+{
+    (void)state;
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
+    bb_factor_ladder ladder;
+    char name[BB_FACTOR_RUNG_NAME];
+    check_ok(bb_factor_ladder_make(&measured, &pipeline, BB_DEVICE_CUDA, &ladder));
+    const int rungs[] = {1, ladder.mixtures / 2, ladder.mixtures, ladder.mixtures + 1,
+                         ladder.mixtures + 2};
+    double error[5];
+    double cost[5];
+    for (int k = 0; k < 5; ++k) {
+        const bb_factor_pipeline rung = bb_factor_ladder_climb(&ladder, &pipeline, rungs[k], name);
+        error[k] = solve(&rung, &cost[k]);
+        print_message("rung %d, %s: error %.1e, cost %.3f\n", rungs[k], name, error[k], cost[k]);
+    }
+    for (int k = 1; k < 3; ++k) {
+        assert_true(cost[k] > cost[k - 1] && error[k] < error[k - 1]);
+    }
+    assert_true(error[3] < error[2] && error[4] < 1e-11);
+}
+
+static void tiles_are_measured_before(void **state)
+{
+    (void)state;
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
+    bb_factor_ladder ladder;
+    check_fails(bb_factor_ladder_make(&problem, &pipeline, BB_DEVICE_CUDA, &ladder), BB_INTERNAL,
+                "no norms");
+}
+
+static void one_tile_has_no_mixtures(void **state)
+{
+    (void)state;
+    const bb_factor_solver_config whole = {.tile = 512};
+    const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
+    bb_factor_problem single = measured;
+    bb_factor_ladder ladder;
+    single.solver = &whole;
+    check_ok(bb_factor_ladder_make(&single, &pipeline, BB_DEVICE_CUDA, &ladder));
+    assert_int_equal(bb_factor_ladder_rungs(&ladder), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cpu_goes_by_products),
+        cmocka_unit_test(a_device_goes_by_tiles),
+        cmocka_unit_test(norms_that_are_known_give_the_same_map),
+        cmocka_unit_test(rungs_lead_from_cheap_to_precise),
+        cmocka_unit_test(tiles_are_measured_before),
+        cmocka_unit_test(one_tile_has_no_mixtures),
+    };
+    return cmocka_run_group_tests(tests, prepare, finish);
+}
