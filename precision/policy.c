@@ -6,7 +6,7 @@
 #include <math.h>
 
 const char *const bb_policy_follow_names[] = {"sp", "follow", NULL};
-const char *const bb_policy_sweeps_names[] = {"sp", "forward", "follow", NULL};
+const char *const bb_policy_sweeps_names[] = {"sp", "forward", "follow", "light", NULL};
 
 // What a rule looks at.
 typedef struct question {

@@ -42,14 +42,15 @@ typedef enum bb_policy_follow {
 /// "sp", "follow", NULL.
 extern const char *const bb_policy_follow_names[];
 
-/// Which of the two sweeps of a solve take the policy's variants; the others fp32.
+/// What the products of the two sweeps of a solve take the policy's variants in; else fp32.
 typedef enum bb_policy_sweeps {
-    BB_POLICY_SWEEPS_SP,
-    BB_POLICY_SWEEPS_FORWARD,
-    BB_POLICY_SWEEPS_FOLLOW,
+    BB_POLICY_SWEEPS_SP,      ///< in neither
+    BB_POLICY_SWEEPS_FORWARD, ///< in the forward sweep
+    BB_POLICY_SWEEPS_FOLLOW,  ///< in both
+    BB_POLICY_SWEEPS_LIGHT,   ///< in both, with the light tiles of the factor
 } bb_policy_sweeps;
 
-/// "sp", "forward", "follow", NULL.
+/// "sp", "forward", "follow", "light", NULL.
 extern const char *const bb_policy_sweeps_names[];
 
 typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_rounding;

@@ -9,6 +9,7 @@
 // then every panel in work takes the update of panel k, its diagonal block first, and every GPU
 // sweeps its rows of B through panel k.
 #include "core/memory.h"
+#include "precision/light_tiles.h"
 #include "solvers/panel_cholesky_cuda.h"
 
 #include <cmath>
@@ -203,7 +204,7 @@ bb_status follow(const factoring *work, bb_index j, bb_index k)
     return bb_panel_update(part, j, k, k + 1);
 }
 
-bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k)
+bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k, bool ready_inverse)
 {
     bb_panel_cholesky *f = work->f;
     bb_panel_part *part = &f->parts[gpu];
@@ -213,7 +214,7 @@ bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k)
     }
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
-    if (gpu != owner_of(f, k)) {
+    if (ready_inverse) {
         BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false));
     }
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
@@ -234,10 +235,43 @@ bb_status run_step(const factoring *work, bb_index k)
     for (bb_index j = k + 1; j <= k + f->gpus && j < blocks; ++j) {
         BB_RETURN_IF_FAILED(follow(work, j, k));
     }
-    for (bb_index g = 0; g < f->gpus; ++g) {
-        BB_RETURN_IF_FAILED(sweep_sides(work, g, k));
+    for (bb_index g = 0; g < f->gpus && !f->parts[0].arithmetic.light_sweeps; ++g) {
+        BB_RETURN_IF_FAILED(sweep_sides(work, g, k, g != owner_of(f, k)));
     }
     return BB_OK;
+}
+
+// The forward sweep where it needs all of L to choose its products.
+bb_status choose_and_sweep(const factoring *work)
+{
+    bb_panel_cholesky *f = work->f;
+    const bb_index blocks = f->layout.blocks;
+    void *energies = nullptr;
+    void *light = nullptr;
+    bb_status status = wait_all(f);
+    status = status != BB_OK
+                 ? status
+                 : bb_memory_zeroed(blocks * (blocks + 1) / 2, sizeof(double), &energies);
+    status = status != BB_OK ? status : bb_memory_zeroed(blocks * blocks, 1, &light);
+    status = status != BB_OK ? status : use(&f->parts[0]);
+    status =
+        status != BB_OK ? status : bb_panel_energies(&f->parts[0], static_cast<double *>(energies));
+    status = status != BB_OK
+                 ? status
+                 : bb_light_tiles(blocks, static_cast<double *>(energies), f->plan.sweep_energy,
+                                  static_cast<unsigned char *>(light));
+    for (bb_index g = 0; g < f->gpus && status == BB_OK; ++g) {
+        status = use(&f->parts[g]);
+        status = status != BB_OK
+                     ? status
+                     : bb_panel_set_light(&f->parts[g], static_cast<unsigned char *>(light));
+        for (bb_index k = 0; k < blocks && status == BB_OK; ++k) {
+            status = sweep_sides(work, g, k, true);
+        }
+    }
+    bb_memory_release(&light);
+    bb_memory_release(&energies);
+    return status;
 }
 
 bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const double *scale)
@@ -288,8 +322,7 @@ bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
     for (bb_index g = 0; g < f->gpus; ++g) {
         bb_breakdown_cuda here = {};
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        BB_CUDA_TRY(
-            cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
+        BB_CUDA_TRY(cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
         if (here.row != 0 && (found.row == 0 || here.row < found.row)) {
             found = here; // what broke later, broke by it
         }
@@ -400,6 +433,9 @@ bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor, const bb_panel_sou
     }
     for (bb_index k = 0; k < factor->layout.blocks; ++k) {
         BB_RETURN_IF_FAILED(run_step(&work, k));
+    }
+    if (factor->parts[0].arithmetic.light_sweeps && factor->plan.sides > 0) {
+        BB_RETURN_IF_FAILED(choose_and_sweep(&work));
     }
     for (bb_index g = 0; g < factor->gpus; ++g) {
         BB_RETURN_IF_FAILED(use(&factor->parts[g]));

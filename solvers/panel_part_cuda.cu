@@ -46,6 +46,8 @@ slots slots_of(bb_panel_part *part)
          &part->panel_scale,
          &part->side_scale,
          &part->breakdown,
+         &part->energies,
+         &part->sweep_lists,
          &part->workspaces[0],
          &part->workspaces[1],
          &part->workspaces[2]}
@@ -219,6 +221,8 @@ void bb_panel_part_release(bb_panel_part *part)
             (void)part->library->destroy(handle);
         }
     }
+    void *counts = part->heavy_blocks;
+    bb_memory_release(&counts);
     for (void **slot : slots_of(part).of) {
         bb_device_release(part->device, slot);
     }

@@ -55,6 +55,10 @@ struct bb_panel_part {
     void *panel_scale;         ///< the same in the order of a panel's rows
     void *side_scale;          ///< halves: [sides] powers of two that bring rows of B to at most 1
     void *breakdown;           ///< bb_breakdown_cuda
+    void *energies;            ///< [blocks (blocks + 1) / 2] doubles: sums of squares of L's blocks
+    void *sweep_lists;         ///< [2][blocks][blocks] ints: what panel k of B takes its updates
+                               ///< from going forward and backward, heavy blocks before light ones
+    int *heavy_blocks;         ///< [2][blocks] on the host: how many are heavy; NULL before
 };
 
 /// Which stream a step is queued on.
@@ -111,6 +115,14 @@ BB_CHECKED bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_coun
 /// `side_panel` takes the updates of all panels before panel k, then the solve with its diagonal
 /// block, and becomes panel k of `side`. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
+
+/// Light sweeps: the energies of L's blocks, where all of L is here. Waits. `out` [blocks (blocks +
+/// 1) / 2], row by row; zeros on the diagonal. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_panel_energies(bb_panel_part *part, double *out);
+
+/// Light sweeps: which blocks take one product, `light` [blocks][blocks]. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light);
 
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);

@@ -13,8 +13,10 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
     out->storage = BB_PANEL_HALVES;
     out->products = wide ? 3 : 1;
     out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
-    out->forward_products = !wide && plan->sweeps != BB_POLICY_SWEEPS_SP ? 1 : 3;
+    out->light_sweeps = !wide && plan->sweeps == BB_POLICY_SWEEPS_LIGHT;
     out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
+    out->forward_products =
+        !wide && plan->sweeps == BB_POLICY_SWEEPS_FORWARD ? 1 : out->backward_products;
     out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
     out->compute =
         plan->arithmetic == BB_VARIANT_HP3 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
@@ -73,6 +75,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t tile = arithmetic->half_tiles ? half_bytes : 0;
     const size_t triangle = (size_t)bb_triangle_rows(layout) * (size_t)bb_triangle_columns(layout);
     const size_t rows = whole > own ? whole : own;
+    const size_t all = (size_t)(layout.blocks * layout.blocks);
     out[BB_PANEL_TRIANGLE] = triangle * kept;
     out[BB_PANEL_TRIANGLE_LO] = arithmetic->low_plane ? triangle * kept : 0;
     out[BB_PANEL_OPERANDS] = arithmetic->operand_plane ? triangle * half_bytes : 0;
@@ -95,6 +98,8 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_SCALE] = out[BB_PANEL_PANEL_SCALE] = whole * word;
     out[BB_PANEL_SIDE_SCALE] = halves ? own * sizeof(float) : 0;
     out[BB_PANEL_BREAKDOWN] = BB_PANEL_BREAKDOWN_BYTES;
+    out[BB_PANEL_ENERGIES] = arithmetic->light_sweeps ? all * sizeof(double) : 0;
+    out[BB_PANEL_SWEEP_LISTS] = arithmetic->light_sweeps ? 2 * all * sizeof(int) : 0;
     out[BB_PANEL_WORKSPACE] = workspace_bytes;
     out[BB_PANEL_WORKSPACE_AHEAD] = out[BB_PANEL_WORKSPACE_CHAIN] = workspace_bytes;
 }

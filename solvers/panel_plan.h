@@ -21,6 +21,7 @@ typedef struct bb_panel_plan {
     bb_variant arithmetic;       ///< bf16 and fp8: on one GPU
     bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
     bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
+    double sweep_energy;         ///< of light sweeps: bb_policy_light_tiles
     const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
                                  ///< nonzero, x3 elsewhere; borrowed, read while factoring
 } bb_panel_plan;
@@ -54,7 +55,8 @@ typedef struct bb_panel_arithmetic {
     bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
     int products;          ///< halves: of the blocks below the diagonal
     int diagonal_products; ///< halves: of the diagonal blocks
-    int forward_products;  ///< halves: of the sweeps
+    bool light_sweeps;     ///< halves: one product with light blocks
+    int forward_products;  ///< halves: of the sweeps, and with blocks that are not light
     int backward_products;
     bb_panel_compute compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
     bb_panel_compute diagonal; ///< dense: of everything else
@@ -93,6 +95,8 @@ typedef enum bb_panel_array {
     BB_PANEL_PANEL_SCALE,
     BB_PANEL_SIDE_SCALE,
     BB_PANEL_BREAKDOWN,
+    BB_PANEL_ENERGIES,
+    BB_PANEL_SWEEP_LISTS,
     BB_PANEL_WORKSPACE, ///< of the library, one a stream
     BB_PANEL_WORKSPACE_AHEAD,
     BB_PANEL_WORKSPACE_CHAIN,

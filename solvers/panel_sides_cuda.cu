@@ -47,6 +47,21 @@ bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
     return bb_kernel_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
 }
 
+// Three products with the heavy blocks of L, one with the light ones.
+bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
+                                 bb_split_product_cuda p)
+{
+    const bb_index blocks = part->layout.blocks;
+    const bb_index line = (backward ? blocks : 0) + k;
+    const int all = static_cast<int>(backward ? blocks - 1 - k : k);
+    p.list = static_cast<const int *>(part->sweep_lists) + line * blocks;
+    p.listed = part->heavy_blocks[line];
+    BB_RETURN_IF_FAILED(bb_split_product_launch(&p, 3, part->bulk));
+    p.list += p.listed;
+    p.listed = all - p.listed;
+    return bb_split_product_launch(&p, 1, part->bulk);
+}
+
 // Panels of B: A is rows of B, plain, against block row k, or all block rows below it.
 bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
 {
@@ -69,7 +84,9 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
         p.end = backward ? whole : k * block;
         p.rows = part->sides;
         p.c = floats(part, part->side_panel, 0);
-        return bb_split_product_launch(&p, products, part->bulk);
+        return part->arithmetic.light_sweeps
+                   ? update_sides_by_weight(part, k, backward, p)
+                   : bb_split_product_launch(&p, products, part->bulk);
     }
     dense_product p = {};
     p.c = part->side_panel;

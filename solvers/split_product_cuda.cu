@@ -65,6 +65,11 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
 {
     bb_index end = p.end;
     *begin = p.begin;
+    if (p.list != nullptr) {
+        *begin = p.list[0] * p.triangle.block;
+        *steps = static_cast<int>(p.listed * p.triangle.block / step);
+        return;
+    }
     if (p.depth == BB_DEPTH_LOWER && column + COLUMNS < end) {
         end = column + COLUMNS;
     } else if (p.depth == BB_DEPTH_UPPER && column > *begin) {
@@ -74,7 +79,7 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
 }
 
 // The feeding thread. Divisions are slow, so places are found once and moved along the depth; those
-// of a transposed operand once a block row.
+// of a transposed operand, or of a listed depth, once a block.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
 __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                      char *ring, uint64_t *full, uint64_t *empty)
@@ -90,17 +95,23 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     span<COLUMNS>(p, column, &begin, &steps);
     place a = find(p.triangle, p.a.layout, p.a.first, row, begin);
     place b[own];
-    int left = 0; // steps until the places of a transposed operand must be found again
+    const bool listed = p.list != nullptr;
+    int left = 0; // steps until places must be found again
+    int item = 0; // of the list
     for (int i = 0; !TRANSPOSED && i < own; ++i) {
         b[i] = find(p.triangle, p.b.layout, p.b.first, column + (first + i) * height, begin);
     }
     for (int s = 0, stage = 0, turn = 1; s < steps; ++s) {
         char *to = ring + stage * S::stage_bytes;
-        if (TRANSPOSED && left-- == 0) {
-            const bb_index k = begin + static_cast<bb_index>(s) * step;
+        if ((TRANSPOSED || listed) && left-- == 0) {
+            bb_index k = begin + static_cast<bb_index>(s) * step;
+            if (listed) {
+                k = p.list[item++] * p.triangle.block;
+                a = find(p.triangle, p.a.layout, p.a.first, row, k);
+            }
             left = static_cast<int>((p.triangle.block - k % p.triangle.block) / step) - 1;
             for (int i = 0; i < own; ++i) {
-                b[i] = find(p.triangle, BB_OPERAND_COLUMNS, p.b.first,
+                b[i] = find(p.triangle, TRANSPOSED ? BB_OPERAND_COLUMNS : p.b.layout, p.b.first,
                             column + (first + i) * height, k);
             }
         }
@@ -430,7 +441,7 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 {
     const bb_split_product_cuda &p = *product;
     const bool transposed = p.b.layout == BB_OPERAND_COLUMNS;
-    if (p.rows == 0 || p.columns == 0 || p.end <= p.begin) {
+    if (p.rows == 0 || p.columns == 0 || (p.list == nullptr ? p.end <= p.begin : p.listed == 0)) {
         return BB_OK;
     }
     // Wide blocks and pairs of them where they still cover the processors.

@@ -68,6 +68,8 @@ struct bb_split_product_cuda {
     bb_operand_cuda b;           ///< columns of C
     bb_index rows, columns;      ///< columns is a multiple of 128
     bb_index begin, end;         ///< multiples of 64
+    const int *list;             ///< device: [listed] block columns that are the depth, or NULL
+    int listed;
     bb_depth_cuda depth;
     bool lower_only; ///< skips blocks above the diagonal of a square C
     float *c;        ///< [rows][c_stride], of the first row

@@ -15,6 +15,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "precision/light_tiles.h"
 #include "solvers/tile_account.h"
 #include "solvers/tile_product.h"
 
@@ -344,6 +345,34 @@ static void release(factoring *work)
     BB_RELEASE(&work->done);
 }
 
+static double energy_of(const bb_tile *tile)
+{
+    double sum = 0.0;
+    for (bb_index i = 0; i < tile->rows * tile->columns; ++i) {
+        double value = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
+        sum += value * value;
+    }
+    return sum;
+}
+
+// Which tiles of the factor its light sweeps take narrow.
+static bb_status choose_light(bb_tile_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    double *energies = NULL;
+    bb_index tiles = matrix->tile_rows;
+    BB_TRY(BB_ALLOCATE(tiles * (tiles + 1) / 2, &energies));
+    for (bb_index t = 0; t < tiles * (tiles + 1) / 2; ++t) {
+        energies[t] = energy_of(&matrix->tiles[t]);
+    }
+    BB_RELEASE(&matrix->light);
+    BB_TRY(BB_ZEROED(tiles * tiles, &matrix->light));
+    BB_TRY(bb_light_tiles(tiles, energies, matrix->sweep_energy, matrix->light));
+done:
+    BB_RELEASE(&energies);
+    return status;
+}
+
 bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
                                   bb_outcome *outcome)
 {
@@ -358,6 +387,9 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     if (!atomic_load(&work.stopped)) {
         matrix->work = bb_tile_account_sum(matrix, work.accounts);
         matrix->work.saturated = atomic_load(&work.saturated);
+        if (matrix->sweeps == BB_POLICY_SWEEPS_LIGHT) {
+            BB_TRY(choose_light(matrix));
+        }
     }
 done:
     release(&work);

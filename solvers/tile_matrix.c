@@ -247,6 +247,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
     matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
     matrix->sweeps = plan->sweeps;
+    matrix->sweep_energy = plan->sweep_energy;
     matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
     if (plan->map == NULL) {
         const bb_policy_facts facts = {
@@ -275,6 +276,7 @@ void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
         BB_RELEASE(&(*matrix)->tiles[t].f64);
         BB_RELEASE(&(*matrix)->tiles[t].f32);
     }
+    BB_RELEASE(&(*matrix)->light);
     BB_RELEASE(&(*matrix)->tiles);
     BB_RELEASE(matrix);
 }

@@ -65,6 +65,21 @@ static bb_tile transposed(const bb_tile *tile, float *scratch, float *out)
                      .f32 = out};
 }
 
+// Whether the product of X_j into X_k takes the variant of the tile between them.
+static bool follows(const bb_tile_matrix *factor, bb_index k, bb_index j)
+{
+    switch (factor->sweeps) {
+    case BB_POLICY_SWEEPS_FOLLOW:
+        return true;
+    case BB_POLICY_SWEEPS_FORWARD:
+        return j < k;
+    case BB_POLICY_SWEEPS_LIGHT:
+        return factor->light[(k > j ? k : j) * factor->tile_rows + (k > j ? j : k)] != 0;
+    default:
+        return false;
+    }
+}
+
 // X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
 static void subtract(block *x, bb_index k, bb_index j)
 {
@@ -73,7 +88,7 @@ static void subtract(block *x, bb_index k, bb_index j)
     bb_tile to = column_at(x, k);
     bb_tile factor = *tile;
     // A dp tile among others is taken in fp32, as X is.
-    bool narrow = j < k || x->factor->sweeps == BB_POLICY_SWEEPS_FOLLOW;
+    bool narrow = follows(x->factor, k, j);
     bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
     bb_operand format = bb_operand_of(variant);
     if (j > k) {

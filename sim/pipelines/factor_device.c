@@ -84,7 +84,8 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
                            .sides = rows,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,
-                           .sweeps = (bb_policy_sweeps)pipeline->sweeps};
+                           .sweeps = (bb_policy_sweeps)pipeline->sweeps,
+                           .sweep_energy = pipeline->sweep_energy};
 }
 
 bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,

@@ -41,7 +41,11 @@ static const bb_key keys[] = {
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_sweeps_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
      .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
-                "forward one, of both; else in fp32."},
+                "forward one, of both, of both with the light tiles of the factor; else in fp32."},
+    {.name = "sweep_energy", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .offset = offsetof(bb_factor_pipeline, sweep_energy), .default_text = "0.1",
+     .meaning = "sweeps light: part of the energy (sum of squares) of the factor's tiles below its "
+                "diagonal that the light ones hold, the least first."},
     {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
      .offset = offsetof(bb_factor_pipeline, refine),
      .meaning = "Whether and how solves with the factor are refined to fp64."},
@@ -133,5 +137,6 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
     return (bb_tile_plan){.tile_size = solver->tile,
                           .arithmetic = (bb_variant)pipeline->arithmetic,
                           .policy = pipeline->policy,
-                          .sweeps = (bb_policy_sweeps)pipeline->sweeps};
+                          .sweeps = (bb_policy_sweeps)pipeline->sweeps,
+                          .sweep_energy = pipeline->sweep_energy};
 }

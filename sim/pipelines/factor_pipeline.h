@@ -73,6 +73,7 @@ typedef struct bb_factor_pipeline {
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
     int sweeps;            ///< bb_policy_sweeps
+    double sweep_energy;   ///< of light sweeps
     bb_refine_config refine;
     bool escalate; ///< a failure is followed by x3, then dp
     int device;    ///< bb_study_device; -1: the study's
