@@ -288,8 +288,7 @@ bb_status read_breakdown(const bb_panel_cholesky *f, bb_outcome *outcome)
     for (bb_index g = 0; g < f->gpus; ++g) {
         bb_breakdown_cuda here = {};
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        BB_CUDA_TRY(
-            cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
+        BB_CUDA_TRY(cudaMemcpy(&here, f->parts[g].breakdown, sizeof here, cudaMemcpyDeviceToHost));
         if (here.row != 0 && (found.row == 0 || here.row < found.row)) {
             found = here; // what broke later, broke by it
         }
