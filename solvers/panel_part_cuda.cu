@@ -189,11 +189,6 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     bb_panel_arithmetic arithmetic;
     *out = bb_panel_part{};
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
-    if (gpus > 1 && arithmetic.operand_plane) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "%s on %td GPUs: operands in bf16 are not sent, expected 1",
-                             bb_variant_describe(plan->arithmetic)->name, gpus);
-    }
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;

@@ -15,10 +15,10 @@ extern "C" {
 
 /// What is to be factored, and how.
 typedef struct bb_panel_plan {
-    bb_index n;                  ///< rows of A
-    bb_index block;              ///< columns of a panel, a multiple of 128
-    bb_index sides;              ///< rows of B, 0 for a factor alone
-    bb_variant arithmetic;       ///< bf16 and fp8: on one GPU
+    bb_index n;     ///< rows of A
+    bb_index block; ///< columns of a panel, a multiple of 128
+    bb_index sides; ///< rows of B, 0 for a factor alone
+    bb_variant arithmetic;
     bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
     bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
     double sweep_energy;         ///< of light sweeps: bb_policy_light_tiles

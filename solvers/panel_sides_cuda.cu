@@ -310,6 +310,8 @@ bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k
                                            (next - i) * block, block, stride, kept));
         BB_RETURN_IF_FAILED(send_rectangle(from, from->triangle_lo, to->triangle_lo, item,
                                            (next - i) * block, block, stride, kept));
+        BB_RETURN_IF_FAILED(send_rectangle(from, from->operands, to->operands, item,
+                                           (next - i) * block, block, stride, sizeof(__half)));
         i = next;
     }
     BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One pipeline's factorization and solves on cuda devices, by panels (solvers/panel_cholesky.h). A
-// panel is as wide as a tile. Of the variants, sp within a policy of hp1, hp2 or hp3 is computed as x3, which
-// has its accuracy.
+// panel is as wide as a tile. Of the variants, sp within a policy of hp1, hp2 or hp3 is computed as
+// x3, which has its accuracy.
 #ifndef BB_SIM_PIPELINES_FACTOR_DEVICE_H
 #define BB_SIM_PIPELINES_FACTOR_DEVICE_H
 

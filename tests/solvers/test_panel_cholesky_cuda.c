@@ -238,9 +238,6 @@ static void gpus_share_a_factorization(void **state)
     for (int c = 0; c < CASES; ++c) {
         const bb_panel_plan *plan = &cases[c].plan;
         posed p;
-        if (plan->arithmetic == BB_VARIANT_BF16 || plan->arithmetic == BB_VARIANT_FP8) {
-            continue; // refused
-        }
         start(&p, 3000, 300, cases[c].noise);
         run_on(&p.of, plan, 2, devices, &p.found);
         check_errors(&p, c);
@@ -253,13 +250,10 @@ static void impossible_plans_are_refused(void **state)
 {
     (void)state;
     bb_panel_cholesky *factor = NULL;
-    bb_device *const twice[2] = {gpu, gpu};
     bb_panel_plan plan = {.n = 1000, .block = 100, .arithmetic = BB_VARIANT_SP};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "multiple of 128");
     plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_COUNT};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "a variant");
-    plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_FP8};
-    check_fails(bb_panel_cholesky_create(2, twice, &plan, &factor), BB_UNSUPPORTED, "fp8 on 2");
     plan = (bb_panel_plan){.n = 1000000, .block = 1024, .arithmetic = BB_VARIANT_X3};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_MEMORY, "free");
     assert_true(bb_panel_plan_bytes(&plan, 1) > 2e12);
