@@ -175,6 +175,16 @@ bb_format bb_coded_matrix_format(const bb_coded_matrix *matrix);
 /// kernels. NULL for other codecs.
 const unsigned char *bb_coded_matrix_bfp_row(const bb_coded_matrix *matrix, bb_index row);
 
+enum {
+    BB_QUANTISER_RUN = 1024, ///< columns of a run, which is a piece of the quantiser
+};
+
+/// Quantiser: the quotients of one run of a row, zero beyond the last column; false, and `out` not
+/// to be used, where a block of it is not held as quotients. A value is quotient * step.
+bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_index run,
+                               int32_t out[BB_QUANTISER_RUN]);
+float bb_coded_matrix_step(const bb_coded_matrix *matrix);
+
 #ifdef __cplusplus
 }
 #endif

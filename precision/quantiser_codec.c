@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUN = 1024, RUN_BLOCKS = RUN / BB_BLOCK, WIDTH_RAW = 33, WIDTH_POISONED = 34 };
+enum { RUN = BB_QUANTISER_RUN, RUN_BLOCKS = RUN / BB_BLOCK, WIDTH_RAW = 33, WIDTH_POISONED = 34 };
 
 typedef struct quantiser_row {
     unsigned char *words;
@@ -384,3 +384,26 @@ const bb_codec_ops bb_quantiser_ops = {
     .decode = decode,
     .bytes = bytes,
 };
+
+bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_index run,
+                               int32_t out[BB_QUANTISER_RUN])
+{
+    const quantiser_store *store = matrix->store;
+    const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
+    const unsigned char *at = run_words(store, row, run);
+    bb_index left = store->blocks - run * RUN_BLOCKS;
+    bb_index blocks = left < RUN_BLOCKS ? left : RUN_BLOCKS;
+    memset(out, 0, RUN * sizeof *out);
+    for (bb_index b = 0; b < blocks; ++b) {
+        if (widths[b] >= WIDTH_RAW) {
+            return false;
+        }
+        at = unpack_block(at, widths[b], out + b * BB_BLOCK);
+    }
+    return true;
+}
+
+float bb_coded_matrix_step(const bb_coded_matrix *matrix)
+{
+    return ((const quantiser_store *)matrix->store)->step;
+}

@@ -4,9 +4,14 @@
 // in one format and accumulated in another. The scheme of Bamakhrama et al. (wafer feed-forward) is
 // storage fp32, multiply fp32, accumulate fp64.
 //
+// Sums in fp64 take every product by itself, or runs of them: `run` products of a lane are summed
+// in fp32 and the run is promoted to fp64.
+//
 // The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,
-// ... in turn, then a tree of halves; each row is summed by one thread. cuda: the same with 256
-// lanes, one block a row. The two agree within the error bound of either sum.
+// ... in turn, then a tree of halves; each row is summed by one thread; a run is `run` columns of
+// each lane. cuda: the order of solvers/coded_stream_cuda.h; in runs and in fp32 sums a product is
+// fused with its sum, and block floating point multiplies a block's unit once; sums in fp32 are
+// those of a lane, lanes are summed in fp64. The two agree within the error bound of either sum.
 #ifndef BB_SOLVERS_CODED_OPERATOR_H
 #define BB_SOLVERS_CODED_OPERATOR_H
 
@@ -23,16 +28,26 @@ typedef struct bb_gemv_arithmetic {
     bb_format accumulate; ///< BB_FORMAT_FP64 or BB_FORMAT_FP32, no narrower than multiply
 } bb_gemv_arithmetic;
 
+enum {
+    BB_GEMV_RUN_STEP = 32,
+    BB_GEMV_RUN_MOST = 1024,
+};
+
 typedef struct bb_coded_operator bb_coded_operator;
 
-/// Makes the matrix ready on a device: the cpu uses it in place, a GPU takes a copy of its words.
-/// Matrix and device are borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic
-/// other than above, a codec other than the plain formats on a GPU), BB_MEMORY (host or device),
-/// BB_DEVICE.
+/// Makes the matrix ready on a device: the cpu uses it in place, a GPU takes a copy in the layout
+/// of solvers/coded_stream.h and a workspace. Matrix and device are borrowed and must outlive the
+/// operator. Errors: BB_UNSUPPORTED (arithmetic other than above, zfp on a GPU), BB_MEMORY (host or
+/// device), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);
 void bb_coded_operator_destroy(bb_coded_operator **operation);
+
+/// From now on fp64 sums take fp32 products in runs of `run`, a multiple of BB_GEMV_RUN_STEP up to
+/// BB_GEMV_RUN_MOST, or, as at first, each by itself: 1. Errors: BB_UNSUPPORTED (another run, or
+/// another arithmetic).
+BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run);
 
 /// y[i] = row (row + i) of C times x for i in [0, rows). x [columns] and y [rows] are on the host,
 /// in fp64; rounding to the multiply format happens here, the rows' scales are undone in fp64.
@@ -42,22 +57,32 @@ BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_in
                                              bb_index rows, const double *x, double *y,
                                              double *seconds);
 
+/// The same between x [columns] and y [rows] in a GPU's memory, rounding and scales included,
+/// queued on `stream` (a cudaStream_t): nothing waits or allocates, so that a stream under capture
+/// takes it. The operator's workspace serves one application at a time. Errors: BB_INVALID (rows
+/// outside the matrix), BB_UNSUPPORTED (an operator on the cpu), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row,
+                                             bb_index rows, const double *x, double *y,
+                                             void *stream);
+
+/// Bytes of matrix that an application of all rows reads on the operator's device.
+size_t bb_coded_operator_bytes(const bb_coded_operator *operation);
+
 /// Floating-point operations of one application: 2 rows columns.
 double bb_coded_operator_flops(bb_index rows, bb_index columns);
 
-/// Arguments of the kernel's twins, all in the device's memory: coded_operator.c and its .cu.
+/// Arguments of products with plain formats on the cpu (solvers/coded_product.h).
 typedef struct bb_coded_product {
     const void *words; ///< of the first row to multiply
     bb_format format;
     bb_gemv_arithmetic arithmetic;
+    bb_index run; ///< fp32 products of a lane in a run, or 1
     bb_index columns;
     const double *x;    ///< [columns], for fp64 products
     const float *x_f32; ///< [columns], for fp32 products
     bool finite;        ///< known: no stored value and no product is NaN or infinite
     double *y;          ///< [rows], scales not undone
 } bb_coded_product;
-
-bb_status bb_coded_product_cuda(void *stream, bb_index rows, void *arguments);
 
 #ifdef __cplusplus
 }

@@ -63,17 +63,51 @@ static double row_fp64(const bb_coded_product *task, bb_index row)
     return reduce_fp64(lanes);
 }
 
-// Rows of a task in groups that share a span of x, span by span.
-static void multiply_spans(bb_span *span, bb_index rows, bb_index columns, bb_span_row *sums)
+// Columns [begin, end) of a span in runs: each is summed in fp32 and promoted.
+static void add_runs(bb_span *span, bb_index run)
 {
     const bb_span_kernel *kernel = bb_span_kernel_chosen();
+    const bb_index begin = span->begin;
+    const bb_index end = span->end;
+    span->wide_sums = false;
+    for (span->begin = begin; span->begin < end; span->begin = span->end) {
+        bb_index left = end - span->begin;
+        span->end = span->begin + (left < run * LANES ? left : run * LANES);
+        kernel->add(span);
+        for (bb_index r = 0; r < span->rows; ++r) {
+            bb_span_row *row = &span->row[r];
+            for (int l = 0; l < LANES; ++l) {
+                row->wide[l] += (double)row->narrow[l];
+                row->narrow[l] = 0.0F;
+            }
+        }
+    }
+    span->wide_sums = true;
+    span->begin = begin;
+}
+
+static void add_span(bb_span *span, bb_index run)
+{
+    if (run > 1) {
+        add_runs(span, run);
+    } else {
+        bb_span_kernel_chosen()->add(span);
+    }
+}
+
+// Rows of a task in groups that share a span of x, span by span.
+static void multiply_spans(bb_span *span, bb_index rows, bb_index columns, bb_index run,
+                           bb_span_row *sums)
+{
+    // Whole runs in a span.
+    const bb_index most = run > 1 ? SPAN / (run * LANES) * (run * LANES) : SPAN;
     for (span->begin = 0; span->begin < columns; span->begin = span->end) {
         bb_index left = columns - span->begin;
-        span->end = span->begin + (left < SPAN ? left : SPAN);
+        span->end = span->begin + (left < most ? left : most);
         for (bb_index row = 0; row < rows; row += span->rows) {
             span->rows = rows - row < BB_SPAN_ROWS ? rows - row : BB_SPAN_ROWS;
             span->row = sums + row;
-            kernel->add(span);
+            add_span(span, run);
         }
     }
 }
@@ -196,7 +230,7 @@ bb_status bb_coded_multiply_rows(void *context, bb_index begin, bb_index end)
     for (bb_index row = begin; row < end; ++row) {
         sums[row - begin].words = (const unsigned char *)task->words + row * task->columns * word;
     }
-    multiply_spans(&span, end - begin, task->columns, sums);
+    multiply_spans(&span, end - begin, task->columns, task->run, sums);
     store_sums(sums, end - begin, span.wide_sums, task->y + begin);
     return BB_OK;
 }
@@ -216,7 +250,7 @@ bb_status bb_coded_multiply_bfp8(void *context, bb_index begin, bb_index end)
         sums[row - begin].words = parts + layout.plane[3];
         sums[row - begin].exponents = parts + layout.exponents;
     }
-    multiply_spans(&span, end - begin, columns, sums);
+    multiply_spans(&span, end - begin, columns, task->run, sums);
     store_sums(sums, end - begin, span.wide_sums, task->y + begin);
     return BB_OK;
 }
@@ -232,9 +266,10 @@ static void add_piece_fp64(const double *c, const double *x, bb_index column, bb
     add_fp64(c + head, x + column + head, count - head, lanes);
 }
 
-// A span's columns begin at a multiple of 32, so those before the next one go by themselves.
+// A span's columns begin at a multiple of 32, so those before the next one go by themselves. Runs
+// begin anew in every piece.
 static void add_piece_fp32(const float *c, const float *x, bb_index column, bb_index count,
-                           const bb_span_kernel *kernel, bb_span *span)
+                           bb_index run, bb_span *span)
 {
     bb_span_row *row = span->row;
     bb_index head = (BB_BLOCK - column % BB_BLOCK) % BB_BLOCK;
@@ -251,14 +286,13 @@ static void add_piece_fp32(const float *c, const float *x, bb_index column, bb_i
     span->x = x + column + head;
     span->begin = 0;
     span->end = count - head;
-    kernel->add(span);
+    add_span(span, run);
 }
 
 static void multiply_group(const bb_piece_product *task, bb_index group, void *piece)
 {
     bb_index rows[BB_GROUP_ROWS];
     bb_span_row sums[BB_GROUP_ROWS] = {0};
-    const bb_span_kernel *kernel = bb_span_kernel_chosen();
     bool wide = task->arithmetic.accumulate == BB_FORMAT_FP64;
     bb_index count = bb_coded_matrix_group_rows(task->matrix, group, rows);
     bb_index columns = bb_coded_matrix_columns(task->matrix);
@@ -276,7 +310,7 @@ static void multiply_group(const bb_piece_product *task, bb_index group, void *p
             if (task->x_f32 == NULL) {
                 add_piece_fp64((double *)piece + i * stride, task->x, j, here, sums[i].wide);
             } else {
-                add_piece_fp32((float *)piece + i * stride, task->x_f32, j, here, kernel, &span);
+                add_piece_fp32((float *)piece + i * stride, task->x_f32, j, here, task->run, &span);
             }
         }
     }

@@ -15,6 +15,7 @@ enum { BB_CODED_GRAIN = 12 }; ///< most rows of a range
 typedef struct bb_piece_product {
     const bb_coded_matrix *matrix;
     bb_gemv_arithmetic arithmetic;
+    bb_index run;       ///< as in bb_coded_product
     bb_index row, rows; ///< wanted
     const double *x;
     const float *x_f32; ///< NULL: products in fp64

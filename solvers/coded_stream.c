@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/coded_stream.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/bfp_core.h"
+
+#include <string.h>
+
+enum { LINE = 128, CHUNK_BYTES = 64 << 20 };
+
+struct bb_coded_stream {
+    bb_device *device;
+    bb_stream_layout layout;
+    bb_index rows, columns, tiles;
+    int blocks;
+    float step;
+    size_t bytes;
+    void *words, *places, *scales, *partial, *arrived; // on the device
+};
+
+bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
+{
+    static const bb_stream_layout plain[BB_FORMAT_COUNT] = {
+        [BB_FORMAT_FP64] = {BB_STREAM_FP64, 0, 128, 1024, 2},
+        [BB_FORMAT_FP32] = {BB_STREAM_FP32, 0, 128, 512,  4},
+        [BB_FORMAT_TF32] = {BB_STREAM_FP32, 0, 128, 512,  4},
+        [BB_FORMAT_BF16] = {BB_STREAM_BF16, 0, 256, 512,  4},
+        [BB_FORMAT_FP16] = {BB_STREAM_FP16, 0, 256, 512,  4},
+        [BB_FORMAT_E4M3] = {BB_STREAM_E4M3, 0, 512, 512,  4},
+        [BB_FORMAT_E5M2] = {BB_STREAM_E5M2, 0, 512, 512,  4},
+    };
+    int bits = (int)config->bits;
+    if (config->codec < (int)BB_FORMAT_COUNT) {
+        *out = plain[config->codec];
+    } else if (config->codec == (int)BB_CODEC_QUANTISER) {
+        *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 2};
+    } else if (config->codec != (int)BB_CODEC_BFP) {
+        return false;
+    } else if (bits == 4) {
+        *out = (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4};
+    } else if (bits == 8) {
+        *out = (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4};
+    } else if (bits == 16) {
+        *out = (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4};
+    } else {
+        *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 1};
+    }
+    return true;
+}
+
+// Tiles [first, first + count) on their way to the device.
+typedef struct packing {
+    const bb_coded_stream *stream;
+    const bb_coded_matrix *matrix;
+    bb_index first;
+    const bb_stream_place *places; // of the quantiser
+    uint32_t line;                 // where `out` begins
+    unsigned char *out;            // zeroed
+} packing;
+
+static bb_index least(bb_index a, bb_index b)
+{
+    return a < b ? a : b;
+}
+
+static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+{
+    bb_index width = work->stream->layout.columns;
+    bb_index count = least(width, work->stream->columns - tile * width);
+    size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
+    const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
+    memcpy(out, words + (size_t)(tile * width) * word, (size_t)count * word);
+}
+
+// One plane: the mantissas of a tile's blocks are a run of bytes.
+static void pack_one_plane(const packing *work, const bb_bfp_layout *from, bb_index tile,
+                           const unsigned char *parts, unsigned char *out)
+{
+    bb_index blocks = work->stream->layout.columns / BB_BLOCK;
+    bb_index first = tile * blocks;
+    size_t count = (size_t)least(blocks, from->blocks - first);
+    size_t block_bytes = 4 * (size_t)from->bits;
+    memcpy(out, parts + (size_t)first * block_bytes, count * block_bytes);
+    memcpy(out + (size_t)blocks * block_bytes, parts + from->exponents + first, count);
+}
+
+// Several planes: the words of all planes of a block, lane by lane.
+static void pack_planes(const packing *work, const bb_bfp_layout *from, bb_index tile,
+                        const unsigned char *parts, unsigned char *out)
+{
+    bb_index first = tile * BB_STREAM_LANES;
+    bb_index count = least(BB_STREAM_LANES, from->blocks - first);
+    (void)work;
+    for (bb_index b = 0; b < count; ++b) {
+        bb_index word = 0;
+        for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
+            if ((from->bits >> k & 1) != 0) {
+                size_t words = (size_t)1 << k;
+                const unsigned char *plane =
+                    parts + from->plane[k] + (size_t)(first + b) * 4 * words;
+                for (size_t w = 0; w < words; ++w, ++word) {
+                    memcpy(out + 4 * (word * BB_STREAM_LANES + b), plane + 4 * w, 4);
+                }
+            }
+        }
+    }
+    memcpy(out + (size_t)LINE * (size_t)from->bits, parts + from->exponents + first, (size_t)count);
+}
+
+static bb_status pack_tile(void *context, bb_index index)
+{
+    const packing *work = context;
+    const bb_coded_stream *stream = work->stream;
+    bb_index tile = work->first + index;
+    const bb_bfp_layout from = bb_bfp_layout_of(stream->layout.bits, stream->columns);
+    for (bb_index row = 0; row < stream->rows; ++row) {
+        unsigned char *out = work->out + (index * stream->rows + row) * stream->layout.row_bytes;
+        const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
+        if (parts == NULL) {
+            pack_plain(work, tile, row, out);
+        } else if (stream->layout.storage == BB_STREAM_BFP) {
+            pack_planes(work, &from, tile, parts, out);
+        } else {
+            pack_one_plane(work, &from, tile, parts, out);
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    packing work = {.stream = stream, .matrix = matrix};
+    bb_index tile_bytes = stream->rows * stream->layout.row_bytes;
+    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / tile_bytes);
+    stream->bytes = (size_t)(stream->tiles * tile_bytes);
+    BB_TRY(bb_device_allocate(stream->device, stream->bytes, &stream->words));
+    BB_TRY(BB_ZEROED(most * tile_bytes, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += most) {
+        bb_index count = least(most, stream->tiles - work.first);
+        memset(work.out, 0, (size_t)(count * tile_bytes));
+        BB_TRY(bb_parallel_for(count, pack_tile, &work));
+        BB_TRY(bb_device_upload(stream->device,
+                                (unsigned char *)stream->words + work.first * tile_bytes, work.out,
+                                (size_t)(count * tile_bytes)));
+        BB_TRY(bb_device_wait(stream->device));
+    }
+done:
+    BB_RELEASE(&work.out);
+    return status;
+}
+
+// Widths of a tile's rows.
+typedef struct measuring {
+    const bb_coded_matrix *matrix;
+    bb_index rows;
+    bb_stream_place *places; // [tiles][rows]
+} measuring;
+
+static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
+{
+    uint32_t magnitudes = 0;
+    uint32_t any = 0;
+    for (int i = 0; i < BB_QUANTISER_RUN; ++i) {
+        magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
+        any |= (uint32_t)quotients[i];
+    }
+    uint32_t width = any != 0;
+    while (magnitudes >> (width == 0 ? 0 : width - 1) != 0) {
+        ++width;
+    }
+    return width <= BB_STREAM_MOST_PLANES ? width : BB_STREAM_QUOTIENTS;
+}
+
+static bb_status measure_tile(void *context, bb_index tile)
+{
+    const measuring *work = context;
+    for (bb_index row = 0; row < work->rows; ++row) {
+        int32_t quotients[BB_QUANTISER_RUN];
+        bool whole = bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
+        work->places[tile * work->rows + row].width = whole ? width_of(quotients) : BB_STREAM_RAW;
+    }
+    return BB_OK;
+}
+
+static uint32_t lines_of(uint32_t width)
+{
+    return width < BB_STREAM_QUOTIENTS ? width : BB_BLOCK;
+}
+
+// Word `word` of a plane of one block.
+static uint32_t plane_word(const int32_t *block, int width, int shift, int word)
+{
+    uint32_t out = 0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        uint32_t field = (uint32_t)(block[i] >> shift) & (uint32_t)((1ULL << width) - 1);
+        int across = width < 8 ? 4 * width : BB_BLOCK;
+        int bit = width < 8 ? 8 * (i % across) + width * (i / across) : width * i;
+        out |= bit / 32 == word ? field << (bit % 32) : 0;
+    }
+    return out;
+}
+
+static void pack_block(const int32_t *block, uint32_t width, unsigned char *out)
+{
+    int shift = (int)width;
+    for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
+        if ((width >> k & 1U) != 0) {
+            shift -= 1 << k;
+            for (int w = 0; w < 1 << k; ++w, out += LINE) {
+                uint32_t word = plane_word(block, 1 << k, shift, w);
+                memcpy(out, &word, sizeof word);
+            }
+        }
+    }
+}
+
+static bb_status pack_quotients(void *context, bb_index index)
+{
+    const packing *work = context;
+    bb_index rows = work->stream->rows;
+    bb_index tile = work->first + index;
+    bb_index count = least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
+    for (bb_index row = 0; row < rows; ++row) {
+        bb_stream_place place = work->places[tile * rows + row];
+        unsigned char *out = work->out + (size_t)LINE * (place.line - work->line);
+        int32_t quotients[BB_QUANTISER_RUN] = {0};
+        if (place.width == BB_STREAM_RAW) {
+            float values[BB_QUANTISER_RUN] = {0.0F};
+            bb_coded_matrix_decode_f32(work->matrix, row, tile, values);
+            memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
+            memcpy(quotients, values, sizeof quotients);
+        } else {
+            (void)bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
+        }
+        for (bb_index b = 0; b < BB_STREAM_LANES; ++b) {
+            const int32_t *block = quotients + b * BB_BLOCK;
+            if (place.width <= BB_STREAM_MOST_PLANES) {
+                pack_block(block, place.width, out + 4 * b);
+                continue;
+            }
+            for (int i = 0; i < BB_BLOCK; ++i) {
+                memcpy(out + LINE * i + 4 * b, block + i, 4);
+            }
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix,
+                                  bb_stream_place *places)
+{
+    bb_status status = BB_OK;
+    packing work = {.stream = stream, .matrix = matrix, .places = places};
+    bb_index rows = stream->rows;
+    // A tile with every row at its widest.
+    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / (rows * LINE * BB_BLOCK));
+    BB_TRY(BB_ZEROED(most * rows * LINE * BB_BLOCK, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += most) {
+        bb_index count = least(most, stream->tiles - work.first);
+        const bb_stream_place *last = places + (work.first + count) * rows - 1;
+        work.line = places[work.first * rows].line;
+        BB_TRY(bb_parallel_for(count, pack_quotients, &work));
+        BB_TRY(bb_device_upload(stream->device,
+                                (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
+                                (size_t)LINE * (last->line + lines_of(last->width) - work.line)));
+        BB_TRY(bb_device_wait(stream->device));
+    }
+done:
+    BB_RELEASE(&work.out);
+    return status;
+}
+
+static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    bb_index count = stream->tiles * stream->rows;
+    size_t lines = 0;
+    measuring work = {.matrix = matrix, .rows = stream->rows};
+    BB_TRY(BB_ZEROED(count, &work.places));
+    BB_TRY(bb_parallel_for(stream->tiles, measure_tile, &work));
+    for (bb_index i = 0; i < count; ++i) {
+        BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
+                   "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
+        work.places[i].line = (uint32_t)lines;
+        lines += lines_of(work.places[i].width);
+    }
+    stream->step = bb_coded_matrix_step(matrix);
+    stream->bytes = LINE * lines + (size_t)count * sizeof *work.places;
+    BB_TRY(bb_device_allocate(stream->device, LINE * (lines + 1), &stream->words));
+    BB_TRY(
+        bb_device_allocate(stream->device, (size_t)count * sizeof *work.places, &stream->places));
+    BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
+                            (size_t)count * sizeof *work.places));
+    BB_TRY(upload_quotients(stream, matrix, work.places));
+done:
+    BB_RELEASE(&work.places);
+    return status;
+}
+
+static bb_status upload_scales(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    double *scales = NULL;
+    size_t bytes = (size_t)stream->rows * sizeof *scales;
+    BB_TRY(BB_ALLOCATE(stream->rows, &scales));
+    for (bb_index row = 0; row < stream->rows; ++row) {
+        scales[row] = bb_coded_matrix_row_scale(matrix, row);
+    }
+    BB_TRY(bb_device_allocate(stream->device, bytes, &stream->scales));
+    BB_TRY(bb_device_upload(stream->device, stream->scales, scales, bytes));
+    BB_TRY(bb_device_wait(stream->device));
+done:
+    BB_RELEASE(&scales);
+    return status;
+}
+
+static bb_status take_workspace(bb_coded_stream *stream)
+{
+    bb_status status = BB_OK;
+    bb_device_report report;
+    bb_index group_rows = BB_STREAM_WARPS * stream->layout.warp_rows;
+    bb_index groups = (stream->rows + group_rows - 1) / group_rows;
+    BB_TRY(bb_device_describe(stream->device, &report));
+    stream->blocks = (int)report.units;
+    size_t partials = (size_t)((groups + report.units) * group_rows);
+    BB_TRY(bb_device_allocate(stream->device, partials * sizeof(double), &stream->partial));
+    BB_TRY(bb_device_allocate(stream->device, (size_t)groups * sizeof(unsigned), &stream->arrived));
+    BB_TRY(bb_device_zero(stream->device, stream->arrived, (size_t)groups * sizeof(unsigned)));
+done:
+    return status;
+}
+
+bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                 bb_coded_stream **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_stream *stream = NULL;
+    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &stream));
+    stream->device = device;
+    stream->rows = bb_coded_matrix_rows(matrix);
+    stream->columns = bb_coded_matrix_columns(matrix);
+    BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,
+               "storage %s: products on a GPU take plain formats, bfp and quantiser so far, choose "
+               "device: cpu",
+               bb_codec_names[config->codec]);
+    stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
+    BB_TRY(take_workspace(stream));
+    BB_TRY(upload_scales(stream, matrix));
+    BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
+                                        : upload_varying(stream, matrix));
+    *out = stream;
+    stream = NULL;
+done:
+    bb_coded_stream_destroy(&stream);
+    return status;
+}
+
+void bb_coded_stream_destroy(bb_coded_stream **stream)
+{
+    bb_coded_stream *whole = *stream;
+    if (whole != NULL) {
+        bb_device_release(whole->device, &whole->words);
+        bb_device_release(whole->device, &whole->places);
+        bb_device_release(whole->device, &whole->scales);
+        bb_device_release(whole->device, &whole->partial);
+        bb_device_release(whole->device, &whole->arrived);
+        BB_RELEASE(stream);
+    }
+}
+
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
+{
+    return (bb_stream_task){.layout = stream->layout,
+                            .blocks = stream->blocks,
+                            .matrix_rows = stream->rows,
+                            .columns = stream->columns,
+                            .rows = stream->rows,
+                            .step = stream->step,
+                            .words = stream->words,
+                            .places = stream->places,
+                            .scales = stream->scales,
+                            .partial = stream->partial,
+                            .arrived = stream->arrived};
+}
+
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream)
+{
+    return stream->bytes;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coded matrix laid out for a GPU that streams it: y = C x in one launch, decoded on the way to
+// the product and never written decoded.
+//
+// Columns are cut into tiles, a tile's rows lie one after the other, so that whatever rows a
+// product takes are contiguous in every tile. A row of a tile is what 32 lanes decode: lane l has
+// the `columns / 32` columns from l columns / 32 on. The last tile is filled up with zeros, and so
+// is x.
+//
+// Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
+// bits: 512 bytes of mantissas, as in bfp_core.h, and the exponents, up to a multiple of 16. Other
+// bfp: word k of lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents.
+// Quantiser: the same words, as many as the widest block of the row's tile needs, nothing where all
+// are zero; above 16 bits 32 words of quotients, or of fp32 where some value of the tile is not
+// held as a quotient.
+#ifndef BB_SOLVERS_CODED_STREAM_H
+#define BB_SOLVERS_CODED_STREAM_H
+
+#include "core/device.h"
+#include "precision/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bb_stream_storage {
+    BB_STREAM_FP64,
+    BB_STREAM_FP32, ///< tf32 as well: its words are floats
+    BB_STREAM_BF16,
+    BB_STREAM_FP16,
+    BB_STREAM_E4M3,
+    BB_STREAM_E5M2,
+    BB_STREAM_BFP4,
+    BB_STREAM_BFP8,
+    BB_STREAM_BFP16,
+    BB_STREAM_BFP,
+    BB_STREAM_QUANTISER,
+    BB_STREAM_STORAGES,
+} bb_stream_storage;
+
+enum {
+    BB_STREAM_LANES = 32,
+    BB_STREAM_WARPS = 16,       ///< of a block
+    BB_STREAM_MOST_PLANES = 16, ///< widest quotient that is cut into planes
+    BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
+    BB_STREAM_RAW = 33,         ///< 32 words of fp32
+};
+
+typedef struct bb_stream_layout {
+    bb_stream_storage storage;
+    int bits;           ///< of bfp
+    bb_index columns;   ///< of a tile
+    bb_index row_bytes; ///< of a tile's row, a multiple of 16; 0 where the data decide
+    bb_index warp_rows; ///< that a warp takes at once
+} bb_stream_layout;
+
+/// Where a row of a tile of the quantiser lies.
+typedef struct bb_stream_place {
+    uint32_t line;  ///< of 128 bytes
+    uint32_t width; ///< bits of a quotient, 0 to 16, or BB_STREAM_QUOTIENTS or BB_STREAM_RAW
+} bb_stream_place;
+
+/// How products are summed on the way: each promoted by itself, in runs, or not at all.
+typedef enum bb_stream_sums {
+    BB_STREAM_WIDE,   ///< fp64 products (fused with their sum), fp64 sums
+    BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
+    BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
+    BB_STREAM_NARROW, ///< the same, promoted once at the end
+} bb_stream_sums;
+
+/// One product; addresses are the device's.
+typedef struct bb_stream_task {
+    bb_stream_layout layout;
+    bb_stream_sums sums;
+    int run;                       ///< products of a lane in a run, a multiple of 32
+    int blocks;                    ///< at most: multiprocessors of the device
+    bb_index matrix_rows, columns; ///< of the matrix
+    bb_index row, rows;            ///< wanted
+    float step;                    ///< of the quantiser
+    const unsigned char *words;
+    const bb_stream_place *places; ///< [tiles][matrix rows] of the quantiser
+    const double *scales;          ///< [matrix rows], or NULL
+    const double *x;               ///< [columns]; rounded where products are in fp32
+    const float *x_f32;            ///< the same, rounded; NULL: `x` is there
+    double *partial;               ///< workspace, bb_stream_partials of doubles
+    unsigned *arrived;             ///< workspace, [groups], zero before and after
+    double *y;                     ///< [rows], scales undone
+} bb_stream_task;
+
+typedef struct bb_coded_stream bb_coded_stream;
+
+/// Whether a codec has a layout here: all but zfp.
+bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
+
+/// Copies a matrix to a device in its layout, with a workspace for products of all its rows.
+/// Errors: BB_UNSUPPORTED (a codec without layout), BB_MEMORY (host or device), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                            bb_coded_stream **out);
+void bb_coded_stream_destroy(bb_coded_stream **stream);
+
+/// The members that the matrix decides; sums, rows, x and y are the caller's to fill in.
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
+
+/// Bytes of matrix that a product of all rows reads.
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream);
+
+/// Queues a product (`arguments`: bb_stream_task) on a cudaStream_t; nothing waits, so that a
+/// stream that is being captured takes it. One product at a time uses a workspace.
+bb_status bb_stream_multiply_cuda(void *queue, bb_index rows, void *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
