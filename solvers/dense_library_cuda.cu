@@ -33,6 +33,9 @@ bb_status load(bb_dense_library_cuda *library)
     BB_RETURN_IF_FAILED(find(handle, "cublasSetMathMode", &library->set_math_mode));
     BB_RETURN_IF_FAILED(find(handle, "cublasStrsm_v2", &library->solve_fp32));
     BB_RETURN_IF_FAILED(find(handle, "cublasDtrsm_v2", &library->solve_fp64));
+    BB_RETURN_IF_FAILED(find(handle, "cublasSgemv_v2", &library->gemv_fp32));
+    BB_RETURN_IF_FAILED(find(handle, "cublasDgemv_v2", &library->gemv_fp64));
+    BB_RETURN_IF_FAILED(find(handle, "cublasSgemvStridedBatched", &library->gemv_batched_fp32));
     BB_RETURN_IF_FAILED(find(handle, "cublasGemmEx", &library->gemm));
     return find(handle, "cublasGemmStridedBatchedEx", &library->gemm_batched);
 }

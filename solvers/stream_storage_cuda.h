@@ -260,21 +260,112 @@ __device__ __forceinline__ const uint32_t *append_plane(const uint32_t *words, u
     return words + BB_STREAM_LANES * bits;
 }
 
+// Bits of both halves of a __half2: an integer from 1 to 2047, and 2^-n.
+__host__ __device__ constexpr uint32_t both(uint32_t half)
+{
+    return half << 16 | half;
+}
+__host__ __device__ constexpr uint32_t half_of(uint32_t value)
+{
+    uint32_t exponent = 0;
+    while (value >> (exponent + 1) != 0) {
+        ++exponent;
+    }
+    return (exponent + 15) << 10 | (value << (10 - exponent) & 0x3ffU);
+}
+__host__ __device__ constexpr uint32_t half_of_power(int n)
+{
+    return static_cast<uint32_t>(15 - n) << 10;
+}
+
+// The same in fp16, exact up to 12 bits, two values at a time: a field is put below the exponent of
+// 1024 where it stands, and one multiplication takes both away. All planes pair value v with v + 2:
+// h[2 m + o] holds 4 m + o and 4 m + o + 2. TOP: the widest plane, whose fields are signed.
+template <int K, bool TOP>
+__device__ __forceinline__ void append_halves(const uint32_t *words, __half2 (&h)[16])
+{
+    constexpr int bits = 1 << K;
+    constexpr uint32_t sign = TOP ? 1U << (bits - 1) : 0U;
+#pragma unroll
+    for (int j = 0; j < bits; ++j) {
+        uint32_t word = words[BB_STREAM_LANES * j];
+#pragma unroll
+        for (int f = 0; f < 8 / bits; ++f) {
+            const int place = f * bits;
+            const uint32_t mask = both(((1U << bits) - 1U) << place);
+            const uint32_t magic = both(0x6400U | sign << place);
+            const __half2 scale = halves_of(both(half_of_power(place)));
+            const __half2 bias = halves_of(both(0x8000U | half_of((1024U >> place) + sign)));
+            const int m = f * bits + j; // of the pairs, f * 4 bits / 4 + j
+#pragma unroll
+            for (int o = 0; o < 2; ++o) {
+                __half2 field = halves_of((word >> (8 * o) & mask) ^ magic);
+                field = __hfma2(field, scale, bias);
+                if (TOP) {
+                    h[2 * m + o] = field;
+                } else {
+                    h[2 * m + o] =
+                        __hfma2(h[2 * m + o], halves_of(both(half_of(1U << bits))), field);
+                }
+            }
+        }
+    }
+}
+
+// Planes of width 2^K and narrower, after wider ones or (`first`) as the widest.
+template <int K>
+__device__ __forceinline__ const uint32_t *append_if(const uint32_t *words, uint32_t width,
+                                                     __half2 (&h)[16])
+{
+    if ((width >> K & 1U) == 0) {
+        return words;
+    }
+    if (width >> (K + 1) == 0) {
+        append_halves<K, true>(words, h);
+    } else {
+        append_halves<K, false>(words, h);
+    }
+    return words + (BB_STREAM_LANES << K);
+}
+
+__device__ __forceinline__ void load_narrow_planes(row_source row, int lane, float (&c)[32])
+{
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+    __half2 h[16];
+#pragma unroll
+    for (int p = 0; p < 16; ++p) {
+        h[p] = halves_of(0);
+    }
+    words = append_if<3>(words, row.bits, h);
+    words = append_if<2>(words, row.bits, h);
+    words = append_if<1>(words, row.bits, h);
+    append_if<0>(words, row.bits, h);
+#pragma unroll
+    for (int p = 0; p < 16; ++p) {
+        int v = 4 * (p / 2) + p % 2;
+        widen(h[p], c[v], c[v + 2]);
+    }
+}
+
 /// Integers of 0 to 16 bits from the words of all planes.
 __device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)[32])
 {
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
     const uint32_t width = row.bits;
+    if (width <= 12) {
+        load_narrow_planes(row, lane, c);
+        return;
+    }
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
     uint32_t v[32] = {};
     words = append_plane<4>(words, width, v);
     words = append_plane<3>(words, width, v);
     words = append_plane<2>(words, width, v);
     words = append_plane<1>(words, width, v);
-    words = append_plane<0>(words, width, v);
+    append_plane<0>(words, width, v);
     int spare = 32 - static_cast<int>(width);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-        c[i] = width == 0 ? 0.0F : static_cast<float>(static_cast<int32_t>(v[i] << spare) >> spare);
+        c[i] = static_cast<float>(static_cast<int32_t>(v[i] << spare) >> spare);
     }
 }
 

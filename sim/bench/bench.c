@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "precision/variant.h"
+#include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
 #include "sim/config/suggestion.h"
 
@@ -27,6 +28,25 @@ static const bb_bench_case cases[] = {
     {"gemv-e5m2-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_E5M2},
     {"gemv-bfp8-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_CODEC_BFP},
     {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, BB_CODEC_ZFP},
+    {"gemv-cuda-fp64", "y = C x on a cuda device, stored and multiplied in fp64", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP64},
+    {"gemv-cuda-fp32", "y = C x on a cuda device, stored in fp32, runs of 32 products", "fp32 read", 0.92, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32},
+    {"gemv-cuda-fp32-each", "y = C x on a cuda device, stored in fp32, every product by itself in fp64", "fp32 read", 0.92, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32_EACH},
+    {"gemv-cuda-tf32", "y = C x on a cuda device, stored in tf32", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_TF32},
+    {"gemv-cuda-bf16", "y = C x on a cuda device, stored in bf16", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_BF16},
+    {"gemv-cuda-fp16", "y = C x on a cuda device, stored in fp16", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP16},
+    {"gemv-cuda-e4m3", "y = C x on a cuda device, stored in e4m3", "fp32 read", 3.4, bb_bench_gemv_cuda, BB_GEMV_CUDA_E4M3},
+    {"gemv-cuda-e5m2", "y = C x on a cuda device, stored in e5m2", "fp32 read", 3.4, bb_bench_gemv_cuda, BB_GEMV_CUDA_E5M2},
+    {"gemv-cuda-bfp4", "y = C x on a cuda device, block floating point of 4 bits", "fp32 read", 6.0, bb_bench_gemv_cuda, BB_GEMV_CUDA_BFP4},
+    {"gemv-cuda-bfp6", "y = C x on a cuda device, block floating point of 6 bits", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_BFP6},
+    {"gemv-cuda-bfp8", "y = C x on a cuda device, block floating point of 8 bits", "fp32 read", 3.3, bb_bench_gemv_cuda, BB_GEMV_CUDA_BFP8},
+    {"gemv-cuda-bfp12", "y = C x on a cuda device, block floating point of 12 bits", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_BFP12},
+    {"gemv-cuda-bfp16", "y = C x on a cuda device, block floating point of 16 bits", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_BFP16},
+    {"gemv-cuda-quantiser", "y = C x on a cuda device, absolute block-width quantiser", "fp32 read", 6.0, bb_bench_gemv_cuda, BB_GEMV_CUDA_QUANTISER},
+    {"gemv-figure9", "peer of gemv-cuda: the kernel of Bamakhrama et al., Figure 9", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FIGURE9},
+    {"gemv-cublas-s", "peer of gemv-cuda: cublasSgemv", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_S},
+    {"gemv-cublas-d", "peer of gemv-cuda: cublasDgemv", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D},
+    {"gemv-split-batched", "peer of gemv-cuda: cublasGemmStridedBatchedEx over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_BATCHED},
+    {"gemv-split-gemv", "peer of gemv-cuda: cublasSgemvStridedBatched over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_GEMV},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
     {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_SP},
