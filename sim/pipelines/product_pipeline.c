@@ -17,6 +17,10 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_product_pipeline, multiply), .meaning = "Format of products."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_product_pipeline, accumulate), .meaning = "Format of sums."},
+    {.name = "accumulate_run", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
+     .maximum = BB_GEMV_RUN_MOST, .offset = offsetof(bb_product_pipeline, accumulate_run),
+     .default_text = "1",
+     .meaning = "fp32 products a sum in fp64 takes at once, summed in fp32: 1 or a multiple of 32."},
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
 };
@@ -62,6 +66,16 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
                                bb_working_format_names[pipeline->accumulate],
                                bb_working_format_names[pipeline->multiply]));
     }
+    bool mixed =
+        pipeline->multiply == (int)BB_FORMAT_FP32 && pipeline->accumulate == (int)BB_FORMAT_FP64;
+    if (pipeline->accumulate_run != 1 &&
+        (!mixed || pipeline->accumulate_run % BB_GEMV_RUN_STEP != 0)) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s = %td: expected 1 or, for products in fp32 and sums in fp64, a "
+                               "multiple of %d",
+                               path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
+    }
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
@@ -92,21 +106,24 @@ done:
     return status;
 }
 
-bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline)
+bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline, bb_device *device,
+                                       const bb_coded_matrix *matrix, bb_coded_operator **out)
 {
-    return (bb_gemv_arithmetic){(bb_format)pipeline->multiply, (bb_format)pipeline->accumulate};
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
+                                           (bb_format)pipeline->accumulate};
+    BB_TRY(bb_coded_operator_create(device, matrix, arithmetic, out));
+    BB_TRY(bb_coded_operator_sum_in_runs(*out, pipeline->accumulate_run));
+done:
+    return status;
 }
 
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {
-    static const bb_device_offer plain = {.work = "the matrix-vector product", .cuda = true};
-    static const bb_device_offer coded = {.work = "the product with a matrix in bfp or quantiser",
-                                          .cuda = false};
+    static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
     bb_status status = BB_OK;
-    bool in_place = pipeline->storage.codec == (int)BB_CODEC_BFP ||
-                    pipeline->storage.codec == (int)BB_CODEC_QUANTISER;
-    BB_TRY(bb_device_choose(in_place ? &coded : &plain, study_device, pipeline->device, out));
+    BB_TRY(bb_device_choose(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {
         BB_TRY(bb_device_open(*out, 0, &devices->opened[*out]));
     }

@@ -14,10 +14,11 @@
 typedef struct bb_product_pipeline {
     const char *name;
     bb_codec_config storage;
-    int scale;      ///< bb_row_scale
-    int multiply;   ///< bb_format, a working one
-    int accumulate; ///< bb_format, a working one
-    int device;     ///< bb_study_device; -1: the study's
+    int scale;               ///< bb_row_scale
+    int multiply;            ///< bb_format, a working one
+    int accumulate;          ///< bb_format, a working one
+    bb_index accumulate_run; ///< products summed in the format of products before a sum takes them
+    int device;              ///< bb_study_device; -1: the study's
 } bb_product_pipeline;
 
 extern const bb_schema bb_product_pipeline_schema;
@@ -30,16 +31,18 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                                 bb_problems *problems);
 
-bb_gemv_arithmetic bb_product_pipeline_arithmetic(const bb_product_pipeline *pipeline);
+/// The operator of a pipeline's arithmetic. Errors: those of bb_coded_operator_create.
+BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline,
+                                                  bb_device *device, const bb_coded_matrix *matrix,
+                                                  bb_coded_operator **out);
 
 /// The devices that a study's pipelines compute on, by kind; zero-initialise.
 typedef struct bb_product_devices {
     bb_device *opened[BB_DEVICE_KIND_COUNT]; ///< NULL where no pipeline computes on it
 } bb_product_devices;
 
-/// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open. bfp
-/// and quantiser, which are multiplied as they are stored, compute on the cpu only. Errors as
-/// bb_device_choose and bb_device_open.
+/// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open.
+/// Errors as bb_device_choose and bb_device_open.
 BB_CHECKED bb_status bb_product_devices_open(bb_product_devices *devices,
                                              const bb_product_pipeline *pipeline, int study_device,
                                              bb_device_kind *out);

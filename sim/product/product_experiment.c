@@ -153,9 +153,8 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_coded_operator_create(run->devices.opened[common->device], matrix,
-                                    bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
-                                    &operation));
+    BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
+                                        run->devices.opened[common->device], matrix, &operation));
     for (bb_index v = 0; v < run->vectors; ++v) {
         double *y = run->y + v * rows;
         BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,

@@ -172,9 +172,9 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
         BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_coded_operator_create(run->devices.opened[attempt->common.device], matrix,
-                                    bb_product_pipeline_arithmetic(&run->pipelines[pipeline]),
-                                    &operation));
+    BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
+                                        run->devices.opened[attempt->common.device], matrix,
+                                        &operation));
     for (bb_index step = 0; step < run->heating.light_steps; ++step) {
         BB_TRY(apply_step(run, operation, pipeline, field, axis, step));
     }

@@ -1,69 +1,318 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parity of the CUDA twin with the cpu over formats, arithmetics and widths around a block.
+// Products of streamed matrices against the cpu's, over codecs, arithmetics and shapes around
+// tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph.
 #include "solvers/coded_operator.h"
 #include "tests/solvers/dense.h"
 
-enum { ROWS = 19 };
-static const bb_index widths[] = {1, 31, 255, 256, 257, 4099, 65537};
+#include <string.h>
+
+#ifdef BB_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
 
 static bb_device *cpu, *gpu;
 
-static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
-                  const double *x, double *y)
+// What is multiplied.
+typedef struct problem {
+    bb_index rows, columns;
+    double *c, *x;
+} problem;
+
+static problem draw(bb_index rows, bb_index columns)
+{
+    problem out = {rows, columns, dense_new(rows * columns), dense_new(columns)};
+    dense_random(rows * columns, 1, out.c);
+    dense_random(columns, 2, out.x);
+    return out;
+}
+
+static void forget(problem *of)
+{
+    BB_RELEASE(&of->c);
+    BB_RELEASE(&of->x);
+}
+
+enum { CODECS = BB_FORMAT_COUNT + 13 + 1 };
+
+// Plain formats, bfp of 4 to 16 bits, the quantiser.
+static bb_codec_config codec(int which)
+{
+    bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
+    if (which >= BB_FORMAT_COUNT + 13) {
+        out.codec = BB_CODEC_QUANTISER;
+        out.tolerance = 1e-3;
+    } else if (which >= BB_FORMAT_COUNT) {
+        out.codec = BB_CODEC_BFP;
+        out.bits = 4.0 + which - BB_FORMAT_COUNT;
+    }
+    return out;
+}
+
+static bb_coded_matrix *encode(const problem *of, const bb_codec_config *config)
+{
+    bb_coded_matrix *out = NULL;
+    bb_matrix_layout layout = {.rows = of->rows, .columns = of->columns};
+    bool scaled = config->codec != (int)BB_CODEC_QUANTISER;
+    check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
+                                    &out));
+    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(of->c, of->rows, of->columns)));
+    return out;
+}
+
+// How it is multiplied.
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+static const way ways[] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 96},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
+                  bb_index rows, const double *x, double *y)
 {
     bb_coded_operator *operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
-    check_ok(bb_coded_operator_apply(operation, 2, ROWS - 2, x, y, &seconds));
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    assert_true(seconds > 0.0);
     bb_coded_operator_destroy(&operation);
 }
 
-// Both sums are within (columns / 16 + 4) u of sum |c x|, so they differ by at most twice that.
-static void compare(bb_format format, bb_gemv_arithmetic arithmetic, bb_index columns)
+// Twice what either sum may err by, over sum |c x|. Products that are not rounded before they are
+// added, and units that are multiplied once a block, are within the same.
+static double bound(const problem *of, const way *how)
 {
-    double y[ROWS], expected[ROWS], again[ROWS];
-    double *c = dense_new(ROWS * columns);
-    double *x = dense_new(columns);
-    bb_coded_matrix *matrix = NULL;
-    bb_codec_config config = bb_codec_plain(format);
-    dense_random(ROWS * columns, 1, c);
-    dense_random(columns, 2, x);
-    bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, columns)));
-    apply(cpu, matrix, arithmetic, x, expected);
-    apply(gpu, matrix, arithmetic, x, y);
-    apply(gpu, matrix, arithmetic, x, again);
-    assert_memory_equal(y, again, (ROWS - 2) * sizeof *y);
-    for (bb_index i = 2; i < ROWS; ++i) {
-        double magnitude = 0.0;
-        for (bb_index j = 0; j < columns; ++j) {
-            magnitude += fabs(c[i * columns + j] * x[j]);
-        }
-        double u = bb_format_unit_roundoff(arithmetic.accumulate);
-        check_close(y[i - 2], expected[i - 2], 2.2 * ((double)columns / 16.0 + 4.0) * u, magnitude);
+    double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
+    double u64 = bb_format_unit_roundoff(BB_FORMAT_FP64);
+    double lane = (double)of->columns / 16.0 + 40.0;
+    if (how->arithmetic.accumulate == BB_FORMAT_FP32) {
+        return 2.2 * lane * u32;
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&c);
-    BB_RELEASE(&x);
+    return how->run == 1 ? 2.2 * lane * u64 : 2.2 * (((double)how->run + 34.0) * u32 + lane * u64);
 }
 
-static void every_format_agrees_with_the_cpu(void **state)
+static void expect_close(const problem *of, bb_index row, bb_index rows, double limit,
+                         const double *y, const double *expected)
+{
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < of->columns; ++j) {
+            magnitude += fabs(of->c[(row + i) * of->columns + j] * of->x[j]);
+        }
+        if (isnan(expected[i]) || isinf(expected[i])) {
+            assert_true(isnan(expected[i]) ? isnan(y[i]) : y[i] == expected[i]);
+        } else {
+            check_close(y[i], expected[i], limit, isfinite(magnitude) ? magnitude : 1e300);
+        }
+    }
+}
+
+// The cpu's, and twice the same bits.
+static void compare(const problem *of, const bb_codec_config *config, const way *how, bb_index row,
+                    bb_index rows)
+{
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    bb_coded_matrix *matrix = encode(of, config);
+    apply(cpu, matrix, how, row, rows, of->x, expected);
+    apply(gpu, matrix, how, row, rows, of->x, y);
+    apply(gpu, matrix, how, row, rows, of->x, again);
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    expect_close(of, row, rows, bound(of, how), y, expected);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+static void every_codec_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    const bb_gemv_arithmetic kinds[] = {
-        {BB_FORMAT_FP64, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP32}
+    static const bb_index shapes[][2] = {
+        {1,  1   },
+        {7,  31  },
+        {7,  4097},
+        {1,  4097},
+        {70, 1025}
     };
-    for (int format = 0; format < BB_FORMAT_COUNT; ++format) {
-        for (int k = 0; k < 3; ++k) {
-            for (size_t w = 0; w < sizeof widths / sizeof *widths; ++w) {
-                compare((bb_format)format, kinds[k], widths[w]);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        problem of = draw(shapes[s][0], shapes[s][1]);
+        bb_index row = of.rows > 2 ? 2 : 0;
+        for (int which = 0; which < CODECS; ++which) {
+            bb_codec_config config = codec(which);
+            for (int how = 0; how < WAYS; ++how) {
+                compare(&of, &config, &ways[how], row, of.rows - row);
+            }
+        }
+        forget(&of);
+    }
+}
+
+// Rows of 100003 columns: no stride is a multiple of 16 bytes, and every block has a range of its
+// own.
+static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_FP32,       BB_FORMAT_FP16,      BB_FORMAT_E4M3,
+                                 BB_FORMAT_COUNT,      BB_FORMAT_COUNT + 2, BB_FORMAT_COUNT + 4,
+                                 BB_FORMAT_COUNT + 12, CODECS - 1};
+    problem of = draw(378, 100003);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        compare(&of, &config, &ways[1], 0, of.rows);
+        compare(&of, &config, &ways[2], 0, of.rows);
+    }
+    forget(&of);
+}
+
+// Blocks of very different widths, zeros among them, and values that are no quotients.
+static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    problem of = draw(37, 50000);
+    bb_codec_config config = codec(CODECS - 1);
+    for (bb_index i = 0; i < of.rows * of.columns; ++i) {
+        of.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
+    }
+    of.c[5 * of.columns + 9000] = 1e20; // a run in fp32
+    // Not products in fp64, which have such runs, and quotients above 2^24, rounded to fp32.
+    for (int how = 1; how < WAYS; ++how) {
+        compare(&of, &config, &ways[how], 0, of.rows);
+    }
+    forget(&of);
+}
+
+static void what_cannot_be_held_poisons_the_same_rows(void **state)
+{
+    (void)state;
+    const double specials[] = {NAN, INFINITY, -INFINITY};
+    problem of = draw(19, 3000);
+    for (int s = 0; s < 3; ++s) {
+        of.c[4 * of.columns + 1777] = specials[s];
+        for (int which = 0; which < CODECS; ++which) {
+            bb_codec_config config = codec(which);
+            for (int how = 0; how < WAYS; ++how) {
+                compare(&of, &config, &ways[how], 1, 18);
             }
         }
     }
+    of.c[4 * of.columns + 1777] = 0.5;
+    of.x[2999] = INFINITY;
+    for (int which = 0; which < CODECS; ++which) {
+        bb_codec_config config = codec(which);
+        compare(&of, &config, &ways[1], 0, 19);
+    }
+    forget(&of);
+}
+
+// Rows of a window that moves over the matrix, one operator, in any order.
+static void any_rows_have_the_same_bits_again(void **state)
+{
+    (void)state;
+    problem of = draw(150, 5000);
+    bb_codec_config config = codec(BB_FORMAT_E4M3);
+    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    double first[101], again[101], expected[101];
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
+    for (bb_index row = 0; row < 49; row += 7) {
+        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, first, &seconds));
+        check_ok(bb_coded_operator_apply(operation, 48 - row, 3, of.x, again, &seconds));
+        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, again, &seconds));
+        assert_memory_equal(first, again, sizeof first);
+        apply(cpu, matrix, &ways[1], row, 101, of.x, expected);
+        expect_close(&of, row, 101, bound(&of, &ways[1]), first, expected);
+    }
+    check_fails(bb_coded_operator_apply(operation, 50, 101, of.x, first, &seconds), BB_INVALID,
+                "rows 50 to 151 of a coded matrix of 150");
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    forget(&of);
+}
+
+#ifdef BB_HAVE_CUDA
+static void cuda_ok(cudaError_t error)
+{
+    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
+}
+
+// Two products of one graph, launched three times with another x each time.
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
+    problem of = draw(ROWS, COLUMNS);
+    bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
+    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 64));
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(operation, 0, HALF, x, y, stream));
+    check_ok(bb_coded_operator_queue(operation, HALF, HALF, x, (double *)y + HALF, stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < 3; ++round) {
+        dense_random(COLUMNS, 10 + round, of.x);
+        check_ok(bb_device_upload(gpu, x, of.x, COLUMNS * sizeof(double)));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, of.x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, HALF, of.x, expected + HALF, &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    forget(&of);
+}
+#endif
+
+static void zfp_is_refused(void **state)
+{
+    (void)state;
+    bb_coded_operator *operation = NULL;
+    problem of = draw(2, 64);
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
+    bb_matrix_layout layout = {.rows = 2, .columns = 64};
+    config.codec = BB_CODEC_ZFP;
+    config.mode = BB_ZFP_RATE;
+    config.bits = 8.0;
+    config.dimensions = 1;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of.c, 2, 64)));
+    check_fails(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation),
+                BB_UNSUPPORTED, "storage zfp");
+    bb_coded_matrix_destroy(&matrix);
+    forget(&of);
 }
 
 int main(void)
@@ -78,7 +327,17 @@ int main(void)
         print_error("%s\n", bb_status_message());
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_format_agrees_with_the_cpu)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_codec_agrees_with_the_cpu),
+        cmocka_unit_test(a_slit_of_odd_width_agrees_with_the_cpu),
+        cmocka_unit_test(every_width_of_the_quantiser_agrees_with_the_cpu),
+        cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
+        cmocka_unit_test(any_rows_have_the_same_bits_again),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+#endif
+        cmocka_unit_test(zfp_is_refused),
+    };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);
     bb_device_close(&cpu);
