@@ -34,7 +34,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
     if (config->codec < (int)BB_FORMAT_COUNT) {
         *out = plain[config->codec];
     } else if (config->codec == (int)BB_CODEC_QUANTISER) {
-        *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 2};
+        *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 4};
     } else if (config->codec != (int)BB_CODEC_BFP) {
         return false;
     } else if (bits == 4) {
@@ -44,7 +44,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
     } else if (bits == 16) {
         *out = (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4};
     } else {
-        *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 1};
+        *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
     }
     return true;
 }
@@ -170,7 +170,11 @@ static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
     while (magnitudes >> (width == 0 ? 0 : width - 1) != 0) {
         ++width;
     }
-    return width <= BB_STREAM_MOST_PLANES ? width : BB_STREAM_QUOTIENTS;
+    if (width > BB_STREAM_MOST_PLANES) {
+        return BB_STREAM_QUOTIENTS;
+    }
+    // Decoding takes time by the plane: a bit more a value is cheaper than one more of them.
+    return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
 }
 
 static bb_status measure_tile(void *context, bb_index tile)

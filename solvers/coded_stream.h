@@ -11,9 +11,9 @@
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h, and the exponents, up to a multiple of 16. Other
 // bfp: word k of lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents.
-// Quantiser: the same words, as many as the widest block of the row's tile needs, nothing where all
-// are zero; above 16 bits 32 words of quotients, or of fp32 where some value of the tile is not
-// held as a quotient.
+// Quantiser: the same words, as many as the widest block of the row's tile needs, rounded up where
+// another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above
+// 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as a quotient.
 #ifndef BB_SOLVERS_CODED_STREAM_H
 #define BB_SOLVERS_CODED_STREAM_H
 
@@ -78,6 +78,7 @@ typedef struct bb_stream_task {
     bb_index matrix_rows, columns; ///< of the matrix
     bb_index row, rows;            ///< wanted
     float step;                    ///< of the quantiser
+    int slot_lines;                ///< of the quantiser: the launch's own
     const unsigned char *words;
     const bb_stream_place *places; ///< [tiles][matrix rows] of the quantiser
     const double *scales;          ///< [matrix rows], or NULL

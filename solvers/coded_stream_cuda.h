@@ -5,7 +5,7 @@
 //
 // Rows are cut into groups of 16 warps x warp_rows; groups x tiles, group by group, are cut into as
 // many even ranges as there are blocks, one block a multiprocessor. A warp copies its rows of the
-// next tiles into a ring of its own in shared memory (cp.async, three of four slots under way:
+// next tiles into a ring of its own in shared memory (cp.async, all slots but one under way:
 // nothing but its own lanes has to agree on them) and adds the one that has come to its rows' sums,
 // a lane its columns; x comes through a window of 16 KiB that the block shares, the next one
 // waiting in registers. Where a block's range leaves a group, the lanes of a row are summed and the
@@ -46,87 +46,121 @@ template <int PENDING> __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-/// Where a block is in its range.
+/// Where a block is in its range of groups x tiles.
 struct position {
-    bb_index item, end; // of groups x tiles
-    bb_index group, tile;
-
-    __device__ __forceinline__ void advance(bb_index tiles)
-    {
-        ++item;
-        ++tile;
-        if (tile == tiles) {
-            tile = 0;
-            ++group;
-        }
-    }
+    int item, end;
+    int group, tile;
 };
 
 /// A warp's copies into its ring: one item a call, also past the end, where it copies nothing.
 template <class S> struct feeder {
     const bb_stream_task &task;
-    bb_index tiles;
-    unsigned char *ring;
+    int tiles;
+    unsigned char *ring; // this warp's
     int warp, lane;
     position at;
     int slot;
-    bb_stream_place places[S::varies ? S::warp_rows : 1]; // of the next item
+    int row, rows;             // the warp's of the group
+    const unsigned char *from; // of the next item, where rows have the same bytes
+    bb_stream_place places[S::varies ? S::warp_rows : 1]; // of the next item, where they do not
 
-    __device__ __forceinline__ bb_index first_row() const
+    __device__ __forceinline__ int row_bytes() const
     {
-        return at.group * (warps * S::warp_rows) + warp * S::warp_rows;
+        return S::of_any_bits ? static_cast<int>(task.layout.row_bytes) : S::row_bytes;
+    }
+    __device__ __forceinline__ int part_bytes() const // of a row of varying bytes in its slot
+    {
+        return S::header + 128 * task.slot_lines;
+    }
+    __device__ __forceinline__ int slot_bytes() const
+    {
+        if constexpr (S::varies) {
+            return S::warp_rows * part_bytes();
+        } else {
+            return S::warp_rows * row_bytes();
+        }
+    }
+
+    __device__ __forceinline__ void enter_group()
+    {
+        row = (at.group * warps + warp) * S::warp_rows;
+        bb_index left = task.rows - row;
+        rows = left < 0 ? 0 : left < S::warp_rows ? static_cast<int>(left) : S::warp_rows;
+        if constexpr (!S::varies) {
+            from = task.words + (at.tile * task.matrix_rows + task.row + row) * row_bytes();
+        }
     }
 
     __device__ __forceinline__ void look_ahead()
     {
         if constexpr (S::varies) {
+            const uint2 *first = reinterpret_cast<const uint2 *>(task.places) +
+                                 (at.tile * task.matrix_rows + task.row + row);
 #pragma unroll
             for (int r = 0; r < S::warp_rows; ++r) {
-                bb_index row = first_row() + r;
                 places[r] = bb_stream_place{0, 0};
-                if (at.item < at.end && row < task.rows) {
-                    uint2 word = __ldg(reinterpret_cast<const uint2 *>(task.places) +
-                                       (at.tile * task.matrix_rows + task.row + row));
+                if (at.item < at.end && r < rows) {
+                    uint2 word = __ldg(first + r);
                     places[r] = bb_stream_place{word.x, word.y};
                 }
             }
         }
     }
 
-    __device__ __forceinline__ void copy_lines(const unsigned char *from, unsigned char *to,
-                                               int pieces) const
+    __device__ __forceinline__ void start()
     {
-        for (int i = lane; i < pieces; i += lanes) {
-            copy_16(to + 16 * i, from + 16 * i);
+        enter_group();
+        look_ahead();
+    }
+
+    __device__ __forceinline__ void copy_rows(unsigned char *to) const
+    {
+        constexpr int most = (S::row_bytes * S::warp_rows / 16 + lanes - 1) / lanes;
+        const int pieces = rows * row_bytes() / 16;
+#pragma unroll
+        for (int k = 0; k < most; ++k) {
+            int i = k * lanes + lane;
+            if (i < pieces) {
+                copy_16(to + 16 * i, from + 16 * i);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void copy_places(unsigned char *to) const
+    {
+#pragma unroll
+        for (int r = 0; r < S::warp_rows; ++r) {
+            unsigned char *part = to + r * part_bytes();
+            bb_stream_place place = places[r];
+            const unsigned char *lines = task.words + 128 * static_cast<size_t>(place.line);
+            if (lane == 0) {
+                *reinterpret_cast<uint2 *>(part) = make_uint2(place.line, place.width);
+            }
+            int pieces = static_cast<int>(place.width) <= task.slot_lines
+                             ? 8 * static_cast<int>(place.width)
+                             : 0;
+            for (int i = lane; i < pieces; i += lanes) {
+                copy_16(part + S::header + 16 * i, lines + 16 * i);
+            }
         }
     }
 
     __device__ __forceinline__ void issue()
     {
-        unsigned char *to = ring + slot * S::slot_bytes;
         if (at.item < at.end) {
+            unsigned char *to = ring + slot * slot_bytes();
             if constexpr (S::varies) {
-#pragma unroll
-                for (int r = 0; r < S::warp_rows; ++r) {
-                    unsigned char *part = to + r * S::part_bytes;
-                    bb_stream_place place = places[r];
-                    if (lane == 0) {
-                        *reinterpret_cast<uint2 *>(part) = make_uint2(place.line, place.width);
-                    }
-                    if (place.width <= S::most_lines) {
-                        copy_lines(task.words + 128 * static_cast<size_t>(place.line),
-                                   part + S::header, 8 * static_cast<int>(place.width));
-                    }
-                }
+                copy_places(to);
             } else {
-                bb_index row = first_row();
-                bb_index left = task.rows - row;
-                int rows = left < S::warp_rows ? static_cast<int>(left) : S::warp_rows;
-                bb_index bytes = S::of_any_bits ? task.layout.row_bytes : S::row_bytes;
-                copy_lines(task.words + (at.tile * task.matrix_rows + task.row + row) * bytes, to,
-                           rows * static_cast<int>(bytes) / 16);
+                copy_rows(to);
+                from += task.matrix_rows * row_bytes();
             }
-            at.advance(tiles);
+            ++at.item;
+            if (++at.tile == tiles) {
+                at.tile = 0;
+                ++at.group;
+                enter_group();
+            }
             look_ahead();
         }
         slot = slot + 1 == S::depth ? 0 : slot + 1;
@@ -135,16 +169,16 @@ template <class S> struct feeder {
 
     __device__ __forceinline__ row_source find(int used, int r) const
     {
-        const unsigned char *from = ring + used * S::slot_bytes;
+        const unsigned char *slot_at = ring + used * slot_bytes();
         if constexpr (S::varies) {
-            const unsigned char *part = from + r * S::part_bytes;
+            const unsigned char *part = slot_at + r * part_bytes();
             uint2 place = *reinterpret_cast<const uint2 *>(part);
             const unsigned char *far = task.words + 128 * static_cast<size_t>(place.x);
-            return row_source{place.y <= S::most_lines ? part + S::header : far, place.y,
-                              task.step};
+            bool held = static_cast<int>(place.y) <= task.slot_lines;
+            return row_source{held ? part + S::header : far, place.y, task.step};
         } else {
-            int bytes = S::of_any_bits ? static_cast<int>(task.layout.row_bytes) : S::row_bytes;
-            return row_source{from + r * bytes, static_cast<uint32_t>(task.layout.bits), 0.0F};
+            return row_source{slot_at + r * row_bytes(), static_cast<uint32_t>(task.layout.bits),
+                              0.0F};
         }
     }
 };
@@ -161,17 +195,19 @@ template <class S, class Product> struct window {
                   "a window of whole tiles");
 
     Product *held;
-    bb_index first, end;
+    int first, end;
+    bool finite;                       // all that is held
     Product waiting[chunks][of_chunk]; // of the window that begins at `end`, or at 0 after the last
 
-    __device__ __forceinline__ void fetch(const bb_stream_task &task, bb_index tile)
+    __device__ __forceinline__ void fetch(const bb_stream_task &task, int tile)
     {
 #pragma unroll
         for (int k = 0; k < chunks; ++k) {
             int q = k * threads + static_cast<int>(threadIdx.x);
             int within = q % (S::columns / of_chunk);
-            bb_index column = (tile + q / (S::columns / of_chunk)) * S::columns +
-                              (within % lanes) * S::values + within / lanes * of_chunk;
+            bb_index column =
+                static_cast<bb_index>(tile + q / (S::columns / of_chunk)) * S::columns +
+                (within % lanes) * S::values + within / lanes * of_chunk;
 #pragma unroll
             for (int e = 0; e < of_chunk; ++e) {
                 Product value = 0;
@@ -185,12 +221,12 @@ template <class S, class Product> struct window {
     }
 
     // By all threads of the block, before `tile` is read.
-    __device__ __forceinline__ void move_to(const bb_stream_task &task, bb_index tile,
-                                            bb_index tiles)
+    __device__ __forceinline__ void move_to(const bb_stream_task &task, int tile, int tiles)
     {
         if (tile >= first && tile < end) {
             return;
         }
+        int odd = 0;
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < chunks; ++k) {
@@ -198,17 +234,18 @@ template <class S, class Product> struct window {
 #pragma unroll
             for (int e = 0; e < of_chunk; ++e) {
                 held[q * of_chunk + e] = waiting[k][e];
+                odd |= !isfinite(waiting[k][e]);
             }
         }
-        __syncthreads();
+        finite = __syncthreads_or(odd) == 0;
         first = tile;
         end = tile + tiles_held;
         fetch(task, end < tiles ? end : 0);
     }
 
-    __device__ __forceinline__ void read(bb_index tile, int lane, Product (&x)[S::values]) const
+    __device__ __forceinline__ void read(int tile, int lane, Product (&x)[S::values]) const
     {
-        const Product *from = held + static_cast<int>(tile - first) * S::columns;
+        const Product *from = held + (tile - first) * S::columns;
 #pragma unroll
         for (int c = 0; c < S::values / of_chunk; ++c) {
             if constexpr (sizeof(Product) == sizeof(float)) {
@@ -354,21 +391,25 @@ template <class S> struct run_sums { // BB_STREAM_RUNS, BB_STREAM_NARROW
     }
 };
 
-// The block whose range holds an item.
-__device__ __forceinline__ bb_index block_of(bb_index item, bb_index items)
+// The block whose range holds an item, and where its range begins.
+__device__ __forceinline__ int block_of(int item, int items)
 {
-    return ((item + 1) * gridDim.x - 1) / items;
+    return static_cast<int>(((item + 1LL) * gridDim.x - 1) / items);
+}
+__device__ __forceinline__ int item_of(unsigned block, int items)
+{
+    return static_cast<int>(static_cast<long long>(items) * block / gridDim.x);
 }
 
 // By all threads. Blocks and groups meet along a staircase, so their sum is a place of its own.
 template <class S>
-__device__ __forceinline__ void conclude(const bb_stream_task &task, bb_index group, bb_index tiles,
-                                         bb_index items)
+__device__ __forceinline__ void conclude(const bb_stream_task &task, int group, int tiles,
+                                         int items)
 {
     constexpr int group_rows = warps * S::warp_rows;
     __shared__ bool last;
-    bb_index first_block = block_of(group * tiles, items);
-    bb_index last_block = block_of((group + 1) * tiles - 1, items);
+    int first_block = block_of(group * tiles, items);
+    int last_block = block_of((group + 1) * tiles - 1, items);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -376,20 +417,40 @@ __device__ __forceinline__ void conclude(const bb_stream_task &task, bb_index gr
         last = before == static_cast<unsigned>(last_block - first_block);
     }
     __syncthreads();
-    bb_index row = group * group_rows + threadIdx.x;
+    int row = group * group_rows + static_cast<int>(threadIdx.x);
     if (!last) {
         return;
     }
     __threadfence();
     if (threadIdx.x < group_rows && row < task.rows) {
         double total = 0.0;
-        for (bb_index block = first_block; block <= last_block; ++block) {
-            total += __ldcg(&task.partial[(block + group) * group_rows + threadIdx.x]);
+        for (int block = first_block; block <= last_block; ++block) {
+            total += __ldcg(
+                &task.partial[static_cast<bb_index>(block + group) * group_rows + threadIdx.x]);
         }
         task.y[row] = task.scales == nullptr ? total : total / task.scales[task.row + row];
     }
     if (threadIdx.x == 0) {
         task.arrived[group] = 0; // for the next product
+    }
+}
+
+// A warp's part of its rows' sums.
+template <class S, class Sums>
+__device__ __forceinline__ void leave_group(const bb_stream_task &task, int group, int warp,
+                                            int lane, Sums &sums)
+{
+    constexpr int group_rows = warps * S::warp_rows;
+    double *part = task.partial + static_cast<bb_index>(blockIdx.x + group) * group_rows;
+#pragma unroll
+    for (int r = 0; r < S::warp_rows; ++r) {
+        double total = sums.total(r);
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            total += __shfl_xor_sync(0xffffffffU, total, half);
+        }
+        if (lane == 0) {
+            part[warp * S::warp_rows + r] = total;
+        }
     }
 }
 
@@ -401,17 +462,16 @@ __global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task
     constexpr int group_rows = warps * S::warp_rows;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const bb_index tiles = (task.columns + S::columns - 1) / S::columns;
-    const bb_index items = (task.rows + group_rows - 1) / group_rows * tiles;
-    const bb_index begin = items * blockIdx.x / gridDim.x;
-    position at = {begin, items * (blockIdx.x + 1) / gridDim.x, begin / tiles, begin % tiles};
-    feeder<S> feed = {task, tiles, shared + window_bytes + warp * (S::depth * S::slot_bytes),
-                      warp, lane,  at,
-                      0,    {}};
-    window<S, product> x = {reinterpret_cast<product *>(shared), 0, 0, {}};
+    const int tiles = static_cast<int>((task.columns + S::columns - 1) / S::columns);
+    const int items = static_cast<int>((task.rows + group_rows - 1) / group_rows) * tiles;
+    const int begin = item_of(blockIdx.x, items);
+    position at = {begin, item_of(blockIdx.x + 1, items), begin / tiles, begin % tiles};
+    feeder<S> feed = {task, tiles, nullptr, warp, lane, at, 0, 0, 0, nullptr, {}};
+    feed.ring = shared + window_bytes + warp * (S::depth * feed.slot_bytes());
+    window<S, product> x = {reinterpret_cast<product *>(shared), 0, 0, true, {}};
     Sums sums;
     int slot = 0;
-    feed.look_ahead();
+    feed.start();
     for (int d = 0; d < S::depth - 1; ++d) {
         feed.issue();
     }
@@ -422,52 +482,64 @@ __global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task
         copies_wait<S::depth - 2>();
         __syncwarp();
         feed.issue();
-        bb_index row = at.group * group_rows + warp * S::warp_rows;
-        if (row < task.rows) {
+        if ((at.group * warps + warp) * S::warp_rows < task.rows) {
             // Rows beyond the last hold what the ring held; their sums are not read.
             product values[S::values];
             x.read(at.tile, lane, values);
 #pragma unroll
             for (int r = 0; r < S::warp_rows; ++r) {
-                sums.add(r, feed.find(slot, r), lane, values);
+                row_source row = feed.find(slot, r);
+                if (!S::varies || row.bits != 0 || !x.finite) {
+                    sums.add(r, row, lane, values);
+                }
             }
             sums.turn();
         }
         slot = slot + 1 == S::depth ? 0 : slot + 1;
-        bb_index group = at.group;
-        at.advance(tiles);
-        if (at.group != group || at.item == at.end) {
-#pragma unroll
-            for (int r = 0; r < S::warp_rows; ++r) {
-                double total = sums.total(r);
-                for (int half = lanes / 2; half > 0; half /= 2) {
-                    total += __shfl_xor_sync(0xffffffffU, total, half);
-                }
-                if (lane == 0) {
-                    task.partial[(blockIdx.x + group) * group_rows + warp * S::warp_rows + r] =
-                        total;
-                }
-            }
+        ++at.item;
+        ++at.tile;
+        if (at.tile == tiles || at.item == at.end) {
+            leave_group<S>(task, at.group, warp, lane, sums);
             sums.clear();
-            conclude<S>(task, group, tiles, items);
+            conclude<S>(task, at.group, tiles, items);
+            at.tile = 0;
+            ++at.group;
         }
     }
     copies_wait<0>();
 }
 
-template <class S, class Sums> bb_status launch(const bb_stream_task &task, cudaStream_t queue)
+// Shared memory a block may ask for on the device at hand.
+inline bb_status most_shared(int *out)
 {
-    constexpr int bytes = window_bytes + warps * S::depth * S::slot_bytes;
+    int device = 0;
+    BB_CUDA_TRY(cudaGetDevice(&device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(out, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return BB_OK;
+}
+
+template <class S, class Sums> bb_status launch(bb_stream_task task, cudaStream_t queue)
+{
     constexpr int group_rows = warps * S::warp_rows;
+    constexpr int parts = warps * S::depth * S::warp_rows; // rows in the rings of a block
+    int most = 0;
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index items = (task.rows + group_rows - 1) / group_rows * tiles;
     unsigned blocks = static_cast<unsigned>(items < task.blocks ? items : task.blocks);
+    bb_index part = task.layout.row_bytes;
+    BB_RETURN_IF_FAILED(most_shared(&most));
+    if constexpr (S::varies) {
+        int lines = ((most - 1024 - window_bytes) / parts - S::header) / 128;
+        task.slot_lines = lines < S::most_lines ? lines : S::most_lines;
+        part = S::header + 128 * task.slot_lines;
+    }
+    int bytes = window_bytes + parts * static_cast<int>(part);
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
-        (!S::of_any_bits && task.layout.row_bytes != S::row_bytes)) {
-        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__,
-                             "layout of a coded stream: %td columns, %td bytes a row, expected %d "
-                             "and %d",
-                             task.layout.columns, task.layout.row_bytes, S::columns, S::row_bytes);
+        task.layout.row_bytes > S::row_bytes || items > INT32_MAX || bytes > most - 1024) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "a coded product of %td tiles with rows of %td bytes and %d bytes of "
+                             "shared memory, of which the device has %d",
+                             items, task.layout.row_bytes, bytes, most);
     }
     BB_CUDA_TRY(cudaFuncSetAttribute(multiply<S, Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      bytes));

@@ -3,8 +3,8 @@
 // For .cu files only: how a lane decodes its columns of a row of a tile, one type a storage.
 // Layouts are those of coded_stream.h.
 //
-// A storage has `columns` of a tile, `row_bytes`, `warp_rows`, the `depth` of its ring (slots of
-// `slot_bytes`, a multiple of 16) and, per lane, load(row, lane, values), which fills columns / 32
+// A storage has `columns` of a tile, `row_bytes` (most), `warp_rows`, the `depth` of its ring and,
+// per lane, load(row, lane, values), which fills columns / 32
 // values in the order of their columns, and unit(row, lane), a power of two, the step or NaN that
 // all of them are to be multiplied by (`has_unit` false: one). What load and unit give, rounded to
 // fp32, is what the codec decodes to fp32 on the cpu.
@@ -60,9 +60,8 @@ template <int COLUMNS, int ROW_BYTES, int WARP_ROWS> struct fixed_rows {
     static constexpr int row_bytes = ROW_BYTES;
     static constexpr int warp_rows = WARP_ROWS;
     static constexpr int depth = 4;
-    static constexpr int slot_bytes = ROW_BYTES * WARP_ROWS;
-    static constexpr bool varies = false;      // the bytes of a row from tile to tile
-    static constexpr bool of_any_bits = false; // the bytes of a row with the bits of a value
+    static constexpr bool varies = false;      // bytes of a row from tile to tile
+    static constexpr bool of_any_bits = false; // bytes of a row with the bits of a value
 };
 
 struct without_unit {
@@ -370,8 +369,14 @@ __device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)
 }
 
 /// bfp of any width but the ones above; rows of 128 bits + 32 bytes, bits from the layout.
-struct of_bfp : fixed_rows<1024, 2048, 1> {
+struct of_bfp {
     using value = float;
+    static constexpr int columns = 1024;
+    static constexpr int values = 32;
+    static constexpr int row_bytes = 128 * (BB_BFP_MOST_BITS - 1) + 32;
+    static constexpr int warp_rows = 2;
+    static constexpr int depth = 3;
+    static constexpr bool varies = false;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = true;
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
@@ -384,19 +389,17 @@ struct of_bfp : fixed_rows<1024, 2048, 1> {
     }
 };
 
-/// Slots of a header of 16 bytes, the bb_stream_place, and of up to eight lines; longer rows are
-/// read where they lie.
+/// In its slot a row has a header of 16 bytes, the bb_stream_place, and up to eight lines; longer
+/// rows are read where they lie.
 struct of_quantiser {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
     static constexpr int row_bytes = 0;
-    static constexpr int warp_rows = 2;
-    static constexpr int depth = 4;
+    static constexpr int warp_rows = 4;
+    static constexpr int depth = 3;
     static constexpr int header = 16;
     static constexpr int most_lines = 8;
-    static constexpr int part_bytes = header + 128 * most_lines;
-    static constexpr int slot_bytes = part_bytes * warp_rows;
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;
