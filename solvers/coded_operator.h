@@ -58,9 +58,10 @@ BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_in
                                              double *seconds);
 
 /// The same between x [columns] and y [rows] in a GPU's memory, rounding and scales included,
-/// queued on `stream` (a cudaStream_t): nothing waits or allocates, so that a stream under capture
-/// takes it. The operator's workspace serves one application at a time. Errors: BB_INVALID (rows
-/// outside the matrix), BB_UNSUPPORTED (an operator on the cpu), BB_DEVICE.
+/// queued on `stream` (a cudaStream_t of the operator's device, which has to be the current one):
+/// nothing waits or allocates, so that a stream under capture takes it. The operator's workspace
+/// serves one application at a time. Errors: BB_INVALID (rows outside the matrix), BB_UNSUPPORTED
+/// (an operator on the cpu), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row,
                                              bb_index rows, const double *x, double *y,
                                              void *stream);

@@ -46,6 +46,21 @@ template <int PENDING> __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
+// Programmatic dependent launch, where the hardware has it: a product's blocks start as those of
+// the kernel before it leave and fill their rings; the matrix does not depend on that kernel.
+__device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void wait_for_kernel_before()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// Where a block is in its range of groups x tiles.
 struct position {
     int item, end;
@@ -471,10 +486,12 @@ __global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task
     window<S, product> x = {reinterpret_cast<product *>(shared), 0, 0, true, {}};
     Sums sums;
     int slot = 0;
+    let_next_kernel_start();
     feed.start();
     for (int d = 0; d < S::depth - 1; ++d) {
         feed.issue();
     }
+    wait_for_kernel_before(); // x and the workspace are its to write
     x.fetch(task, at.tile);
     sums.start(task);
     while (at.item < at.end) {
@@ -509,12 +526,13 @@ __global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task
     copies_wait<0>();
 }
 
-// Shared memory a block may ask for on the device at hand.
-inline bb_status most_shared(int *out)
+// Shared memory a block may ask for on the device at hand, and its major compute capability.
+inline bb_status describe_device(int *most, int *major)
 {
     int device = 0;
     BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(out, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device));
     return BB_OK;
 }
 
@@ -523,11 +541,12 @@ template <class S, class Sums> bb_status launch(bb_stream_task task, cudaStream_
     constexpr int group_rows = warps * S::warp_rows;
     constexpr int parts = warps * S::depth * S::warp_rows; // rows in the rings of a block
     int most = 0;
+    int major = 0;
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index items = (task.rows + group_rows - 1) / group_rows * tiles;
     unsigned blocks = static_cast<unsigned>(items < task.blocks ? items : task.blocks);
     bb_index part = task.layout.row_bytes;
-    BB_RETURN_IF_FAILED(most_shared(&most));
+    BB_RETURN_IF_FAILED(describe_device(&most, &major));
     if constexpr (S::varies) {
         int lines = ((most - 1024 - window_bytes) / parts - S::header) / 128;
         task.slot_lines = lines < S::most_lines ? lines : S::most_lines;
@@ -543,8 +562,17 @@ template <class S, class Sums> bb_status launch(bb_stream_task task, cudaStream_
     }
     BB_CUDA_TRY(cudaFuncSetAttribute(multiply<S, Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      bytes));
-    multiply<S, Sums><<<blocks, threads, bytes, queue>>>(task);
-    BB_CUDA_CHECK_LAUNCH();
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = static_cast<size_t>(bytes);
+    config.stream = queue;
+    config.attrs = &early;
+    config.numAttrs = major >= 9 ? 1 : 0;
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, task));
     return BB_OK;
 }
 
