@@ -28,11 +28,14 @@ constexpr int warps = BB_STREAM_WARPS;
 constexpr int threads = lanes * warps;
 constexpr int window_bytes = 16384;
 
-__device__ __forceinline__ void copy_16(unsigned char *to, const unsigned char *from)
+__device__ __forceinline__ uint32_t shared_address(const void *pointer)
 {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
-                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from)
+    return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ void copy_16(uint32_t to, const unsigned char *from)
+{
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from)
                  : "memory");
 }
 
@@ -71,7 +74,8 @@ struct position {
 template <class S> struct feeder {
     const bb_stream_task &task;
     int tiles;
-    unsigned char *ring; // this warp's
+    unsigned char *ring;   // this warp's
+    uint32_t ring_address; // of this lane's first 16 bytes of it
     int warp, lane;
     position at;
     int slot;
@@ -102,7 +106,8 @@ template <class S> struct feeder {
         bb_index left = task.rows - row;
         rows = left < 0 ? 0 : left < S::warp_rows ? static_cast<int>(left) : S::warp_rows;
         if constexpr (!S::varies) {
-            from = task.words + (at.tile * task.matrix_rows + task.row + row) * row_bytes();
+            from = task.words + (at.tile * task.matrix_rows + task.row + row) * row_bytes() +
+                   16 * lane;
         }
     }
 
@@ -128,34 +133,36 @@ template <class S> struct feeder {
         look_ahead();
     }
 
-    __device__ __forceinline__ void copy_rows(unsigned char *to) const
+    __device__ __forceinline__ void copy_rows(uint32_t to) const
     {
         constexpr int most = (S::row_bytes * S::warp_rows / 16 + lanes - 1) / lanes;
-        const int pieces = rows * row_bytes() / 16;
+        const int left = rows * row_bytes() / 16 - lane; // pieces from this lane's on
 #pragma unroll
         for (int k = 0; k < most; ++k) {
-            int i = k * lanes + lane;
-            if (i < pieces) {
-                copy_16(to + 16 * i, from + 16 * i);
+            if (k * lanes < left) {
+                copy_16(to + 16 * lanes * k, from + 16 * lanes * k);
             }
         }
     }
 
-    __device__ __forceinline__ void copy_places(unsigned char *to) const
+    __device__ __forceinline__ void copy_places(unsigned char *slot_at, uint32_t to) const
     {
 #pragma unroll
         for (int r = 0; r < S::warp_rows; ++r) {
-            unsigned char *part = to + r * part_bytes();
+            const int part = r * part_bytes();
             bb_stream_place place = places[r];
-            const unsigned char *lines = task.words + 128 * static_cast<size_t>(place.line);
+            const int width = static_cast<int>(place.width);
+            const unsigned char *lines =
+                task.words + 128 * static_cast<size_t>(place.line) + 16 * lane;
             if (lane == 0) {
-                *reinterpret_cast<uint2 *>(part) = make_uint2(place.line, place.width);
+                *reinterpret_cast<uint2 *>(slot_at + part) = make_uint2(place.line, place.width);
             }
-            int pieces = static_cast<int>(place.width) <= task.slot_lines
-                             ? 8 * static_cast<int>(place.width)
-                             : 0;
-            for (int i = lane; i < pieces; i += lanes) {
-                copy_16(part + S::header + 16 * i, lines + 16 * i);
+            const int left = (width <= task.slot_lines ? 8 * width : 0) - lane;
+#pragma unroll
+            for (int k = 0; k < S::most_lines / 4; ++k) {
+                if (k * lanes < left) {
+                    copy_16(to + part + S::header + 16 * lanes * k, lines + 16 * lanes * k);
+                }
             }
         }
     }
@@ -163,11 +170,10 @@ template <class S> struct feeder {
     __device__ __forceinline__ void issue()
     {
         if (at.item < at.end) {
-            unsigned char *to = ring + slot * slot_bytes();
             if constexpr (S::varies) {
-                copy_places(to);
+                copy_places(ring + slot * slot_bytes(), ring_address + slot * slot_bytes());
             } else {
-                copy_rows(to);
+                copy_rows(ring_address + slot * slot_bytes());
                 from += task.matrix_rows * row_bytes();
             }
             ++at.item;
@@ -481,8 +487,9 @@ __global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task
     const int items = static_cast<int>((task.rows + group_rows - 1) / group_rows) * tiles;
     const int begin = item_of(blockIdx.x, items);
     position at = {begin, item_of(blockIdx.x + 1, items), begin / tiles, begin % tiles};
-    feeder<S> feed = {task, tiles, nullptr, warp, lane, at, 0, 0, 0, nullptr, {}};
+    feeder<S> feed = {task, tiles, nullptr, 0, warp, lane, at, 0, 0, 0, nullptr, {}};
     feed.ring = shared + window_bytes + warp * (S::depth * feed.slot_bytes());
+    feed.ring_address = shared_address(feed.ring) + 16 * lane;
     window<S, product> x = {reinterpret_cast<product *>(shared), 0, 0, true, {}};
     Sums sums;
     int slot = 0;

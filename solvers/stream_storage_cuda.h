@@ -38,6 +38,18 @@ __device__ __forceinline__ void widen(__half2 pair, float &a, float &b)
     b = wide.y;
 }
 
+// (a & b) ^ c in one instruction: of two constants the compiler would make two.
+__device__ __forceinline__ uint32_t mask_and_turn(uint32_t a, uint32_t b, uint32_t c)
+{
+#if defined(__CUDA_ARCH__)
+    uint32_t out;
+    asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(out) : "r"(a), "r"(b), "r"(c));
+    return out;
+#else
+    return (a & b) ^ c;
+#endif
+}
+
 // 2^e of an exponent byte, NaN of a poisoned block.
 __device__ __forceinline__ float unit_of(unsigned char exponent)
 {
@@ -214,8 +226,8 @@ struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
 // its place or sixteen times. Low nibbles are values i and i + 2, high ones i + 16 and i + 18.
 __device__ __forceinline__ void widen_nibbles(uint32_t word, float *c)
 {
-    __half2 low = halves_of((word & 0x000f000fU) ^ 0x64086408U);
-    __half2 high = halves_of((word & 0x00f000f0U) ^ 0x64806480U);
+    __half2 low = halves_of(mask_and_turn(word, 0x000f000fU, 0x64086408U));
+    __half2 high = halves_of(mask_and_turn(word, 0x00f000f0U, 0x64806480U));
     low = __hsub2(low, halves_of(0x64086408U));                           // 1032
     high = __hfma2(high, halves_of(0x2c002c00U), halves_of(0xd480d480U)); // 1/16, -72
     widen(low, c[0], c[2]);
@@ -298,7 +310,7 @@ __device__ __forceinline__ void append_halves(const uint32_t *words, __half2 (&h
             const int m = f * bits + j; // of the pairs, f * 4 bits / 4 + j
 #pragma unroll
             for (int o = 0; o < 2; ++o) {
-                __half2 field = halves_of((word >> (8 * o) & mask) ^ magic);
+                __half2 field = halves_of(mask_and_turn(word >> (8 * o), mask, magic));
                 field = __hfma2(field, scale, bias);
                 if (TOP) {
                     h[2 * m + o] = field;
