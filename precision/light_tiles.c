@@ -42,7 +42,8 @@ bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double shar
         }
     }
     qsort(tiles, (size_t)count, sizeof *tiles, by_energy);
-    for (bb_index t = 0; isfinite(all) && t < count && taken + tiles[t].energy <= share * all; ++t) {
+    for (bb_index t = 0; isfinite(all) && t < count && taken + tiles[t].energy <= share * all;
+         ++t) {
         taken += tiles[t].energy;
         light[tiles[t].row * tile_rows + tiles[t].column] = 1;
     }

@@ -66,6 +66,10 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
                "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
                bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(pipeline->sweeps != (int)BB_POLICY_SWEEPS_LIGHT ||
+                   fp16_variant(pipeline) == BB_VARIANT_HP1,
+               BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
+               name, bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
                solver->tile);

@@ -23,6 +23,12 @@ static const struct {
     {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
      0.05,                                                                                  5e-4,
      1e-3                                                                                                },
+    {{.arithmetic = BB_VARIANT_HP1,
+      .block = 128,
+      .sweeps = BB_POLICY_SWEEPS_LIGHT,
+      .sweep_energy = 0.02},
+     0.05,                                                                                  5e-4,
+     1e-3                                                                                                },
     {{.arithmetic = BB_VARIANT_TF32, .block = 256},                                   0.05, 1e-3,   1e-3 },
     {{.arithmetic = BB_VARIANT_HP2, .block = 128},                                    0.5,  1.3e-3, 3e-5 },
     {{.arithmetic = BB_VARIANT_HP2,
@@ -196,6 +202,44 @@ static void a_map_chooses_the_products_of_every_block(void **state)
     }
 }
 
+// All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
+static void light_sweeps_are_between_the_others(void **state)
+{
+    (void)state;
+    const bb_panel_plan plans[] = {
+        {.arithmetic = BB_VARIANT_HP1, .block = 128                    },
+        { .arithmetic = BB_VARIANT_HP1,                .block = 128, .sweeps = BB_POLICY_SWEEPS_LIGHT},
+        { .arithmetic = BB_VARIANT_HP1,
+         .block = 128,
+         .sweeps = BB_POLICY_SWEEPS_LIGHT,
+         .sweep_energy = 0.02},
+        {                                             .arithmetic = BB_VARIANT_HP1,
+         .block = 128,
+         .sweeps = BB_POLICY_SWEEPS_LIGHT,
+         .sweep_energy = 1.0},
+        {                                 .arithmetic = BB_VARIANT_HP1,                            .block = 128,                                 .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    };
+    const bb_index n = few ? 400 : 1500;
+    const size_t bytes = (size_t)(200 * n) * sizeof(double);
+    double *found[5];
+    posed p;
+    start(&p, n, 200, 0.05);
+    for (int i = 0; i < 5; ++i) {
+        solve(&p, &plans[i]);
+        assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+        found[i] = dense_new(200 * n);
+        memcpy(found[i], p.found.x, bytes);
+    }
+    assert_memory_equal(found[1], found[0], bytes);
+    assert_memory_not_equal(found[2], found[0], bytes);
+    assert_memory_not_equal(found[2], found[3], bytes);
+    assert_memory_equal(found[3], found[4], bytes);
+    for (int i = 0; i < 5; ++i) {
+        BB_RELEASE(&found[i]);
+    }
+    finish(&p);
+}
+
 static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, double pivot,
                             bb_outcome_kind kind)
 {
@@ -298,6 +342,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(every_arithmetic_factors_and_solves),
         cmocka_unit_test(results_repeat_bit_for_bit),
         cmocka_unit_test(a_map_chooses_the_products_of_every_block),
+        cmocka_unit_test(light_sweeps_are_between_the_others),
         cmocka_unit_test(a_breakdown_names_its_row),
         cmocka_unit_test(gpus_share_a_factorization),
         cmocka_unit_test(impossible_plans_are_refused),
