@@ -204,35 +204,11 @@ done:
     return status;
 }
 
-// Cell of a point, which is moved towards (0, 0) on to the mesh where it is off it. A mesh holds
-// the segment from (0, 0) to each of its points, so the edge is found by halving.
-static bb_index find_cell(const bb_disc_mesh *mesh, double *x, double *y)
-{
-    enum { HALVINGS = 60 };
-    double inside = 0.0;
-    double outside = 1.0;
-    bb_index cell = bb_disc_mesh_cell(mesh, *x, *y);
-    if (cell >= 0) {
-        return cell;
-    }
-    for (int i = 0; i < HALVINGS; ++i) {
-        double middle = 0.5 * (inside + outside);
-        if (bb_disc_mesh_cell(mesh, middle * *x, middle * *y) >= 0) {
-            inside = middle;
-        } else {
-            outside = middle;
-        }
-    }
-    *x *= inside;
-    *y *= inside;
-    return bb_disc_mesh_cell(mesh, *x, *y);
-}
-
 // Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
 static void weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
                   double weight[4])
 {
-    bb_index cell = find_cell(mesh, &x, &y);
+    bb_index cell = bb_disc_mesh_nearest(mesh, &x, &y);
     *node = mesh->cell_nodes + 4 * cell;
     double a = (x - bb_disc_mesh_x(mesh, (*node)[0])) / mesh->spacing;
     double b = (y - bb_disc_mesh_y(mesh, (*node)[0])) / mesh->spacing;
