@@ -9,7 +9,7 @@
 #include <string.h>
 
 // At most 9 neighbours a node, two unknowns each, lower triangle.
-enum { MOST_IN_COLUMN = 18 };
+enum { MOST_IN_COLUMN = 18, LEAF = 8 };
 
 struct bb_membrane {
     const bb_disc_mesh *mesh;
@@ -110,7 +110,7 @@ static bb_status make_permutation(const bb_disc_mesh *mesh, SuiteSparse_long **o
     SuiteSparse_long *permutation = NULL;
     BB_TRY(BB_ALLOCATE(mesh->node_count, &order));
     BB_TRY(BB_ALLOCATE(2 * mesh->node_count, &permutation));
-    bb_dissection_order(mesh, order);
+    bb_dissection_order(mesh, LEAF, order);
     for (bb_index i = 0; i < 2 * mesh->node_count; ++i) {
         permutation[i] = 2 * (SuiteSparse_long)order[i / 2] + i % 2;
     }

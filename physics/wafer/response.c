@@ -81,6 +81,9 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     bb_response *response = NULL;
     bb_plate plate = bb_plate_make(wafer, clamp);
     bb_radial_mode modes[3];
+    BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
+               "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
+               "plate or fem for a cubic wafer");
     // Between any two points of the grid's square; of coarse grids at least where tables start.
     double reach = fmax(
         hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),

@@ -51,9 +51,12 @@ static void dissection_is_a_permutation(void **state)
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
     check_ok(BB_ALLOCATE(mesh->node_count, &order));
     check_ok(BB_ZEROED(mesh->node_count, &seen));
-    bb_dissection_order(mesh, order);
-    for (bb_index i = 0; i < mesh->node_count; ++i) {
-        assert_true(order[i] >= 0 && order[i] < mesh->node_count && !seen[order[i]]++);
+    for (bb_index leaf = 2; leaf <= 8; ++leaf) {
+        bb_dissection_order(mesh, leaf, order);
+        for (bb_index i = 0; i < mesh->node_count; ++i) {
+            assert_true(order[i] >= 0 && order[i] < mesh->node_count);
+            assert_true(seen[order[i]]++ == leaf - 2);
+        }
     }
     BB_RELEASE(&order);
     BB_RELEASE(&seen);
