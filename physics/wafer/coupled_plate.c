@@ -75,9 +75,12 @@ static bb_status find_factor(const bb_disc_mesh *mesh, const bb_plate_element *e
         goto done;
     }
     BB_TRY(factor_plate(mesh, element, springs, out));
-    if (bb_plate_factor_store(*out, folder, key) != BB_OK) {
+    bb_status kept = bb_plate_factor_store(*out, folder, key);
+    if (kept == BB_IO) {
         bb_log_warning("the factor of the plate is not kept: %s", bb_status_message());
         bb_status_clear();
+    } else {
+        BB_TRY(kept);
     }
 done:
     return status;
@@ -153,7 +156,7 @@ double bb_coupled_plate_at(const bb_coupled_plate *plate, const double *unknowns
         sum += sample.weight[i] * unknowns[sample.unknown[i]];
     }
     for (int k = 0; k < 4; ++k) {
-        sum += sample.local[k] * temperature[sample.node[k]];
+        sum += sample.growth * sample.bilinear[k] * temperature[sample.node[k]];
     }
     return sum;
 }
@@ -214,7 +217,8 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
     apply_load(plate, adjoint, rows);
     for (bb_index p = 0; p < count; ++p) {
         for (int k = 0; k < 4; ++k) {
-            rows[(bb_index)samples[p].node[k] * BB_PLATE_BATCH + p] += samples[p].local[k];
+            rows[(bb_index)samples[p].node[k] * BB_PLATE_BATCH + p] +=
+                samples[p].growth * samples[p].bilinear[k];
         }
     }
 done:

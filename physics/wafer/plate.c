@@ -46,3 +46,9 @@ bb_plate bb_plate_make(const bb_wafer_material_config *wafer, const bb_clamp_con
     }
     return plate;
 }
+
+double bb_plate_local_height(const bb_plate *plate)
+{
+    double growth = plate->expansion * (1.0 + 2.0 * plate->contraction);
+    return plate->thickness * (growth - plate->contraction * plate->thermal / plate->membrane);
+}

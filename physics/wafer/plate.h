@@ -31,6 +31,11 @@ typedef struct bb_plate {
 
 bb_plate bb_plate_make(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
 
+/// Height per kelvin of waves so short that only the temperature at the point matters, m/K: growth
+/// less the shrinking by the strain N_T / B that the temperature itself makes; alpha d (1 + nu)
+/// when isotropic.
+double bb_plate_local_height(const bb_plate *plate);
+
 #ifdef __cplusplus
 }
 #endif

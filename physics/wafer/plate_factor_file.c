@@ -200,7 +200,7 @@ static bb_status read_parts(FILE *file, const header *head, bb_plate_factor *out
     BB_TRY(digest(head, parts, found));
     if (found[0] != head->digest[0] || found[1] != head->digest[1]) {
         *reason = "its digest does not fit its contents";
-    } else if (bb_supernodes_check(&out->view) != BB_OK) {
+    } else if (bb_supernodes_check(&out->view) != BB_OK) { // it allocates nothing
         *reason = "its indices do not hold together";
         bb_status_clear();
     } else {

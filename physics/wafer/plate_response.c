@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
+#include "physics/wafer/plate_sample.h"
 
 #include <string.h>
 
@@ -44,17 +45,59 @@ static void restrict_rows(const bb_plate_response *plate, const double *nodal, c
     }
 }
 
-static bb_status solve_batch(const bb_plate_response *plate, bb_index first, double *nodal)
+// What row `point` of z takes from the centres of cells, it no longer takes from nodes.
+static void localise(const bb_plate_response *plate, const bb_plate_sample *sample, int p,
+                     double *nodal)
 {
+    double height = bb_plate_local_height(&plate->plate->plate);
+    for (int k = 0; k < 4; ++k) {
+        nodal[(bb_index)sample->node[k] * BATCH + p] -= height * sample->bilinear[k];
+    }
+}
+
+static void add_local(const bb_plate_response *plate, const bb_plate_sample *sample,
+                      bb_index column, bb_index count, double *out)
+{
+    bb_index cell[4];
+    double weight[4];
+    double height = bb_plate_local_height(&plate->plate->plate);
+    double sum = bb_temperature_grid_weigh(plate->grid, sample->x, sample->y, cell, weight);
+    for (int k = 0; k < 4; ++k) {
+        if (weight[k] > 0.0 && cell[k] >= column && cell[k] < column + count) {
+            out[cell[k] - column] += height * weight[k] / sum;
+        }
+    }
+}
+
+// Rows of the batch that starts at point `first`.
+static bb_status fill_batch(const bb_plate_response *plate, bb_index first, const wanted *part,
+                            double *nodal)
+{
+    bb_status status = BB_OK;
     double x[BATCH] = {0.0};
     double y[BATCH] = {0.0};
+    bb_plate_sample sample;
+    bool height = plate->axis == (int)BB_AXIS_Z;
+    const bb_disc_mesh *mesh = plate->plate->mesh;
     bb_index count = plate->slit.field_points - first;
     count = count < BATCH ? count : BATCH;
     for (bb_index i = 0; i < count; ++i) {
         x[i] = bb_slit_grid_x(&plate->slit, &plate->field, first + i);
         y[i] = bb_slit_grid_y(&plate->slit, &plate->field, first + i);
     }
-    return bb_coupled_plate_rows(plate->plate, plate->axis, count, x, y, nodal);
+    BB_TRY(bb_coupled_plate_rows(plate->plate, plate->axis, count, x, y, nodal));
+    for (int p = part->begin; height && p < part->end; ++p) {
+        bb_plate_sample_make(mesh, &plate->plate->plate, x[p], y[p], plate->axis, &sample);
+        localise(plate, &sample, p, nodal);
+    }
+    restrict_rows(plate, nodal, part);
+    for (int p = part->begin; height && p < part->end; ++p) {
+        bb_plate_sample_make(mesh, &plate->plate->plate, x[p], y[p], plate->axis, &sample);
+        add_local(plate, &sample, part->column, part->out.shape[1],
+                  bb_view_row(part->out, part->to + p - part->begin));
+    }
+done:
+    return status;
 }
 
 static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
@@ -70,8 +113,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
                        .to = first > row ? first - row : 0,
                        .column = column,
                        .out = out};
-        BB_TRY(solve_batch(plate, first, nodal));
-        restrict_rows(plate, nodal, &part);
+        BB_TRY(fill_batch(plate, first, &part, nodal));
     }
 done:
     BB_RELEASE(&nodal);

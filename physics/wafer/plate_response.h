@@ -4,9 +4,11 @@
 // surface along x, y or z at the slit points of one field for a kelvin in a cell of S.
 //
 // Temperatures of S reach the nodes by the transpose of the restriction, as in fem_response.h, so
-// that a row is C_pj = A_j (W (g_p / m))_j with g_p = G' K^-1 J' e_p + F' e_p; F takes the growth
-// of the thickness by the temperature at the point, bilinear between the nodes. Masked columns are
-// zero. A slit point off the wafer has the row of the edge beside it.
+// that a row is C_pj = A_j (W (g_p / m))_j with g_p = G' K^-1 J' e_p + F' e_p. What the nodes get
+// is the staircase of S, which a plate smooths, but not the part of z that is local, E T(p) with E
+// = bb_plate_local_height: there T(p) comes from the centres of the live cells around the point,
+// bilinear, in place of the nodes. Masked columns are zero. A slit point off the wafer has the row
+// of the edge beside it.
 #ifndef BB_PHYSICS_WAFER_PLATE_RESPONSE_H
 #define BB_PHYSICS_WAFER_PLATE_RESPONSE_H
 

@@ -55,13 +55,12 @@ static void sample_height(const bb_disc_mesh *mesh, const bb_plate *plate,
                           const bb_plate_shapes *at, const int32_t *node, bb_plate_sample *out)
 {
     double shrink = plate->contraction * plate->thickness;
-    double growth = plate->expansion * plate->thickness * (1.0 + 2.0 * plate->contraction);
+    out->growth = plate->expansion * plate->thickness * (1.0 + 2.0 * plate->contraction);
     for (int k = 0; k < 4; ++k) {
         for (int m = 0; m < 4; ++m) {
             add(out, node[k], 2 + m, at->w[4 * k + m]);
         }
         add_divergence(mesh, node[k], -shrink * at->q[k], out);
-        out->local[k] = growth * at->q[k];
     }
 }
 
@@ -75,7 +74,10 @@ void bb_plate_sample_make(const bb_disc_mesh *mesh, const bb_plate *plate, doubl
     double b = (y - bb_disc_mesh_y(mesh, node[0])) / mesh->spacing;
     bb_plate_shapes_at(a, b, mesh->spacing, &at);
     memset(out, 0, sizeof *out);
+    out->x = x;
+    out->y = y;
     memcpy(out->node, node, sizeof out->node);
+    memcpy(out->bilinear, at.q, sizeof out->bilinear);
     if (axis == (int)BB_AXIS_Z) {
         sample_height(mesh, plate, &at, node, out);
     } else {

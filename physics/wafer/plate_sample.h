@@ -16,11 +16,13 @@ extern "C" {
 enum { BB_PLATE_SAMPLE = 144 };
 
 typedef struct bb_plate_sample {
+    double x, y; ///< of the point, on the mesh
     int count;
     int64_t unknown[BB_PLATE_SAMPLE]; ///< 6 node + c
     double weight[BB_PLATE_SAMPLE];
-    int32_t node[4]; ///< of the temperature
-    double local[4]; ///< m/K; zero for x and y
+    int32_t node[4];    ///< of the temperature
+    double bilinear[4]; ///< weights of the temperatures around the point
+    double growth;      ///< of the thickness, m/K; 0 for x and y
 } bb_plate_sample;
 
 /// `axis` is a bb_axis; a point off a disc is moved towards (0, 0) on to its edge.

@@ -5,6 +5,7 @@
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/thermal.h"
 
+#include <math.h>
 #include <stdio.h>
 
 // clang-format off
@@ -171,7 +172,7 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     if (response->generator == (int)BB_GENERATOR_FEM && (found & 1u << BB_AXIS_Z) != 0) {
         return bb_problems_add(problems, bb_config_place(config, "response.axes"),
                                "response.axes: z needs the bending plate, which generator fem does "
-                               "not have; take x and y, or generator: kernel");
+                               "not have; take x and y, or generator: plate or kernel");
     }
     return BB_OK;
 }
@@ -201,7 +202,10 @@ static bb_status check_burls(const bb_wafer_study *study, const bb_config *confi
         }
         goto done;
     }
-    if (!(burls->footprint_mm <= burls->pitch_mm)) {
+    if (isnan(burls->footprint_mm)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
+                               "clamp.burls.footprint_mm is missing: burls have a size"));
+    } else if (burls->footprint_mm > burls->pitch_mm) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
                                "clamp.burls.footprint_mm = %g: expected at most pitch_mm = %g",
                                burls->footprint_mm, burls->pitch_mm));
