@@ -259,7 +259,7 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
                "%td membrane rows at once, expected 0..%d", count, (int)BB_MEMBRANE_BATCH);
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
                "the membrane has axes x and y only: z needs a bending plate, which generator fem "
-               "does not have; use generator: kernel");
+               "does not have; use generator: plate or kernel");
     BB_TRY(BB_ZEROED(BB_MEMBRANE_BATCH * unknowns, &right));
     BB_TRY(BB_ALLOCATE(BB_MEMBRANE_BATCH * unknowns, &adjoint));
     for (bb_index i = 0; i < count; ++i) {
