@@ -5,6 +5,7 @@
 #include "physics/wafer/plate_factor_parts.h"
 
 #include <cholmod.h>
+#include <dlfcn.h>
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
 
@@ -61,6 +62,22 @@ done:
     return status;
 }
 
+// CHOLMOD asks OpenMP for four threads in loops of microseconds, however many processors there are:
+// on two a third of the time goes into waking them. Regions at no level run on the caller. The
+// runtime is CHOLMOD's own choice, so that its functions are looked up; without them nothing is
+// lost but time. Returns the level there was, -1 where it is not known.
+static int limit_openmp(int levels)
+{
+    void *get = dlsym(RTLD_DEFAULT, "omp_get_max_active_levels");
+    void *set = dlsym(RTLD_DEFAULT, "omp_set_max_active_levels");
+    if (get == NULL || set == NULL || levels < 0) {
+        return -1;
+    }
+    int before = ((int (*)(void))get)();
+    ((void (*)(int))set)(levels);
+    return before;
+}
+
 bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t *order,
                                  bb_plate_factor **out)
 {
@@ -90,7 +107,9 @@ bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t 
     factor->cholmod->factor =
         cholmod_l_analyze_p(&sparse, (SuiteSparse_long *)(uintptr_t)order, NULL, 0, common);
     BB_TRY(check(common, "analysis"));
+    int levels = limit_openmp(0);
     (void)cholmod_l_factorize(&sparse, factor->cholmod->factor, common);
+    (void)limit_openmp(levels);
     BB_TRY(check(common, "factorisation"));
     BB_TRY(view_parts(factor));
     BB_TRY(bb_plate_factor_place(factor));
