@@ -271,6 +271,73 @@ static void waves_have_the_fourier_amplitudes(void **state)
     }
 }
 
+typedef struct norms {
+    double u, slope, w; // L2 of u and w, H1 of u, over their own size
+} norms;
+
+// T = cos qx cos qy: u = U sin qx cos qy, v = U cos qx sin qy, w = W cos qx cos qy with
+//     (2 B q^2 + k_s) U - k_s (d/2) q W = N_T q
+//     (4 D q^4 + k_n + k_s d^2 q^2/2) W - k_s d q U = 0
+static norms product_error(bb_index cells)
+{
+    bb_disc_mesh *mesh = NULL;
+    bb_plate plate = silicon(1e12, 1e11);
+    double length = 0.04;
+    double q = 2.0 * M_PI / length;
+    double couple = plate.tangential * 0.5 * plate.thickness * q;
+    double a = 2.0 * plate.membrane * q * q + plate.tangential;
+    double b = 4.0 * plate.bending * pow(q, 4) + plate.normal + couple * plate.thickness * q;
+    double u = plate.thermal * q * b / (a * b - 2.0 * couple * couple);
+    double w = 2.0 * couple * u / b;
+    double h = length / (double)cells;
+    norms sum = {0};
+    check_ok(bb_disc_mesh_periodic(cells, cells, h, &mesh));
+    setup at = make(mesh, &plate);
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        at.t[i] = wave(bb_disc_mesh_x(mesh, i), bb_disc_mesh_y(mesh, i), q);
+    }
+    solve(&at);
+    for (bb_index k = 0; k < mesh->cell_count * LINE * LINE; ++k) {
+        const int32_t *node = mesh->cell_nodes + 4 * (k / (LINE * LINE));
+        int gx = (int)(k % LINE);
+        int gy = (int)(k / LINE % LINE);
+        double x = bb_disc_mesh_x(mesh, node[0]) + GAUSS[gx] * h;
+        double y = bb_disc_mesh_y(mesh, node[0]) + GAUSS[gy] * h;
+        double weight = GAUSS_WEIGHT[gx] * GAUSS_WEIGHT[gy] * h * h;
+        bb_plate_shapes shapes;
+        bb_plate_shapes_at(GAUSS[gx], GAUSS[gy], h, &shapes);
+        double off[3] = {-u * sin(q * x) * cos(q * y), -u * q * cos(q * x) * cos(q * y),
+                         -w * wave(x, y, q)};
+        for (int l = 0; l < 4; ++l) {
+            const double *unknown = at.x + BB_PLATE_UNKNOWNS * node[l];
+            off[0] += shapes.q[l] * unknown[0];
+            off[1] += shapes.q_x[l] * unknown[0];
+            for (int m = 0; m < 4; ++m) {
+                off[2] += shapes.w[4 * l + m] * unknown[2 + m];
+            }
+        }
+        sum.u += weight * off[0] * off[0];
+        sum.slope += weight * off[1] * off[1];
+        sum.w += weight * off[2] * off[2];
+    }
+    drop(&at);
+    return (norms){sqrt(sum.u) / (0.5 * length * u), sqrt(sum.slope) / (0.5 * length * u * q),
+                   sqrt(sum.w) / (0.5 * length * w)};
+}
+
+static void coupled_orders_are_2_and_1(void **state)
+{
+    (void)state;
+    norms coarse = product_error(16);
+    norms fine = product_error(32);
+    double order[3] = {log2(coarse.u / fine.u), log2(coarse.slope / fine.slope),
+                       log2(coarse.w / fine.w)};
+    print_message("item 8: u %.1e, u_x %.1e, w %.1e; orders %.3f, %.3f, %.3f\n", fine.u, fine.slope,
+                  fine.w, order[0], order[1], order[2]);
+    assert_true(fabs(order[0] - 2.0) < 0.05 && fabs(order[1] - 1.0) < 0.05);
+    assert_true(fabs(order[2] - 2.0) < 0.05);
+}
+
 // With k_n so large that w = 0 what is left is the membrane.
 static void stiff_springs_leave_the_membrane(void **state)
 {
@@ -392,6 +459,7 @@ int main(void)
         cmocka_unit_test(point_load_is_kei),
         cmocka_unit_test(bending_alone_is_of_order_4),
         cmocka_unit_test(waves_have_the_fourier_amplitudes),
+        cmocka_unit_test(coupled_orders_are_2_and_1),
         cmocka_unit_test(stiff_springs_leave_the_membrane),
         cmocka_unit_test(symmetric_heat_gives_symmetric_answers),
         cmocka_unit_test(rows_are_reciprocal),
