@@ -93,6 +93,8 @@ bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_plate *plat
     bb_status status = BB_OK;
     bb_coupled_plate *made = NULL;
     BB_TRY(BB_ZEROED(1, &made));
+    BB_TRY(bb_workspace_pool_create(BB_PLATE_BATCH * U * mesh->node_count, &made->right_sides));
+    BB_TRY(bb_workspace_pool_create(BB_PLATE_BATCH * mesh->node_count, &made->nodal_rows));
     made->mesh = mesh;
     made->plate = *plate;
     bb_plate_element_make(plate, mesh->spacing, &made->element);
@@ -204,7 +206,8 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
     BB_REQUIRE(axis >= BB_AXIS_X && axis <= BB_AXIS_Z, BB_INVALID, "axis %d, expected 0..2", axis);
     BB_TRY(BB_ALLOCATE(count, &samples));
     BB_TRY(BB_ALLOCATE(count * BB_PLATE_SAMPLE, &touched));
-    BB_TRY(BB_ZEROED(BB_PLATE_BATCH * factor->unknowns, &adjoint));
+    BB_TRY(bb_workspace_pool_take(plate->right_sides, &adjoint));
+    memset(adjoint, 0, (size_t)(BB_PLATE_BATCH * factor->unknowns) * sizeof *adjoint);
     for (bb_index p = 0; p < count; ++p) {
         bb_plate_sample_make(plate->mesh, &plate->plate, x[p], y[p], axis, &samples[p]);
         for (int i = 0; i < samples[p].count; ++i) {
@@ -224,7 +227,7 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
 done:
     BB_RELEASE(&samples);
     BB_RELEASE(&touched);
-    BB_RELEASE(&adjoint);
+    bb_workspace_pool_give(plate->right_sides, &adjoint);
     return status;
 }
 
@@ -234,5 +237,7 @@ void bb_coupled_plate_destroy(bb_coupled_plate **plate)
         return;
     }
     bb_plate_factor_destroy(&(*plate)->factor);
+    bb_workspace_pool_destroy(&(*plate)->right_sides);
+    bb_workspace_pool_destroy(&(*plate)->nodal_rows);
     BB_RELEASE(plate);
 }

@@ -21,6 +21,7 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/plate_element.h"
 #include "physics/wafer/plate_factor.h"
+#include "physics/wafer/workspace_pool.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,8 @@ typedef struct bb_coupled_plate {
     bb_plate plate;
     bb_plate_element element;
     bb_plate_factor *factor;
+    bb_workspace_pool *right_sides; ///< [unknowns][BB_PLATE_BATCH], one a thread that makes rows
+    bb_workspace_pool *nodal_rows;  ///< [node_count][BB_PLATE_BATCH], for callers of _rows
 } bb_coupled_plate;
 
 /// Assembles and factors. `springs` [mesh->cell_count] multiplies k_s and k_n of each cell; NULL:
@@ -68,9 +71,9 @@ enum { BB_PLATE_BATCH = 32 };
 
 /// Rows for `count` <= BB_PLATE_BATCH points (x, y) by adjoint solves: rows
 /// [node_count][BB_PLATE_BATCH], m of displacement along `axis` per kelvin at a node, row p in
-/// column p; columns from `count` on are zero. Safe from several threads; takes
-/// BB_PLATE_BATCH * BB_PLATE_UNKNOWNS * node_count doubles of workspace. Errors: BB_MEMORY,
-/// BB_INVALID.
+/// column p; columns from `count` on are zero. Safe from several threads; the plate keeps a
+/// workspace of BB_PLATE_BATCH * BB_PLATE_UNKNOWNS * node_count doubles for each. Errors:
+/// BB_MEMORY, BB_INVALID.
 BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_index count,
                                            const double *x, const double *y, double *rows);
 

@@ -106,7 +106,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     const bb_plate_response *plate = source->context;
     double *nodal = NULL; // [node_count][BATCH]
     bb_index last = row + out.shape[0];
-    BB_TRY(BB_ALLOCATE(BATCH * plate->plate->mesh->node_count, &nodal));
+    BB_TRY(bb_workspace_pool_take(plate->plate->nodal_rows, &nodal));
     for (bb_index first = row - row % BATCH; first < last; first += BATCH) {
         wanted part = {.begin = (int)(row > first ? row - first : 0),
                        .end = (int)(last - first < BATCH ? last - first : BATCH),
@@ -116,7 +116,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
         BB_TRY(fill_batch(plate, first, &part, nodal));
     }
 done:
-    BB_RELEASE(&nodal);
+    bb_workspace_pool_give(plate->plate->nodal_rows, &nodal);
     return status;
 }
 

@@ -182,6 +182,10 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
                            unknowns, 8e-6 * factor_values(unknowns), factor_seconds(&of)));
+        if (wafer->response.cache_folder != NULL) {
+            BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
+                               wafer->response.cache_folder));
+        }
     }
     plan->host_bytes = host_bytes(wafer, &of, (double)options->threads);
     plan->device_bytes = wants_gpu(wafer) ? device_bytes(&of) : 0.0;
