@@ -54,7 +54,7 @@ done:
 bb_status bb_plate_factor_place(bb_plate_factor *factor)
 {
     bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE(factor->view.unknowns, &factor->place));
+    BB_TRY(BB_ZEROED(factor->view.unknowns, &factor->place));
     for (int64_t i = 0; i < factor->view.unknowns; ++i) {
         factor->place[factor->view.permutation[i]] = i;
     }

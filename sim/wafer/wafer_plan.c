@@ -52,21 +52,25 @@ static bool has_plate(const bb_wafer_study *study)
     return study->response.generator == (int)BB_GENERATOR_PLATE;
 }
 
-// Values in a factor of nested dissection.
-static double factor_values(double unknowns)
+// Values in a factor of nested dissection; the plate's with its indices, as measured at 1 and 0.5
+// mm.
+static double factor_values(double per_unknown, double unknowns)
 {
-    return 16.0 * unknowns * log2(unknowns);
+    return per_unknown * unknowns * log2(unknowns);
+}
+
+static double plate_values(const extent *of)
+{
+    return factor_values(17.5, BB_PLATE_UNKNOWNS * of->nodes);
 }
 
 // Factor of the plate, and beside it either the matrix and its permuted copy while it is made, or
 // the right-hand sides of each thread; what stands in both times is counted elsewhere.
 static double plate_bytes(const extent *of, double threads)
 {
-    double unknowns = BB_PLATE_UNKNOWNS * of->nodes;
     double making = 2.0 * 16.0 * 165.0 * of->nodes - 8.0 * of->cells * of->points;
     double batches = fmin(threads, ceil(of->points / BB_PLATE_BATCH));
-    return 8.0 * factor_values(unknowns) +
-           fmax(making, batches * bb_plate_response_bytes(of->nodes));
+    return 8.0 * plate_values(of) + fmax(making, batches * bb_plate_response_bytes(of->nodes));
 }
 
 static double host_bytes(const bb_wafer_study *study, const extent *of, double threads)
@@ -83,7 +87,7 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     double bytes =
         BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
     if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        bytes += 8.0 * factor_values(2.0 * of->nodes);
+        bytes += 8.0 * factor_values(16.0, 2.0 * of->nodes);
     }
     return bytes + (has_plate(study) ? plate_bytes(of, threads) : 0.0);
 }
@@ -101,10 +105,10 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
     return 8.0 * (points * (4.0 + 2.0 * axes * (double)study->pipelines.count) + 7.0 * of->exposed);
 }
 
-// Rough: the plate is factored on one core at 5e7 unknowns^1.5 a second.
+// Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
 static double factor_seconds(const extent *of)
 {
-    return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 5e7;
+    return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 8e7;
 }
 
 // Core seconds of a row: 2.5e7 kernel entries a second, 5e-7 s a node of the membrane, 8e9 values
@@ -112,7 +116,7 @@ static double factor_seconds(const extent *of)
 static double row_seconds(const bb_wafer_study *study, const extent *of)
 {
     if (has_plate(study)) {
-        return factor_values(BB_PLATE_UNKNOWNS * of->nodes) / 8e9;
+        return plate_values(of) / 8.5e9;
     }
     bool fem = study->response.generator == (int)BB_GENERATOR_FEM;
     return fem ? 5e-7 * of->nodes : of->cells / 2.5e7;
@@ -181,7 +185,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     if (has_plate(wafer)) {
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
-                           unknowns, 8e-6 * factor_values(unknowns), factor_seconds(&of)));
+                           unknowns, 8e-6 * plate_values(&of), factor_seconds(&of)));
         if (wafer->response.cache_folder != NULL) {
             BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
                                wafer->response.cache_folder));
