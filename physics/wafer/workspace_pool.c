@@ -4,13 +4,16 @@
 #include "core/memory.h"
 
 #include <pthread.h>
-#include <string.h>
 
-// A free workspace holds the address of the next one in its first bytes.
+// What a free workspace holds.
+typedef struct link {
+    struct link *next;
+} link;
+
 struct bb_workspace_pool {
     pthread_mutex_t lock;
     bb_index count;
-    double *first;
+    link *first;
 };
 
 bb_status bb_workspace_pool_create(bb_index count, bb_workspace_pool **out)
@@ -29,14 +32,13 @@ done:
 
 bb_status bb_workspace_pool_take(bb_workspace_pool *pool, double **out)
 {
-    double *taken = NULL;
     (void)pthread_mutex_lock(&pool->lock);
-    taken = pool->first;
+    link *taken = pool->first;
     if (taken != NULL) {
-        memcpy(&pool->first, taken, sizeof pool->first);
+        pool->first = taken->next;
     }
     (void)pthread_mutex_unlock(&pool->lock);
-    *out = taken;
+    *out = (double *)(void *)taken;
     return taken != NULL ? BB_OK : BB_ALLOCATE(pool->count, out);
 }
 
@@ -45,9 +47,10 @@ void bb_workspace_pool_give(bb_workspace_pool *pool, double **workspace)
     if (*workspace == NULL) {
         return;
     }
+    link *given = (link *)(void *)*workspace;
     (void)pthread_mutex_lock(&pool->lock);
-    memcpy(*workspace, &pool->first, sizeof pool->first);
-    pool->first = *workspace;
+    given->next = pool->first;
+    pool->first = given;
     (void)pthread_mutex_unlock(&pool->lock);
     *workspace = NULL;
 }
@@ -58,8 +61,8 @@ void bb_workspace_pool_destroy(bb_workspace_pool **pool)
         return;
     }
     while ((*pool)->first != NULL) {
-        double *taken = (*pool)->first;
-        memcpy(&(*pool)->first, taken, sizeof taken);
+        link *taken = (*pool)->first;
+        (*pool)->first = taken->next;
         BB_RELEASE(&taken);
     }
     (void)pthread_mutex_destroy(&(*pool)->lock);
