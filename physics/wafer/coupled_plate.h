@@ -10,7 +10,7 @@
 //     u_top = u0 - (d/2) grad w,  z = w + g,  g / d = alpha T (1 + 2 c) - c div u0
 // with u0 bilinear, w and grad w of the plate's shape functions, and div u0 the bilinear
 // interpolation of its means at the nodes (the div of a Q1 cell jumps between cells, which would
-// cost a percent of z; the means are right to second order).
+// cost up to a percent of z; the means are right to second order).
 //
 // Limits: Kirchhoff plate (d = 0.775 mm against a bending length of 1.6 mm); rigid clamp; the
 // bending length (D/k_n)^(1/4) has to be resolved: k_n <= 1e12 N/m3 at 0.5 mm; a staircase edge. At
