@@ -192,8 +192,8 @@ static double heated(const setup *at, const bb_matrix_source *source, bb_index p
     return sum;
 }
 
-// Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the same
-// but for the mesh.
+// Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the
+// same but for the mesh.
 static void kernel_and_plate_agree_inside(void **state)
 {
     (void)state;
