@@ -117,7 +117,7 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     BB_TRY(BB_ZEROED(1, &exposure));
     exposure->scan = scan;
     exposure->field = scan->fields[index];
-    exposure->energy_density = scan->dose * absorption;
+    exposure->energy_density = exposure->field.dose * absorption;
     BB_TRY(BB_ALLOCATE(most_nodes(mesh, scan), &exposure->node));
     BB_TRY(BB_ALLOCATE(2 * most_nodes(mesh, scan), &exposure->strips));
     box area = {

@@ -133,7 +133,13 @@ static const bb_key mesh_keys[] = {
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 
-static const char *const orders[] = {"meander", NULL};
+static const char *const orders[] = {"meander", "given", NULL};
+
+static const bb_key dose_keys[] = {
+    COUNT(bb_field_dose, exposure, 0.0, 1e5, NULL, "Exposure, from 0."),
+    REAL(bb_field_dose, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, NULL, "Its dose at the resist."),
+};
+static const bb_schema dose_schema = BB_SCHEMA("doses", bb_field_dose, dose_keys);
 
 static const bb_key scan_keys[] = {
     REAL(bb_scan_config, field_width_mm, "mm", 1.0, 100.0, "26.0",
@@ -143,7 +149,18 @@ static const bb_key scan_keys[] = {
     POSITIVE(bb_scan_config, usable_radius_mm, "mm", 0.0, 225.0, "147.0",
              "Fields with over 5 % of their area inside are exposed; points inside are scored."),
     CHOICE(bb_scan_config, order, orders, "meander",
-           "Order of exposure: rows in turn, alternate sense."),
+           "Order of exposure: rows in turn, alternate sense; or as `sequence` gives it."),
+    {.name = "sequence",
+       .kind = BB_KEY_INTEGERS,
+       .unit = "1",
+       .offset = offsetof(bb_scan_config,                                         sequence),
+       .minimum = 0.0,
+       .maximum = 100000.0,
+       .minimum_count = 1,
+       .optional = true,
+       .meaning =
+         "Order given: fields in the order of exposure, by their places in the meander from 0, "
+         "each at most once; those left out are not exposed."},
     {.name = "fields",
        .kind = BB_KEY_INTEGERS,
        .unit = "1",
@@ -155,6 +172,12 @@ static const bb_key scan_keys[] = {
        .default_text = "all",
        .meaning = "Scored fields by exposure order from 0, or all; earlier ones only heat."},
     REAL(bb_scan_config, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, "30.0", "Dose at the resist."),
+    {.name = "doses",
+       .kind = BB_KEY_RECORDS,
+       .schema = &dose_schema,
+       .optional = true,
+       .offset = offsetof(bb_scan_config,                                                                doses),
+       .meaning = "Exposures of another dose."},
     COUNT(bb_scan_config, light_steps, 1.0, 1e5, "34", "Time steps in which a field is exposed."),
     COUNT(bb_scan_config, dark_steps, 0.0, 1e6, "36",
           "Time steps from the end of a field to the start of the next."),

@@ -75,16 +75,25 @@ typedef struct bb_mesh_config {
     int stepping; ///< bb_mesh_stepping
 } bb_mesh_config;
 
-typedef enum bb_scan_order { BB_SCAN_MEANDER } bb_scan_order;
+typedef enum bb_scan_order { BB_SCAN_MEANDER, BB_SCAN_GIVEN } bb_scan_order;
+
+/// A record of `doses:`.
+typedef struct bb_field_dose {
+    bb_index exposure; ///< from 0
+    double dose_mj_per_cm2;
+} bb_field_dose;
 
 /// Keys of `scan:`. Steps are time steps of the mesh.
 typedef struct bb_scan_config {
     double field_width_mm;
     double field_height_mm;
     double usable_radius_mm;
-    int order;      ///< bb_scan_order
+    int order; ///< bb_scan_order
+    bb_list
+        sequence;   ///< bb_index: fields by their place in the meander, of order given; else empty
     bb_list fields; ///< bb_index: scored fields by exposure order from 0; BB_LIST_ALL for `all`
     double dose_mj_per_cm2;
+    bb_list doses; ///< bb_field_dose: exposures of another dose
     bb_index light_steps;
     bb_index dark_steps;
     double slit_width_mm;

@@ -40,6 +40,27 @@ static double field_joules(const heated *of)
     return 1e-3 * scan->dose_mj_per_cm2 * 1e-2 * scan->field_width_mm * scan->field_height_mm;
 }
 
+static void every_exposure_has_its_dose(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
+          "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}
+    };
+    const double fields[] = {1.0, 2.5, 1.0};
+    heated at;
+    heat(&of, &at);
+    double whole = 0.0;
+    assert_int_equal(at.heating.exposed_count, 3);
+    for (bb_index f = 0; f < 3; ++f) {
+        whole += fields[f] * field_joules(&at);
+        check_relative(at.heating.ledgers[f].deposited, whole, 1e-10);
+        assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+    }
+    drop(&at);
+}
+
 static void energy_is_accounted_for(void **state)
 {
     (void)state;
@@ -181,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(energy_is_accounted_for),
+        cmocka_unit_test(every_exposure_has_its_dose),
         cmocka_unit_test(heating_is_linear_in_the_dose),
         cmocka_unit_test(scored_fields_do_not_disturb),
         cmocka_unit_test(inputs_are_means_over_a_step),
