@@ -402,7 +402,7 @@ __global__ void __launch_bounds__(threads, 1)
 
 // Pairs must not part, so they do not look whether the factorization has stopped.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED>
-__global__ void __launch_bounds__(threads, 1) __cluster_dims__(1, 2, 1)
+__global__ void __launch_bounds__(threads, 1) BB_CLUSTER_DIMS(1, 2, 1)
     multiply_in_pairs(const __grid_constant__ bb_split_product_cuda p)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -406,10 +406,10 @@ __device__ __forceinline__ void load(square_memory<T> &s, const square_view<T> &
 }
 
 template <typename T>
-__global__ void __cluster_dims__(ranks, 1, 1) __launch_bounds__(threads, 1)
+__global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
     factor_square(const square_view<T> view, const int across)
 {
-#if __CUDA_ARCH__ >= 900 // bb_square_factor_supported keeps it from running elsewhere
+#if __CUDA_ARCH__ >= 900
     extern __shared__ __align__(16) char dynamic[];
     square_memory<T> &s = *reinterpret_cast<square_memory<T> *>(dynamic);
     cg::cluster_group cluster = cg::this_cluster();
@@ -449,6 +449,8 @@ __global__ void __cluster_dims__(ranks, 1, 1) __launch_bounds__(threads, 1)
             update(s, k, across, rank);
         }
     }
+#else
+    __trap(); // compiled for no sm_90
 #endif
 }
 
@@ -458,13 +460,15 @@ bb_status bb_square_factor_supported(void)
 {
     int device = 0;
     int major = 0;
+    int minor = 0;
     BB_CUDA_TRY(cudaGetDevice(&device));
     BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    if (major < 9) {
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    if (major != 9 || minor != 0) { // what the kernels are compiled for
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "factorization by clusters of thread blocks: this GPU has compute "
-                             "capability %d, expected 9 (Hopper) or later",
-                             major);
+                             "factorization by clusters of thread blocks: this GPU is sm_%d%d, "
+                             "expected sm_90 (Hopper)",
+                             major, minor);
     }
     return BB_OK;
 }

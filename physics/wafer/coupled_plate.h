@@ -45,7 +45,8 @@ BB_CHECKED bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_
                                              const double *springs, const char *cache_folder,
                                              bb_coupled_plate **out);
 
-/// Key of the factor: a digest of the mesh, the element matrices, the springs and the format.
+/// Key of the factor: a digest of the mesh, the element matrices, the order of elimination and the
+/// springs.
 BB_CHECKED bb_status bb_coupled_plate_key(const bb_disc_mesh *mesh, const bb_plate_element *element,
                                           const double *springs, bb_factor_key *out);
 

@@ -111,7 +111,7 @@ static double factor_seconds(const extent *of)
     return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 8e7;
 }
 
-// Core seconds of a row: 2.5e7 kernel entries a second, 5e-7 s a node of the membrane, 8e9 values
+// Core seconds of a row: 2.5e7 kernel entries a second, 5e-7 s a node of the membrane, 8.5e9 values
 // of the plate's factor a second.
 static double row_seconds(const bb_wafer_study *study, const extent *of)
 {
