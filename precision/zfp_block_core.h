@@ -124,7 +124,7 @@ BB_ZFP_INLINE int bb_zfp_reversible(const bb_zfp_settings *settings)
 
 /// `exponent_bits` 8 or 11, of words of 32 or 64 bits.
 BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                           int dimensions, uint32_t exponent_bits)
+                                           int dimensions, int reversible, uint32_t exponent_bits)
 {
     const uint32_t plane_bits = exponent_bits == 8 ? 5 : 6;
     const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -135,7 +135,7 @@ BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_s
         bb_zfp_advance(reader, 1);
         return head;
     }
-    if (bb_zfp_reversible(settings)) {
+    if (reversible) {
         head.is_integers = (int)(window >> 1 & 1);
         head.bits = 2;
     }
@@ -145,7 +145,7 @@ BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_s
         head.from_zero = field == 0;
         head.bits += exponent_bits;
     }
-    if (bb_zfp_reversible(settings)) {
+    if (reversible) {
         head.planes = (window >> head.bits & ((UINT32_C(1) << plane_bits) - 1)) + 1;
         head.bits += plane_bits;
     } else {

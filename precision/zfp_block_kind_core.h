@@ -216,15 +216,17 @@ BB_ZFP_INLINE void BB_ZFP_NAME(finish)(const bb_zfp_head *head, uint32_t size,
 }
 
 /// Decodes the block at the reader's position to out [4^dimensions], x fastest, and leaves the
-/// reader behind it. Settings are ones that bb_zfp_stream_check passes.
+/// reader behind it. Settings are ones that bb_zfp_stream_check passes; `dimensions` and
+/// `reversible` (bb_zfp_reversible of them) are best constants.
 BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                             int dimensions, BB_ZFP_REAL *out)
+                                             int dimensions, int reversible, BB_ZFP_REAL *out)
 {
     const uint32_t size = UINT32_C(1) << (2 * dimensions);
     const BB_ZFP_UNSIGNED mask = (BB_ZFP_UNSIGNED)UINT64_C(0xaaaaaaaaaaaaaaaa);
     BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
     BB_ZFP_UNSIGNED values[BB_ZFP_BLOCK_MOST];
-    bb_zfp_head head = bb_zfp_read_head(reader, settings, dimensions, BB_ZFP_EXPONENT_BITS);
+    bb_zfp_head head =
+        bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
     uint32_t used = head.bits;
     if (!head.is_zero) {
         uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);
@@ -244,17 +246,18 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
     for (uint32_t i = 0; i < size; ++i) {
         values[bb_zfp_place(dimensions, i)] = (data[i] ^ mask) - mask;
     }
-    BB_ZFP_NAME(transform)(dimensions, bb_zfp_reversible(settings), values);
+    BB_ZFP_NAME(transform)(dimensions, reversible, values);
     BB_ZFP_NAME(finish)(&head, size, values, out);
 }
 
 /// The bits of the block at the reader's position, which ends behind it.
 BB_ZFP_INLINE void BB_ZFP_NAME(pass_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                           int dimensions)
+                                           int dimensions, int reversible)
 {
     const uint32_t size = UINT32_C(1) << (2 * dimensions);
     BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
-    bb_zfp_head head = bb_zfp_read_head(reader, settings, dimensions, BB_ZFP_EXPONENT_BITS);
+    bb_zfp_head head =
+        bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
     uint32_t used = head.bits;
     if (!head.is_zero) {
         uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);

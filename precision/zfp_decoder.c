@@ -115,36 +115,38 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
 static void decode_f32(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
                        float *out)
 {
+    const int reversible = bb_zfp_reversible(settings);
     switch (dimensions) {
     case 1:
-        bb_zfp_decode_block_f32(reader, settings, 1, out);
+        bb_zfp_decode_block_f32(reader, settings, 1, reversible, out);
         break;
     case 2:
-        bb_zfp_decode_block_f32(reader, settings, 2, out);
+        bb_zfp_decode_block_f32(reader, settings, 2, reversible, out);
         break;
     case 3:
-        bb_zfp_decode_block_f32(reader, settings, 3, out);
+        bb_zfp_decode_block_f32(reader, settings, 3, reversible, out);
         break;
     default:
-        bb_zfp_decode_block_f32(reader, settings, 4, out);
+        bb_zfp_decode_block_f32(reader, settings, 4, reversible, out);
     }
 }
 
 static void decode_f64(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
                        double *out)
 {
+    const int reversible = bb_zfp_reversible(settings);
     switch (dimensions) {
     case 1:
-        bb_zfp_decode_block_f64(reader, settings, 1, out);
+        bb_zfp_decode_block_f64(reader, settings, 1, reversible, out);
         break;
     case 2:
-        bb_zfp_decode_block_f64(reader, settings, 2, out);
+        bb_zfp_decode_block_f64(reader, settings, 2, reversible, out);
         break;
     case 3:
-        bb_zfp_decode_block_f64(reader, settings, 3, out);
+        bb_zfp_decode_block_f64(reader, settings, 3, reversible, out);
         break;
     default:
-        bb_zfp_decode_block_f64(reader, settings, 4, out);
+        bb_zfp_decode_block_f64(reader, settings, 4, reversible, out);
     }
 }
 
@@ -203,6 +205,7 @@ static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note
     const bb_zfp_words words = words_of(stream);
     const bb_index blocks = bb_zfp_stream_blocks(stream);
     const bb_index group = note == NULL ? 1 : note->run_blocks * BB_ZFP_GROUP_RUNS;
+    const int reversible = bb_zfp_reversible(&stream->settings);
     bb_zfp_corner at = {0};
     uint64_t bit = 0;
     for (bb_index i = 0; i < blocks; ++i) {
@@ -211,9 +214,9 @@ static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note
         if (out != NULL) {
             decode_block(&reader, stream->type, &stream->settings, &stream->shape, &at, out);
         } else if (is_double(stream->type)) {
-            bb_zfp_pass_block_f64(&reader, &stream->settings, stream->shape.dimensions);
+            bb_zfp_pass_block_f64(&reader, &stream->settings, stream->shape.dimensions, reversible);
         } else {
-            bb_zfp_pass_block_f32(&reader, &stream->settings, stream->shape.dimensions);
+            bb_zfp_pass_block_f32(&reader, &stream->settings, stream->shape.dimensions, reversible);
         }
         uint32_t used = bb_zfp_position(&reader) - begin;
         if (note != NULL) {
