@@ -5,6 +5,7 @@
 #include "tests/precision/zfp_arrays.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static bb_index arrays = 10000;
 static uint64_t seed = 1;
@@ -89,6 +90,173 @@ static void any_bits_decode_as_in_libzfp(void **state)
     }
 }
 
+// A stream that ends early is an error of every mode, whatever it ends in.
+static void truncated_streams_are_errors(void **state)
+{
+    (void)state;
+    random_bits random = {seed};
+    for (bb_index i = 0; i < arrays / 20; ++i) {
+        int dimensions = 1 + (int)(i % 4);
+        code_array(&random, (int)draw_below(&random, MODE_COUNT), dimensions, i % 8 >= 4,
+                   (int)draw_below(&random, KIND_COUNT), &coded);
+        bb_zfp_index index = {0};
+        check_ok(bb_zfp_index_create(&coded.stream, 4, &index));
+        // Whole blocks of zeros are what is behind the end.
+        bb_zfp_stream cut = coded.stream;
+        cut.size = (size_t)draw_below(&random, (bb_index)cut.size);
+        cut.bits = 8 * (uint64_t)cut.size;
+        unsigned char *exact = NULL; // so that a read behind it is seen
+        check_ok(BB_ALLOCATE((bb_index)cut.size + 1, &exact));
+        memcpy(exact, coded.bytes, cut.size);
+        cut.bytes = exact;
+        check_fails(bb_zfp_decode(&cut, ours), BB_INVALID, "zfp");
+        bb_zfp_decoder *decoder = NULL;
+        bb_status status = bb_zfp_decoder_create(cpu, &cut, &index, &decoder);
+        if (status == BB_OK) {
+            status = bb_zfp_decoder_run(decoder, ours, NULL);
+        }
+        assert_int_equal(status, BB_INVALID);
+        bb_zfp_decoder_destroy(&decoder);
+        bb_zfp_index_release(&index);
+        BB_RELEASE(&exact);
+    }
+}
+
+// What the format can know is an error, and what it cannot stays in the array.
+static void flipped_bits_are_errors_or_values(void **state)
+{
+    (void)state;
+    random_bits random = {seed};
+    bb_index flips = 0, found = 0;
+    for (bb_index i = 0; i < arrays / 4; ++i) {
+        code_array(&random, 1 + (int)(i % 4), 1 + (int)(i / 4 % 4), i % 32 >= 16,
+                   (int)(i / 32 % KIND_COUNT), &coded);
+        bb_zfp_index index = {0};
+        bb_zfp_decoder *decoder = NULL;
+        check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
+        bb_index bit = draw_below(&random, (bb_index)coded.stream.bits);
+        coded.bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
+        memset(ours, 0xa5, sizeof ours);
+        bb_status serial = bb_zfp_decode(&coded.stream, ours);
+        assert_true(serial == BB_OK || serial == BB_INVALID);
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
+        bb_status indexed = bb_zfp_decoder_run(decoder, ours, NULL);
+        assert_true(indexed == BB_OK || indexed == BB_INVALID);
+        assert_int_equal(((unsigned char *)ours)[coded.value_bytes], 0xa5);
+        ++flips;
+        found += indexed == BB_INVALID;
+        bb_zfp_decoder_destroy(&decoder);
+        bb_zfp_index_release(&index);
+    }
+    print_message("  variable rate: %td of %td flipped bits found by the index\n", found, flips);
+    assert_true(10 * found > flips);
+}
+
+static void wrong_indexes_are_errors(void **state)
+{
+    (void)state;
+    random_bits random = {seed};
+    for (bb_index i = 0; i < arrays / 20; ++i) {
+        bb_zfp_index index = {0};
+        bb_zfp_decoder *decoder = NULL;
+        code_array(&random, MODE_ACCURACY, 1 + (int)(i % 4), i % 8 >= 4, 0, &coded);
+        check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
+        bb_index run = draw_below(&random, index.runs);
+        index.lengths[run] ^= (uint16_t)(1u << draw_below(&random, 16));
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
+        check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "does not end where");
+        bb_zfp_decoder_destroy(&decoder);
+        index.bases[0] = draw(&random) | UINT64_C(1) << 40; // far behind the end
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
+        check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "zfp: run 0 of");
+        bb_zfp_decoder_destroy(&decoder);
+        ++index.runs;
+        check_fails(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder), BB_INVALID,
+                    "zfp index");
+        bb_zfp_index_release(&index);
+    }
+}
+
+static void what_no_stream_has_is_refused(void **state)
+{
+    (void)state;
+    unsigned char bytes[64] = {0};
+    const bb_zfp_stream good = {
+        .bytes = bytes,
+        .size = sizeof bytes,
+        .bits = 8 * sizeof bytes,
+        .type = BB_F32,
+        .shape = {2, 8, 8,    1,   1},
+        .settings = {1, 16658,  64, -1074}
+    };
+    bb_zfp_stream bad = good;
+    check_ok(bb_zfp_stream_check(&good));
+    check_fails(bb_zfp_decode(&good, ours), BB_INVALID, "508 bits are left");
+    bad.type = BB_U16;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected f32 or f64");
+    bad = good;
+    bad.shape.nz = 2;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "extent 2 along axis 2 of 2");
+    bad = good;
+    bad.shape.nx = (bb_index)1 << 40;
+    bad.shape.ny = (bb_index)1 << 40;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "more than 2^48");
+    bad = good;
+    bad.bits = 513;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits in 64 bytes");
+    bad = good;
+    bad.settings.maximum_bits = 8;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected at least 9");
+    bad = good;
+    bad.settings = (bb_zfp_settings){256, 256, 64, -1074};
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "fixed rate needs 1024");
+    bad = good;
+    bad.settings.minimum_exponent = -1076;
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "least exponent -1076");
+}
+
+// Blocks 2^20 bits apart in a stream of 5 GB, of which only a few pages exist.
+static void positions_have_64_bits(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 40000, BLOCK_BYTES = 1 << 17 };
+    const size_t size = (size_t)BLOCKS * BLOCK_BYTES;
+    unsigned char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    float *out = NULL;
+    assert_true(bytes != MAP_FAILED);
+    check_ok(BB_ALLOCATE(4 * BLOCKS, &out));
+    const bb_zfp_stream stream = {
+        .bytes = bytes,
+        .size = size,
+        .bits = 8 * (uint64_t)size,
+        .type = BB_F32,
+        .shape = {1, 4 * BLOCKS, 1,   1,      1},
+        .settings = {1 << 20, 1 << 20,     32, -1074}
+    };
+    const bb_index places[] = {1, 4096, 32768, BLOCKS - 1};
+    for (size_t p = 0; p < 4; ++p) {
+        const float values[4] = {1.0F, 2.0F, (float)p, -4.0F};
+        bitstream *bits = stream_open(bytes + (size_t)places[p] * BLOCK_BYTES, 64);
+        zfp_stream *zfp = zfp_stream_open(bits);
+        zfp->maxprec = 32;
+        (void)zfp_encode_block_float_1(zfp, values);
+        (void)zfp_stream_flush(zfp);
+        zfp_stream_close(zfp);
+        stream_close(bits);
+    }
+    check_ok(bb_zfp_decode(&stream, out));
+    for (size_t p = 0; p < 4; ++p) {
+        const float *at = out + 4 * places[p];
+        check_close((double)at[0], 1.0, 1e-6, 1.0);
+        check_close((double)at[2], (double)p, 1e-6, 1.0);
+        check_close((double)at[3], -4.0, 1e-6, 1.0);
+        assert_true(at[-1] == 0.0F);
+    }
+    BB_RELEASE(&out);
+    assert_int_equal(munmap(bytes, size), 0);
+}
+
 int main(int argc, char **argv)
 {
     arrays = argc > 1 ? strtol(argv[1], NULL, 10) : arrays;
@@ -99,6 +267,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_dimension_is_that_of_libzfp),
         cmocka_unit_test(any_bits_decode_as_in_libzfp),
+        cmocka_unit_test(truncated_streams_are_errors),
+        cmocka_unit_test(flipped_bits_are_errors_or_values),
+        cmocka_unit_test(wrong_indexes_are_errors),
+        cmocka_unit_test(what_no_stream_has_is_refused),
+        cmocka_unit_test(positions_have_64_bits),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&cpu);
