@@ -26,7 +26,7 @@ enum {
 };
 
 /// The next plane of at most 16 coefficients, of which *known have had a one; all of its bits are
-/// at hand: at most 31.
+/// at hand: at most 31, which are added to *used.
 BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, uint32_t *known,
                                          uint32_t *used)
 {
@@ -52,7 +52,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, u
     }
     bb_zfp_advance(reader, bits);
     *known = i;
-    *used = bits;
+    *used += bits;
     return plane;
 }
 

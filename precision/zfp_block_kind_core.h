@@ -3,10 +3,23 @@
 // Inside of zfp_block_core.h, which includes it for floats and for doubles and says what
 // BB_ZFP_NAME, _REAL, _SIGNED, _UNSIGNED, _WIDTH, _EXPONENT_BITS and _MANTISSA_BITS are.
 
-/// Planes of at most 16 coefficients, in registers: every plane shifts one bit into each.
+/// value << 8 | byte i of `bytes`.
+BB_ZFP_INLINE BB_ZFP_UNSIGNED BB_ZFP_NAME(push_byte)(BB_ZFP_UNSIGNED value, uint32_t bytes,
+                                                     uint32_t i)
+{
+#if defined(__CUDA_ARCH__) && BB_ZFP_WIDTH == 32
+    return __byte_perm(bytes, value, 0x6540 | i);
+#else
+    return value << 8 | (bytes >> 8 * i & 255);
+#endif
+}
+
+/// Planes of at most 16 coefficients, in registers. Eight planes at a time gather in a byte a
+/// coefficient: the product puts four bits of a plane into four bytes.
 BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
                                              uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
+    const uint32_t ones = 0x01010101;
     uint32_t known = 0;
     uint32_t k = 0;
     uint32_t total = 0;
@@ -14,32 +27,34 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t siz
     for (uint32_t i = 0; i < size; ++i) {
         data[i] = 0;
     }
-    for (; k < planes && total < budget; ++k) {
-        uint32_t used = 0;
-        uint32_t plane;
-        if (budget - total >= 32) {
-            plane = bb_zfp_read_plane(reader, size, &known, &used);
-            total += used;
-        } else {
-            uint32_t left = budget - total;
-            plane = bb_zfp_read_last_plane(reader, size, &known, &left);
-            total = budget - left;
-        }
-        BB_ZFP_UNROLL
-        for (uint32_t group = 0; group < size; group += 4) {
-            if (known > group) {
-                BB_ZFP_UNROLL
-                for (uint32_t i = group; i < group + 4; ++i) {
-                    data[i] = data[i] << 1 | (plane >> i & 1);
-                }
+    while (k < planes && total < budget) {
+        uint32_t bytes[4] = {0, 0, 0, 0};
+        const uint32_t end = bb_zfp_least(k + 8, planes);
+        const uint32_t whole = k + 8;
+        for (; k < end && total < budget; ++k) {
+            uint32_t plane;
+            if (budget - total >= 32) {
+                plane = bb_zfp_read_plane(reader, size, &known, &total);
+            } else {
+                uint32_t left = budget - total;
+                plane = bb_zfp_read_last_plane(reader, size, &known, &left);
+                total = budget - left;
+            }
+            BB_ZFP_UNROLL
+            for (uint32_t group = 0; group < size / 4; ++group) {
+                uint32_t spread = (plane >> 4 * group & 15) * 0x00204081;
+                bytes[group] = bytes[group] << 1 | (spread & ones);
             }
         }
-    }
-    if (k < BB_ZFP_WIDTH) {
         BB_ZFP_UNROLL
         for (uint32_t i = 0; i < size; ++i) {
-            data[i] = k == 0 ? 0 : data[i] << (BB_ZFP_WIDTH - k);
+            data[i] = BB_ZFP_NAME(push_byte)(data[i], bytes[i / 4] << (whole - k), i % 4);
         }
+        k = whole;
+    }
+    BB_ZFP_UNROLL
+    for (uint32_t i = 0; i < size; ++i) {
+        data[i] <<= (BB_ZFP_WIDTH - k) % BB_ZFP_WIDTH;
     }
     return total;
 }

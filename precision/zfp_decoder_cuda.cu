@@ -75,6 +75,10 @@ template <typename Real, int dimensions>
 __device__ __forceinline__ void put_block(const bb_zfp_shape &shape, const bb_zfp_corner &at,
                                           const Real *block, bool whole, Real *out)
 {
+    const bb_index line =
+        ((dimensions > 3 ? at.w : 0) * shape.nz + (dimensions > 2 ? at.z : 0)) * shape.ny +
+        (dimensions > 1 ? at.y : 0);
+    Real *to = out + line * shape.nx + at.x;
 #pragma unroll
     for (int w = 0; w < side<dimensions>(3); ++w) {
 #pragma unroll
@@ -82,13 +86,30 @@ __device__ __forceinline__ void put_block(const bb_zfp_shape &shape, const bb_zf
 #pragma unroll
             for (int y = 0; y < side<dimensions>(1); ++y) {
                 if (at.y + y < shape.ny && at.z + z < shape.nz && at.w + w < shape.nw) {
-                    const bb_index line = ((at.w + w) * shape.nz + at.z + z) * shape.ny + at.y + y;
                     put_row(block + 64 * w + 16 * z + 4 * y, shape.nx - at.x, whole,
-                            out + line * shape.nx + at.x);
+                            to + ((w * shape.nz + z) * shape.ny + y) * shape.nx);
                 }
             }
         }
     }
+}
+
+// Divides once an axis, in 32 bits where they do.
+template <int dimensions>
+__device__ __forceinline__ bb_zfp_corner find_corner(const bb_zfp_shape &shape, bb_index block)
+{
+    const bb_index extents[3] = {shape.nx, shape.ny, shape.nz};
+    bb_index place[4] = {0, 0, 0, 0};
+    bb_index rest = block;
+#pragma unroll
+    for (int axis = 0; axis < dimensions - 1; ++axis) {
+        const bb_index blocks = bb_zfp_blocks_of(extents[axis]);
+        const bb_index next = rest / blocks;
+        place[axis] = 4 * (rest - next * blocks);
+        rest = next;
+    }
+    place[dimensions - 1] = 4 * rest;
+    return bb_zfp_corner{place[0], place[1], place[2], place[3]};
 }
 
 // Sum over the lanes below and the own one.
@@ -133,7 +154,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_runs(const bb_zfp_decodin
     }
     const bool whole = task.shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out);
-    bb_zfp_corner at = bb_zfp_corner_of(&task.shape, first);
+    bb_zfp_corner at = find_corner<dimensions>(task.shape, first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < count; ++i) {

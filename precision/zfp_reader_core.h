@@ -84,8 +84,12 @@ BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64
     uint64_t left = words->whole - first;
     reader.bytes = words->bytes + 4 * first;
     reader.whole = left < most ? (uint32_t)left : most;
+#if defined(__CUDA_ARCH__)
+    reader.tail = 0;
+#else
     // Far behind the end everything is zero, the tail as well.
     reader.tail = bit / 32 <= words->whole && left < most ? words->tail : 0;
+#endif
     bb_zfp_seek(&reader, (uint32_t)(bit % 32));
     return reader;
 }
