@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Twin of zfp_decoder.c: a lane a run, a warp a group of 32 runs, whose places are the sums of the
-// lengths before them.
+// Twin of zfp_decoder.c: in one and two dimensions a lane a run, in three and four a warp a run.
+// Places of runs are the sums of the lengths before them in their group.
 //
 // What a float in two dimensions costs, counted, at the 1.5 bits a value of a response at a
-// tolerance of 1e-12 (5 planes and 4 coefficients a block): head 15 instructions, planes 5 x 45,
-// ones 4 x 12, negabinary 32, lifting 120, scaling 32, stores and places 40: 510 a block, 32 a
-// value. 1056 lanes a clock of 132 processors at 1.7 GHz issue 29e12 a second: 3.6 TB/s of values
-// without divergence and stalls; a half of both leaves 0.9. Bytes: 4 written and 0.2 to 0.35 read a
-// value, 4 TB/s. So instructions bind, and warps that wait for their longest lane.
+// tolerance of 1e-12 (5 planes and 4 coefficients a block): head 30 instructions, planes 5 x 45,
+// ones 4 x 17, bytes to words 32, negabinary 32, lifting 110, scaling 32, stores and places 50: 580
+// a block, 36 a value. 128 lanes of 132 processors at 1.7 GHz issue 29e12 a second: 3.2 TB/s of
+// values, without divergence and stalls; a half of both leaves 0.8. Bytes: 4 written and 0.2 to
+// 0.35 read a value, at 4 TB/s. So instructions bind, and warps that wait for their longest lane.
 //
-// One and two dimensions stay in registers. Runs of one block store whole lines; longer ones store
-// 16 bytes a row, which meet in the second-level cache.
+// Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the
+// second-level cache.
 #include "core/device_cuda.h"
 #include "precision/zfp_decoder.h"
+#include "precision/zfp_kind_cuda.h"
 
 namespace
 {
@@ -21,75 +22,17 @@ namespace
 const int lanes = 32;
 const int warps = 4;
 
-template <typename Real> struct kind;
-
-template <> struct kind<float> {
-    template <int dimensions, bool reversible>
-    static __device__ __forceinline__ void decode(bb_zfp_reader *reader,
-                                                  const bb_zfp_settings *settings, float *out)
-    {
-        bb_zfp_decode_block_f32(reader, settings, dimensions, reversible, out);
-    }
-    static __device__ __forceinline__ void store(float *to, const float *v)
-    {
-        *reinterpret_cast<float4 *>(to) = make_float4(v[0], v[1], v[2], v[3]);
-    }
-};
-
-template <> struct kind<double> {
-    template <int dimensions, bool reversible>
-    static __device__ __forceinline__ void decode(bb_zfp_reader *reader,
-                                                  const bb_zfp_settings *settings, double *out)
-    {
-        bb_zfp_decode_block_f64(reader, settings, dimensions, reversible, out);
-    }
-    static __device__ __forceinline__ void store(double *to, const double *v)
-    {
-        reinterpret_cast<double2 *>(to)[0] = make_double2(v[0], v[1]);
-        reinterpret_cast<double2 *>(to)[1] = make_double2(v[2], v[3]);
-    }
-};
-
-template <int dimensions> __device__ constexpr int side(int axis)
-{
-    return axis < dimensions ? 4 : 1;
-}
-
 template <typename Real>
 __device__ __forceinline__ void put_row(const Real *row, bb_index left, bool whole, Real *to)
 {
     if (whole) {
-        kind<Real>::store(to, row);
+        bb_zfp_kind<Real>::store(to, row);
         return;
     }
 #pragma unroll
     for (int x = 0; x < 4; ++x) {
         if (x < left) {
             to[x] = row[x];
-        }
-    }
-}
-
-// `whole`: rows begin at multiples of 16 bytes and hold four values of every block.
-template <typename Real, int dimensions>
-__device__ __forceinline__ void put_block(const bb_zfp_shape &shape, const bb_zfp_corner &at,
-                                          const Real *block, bool whole, Real *out)
-{
-    const bb_index line =
-        ((dimensions > 3 ? at.w : 0) * shape.nz + (dimensions > 2 ? at.z : 0)) * shape.ny +
-        (dimensions > 1 ? at.y : 0);
-    Real *to = out + line * shape.nx + at.x;
-#pragma unroll
-    for (int w = 0; w < side<dimensions>(3); ++w) {
-#pragma unroll
-        for (int z = 0; z < side<dimensions>(2); ++z) {
-#pragma unroll
-            for (int y = 0; y < side<dimensions>(1); ++y) {
-                if (at.y + y < shape.ny && at.z + z < shape.nz && at.w + w < shape.nw) {
-                    put_row(block + 64 * w + 16 * z + 4 * y, shape.nx - at.x, whole,
-                            to + ((w * shape.nz + z) * shape.ny + y) * shape.nx);
-                }
-            }
         }
     }
 }
@@ -123,76 +66,143 @@ __device__ __forceinline__ uint32_t sum_lanes(uint32_t value)
     return value;
 }
 
-// First bit of a lane's run, and its bits.
-__device__ __forceinline__ uint64_t find_run(const bb_zfp_decoding &task, bb_index group,
-                                             bb_index run, bb_index count, uint64_t *bits)
+struct run_place {
+    bb_index first, count; // blocks
+    uint64_t begin, bits;
+};
+
+// Of run 32 group + lane; called by whole warps. No blocks behind the last run.
+__device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_index group)
 {
+    const bb_index run = group * lanes + threadIdx.x % lanes;
+    run_place place;
+    place.first = run * task.run_blocks;
+    const bb_index left = task.blocks - place.first;
+    place.count = left < task.run_blocks ? left : task.run_blocks;
     if (task.lengths == nullptr) {
-        *bits = static_cast<uint64_t>(count) * task.settings.maximum_bits;
-        return static_cast<uint64_t>(run * task.run_blocks) * task.settings.maximum_bits;
+        place.begin = static_cast<uint64_t>(place.first) * task.settings.maximum_bits;
+        place.bits = static_cast<uint64_t>(place.count) * task.settings.maximum_bits;
+    } else {
+        const uint32_t length = run < task.runs ? task.lengths[run] : 0;
+        place.begin = task.bases[group] + sum_lanes(length) - length;
+        place.bits = length;
     }
-    const uint32_t length = run < task.runs ? task.lengths[run] : 0;
-    *bits = length;
-    return task.bases[group] + sum_lanes(length) - length;
+    return place;
 }
 
-template <typename Real, int dimensions, bool reversible>
-__global__ void __launch_bounds__(lanes *warps) decode_runs(const bb_zfp_decoding task)
+__device__ __forceinline__ void check_end(const bb_zfp_decoding &task, const run_place &place,
+                                          bb_index run, uint32_t bits)
 {
-    const bb_index group = static_cast<bb_index>(blockIdx.x) * warps + threadIdx.x / lanes;
-    const bb_index run = group * lanes + threadIdx.x % lanes;
-    if (group * lanes >= task.runs) {
-        return;
-    }
-    const bb_index first = run * task.run_blocks;
-    const bb_index left = task.blocks - first;
-    const bb_index count = left < task.run_blocks ? left : task.run_blocks;
-    uint64_t bits = 0;
-    const uint64_t begin = find_run(task, group, run, count, &bits);
-    if (run >= task.runs) {
-        return;
-    }
-    const bool whole = task.shape.nx % 4 == 0;
-    Real *out = static_cast<Real *>(task.out);
-    bb_zfp_corner at = find_corner<dimensions>(task.shape, first);
-    bb_zfp_reader reader = bb_zfp_reader_open(&task.words, begin);
-    const uint32_t start = bb_zfp_position(&reader);
-    for (bb_index i = 0; i < count; ++i) {
-        Real block[1 << (2 * dimensions)];
-        kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
-        put_block<Real, dimensions>(task.shape, at, block, whole, out);
-        bb_zfp_corner_step(&task.shape, &at);
-    }
-    if (begin + bits > task.bits || bb_zfp_position(&reader) - start != bits) {
+    if (place.begin + place.bits > task.bits || bits != place.bits) {
         atomicMin(reinterpret_cast<unsigned long long *>(task.broken),
                   static_cast<unsigned long long>(run));
     }
 }
 
-template <typename Real, int dimensions>
-void launch(const bb_zfp_decoding &task, unsigned grid, cudaStream_t queue)
+// `whole`: rows begin at multiples of 16 bytes and hold four values of every block.
+template <typename Real, int dimensions, bool reversible>
+__global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decoding task)
 {
-    if (bb_zfp_reversible(&task.settings)) {
-        decode_runs<Real, dimensions, true><<<grid, lanes * warps, 0, queue>>>(task);
-    } else {
-        decode_runs<Real, dimensions, false><<<grid, lanes * warps, 0, queue>>>(task);
+    const bb_index group = static_cast<bb_index>(blockIdx.x) * warps + threadIdx.x / lanes;
+    if (group * lanes >= task.runs) {
+        return;
+    }
+    const bb_index run = group * lanes + threadIdx.x % lanes;
+    const run_place place = find_run(task, group);
+    if (run >= task.runs) {
+        return;
+    }
+    const bool whole = task.shape.nx % 4 == 0;
+    bb_zfp_corner at = find_corner<dimensions>(task.shape, place.first);
+    bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
+    const uint32_t start = bb_zfp_position(&reader);
+    for (bb_index i = 0; i < place.count; ++i) {
+        Real block[1 << (2 * dimensions)];
+        bb_zfp_kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
+        Real *to = static_cast<Real *>(task.out) + at.y * task.shape.nx + at.x;
+#pragma unroll
+        for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
+            if (at.y + y < task.shape.ny) {
+                put_row(block + 4 * y, task.shape.nx - at.x, whole, to + y * task.shape.nx);
+            }
+        }
+        bb_zfp_corner_step(&task.shape, &at);
+    }
+    check_end(task, place, run, bb_zfp_position(&reader) - start);
+}
+
+template <typename Real, int dimensions, bool reversible>
+__global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decoding task)
+{
+    using word = typename bb_zfp_kind<Real>::word;
+    __shared__ alignas(16) word values[warps][1 << (2 * dimensions)];
+    const int warp = threadIdx.x / lanes;
+    const bb_index run = static_cast<bb_index>(blockIdx.x) * warps + warp;
+    if (run >= task.runs) {
+        return;
+    }
+    // Every lane finds one run of the group, and all take their warp's.
+    run_place place = find_run(task, run / lanes);
+    const int mine = static_cast<int>(run % lanes);
+    place.first = __shfl_sync(0xffffffffu, place.first, mine);
+    place.count = __shfl_sync(0xffffffffu, place.count, mine);
+    place.begin = __shfl_sync(0xffffffffu, place.begin, mine);
+    place.bits = __shfl_sync(0xffffffffu, place.bits, mine);
+    const bb_zfp_shape &shape = task.shape;
+    const bool whole = shape.nx % 4 == 0;
+    bb_zfp_corner at = find_corner<dimensions>(shape, place.first);
+    bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
+    const uint32_t start = bb_zfp_position(&reader);
+    for (bb_index i = 0; i < place.count; ++i) {
+        const auto put = [&](uint32_t line, const Real *row) {
+            const bb_index y = at.y + line % 4;
+            const bb_index z = at.z + line / 4 % 4;
+            const bb_index w = at.w + line / 16;
+            if (y < shape.ny && z < shape.nz && w < shape.nw) {
+                const bb_index of_array = (w * shape.nz + z) * shape.ny + y;
+                put_row(row, shape.nx - at.x, whole,
+                        static_cast<Real *>(task.out) + of_array * shape.nx + at.x);
+            }
+        };
+        bb_zfp_warp_decode<Real, dimensions, reversible>(&reader, &task.settings, values[warp],
+                                                         put);
+        bb_zfp_corner_step(&shape, &at);
+    }
+    if (threadIdx.x % lanes == 0) {
+        check_end(task, place, run, bb_zfp_position(&reader) - start);
     }
 }
 
-template <typename Real> void launch(const bb_zfp_decoding &task, unsigned grid, cudaStream_t queue)
+template <typename Real, int dimensions, bool reversible>
+void launch(const bb_zfp_decoding &task, cudaStream_t queue)
+{
+    const bb_index groups = (task.runs + lanes - 1) / lanes;
+    if (dimensions <= 2) {
+        const unsigned grid = static_cast<unsigned>((groups + warps - 1) / warps);
+        decode_narrow<Real, dimensions <= 2 ? dimensions : 2, reversible>
+            <<<grid, lanes * warps, 0, queue>>>(task);
+    } else {
+        const unsigned grid = static_cast<unsigned>((task.runs + warps - 1) / warps);
+        decode_wide<Real, dimensions <= 2 ? 3 : dimensions, reversible>
+            <<<grid, lanes * warps, 0, queue>>>(task);
+    }
+}
+
+template <typename Real, bool reversible>
+void launch(const bb_zfp_decoding &task, cudaStream_t queue)
 {
     switch (task.shape.dimensions) {
     case 1:
-        launch<Real, 1>(task, grid, queue);
+        launch<Real, 1, reversible>(task, queue);
         break;
     case 2:
-        launch<Real, 2>(task, grid, queue);
+        launch<Real, 2, reversible>(task, queue);
         break;
     case 3:
-        launch<Real, 3>(task, grid, queue);
+        launch<Real, 3, reversible>(task, queue);
         break;
     default:
-        launch<Real, 4>(task, grid, queue);
+        launch<Real, 4, reversible>(task, queue);
     }
 }
 
@@ -202,11 +212,16 @@ extern "C" bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *ar
 {
     const bb_zfp_decoding &task = *static_cast<const bb_zfp_decoding *>(arguments);
     cudaStream_t queue = static_cast<cudaStream_t>(stream);
-    const unsigned grid = static_cast<unsigned>((items + warps - 1) / warps);
+    const bool reversible = bb_zfp_reversible(&task.settings);
+    (void)items; // groups of task.runs
+    if (task.runs > static_cast<bb_index>(warps) * INT32_MAX) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "zfp: %td runs are too many for a grid", task.runs);
+    }
     if (task.type == BB_F64) {
-        launch<double>(task, grid, queue);
+        reversible ? launch<double, true>(task, queue) : launch<double, false>(task, queue);
     } else {
-        launch<float>(task, grid, queue);
+        reversible ? launch<float, true>(task, queue) : launch<float, false>(task, queue);
     }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
