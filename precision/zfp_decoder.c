@@ -11,7 +11,7 @@ enum {
     MOST_EXPONENT = 1 << 20,
     RUN_BITS_END = 1 << 16,
     WORD_BITS = 64, // of the widest word that a writer fills up
-    SIZE_BITS = 48, // of the values of an array
+    SIZE_BITS = 43, // of the values of an array: times MOST_BLOCK_BITS, below 2^64
 };
 
 static const char *type_name(bb_type type)
@@ -282,6 +282,8 @@ bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, 
         BB_TRY(BB_ZEROED(groups_of(out->runs), &out->bases));
         BB_TRY(BB_ZEROED(out->runs, &out->lengths));
         BB_TRY(walk(stream, NULL, out));
+    } else {
+        BB_TRY(check_end(stream, (uint64_t)blocks * stream->settings.maximum_bits));
     }
 done:
     if (status != BB_OK) {

@@ -200,7 +200,7 @@ static void what_no_stream_has_is_refused(void **state)
     bad = good;
     bad.shape.nx = (bb_index)1 << 40;
     bad.shape.ny = (bb_index)1 << 40;
-    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "more than 2^48");
+    check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "more than 2^43");
     bad = good;
     bad.bits = 513;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "513 bits in 64 bytes");
