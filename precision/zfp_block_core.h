@@ -25,34 +25,49 @@ enum {
     BB_ZFP_BLOCK_MOST = 256,       ///< values of a block
 };
 
-/// The next plane of at most 16 coefficients, of which *known have had a one; all of its bits are
-/// at hand: at most 31, which are added to *used.
-BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, uint32_t *known,
-                                         uint32_t *used)
+/// How the next plane of at most 16 coefficients begins, of which the first `known` have had a one.
+typedef struct bb_zfp_front {
+    uint32_t known;
+    uint32_t mask; ///< of the coefficients that stand verbatim
+    uint32_t test; ///< of the group bit behind them, 0 where all are known
+    uint32_t bits; ///< of both
+} bb_zfp_front;
+
+BB_ZFP_INLINE bb_zfp_front bb_zfp_front_of(uint32_t size, uint32_t known)
+{
+    bb_zfp_front front;
+    front.known = known;
+    front.mask = (UINT32_C(1) << known) - 1;
+    front.test = known < size ? UINT32_C(1) << known : 0;
+    front.bits = known < size ? known + 1 : size;
+    return front;
+}
+
+/// The next plane; all of its bits are at hand, 31 at most, and the block has them.
+BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, bb_zfp_front *front)
 {
     uint32_t window = bb_zfp_peek(reader);
-    uint32_t i = *known;
-    uint32_t plane = window & ((UINT32_C(1) << i) - 1);
-    uint32_t bits = i;
-    window >>= i;
-    while (i < size) {
-        ++bits;
-        if ((window & 1) == 0) {
-            break;
-        }
-        uint32_t room = size - 1 - i;
-        uint32_t rest = window >> 1;
-        uint32_t zeros = bb_zfp_lowest(rest | UINT32_C(1) << room);
-        uint32_t taken = zeros + (zeros < room ? 1 : 0);
-        i += zeros;
-        plane |= UINT32_C(1) << i;
-        ++i;
-        bits += taken;
-        window = rest >> taken;
+    uint32_t plane = window & front->mask;
+    uint32_t bits = front->bits;
+    if ((window & front->test) != 0) {
+        uint32_t i = front->known;
+        uint32_t more;
+        window >>= bits;
+        do {
+            uint32_t room = size - 1 - i;
+            uint32_t zeros = bb_zfp_lowest(window | UINT32_C(1) << room);
+            uint32_t taken = zeros + (zeros < room ? 1 : 0);
+            i += zeros;
+            plane |= UINT32_C(1) << i;
+            ++i;
+            window >>= taken;
+            bits += taken + (i < size ? 1 : 0);
+            more = i < size ? window & 1 : 0;
+            window >>= 1;
+        } while (more != 0);
+        *front = bb_zfp_front_of(size, i);
     }
     bb_zfp_advance(reader, bits);
-    *known = i;
-    *used += bits;
     return plane;
 }
 
@@ -158,12 +173,12 @@ BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_s
     return head;
 }
 
-/// Passes what fills a block up to its least size, given the bits it has used.
+/// Passes what fills a block that began at `start` up to its least size.
 BB_ZFP_INLINE void bb_zfp_fill_up(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                  uint32_t used)
+                                  uint32_t start)
 {
-    if (used < settings->minimum_bits) {
-        bb_zfp_seek(reader, bb_zfp_position(reader) + settings->minimum_bits - used);
+    if (bb_zfp_position(reader) - start < settings->minimum_bits) {
+        bb_zfp_seek(reader, start + settings->minimum_bits);
     }
 }
 

@@ -16,39 +16,48 @@ BB_ZFP_INLINE BB_ZFP_UNSIGNED BB_ZFP_NAME(push_byte)(BB_ZFP_UNSIGNED value, uint
 
 /// Planes of at most 16 coefficients, in registers. Eight planes at a time gather in a byte a
 /// coefficient: the product puts four bits of a plane into four bytes.
-BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
-                                             uint32_t budget, BB_ZFP_UNSIGNED *data)
+BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
+                                         uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
     const uint32_t ones = 0x01010101;
-    uint32_t known = 0;
+    const uint32_t factor = 0x00204081;
+    // A plane has at most a bit a coefficient, but for group bits: one a plane and coefficient.
+    const int unlimited = budget >= (planes + 1) * size;
+    bb_zfp_front front = bb_zfp_front_of(size, 0);
     uint32_t k = 0;
-    uint32_t total = 0;
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {
         data[i] = 0;
     }
-    while (k < planes && total < budget) {
+    while (k < planes && budget > 0) {
         uint32_t bytes[4] = {0, 0, 0, 0};
         const uint32_t end = bb_zfp_least(k + 8, planes);
         const uint32_t whole = k + 8;
-        for (; k < end && total < budget; ++k) {
+        for (; k < end && budget > 0; ++k) {
             uint32_t plane;
-            if (budget - total >= 32) {
-                plane = bb_zfp_read_plane(reader, size, &known, &total);
+            if (unlimited) {
+                plane = bb_zfp_read_plane(reader, size, &front);
             } else {
-                uint32_t left = budget - total;
-                plane = bb_zfp_read_last_plane(reader, size, &known, &left);
-                total = budget - left;
+                plane = bb_zfp_read_last_plane(reader, size, &front.known, &budget);
             }
-            BB_ZFP_UNROLL
-            for (uint32_t group = 0; group < size / 4; ++group) {
-                uint32_t spread = (plane >> 4 * group & 15) * 0x00204081;
-                bytes[group] = bytes[group] << 1 | (spread & ones);
+            bytes[0] = bytes[0] << 1 | ((plane & 15) * factor & ones);
+            if (front.known > 4) {
+                BB_ZFP_UNROLL
+                for (uint32_t group = 1; group < size / 4; ++group) {
+                    uint32_t spread = (plane >> 4 * group & 15) * factor;
+                    bytes[group] = bytes[group] << 1 | (spread & ones);
+                }
             }
         }
         BB_ZFP_UNROLL
-        for (uint32_t i = 0; i < size; ++i) {
-            data[i] = BB_ZFP_NAME(push_byte)(data[i], bytes[i / 4] << (whole - k), i % 4);
+        for (uint32_t group = 0; group < size / 4; ++group) {
+            if (front.known > 4 * group) {
+                BB_ZFP_UNROLL
+                for (uint32_t i = 0; i < 4; ++i) {
+                    data[4 * group + i] =
+                        BB_ZFP_NAME(push_byte)(data[4 * group + i], bytes[group] << (whole - k), i);
+                }
+            }
         }
         k = whole;
     }
@@ -56,7 +65,6 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t siz
     for (uint32_t i = 0; i < size; ++i) {
         data[i] <<= (BB_ZFP_WIDTH - k) % BB_ZFP_WIDTH;
     }
-    return total;
 }
 
 /// A plane of more coefficients, all of whose bits the block has; returns how many.
@@ -116,8 +124,8 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_last_wide_plane)(bb_zfp_reader *reader, 
     return budget;
 }
 
-BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_many)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
-                                              uint32_t budget, BB_ZFP_UNSIGNED *data)
+BB_ZFP_INLINE void BB_ZFP_NAME(read_many)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
+                                          uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
     uint32_t known = 0;
     uint32_t total = 0;
@@ -133,7 +141,6 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_many)(bb_zfp_reader *reader, uint32_t si
                                                                one, data);
         }
     }
-    return total;
 }
 
 /// Inverse of the lifted transform of four values; `>>` of negative values is arithmetic.
@@ -240,16 +247,19 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
     const BB_ZFP_UNSIGNED mask = (BB_ZFP_UNSIGNED)UINT64_C(0xaaaaaaaaaaaaaaaa);
     BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
     BB_ZFP_UNSIGNED values[BB_ZFP_BLOCK_MOST];
+    const uint32_t start = bb_zfp_position(reader);
     bb_zfp_head head =
         bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
-    uint32_t used = head.bits;
     if (!head.is_zero) {
         uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);
-        uint32_t budget = settings->maximum_bits - used;
-        used += dimensions <= 2 ? BB_ZFP_NAME(read_few)(reader, size, planes, budget, data)
-                                : BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
+        uint32_t budget = settings->maximum_bits - head.bits;
+        if (dimensions <= 2) {
+            BB_ZFP_NAME(read_few)(reader, size, planes, budget, data);
+        } else {
+            BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
+        }
     }
-    bb_zfp_fill_up(reader, settings, used);
+    bb_zfp_fill_up(reader, settings, start);
     if (head.is_zero || head.from_zero) {
         BB_ZFP_UNROLL
         for (uint32_t i = 0; i < size; ++i) {
@@ -271,16 +281,19 @@ BB_ZFP_INLINE void BB_ZFP_NAME(pass_block)(bb_zfp_reader *reader, const bb_zfp_s
 {
     const uint32_t size = UINT32_C(1) << (2 * dimensions);
     BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
+    const uint32_t start = bb_zfp_position(reader);
     bb_zfp_head head =
         bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
-    uint32_t used = head.bits;
     if (!head.is_zero) {
         uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);
-        uint32_t budget = settings->maximum_bits - used;
-        used += dimensions <= 2 ? BB_ZFP_NAME(read_few)(reader, size, planes, budget, data)
-                                : BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
+        uint32_t budget = settings->maximum_bits - head.bits;
+        if (dimensions <= 2) {
+            BB_ZFP_NAME(read_few)(reader, size, planes, budget, data);
+        } else {
+            BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
+        }
     }
-    bb_zfp_fill_up(reader, settings, used);
+    bb_zfp_fill_up(reader, settings, start);
 }
 
 #undef BB_ZFP_NAME

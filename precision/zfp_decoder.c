@@ -419,7 +419,7 @@ bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *stream,
     }
     BB_TRY(bb_device_wait(device));
     of->task = (bb_zfp_decoding){
-        .words = {.bytes = of->stream, .whole = room / 4},
+        .words = {.bytes = of->stream, .whole = room / 4 - 1},
         .bits = stream->bits,
         .type = stream->type,
         .shape = stream->shape,

@@ -74,11 +74,11 @@ template <> struct bb_zfp_kind<double> {
     }
 };
 
-/// Planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j. Returns the bits.
+/// Planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j.
 template <typename Real, int size>
-__device__ __forceinline__ uint32_t bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t planes,
-                                                     uint32_t budget,
-                                                     typename bb_zfp_kind<Real>::word *data)
+__device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t planes,
+                                                 uint32_t budget,
+                                                 typename bb_zfp_kind<Real>::word *data)
 {
     using word = typename bb_zfp_kind<Real>::word;
     const uint32_t lane = threadIdx.x % 32;
@@ -122,7 +122,6 @@ __device__ __forceinline__ uint32_t bb_zfp_warp_read(bb_zfp_reader *reader, uint
             ++known;
         }
     }
-    return budget - left;
 }
 
 /// Decodes the block at the reader's position, the same in all lanes, and hands each line of four
@@ -138,15 +137,15 @@ bb_zfp_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
     const int size = 1 << (2 * dimensions);
     const word mask = static_cast<word>(UINT64_C(0xaaaaaaaaaaaaaaaa));
     const uint32_t lane = threadIdx.x % 32;
+    const uint32_t start = bb_zfp_position(reader);
     const bb_zfp_head head =
         bb_zfp_read_head(reader, settings, dimensions, reversible, kind::exponent_bits);
     word data[size / 32] = {};
-    uint32_t used = head.bits;
     if (!head.is_zero) {
-        used += bb_zfp_warp_read<Real, size>(reader, bb_zfp_least(head.planes, kind::width),
-                                             settings->maximum_bits - used, data);
+        bb_zfp_warp_read<Real, size>(reader, bb_zfp_least(head.planes, kind::width),
+                                     settings->maximum_bits - head.bits, data);
     }
-    bb_zfp_fill_up(reader, settings, used);
+    bb_zfp_fill_up(reader, settings, start);
     const bool empty = head.is_zero || head.from_zero;
     __syncwarp(); // the block before may still be read
 #pragma unroll

@@ -24,7 +24,8 @@
 #define BB_ZFP_UNROLL
 #endif
 
-/// Words of a stream. On a device they lie at a multiple of 4 bytes and `tail` is 0.
+/// Words of a stream. On a device they lie at a multiple of 4 bytes, `tail` is 0, and the word
+/// behind the last whole one can be read and is 0.
 typedef struct bb_zfp_words {
     const unsigned char *bytes;
     uint64_t whole; ///< words that lie in the stream as a whole
@@ -52,9 +53,13 @@ BB_ZFP_INLINE uint32_t bb_zfp_load(const unsigned char *bytes, size_t word)
 
 BB_ZFP_INLINE uint32_t bb_zfp_word(const bb_zfp_reader *reader, uint32_t word)
 {
+#if defined(__CUDA_ARCH__)
+    return bb_zfp_load(reader->bytes, word < reader->whole ? word : reader->whole);
+#else
     return word < reader->whole    ? bb_zfp_load(reader->bytes, word)
            : word == reader->whole ? reader->tail
                                    : 0;
+#endif
 }
 
 /// Number of the lowest one in a word that is not 0.
