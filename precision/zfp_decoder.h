@@ -1,96 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoder of whole zfp arrays, standard libzfp streams of any mode in one to four dimensions, on
-// the cpu and on a cuda device: the bits of libzfp's own decoder.
-//
-// A zfp stream does not say where its blocks are. Fixed rate needs no telling; for the rest an
-// index of runs stands beside the stream: the bits of every run of R blocks in 16 bits, and a
-// 64-bit position every 32 runs. That is 18 / R bits a block; in two dimensions 1.13 / R bits a
-// value.
-//
-// What a broken stream does. No read leaves the stream and no write the array. With an index every
-// run has to end where the next one begins, without one the last block has to end in the stream's
-// last word: what does not is an error. Bits that are wrong where a right stream could have them
-// (of a coefficient, of the exponent, in a fixed-rate stream any) decode to wrong values: the
-// format has no redundancy, and libzfp cannot tell either.
+// Decoder of zfp streams with their indexes on the cpu and on a cuda device: the same bits.
 #ifndef BB_PRECISION_ZFP_DECODER_H
 #define BB_PRECISION_ZFP_DECODER_H
 
 #include "core/device.h"
-#include "precision/zfp_block_core.h"
+#include "precision/zfp_stream.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// A stream without header and the array that it holds. Nothing in it is owned.
-typedef struct bb_zfp_stream {
-    const void *bytes; ///< any alignment
-    size_t size;       ///< bytes that may be read
-    uint64_t bits;     ///< of the blocks, or up to 63 more where the writer filled a word
-    bb_type type;      ///< F32 or F64
-    bb_zfp_shape shape;
-    bb_zfp_settings settings;
-} bb_zfp_stream;
-
-enum { BB_ZFP_GROUP_RUNS = 32 }; ///< runs that share a position, and a warp
-
-/// Where runs of blocks lie. Owner: whoever built it. Fixed rate: no arrays.
-typedef struct bb_zfp_index {
-    bb_index run_blocks; ///< R; the last run may have fewer
-    bb_index runs;
-    uint64_t *bases;   ///< [runs / 32 rounded up] first bit of every 32nd run
-    uint16_t *lengths; ///< [runs] bits of a run
-} bb_zfp_index;
-
-/// Errors: BB_INVALID (a type, shape or settings that no stream has, a stream shorter than it says,
-/// a fixed-rate stream too short for its array).
-BB_CHECKED bb_status bb_zfp_stream_check(const bb_zfp_stream *stream);
-
-bb_index bb_zfp_stream_blocks(const bb_zfp_stream *stream);
-bb_index bb_zfp_stream_values(const bb_zfp_stream *stream);
-
-/// Reads the stream once, block by block, and notes where runs lie; of `run_blocks` blocks, or as
-/// many fewer as keep a run's bits below 2^16. Errors: BB_MEMORY; those of bb_zfp_stream_check;
-/// BB_INVALID (blocks that end before or behind the stream does).
-BB_CHECKED bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks,
-                                         bb_zfp_index *out);
-void bb_zfp_index_release(bb_zfp_index *index);
-
-/// Bytes that a device has to hold and read beside the stream.
-size_t bb_zfp_index_bytes(const bb_zfp_index *index);
-
-/// Decodes all of a stream, one block after the other, to out [values] of its type. Errors as
-/// bb_zfp_index_create's; `out` is then undefined.
-BB_CHECKED bb_status bb_zfp_decode(const bb_zfp_stream *stream, void *out);
-
-/// A stream with its index on a device.
+/// Streams with their indexes on a device: arrays of one type, shape and settings, such as the rows
+/// of a matrix.
 typedef struct bb_zfp_decoder bb_zfp_decoder;
 
-/// Copies stream and index to the device. Errors: BB_MEMORY, BB_INVALID (bb_zfp_stream_check, or an
-/// index that is not one of this array). The device must outlive the decoder.
-BB_CHECKED bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *stream,
-                                           const bb_zfp_index *index, bb_zfp_decoder **out);
+/// Copies `count` streams and indexes to the device. Errors: BB_MEMORY, BB_INVALID
+/// (bb_zfp_stream_check; an index that is not one of its array; streams or runs that differ). The
+/// device must outlive the decoder.
+BB_CHECKED bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *streams,
+                                           const bb_zfp_index *indexes, bb_index count,
+                                           bb_zfp_decoder **out);
 void bb_zfp_decoder_destroy(bb_zfp_decoder **decoder);
 
-/// Decodes to out [values] of the stream's type in the device's memory, at a multiple of 16 bytes,
-/// and waits; `seconds` (may be NULL) is the decoding alone, measured on the device. The bits do
-/// not depend on the device. Errors: BB_INVALID (the first run that does not end where the index
-/// has it; `out` is then undefined), BB_DEVICE.
+/// Decodes to out [count][values] of the streams' type in the device's memory, at a multiple of 16
+/// bytes, and waits; `seconds` (may be NULL) is the decoding alone, measured on the device. The
+/// bits do not depend on the device. Errors: BB_INVALID (the first run that does not end where the
+/// index has it; `out` is then undefined), BB_DEVICE.
 BB_CHECKED bb_status bb_zfp_decoder_run(bb_zfp_decoder *decoder, void *out, double *seconds);
 
-/// Inside: what the twins are given. Items are groups of 32 runs.
+/// Inside: what the twins are given. Items are groups of 32 runs, of all arrays; an array has
+/// `groups` of them.
 typedef struct bb_zfp_decoding {
     bb_zfp_words words;
-    uint64_t bits;
     bb_type type;
     bb_zfp_shape shape;
     bb_zfp_settings settings;
-    bb_index blocks, run_blocks, runs;
-    const uint64_t *bases;
-    const uint16_t *lengths; ///< NULL: fixed rate
+    bb_index arrays;
+    bb_index values, blocks, run_blocks, runs, groups; ///< of one array
+    const uint64_t *places;                            ///< [arrays][2] first bit, and last + 1
+    const uint64_t *bases;   ///< [arrays][groups] first bit of a group in its array
+    const uint16_t *lengths; ///< [arrays][groups][32], 0 behind the last run; NULL: fixed rate
     void *out;
-    uint64_t *broken; ///< lowest run that does not end where it should; UINT64_MAX: none
+    uint64_t *broken; ///< lowest array * runs + run that does not end where it should, or all ones
 } bb_zfp_decoding;
 
 bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *arguments);
@@ -98,50 +50,5 @@ bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *arguments);
 #ifdef __cplusplus
 }
 #endif
-
-/// Blocks of an axis.
-BB_DEVICE_FUNCTION
-bb_index bb_zfp_blocks_of(bb_index extent)
-{
-    return (extent + 3) / 4;
-}
-
-/// First value of a block along each axis.
-typedef struct bb_zfp_corner {
-    bb_index x, y, z, w;
-} bb_zfp_corner;
-
-BB_DEVICE_FUNCTION
-bb_zfp_corner bb_zfp_corner_of(const bb_zfp_shape *shape, bb_index block)
-{
-    const bb_index across = bb_zfp_blocks_of(shape->nx);
-    const bb_index down = bb_zfp_blocks_of(shape->ny);
-    const bb_index deep = bb_zfp_blocks_of(shape->nz);
-    bb_zfp_corner at;
-    at.x = 4 * (block % across);
-    at.y = 4 * (block / across % down);
-    at.z = 4 * (block / across / down % deep);
-    at.w = 4 * (block / across / down / deep);
-    return at;
-}
-
-/// The next block's.
-BB_DEVICE_FUNCTION
-void bb_zfp_corner_step(const bb_zfp_shape *shape, bb_zfp_corner *at)
-{
-    at->x += 4;
-    if (at->x >= shape->nx) {
-        at->x = 0;
-        at->y += 4;
-    }
-    if (at->y >= shape->ny) {
-        at->y = 0;
-        at->z += 4;
-    }
-    if (at->z >= shape->nz) {
-        at->z = 0;
-        at->w += 4;
-    }
-}
 
 #endif

@@ -67,35 +67,39 @@ __device__ __forceinline__ uint32_t sum_lanes(uint32_t value)
 }
 
 struct run_place {
+    bb_index array, run;   // run of the array
     bb_index first, count; // blocks
     uint64_t begin, bits;
 };
 
-// Of run 32 group + lane; called by whole warps. No blocks behind the last run.
+// Of a lane's run in a group; called by whole warps.
 __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_index group)
 {
-    const bb_index run = group * lanes + threadIdx.x % lanes;
+    const int lane = static_cast<int>(threadIdx.x % lanes);
     run_place place;
-    place.first = run * task.run_blocks;
+    place.array = task.arrays == 1 ? 0 : group / task.groups;
+    place.run = (group - place.array * task.groups) * lanes + lane;
+    place.first = place.run * task.run_blocks;
     const bb_index left = task.blocks - place.first;
     place.count = left < task.run_blocks ? left : task.run_blocks;
+    place.begin = task.places[2 * place.array];
     if (task.lengths == nullptr) {
-        place.begin = static_cast<uint64_t>(place.first) * task.settings.maximum_bits;
+        place.begin += static_cast<uint64_t>(place.first) * task.settings.maximum_bits;
         place.bits = static_cast<uint64_t>(place.count) * task.settings.maximum_bits;
     } else {
-        const uint32_t length = run < task.runs ? task.lengths[run] : 0;
-        place.begin = task.bases[group] + sum_lanes(length) - length;
+        const uint32_t length = task.lengths[group * lanes + lane];
+        place.begin += task.bases[group] + sum_lanes(length) - length;
         place.bits = length;
     }
     return place;
 }
 
 __device__ __forceinline__ void check_end(const bb_zfp_decoding &task, const run_place &place,
-                                          bb_index run, uint32_t bits)
+                                          uint32_t bits)
 {
-    if (place.begin + place.bits > task.bits || bits != place.bits) {
+    if (place.begin + place.bits > task.places[2 * place.array + 1] || bits != place.bits) {
         atomicMin(reinterpret_cast<unsigned long long *>(task.broken),
-                  static_cast<unsigned long long>(run));
+                  static_cast<unsigned long long>(place.array * task.runs + place.run));
     }
 }
 
@@ -104,22 +108,22 @@ template <typename Real, int dimensions, bool reversible>
 __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decoding task)
 {
     const bb_index group = static_cast<bb_index>(blockIdx.x) * warps + threadIdx.x / lanes;
-    if (group * lanes >= task.runs) {
+    if (group >= task.arrays * task.groups) {
         return;
     }
-    const bb_index run = group * lanes + threadIdx.x % lanes;
     const run_place place = find_run(task, group);
-    if (run >= task.runs) {
+    if (place.run >= task.runs) {
         return;
     }
     const bool whole = task.shape.nx % 4 == 0;
+    Real *out = static_cast<Real *>(task.out) + place.array * task.values;
     bb_zfp_corner at = find_corner<dimensions>(task.shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
         Real block[1 << (2 * dimensions)];
         bb_zfp_kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
-        Real *to = static_cast<Real *>(task.out) + at.y * task.shape.nx + at.x;
+        Real *to = out + at.y * task.shape.nx + at.x;
 #pragma unroll
         for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
             if (at.y + y < task.shape.ny) {
@@ -128,7 +132,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
         }
         bb_zfp_corner_step(&task.shape, &at);
     }
-    check_end(task, place, run, bb_zfp_position(&reader) - start);
+    check_end(task, place, bb_zfp_position(&reader) - start);
 }
 
 template <typename Real, int dimensions, bool reversible>
@@ -137,19 +141,24 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     using word = typename bb_zfp_kind<Real>::word;
     __shared__ alignas(16) word values[warps][1 << (2 * dimensions)];
     const int warp = threadIdx.x / lanes;
-    const bb_index run = static_cast<bb_index>(blockIdx.x) * warps + warp;
-    if (run >= task.runs) {
+    const bb_index slot = static_cast<bb_index>(blockIdx.x) * warps + warp;
+    if (slot >= task.arrays * task.groups * lanes) {
         return;
     }
     // Every lane finds one run of the group, and all take their warp's.
-    run_place place = find_run(task, run / lanes);
-    const int mine = static_cast<int>(run % lanes);
+    run_place place = find_run(task, slot / lanes);
+    const int mine = static_cast<int>(slot % lanes);
+    place.run = __shfl_sync(0xffffffffu, place.run, mine);
     place.first = __shfl_sync(0xffffffffu, place.first, mine);
     place.count = __shfl_sync(0xffffffffu, place.count, mine);
     place.begin = __shfl_sync(0xffffffffu, place.begin, mine);
     place.bits = __shfl_sync(0xffffffffu, place.bits, mine);
+    if (place.run >= task.runs) {
+        return;
+    }
     const bb_zfp_shape &shape = task.shape;
     const bool whole = shape.nx % 4 == 0;
+    Real *out = static_cast<Real *>(task.out) + place.array * task.values;
     bb_zfp_corner at = find_corner<dimensions>(shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
@@ -160,8 +169,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
             const bb_index w = at.w + line / 16;
             if (y < shape.ny && z < shape.nz && w < shape.nw) {
                 const bb_index of_array = (w * shape.nz + z) * shape.ny + y;
-                put_row(row, shape.nx - at.x, whole,
-                        static_cast<Real *>(task.out) + of_array * shape.nx + at.x);
+                put_row(row, shape.nx - at.x, whole, out + of_array * shape.nx + at.x);
             }
         };
         bb_zfp_warp_decode<Real, dimensions, reversible>(&reader, &task.settings, values[warp],
@@ -169,20 +177,20 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
         bb_zfp_corner_step(&shape, &at);
     }
     if (threadIdx.x % lanes == 0) {
-        check_end(task, place, run, bb_zfp_position(&reader) - start);
+        check_end(task, place, bb_zfp_position(&reader) - start);
     }
 }
 
 template <typename Real, int dimensions, bool reversible>
 void launch(const bb_zfp_decoding &task, cudaStream_t queue)
 {
-    const bb_index groups = (task.runs + lanes - 1) / lanes;
+    const bb_index groups = task.arrays * task.groups;
     if (dimensions <= 2) {
         const unsigned grid = static_cast<unsigned>((groups + warps - 1) / warps);
         decode_narrow<Real, dimensions <= 2 ? dimensions : 2, reversible>
             <<<grid, lanes * warps, 0, queue>>>(task);
     } else {
-        const unsigned grid = static_cast<unsigned>((task.runs + warps - 1) / warps);
+        const unsigned grid = static_cast<unsigned>(groups * (lanes / warps));
         decode_wide<Real, dimensions <= 2 ? 3 : dimensions, reversible>
             <<<grid, lanes * warps, 0, queue>>>(task);
     }

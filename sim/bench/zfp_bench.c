@@ -148,7 +148,7 @@ static bb_status play(bb_device *device, contest *task, bb_index run_blocks, int
     bb_zfp_decoder *decoder = NULL;
     const size_t bytes = (size_t)count_values(task) * sizeof *task->values;
     BB_TRY(bb_zfp_index_create(&task->stream, run_blocks, &index));
-    BB_TRY(bb_zfp_decoder_create(device, &task->stream, &index, &decoder));
+    BB_TRY(bb_zfp_decoder_create(device, &task->stream, &index, 1, &decoder));
     for (int round = 0; round < rounds; ++round) {
         double seconds = 0.0;
         BB_TRY(bb_zfp_decoder_run(decoder, out, &seconds));

@@ -46,7 +46,7 @@ static void decode_with_index(bb_device *cpu, const bb_zfp_stream *stream, bb_zf
 {
     bb_zfp_decoder *decoder = NULL;
     void *out = make((bb_index)bytes, 1);
-    if (bb_zfp_decoder_create(cpu, stream, index, &decoder) == BB_OK) {
+    if (bb_zfp_decoder_create(cpu, stream, index, 1, &decoder) == BB_OK) {
         bb_status status = bb_zfp_decoder_run(decoder, out, NULL);
         if (expected != NULL && (status != BB_OK || memcmp(out, expected, bytes) != 0)) {
             abort();

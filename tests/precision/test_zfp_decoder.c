@@ -2,6 +2,7 @@
 //
 // The decoder against libzfp by memcmp: 10,000 arrays a mode and dimension, floats and doubles in
 // turn. With arguments: arrays a mode and dimension, and a seed.
+#include "precision/codec.h"
 #include "tests/precision/zfp_arrays.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void check_decoder(const bb_zfp_stream *stream, const bb_zfp_index *index
     bb_zfp_decoder *decoder = NULL;
     double seconds = -1.0;
     memset(ours, 0xa5, sizeof ours);
-    check_ok(bb_zfp_decoder_create(cpu, stream, index, &decoder));
+    check_ok(bb_zfp_decoder_create(cpu, stream, index, 1, &decoder));
     check_ok(bb_zfp_decoder_run(decoder, ours, &seconds));
     assert_true(seconds >= 0.0);
     bb_zfp_decoder_destroy(&decoder);
@@ -111,7 +112,7 @@ static void truncated_streams_are_errors(void **state)
         cut.bytes = exact;
         check_fails(bb_zfp_decode(&cut, ours), BB_INVALID, "zfp");
         bb_zfp_decoder *decoder = NULL;
-        bb_status status = bb_zfp_decoder_create(cpu, &cut, &index, &decoder);
+        bb_status status = bb_zfp_decoder_create(cpu, &cut, &index, 1, &decoder);
         if (status == BB_OK) {
             status = bb_zfp_decoder_run(decoder, ours, NULL);
         }
@@ -139,7 +140,7 @@ static void flipped_bits_are_errors_or_values(void **state)
         memset(ours, 0xa5, sizeof ours);
         bb_status serial = bb_zfp_decode(&coded.stream, ours);
         assert_true(serial == BB_OK || serial == BB_INVALID);
-        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
         bb_status indexed = bb_zfp_decoder_run(decoder, ours, NULL);
         assert_true(indexed == BB_OK || indexed == BB_INVALID);
         assert_int_equal(((unsigned char *)ours)[coded.value_bytes], 0xa5);
@@ -163,15 +164,15 @@ static void wrong_indexes_are_errors(void **state)
         check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
         bb_index run = draw_below(&random, index.runs);
         index.lengths[run] ^= (uint16_t)(1u << draw_below(&random, 16));
-        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
         check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "does not end where");
         bb_zfp_decoder_destroy(&decoder);
         index.bases[0] = draw(&random) | UINT64_C(1) << 40; // far behind the end
-        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder));
-        check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "zfp: run 0 of");
+        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
+        check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "zfp: run 0 of array 0");
         bb_zfp_decoder_destroy(&decoder);
         ++index.runs;
-        check_fails(bb_zfp_decoder_create(cpu, &coded.stream, &index, &decoder), BB_INVALID,
+        check_fails(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder), BB_INVALID,
                     "zfp index");
         bb_zfp_index_release(&index);
     }
@@ -257,6 +258,61 @@ static void positions_have_64_bits(void **state)
     assert_int_equal(munmap(bytes, size), 0);
 }
 
+// The bands of a coded matrix as arrays of one decoder: what the codec decodes by libzfp.
+static void bands_of_a_matrix_decode_together(void **state)
+{
+    (void)state;
+    enum { ROWS = 24, ACROSS = 13, COLUMNS = ACROSS * 11, MOST_BANDS = ROWS };
+    static double values[ROWS * COLUMNS], row[COLUMNS];
+    static float out[ROWS * COLUMNS];
+    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
+        values[i] = cos(0.1 * (double)(i % COLUMNS)) * (1.0 + 0.01 * (double)(i / COLUMNS));
+    }
+    for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
+        bb_zfp_stream streams[MOST_BANDS];
+        bb_zfp_index indexes[MOST_BANDS] = {0};
+        bb_zfp_decoder *decoder = NULL;
+        bb_coded_matrix *matrix = NULL;
+        bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
+        bb_matrix_layout layout = {
+            .rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS, .row_columns = 6};
+        config.codec = BB_CODEC_ZFP;
+        config.mode = BB_ZFP_ACCURACY;
+        config.tolerance = 1e-5;
+        config.dimensions = dimensions;
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        bb_index bands = ROWS / bb_coded_matrix_band(matrix);
+        check_fails(bb_coded_matrix_zfp_stream(matrix, 0, &streams[0]), BB_INVALID, "not encoded");
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
+        for (bb_index band = 0; band < bands; ++band) {
+            check_ok(bb_coded_matrix_zfp_stream(matrix, band, &streams[band]));
+            check_ok(bb_zfp_index_create(&streams[band], 3, &indexes[band]));
+        }
+        check_ok(bb_zfp_decoder_create(cpu, streams, indexes, bands, &decoder));
+        check_ok(bb_zfp_decoder_run(decoder, out, NULL));
+        for (bb_index r = 0; r < ROWS; ++r) {
+            bb_coded_matrix_decode(matrix, r, 0, COLUMNS, row);
+            for (bb_index j = 0; j < COLUMNS; ++j) {
+                assert_true((double)out[r * COLUMNS + j] == row[j]);
+            }
+        }
+        bb_zfp_decoder_destroy(&decoder);
+        if (bands > 1) {
+            ++indexes[1].lengths[2];
+            check_ok(bb_zfp_decoder_create(cpu, streams, indexes, bands, &decoder));
+            check_fails(bb_zfp_decoder_run(decoder, out, NULL), BB_INVALID, "run 2 of array 1");
+            bb_zfp_decoder_destroy(&decoder);
+            streams[1].settings.minimum_exponent += 1;
+            check_fails(bb_zfp_decoder_create(cpu, streams, indexes, bands, &decoder), BB_INVALID,
+                        "stream 1 differs");
+        }
+        for (bb_index band = 0; band < bands; ++band) {
+            bb_zfp_index_release(&indexes[band]);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
 int main(int argc, char **argv)
 {
     arrays = argc > 1 ? strtol(argv[1], NULL, 10) : arrays;
@@ -272,6 +328,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_indexes_are_errors),
         cmocka_unit_test(what_no_stream_has_is_refused),
         cmocka_unit_test(positions_have_64_bits),
+        cmocka_unit_test(bands_of_a_matrix_decode_together),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&cpu);

@@ -18,7 +18,7 @@ static bb_status decode_on(bb_device *device, const bb_zfp_stream *stream,
     const size_t guarded = bytes + 8;
     check_ok(bb_device_allocate(device, guarded, &values));
     check_ok(bb_device_zero(device, values, guarded));
-    check_ok(bb_zfp_decoder_create(device, stream, index, &decoder));
+    check_ok(bb_zfp_decoder_create(device, stream, index, 1, &decoder));
     bb_status status = bb_zfp_decoder_run(decoder, values, NULL);
     unsigned char guard[8];
     check_ok(bb_device_download(device, out, values, bytes));
@@ -86,6 +86,49 @@ static void broken_streams_give_the_answer_of_the_cpu(void **state)
             assert_string_equal(bb_status_message(), message);
         }
         bb_zfp_index_release(&index);
+    }
+}
+
+// Several arrays of one kind: the first and the last of each mode and dimension, and what lies
+// between them.
+static void arrays_decode_together(void **state)
+{
+    (void)state;
+    enum { TOGETHER = 7 };
+    static coded_array several[TOGETHER];
+    static double expected[TOGETHER * MOST_VALUES], ours[TOGETHER * MOST_VALUES];
+    for (int cell = 0; cell < 4 * MODE_COUNT; ++cell) {
+        bb_zfp_stream streams[TOGETHER];
+        bb_zfp_index indexes[TOGETHER];
+        bb_zfp_decoder *decoder = NULL;
+        void *values = NULL;
+        size_t bytes = 0;
+        for (int i = 0; i < TOGETHER; ++i) {
+            // The same draws of shape and settings, other kinds of values.
+            random_bits random = {(uint64_t)cell};
+            code_array(&random, cell / 4, 1 + cell % 4, cell % 3 == 1, i, &several[i]);
+            bytes = several[i].value_bytes;
+            memcpy((char *)expected + (size_t)i * bytes, several[i].theirs, bytes);
+            // Settings are drawn behind the values, whose draws depend on their kind.
+            if (memcmp(&several[i].stream.settings, &several[0].stream.settings,
+                       sizeof several[i].stream.settings) != 0) {
+                several[i] = several[0];
+                several[i].stream.bytes = several[i].bytes;
+                memcpy((char *)expected + (size_t)i * bytes, several[0].theirs, bytes);
+            }
+            streams[i] = several[i].stream;
+            check_ok(bb_zfp_index_create(&streams[i], 2, &indexes[i]));
+        }
+        check_ok(bb_device_allocate(gpu, TOGETHER * bytes, &values));
+        check_ok(bb_zfp_decoder_create(gpu, streams, indexes, TOGETHER, &decoder));
+        check_ok(bb_zfp_decoder_run(decoder, values, NULL));
+        check_ok(bb_device_download(gpu, ours, values, TOGETHER * bytes));
+        assert_memory_equal(ours, expected, TOGETHER * bytes);
+        bb_zfp_decoder_destroy(&decoder);
+        bb_device_release(gpu, &values);
+        for (int i = 0; i < TOGETHER; ++i) {
+            bb_zfp_index_release(&indexes[i]);
+        }
     }
 }
 
@@ -160,6 +203,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_dimension_is_that_of_libzfp),
         cmocka_unit_test(broken_streams_give_the_answer_of_the_cpu),
+        cmocka_unit_test(arrays_decode_together),
         cmocka_unit_test(large_arrays),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
