@@ -3,12 +3,13 @@
 // Twin of zfp_decoder.c: in one and two dimensions a lane a run, in three and four a warp a run.
 // Places of runs are the sums of the lengths before them in their group.
 //
-// What a float in two dimensions costs, counted, at the 1.5 bits a value of a response at a
-// tolerance of 1e-12 (5 planes and 4 coefficients a block): head 30 instructions, planes 5 x 45,
-// ones 4 x 17, bytes to words 32, negabinary 32, lifting 110, scaling 32, stores and places 50: 580
-// a block, 36 a value. 128 lanes of 132 processors at 1.7 GHz issue 29e12 a second: 3.2 TB/s of
-// values, without divergence and stalls; a half of both leaves 0.8. Bytes: 4 written and 0.2 to
-// 0.35 read a value, at 4 TB/s. So instructions bind, and warps that wait for their longest lane.
+// What a float in two dimensions costs a warp, counted in its instructions, at 3.1 bits a value of
+// a response at the seed's tolerance. A block has 13.3 planes and 3.5 coefficients that get a one;
+// the longest of 32 lanes has 14.1 planes, and a warp passes 9 (runs of one block) to 18 (of four)
+// such coefficients. Planes 14 x 38, ones 9 to 18 x 23, bytes to words 110, head 45, negabinary,
+// lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132 processors of
+// four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values without stalls.
+// Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind.
 //
 // Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the
 // second-level cache.
