@@ -43,8 +43,10 @@ BB_ZFP_INLINE bb_zfp_front bb_zfp_front_of(uint32_t size, uint32_t known)
     return front;
 }
 
-/// The next plane; all of its bits are at hand, 31 at most, and the block has them.
-BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, bb_zfp_front *front)
+/// The next plane; all of its bits are at hand, 31 at most, and the block has them. *used: how
+/// many.
+BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, bb_zfp_front *front,
+                                         uint32_t *used)
 {
     uint32_t window = bb_zfp_peek(reader);
     uint32_t plane = window & front->mask;
@@ -68,6 +70,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, b
         *front = bb_zfp_front_of(size, i);
     }
     bb_zfp_advance(reader, bits);
+    *used = bits;
     return plane;
 }
 

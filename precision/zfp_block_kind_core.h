@@ -15,30 +15,31 @@ BB_ZFP_INLINE BB_ZFP_UNSIGNED BB_ZFP_NAME(push_byte)(BB_ZFP_UNSIGNED value, uint
 }
 
 /// Planes of at most 16 coefficients, in registers. Eight planes at a time gather in a byte a
-/// coefficient: the product puts four bits of a plane into four bytes.
-BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
-                                         uint32_t budget, BB_ZFP_UNSIGNED *data)
+/// coefficient: the product puts four bits of a plane into four bytes. `limited`, a constant: the
+/// block's bits may end before its planes do.
+BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint32_t size,
+                                       uint32_t planes, uint32_t budget, BB_ZFP_UNSIGNED *data)
 {
     const uint32_t ones = 0x01010101;
     const uint32_t factor = 0x00204081;
-    // A plane has at most a bit a coefficient, but for group bits: one a plane and coefficient.
-    const int unlimited = budget >= (planes + 1) * size;
     bb_zfp_front front = bb_zfp_front_of(size, 0);
     uint32_t k = 0;
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {
         data[i] = 0;
     }
-    while (k < planes && budget > 0) {
+    while (k < planes && (!limited || budget > 0)) {
         uint32_t bytes[4] = {0, 0, 0, 0};
         const uint32_t end = bb_zfp_least(k + 8, planes);
         const uint32_t whole = k + 8;
-        for (; k < end && budget > 0; ++k) {
+        for (; k < end && (!limited || budget > 0); ++k) {
             uint32_t plane;
-            if (unlimited) {
-                plane = bb_zfp_read_plane(reader, size, &front);
-            } else {
+            uint32_t used = 0;
+            if (limited && budget < 32) {
                 plane = bb_zfp_read_last_plane(reader, size, &front.known, &budget);
+            } else {
+                plane = bb_zfp_read_plane(reader, size, &front, &used);
+                budget -= used;
             }
             bytes[0] = bytes[0] << 1 | ((plane & 15) * factor & ones);
             if (front.known > 4) {
@@ -64,6 +65,17 @@ BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, u
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {
         data[i] <<= (BB_ZFP_WIDTH - k) % BB_ZFP_WIDTH;
+    }
+}
+
+BB_ZFP_INLINE void BB_ZFP_NAME(read_few)(bb_zfp_reader *reader, uint32_t size, uint32_t planes,
+                                         uint32_t budget, BB_ZFP_UNSIGNED *data)
+{
+    // A plane has a bit a coefficient at most, but for group bits: one a plane and coefficient.
+    if (budget >= (planes + 1) * size) {
+        BB_ZFP_NAME(gather)(reader, 0, size, planes, budget, data);
+    } else {
+        BB_ZFP_NAME(gather)(reader, 1, size, planes, budget, data);
     }
 }
 
