@@ -27,6 +27,8 @@ static const bb_bench_case cases[] = {
     {"gemv-e5m2-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_E5M2},
     {"gemv-bfp8-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_CODEC_BFP},
     {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, BB_CODEC_ZFP},
+    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0},
+    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp_cuda, 0},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
     {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_SP},
