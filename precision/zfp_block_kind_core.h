@@ -46,6 +46,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
                 BB_ZFP_UNROLL
                 for (uint32_t group = 1; group < size / 4; ++group) {
                     uint32_t spread = (plane >> 4 * group & 15) * factor;
+                    // size is 4 or 16. NOLINTNEXTLINE(clang-analyzer-core.*)
                     bytes[group] = bytes[group] << 1 | (spread & ones);
                 }
             }
@@ -55,8 +56,9 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
             if (front.known > 4 * group) {
                 BB_ZFP_UNROLL
                 for (uint32_t i = 0; i < 4; ++i) {
-                    data[4 * group + i] =
-                        BB_ZFP_NAME(push_byte)(data[4 * group + i], bytes[group] << (whole - k), i);
+                    BB_ZFP_UNSIGNED *to = &data[4 * group + i];
+                    // All of `size` were set. NOLINTNEXTLINE(clang-analyzer-core.*)
+                    *to = BB_ZFP_NAME(push_byte)(*to, bytes[group] << (whole - k), i);
                 }
             }
         }
@@ -117,6 +119,7 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_last_wide_plane)(bb_zfp_reader *reader, 
     uint32_t verbatim = bb_zfp_least(i, budget);
     budget -= verbatim;
     for (uint32_t j = 0; j < verbatim; ++j) {
+        // NOLINTNEXTLINE(clang-analyzer-core.*): known is at most size, of which all were set
         data[j] |= bb_zfp_read_bit(reader) != 0 ? one : 0;
     }
     while (i < size && budget > 0) {

@@ -41,12 +41,14 @@ typedef struct contest {
 static bb_status fill_mesh(void *context, bb_index row)
 {
     const contest *task = context;
+    const bb_index line = row / 21;
     const double centre_x = 0.5 * MESH_COLUMNS + 2.0 * (double)(row % 21) + 0.3;
-    const double centre_y = 0.5 * MESH_LINES + 2.0 * (double)(row / 21);
+    const double centre_y = 0.5 * MESH_LINES + 2.0 * (double)line;
     float *values = task->values + row * MESH_LINES * MESH_COLUMNS;
     for (bb_index j = 0; j < (bb_index)MESH_LINES * MESH_COLUMNS; ++j) {
+        const bb_index mesh_line = j / MESH_COLUMNS;
         double x = (double)(j % MESH_COLUMNS) - centre_x;
-        double y = (double)(j / MESH_COLUMNS) - centre_y;
+        double y = (double)mesh_line - centre_y;
         values[j] = (float)(1e-9 * x / (4.0 + x * x + y * y));
     }
     return BB_OK;
