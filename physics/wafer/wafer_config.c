@@ -127,7 +127,9 @@ static const char *const steppings[] = {"explicit", NULL};
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
     POSITIVE(bb_mesh_config, step_ms, "ms", 0.0, 1000.0, "1.0",
-             "Time step; refused where it is not stable on the mesh."),
+             "Time step of the scan; refused where its substeps are not stable on the mesh."),
+    COUNT(bb_mesh_config, substeps, 1.0, 10000.0, "1",
+          "Equal steps of heat in a time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Time stepping: forward Euler with lumped mass."),
 };

@@ -71,8 +71,9 @@ typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT } bb_mesh_stepping;
 /// Keys of `mesh:`.
 typedef struct bb_mesh_config {
     double spacing_mm;
-    double step_ms;
-    int stepping; ///< bb_mesh_stepping
+    double step_ms;    ///< of the scan
+    bb_index substeps; ///< equal steps of heat in each
+    int stepping;      ///< bb_mesh_stepping
 } bb_mesh_config;
 
 typedef enum bb_scan_order { BB_SCAN_MEANDER, BB_SCAN_GIVEN } bb_scan_order;

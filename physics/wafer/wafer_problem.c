@@ -28,8 +28,9 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     double radius = 0.5e-3 * config->wafer->diameter_mm;
     double step = 1e-3 * config->mesh->step_ms;
     BB_TRY(bb_disc_mesh_create(radius, 1e-3 * config->mesh->spacing_mm, &problem->mesh));
-    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER, step,
-                             &problem->thermal));
+    problem->substeps = config->mesh->substeps;
+    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
+                             step / (double)problem->substeps, &problem->thermal));
     BB_TRY(bb_scan_create(config->scan, step, &problem->scan));
     problem->absorption = config->wafer->absorption;
 done:

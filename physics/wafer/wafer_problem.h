@@ -30,6 +30,7 @@ typedef struct bb_wafer_config {
 typedef struct bb_wafer_problem {
     bb_disc_mesh *mesh;
     bb_thermal *thermal;
+    bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
     bb_temperature_grid *grid;
     bb_slit_grid slit;

@@ -36,7 +36,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
-        .steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps),
+        .steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps) *
+                 (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
         .exposed = (double)(last + 1),
         .scored = (double)scored,

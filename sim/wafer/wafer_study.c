@@ -89,13 +89,15 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
 {
     double limit_ms =
         1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, 1e-3 * study->mesh.spacing_mm);
-    if (study->mesh.step_ms <= limit_ms) {
+    double substeps = (double)study->mesh.substeps;
+    if (study->mesh.step_ms <= substeps * limit_ms) {
         return BB_OK;
     }
     return bb_problems_add(problems, bb_config_place(config, "mesh.step_ms"),
                            "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not "
-                           "stable beyond on a mesh of %g mm",
-                           study->mesh.step_ms, limit_ms, study->mesh.spacing_mm);
+                           "stable beyond on a mesh of %g mm; mesh.substeps of %.0f would do",
+                           study->mesh.step_ms, substeps * limit_ms, study->mesh.spacing_mm,
+                           ceil(study->mesh.step_ms / limit_ms));
 }
 
 // A scored field needs points inside the usable radius.

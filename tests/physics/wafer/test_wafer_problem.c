@@ -30,6 +30,7 @@ static void coarse_case(wafer_case *out)
     out->clamp = CLAMP;
     out->mesh.spacing_mm = 5.0;
     out->mesh.step_ms = 1.0;
+    out->mesh.substeps = 1;
     out->scan = FAST_SCAN;
     out->metrology = POINTS;
     for (int axis = 0; axis < 3; ++axis) {
