@@ -21,4 +21,12 @@
 /// The same for the launch just made.
 #define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
 
+/// __cluster_dims__, for kernels that are compiled for architectures without clusters too, where
+/// they must not run.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define BB_CLUSTER_DIMS(x, y, z)
+#else
+#define BB_CLUSTER_DIMS(x, y, z) __cluster_dims__(x, y, z)
+#endif
+
 #endif

@@ -22,6 +22,7 @@ typedef enum bb_stream {
     BB_STREAM_SLOPE_NOISE = 10,
     BB_STREAM_LASER_TILT = 11,
     BB_STREAM_PHASE_DETAIL = 12, ///< waves of a screen beyond those of BB_STREAM_PHASE_SCREEN
+    BB_STREAM_BURL_MISSING = 16, ///< burls that are missing by chance
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -37,12 +37,15 @@ bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double shar
     BB_TRY(BB_ALLOCATE(tile_rows * tile_rows, &tiles));
     for (bb_index i = 1; i < tile_rows; ++i) {
         for (bb_index j = 0; j < i; ++j) {
-            tiles[count] = (tile_energy){energies[i * (i + 1) / 2 + j], i, j};
-            all += tiles[count++].energy;
+            tiles[count++] = (tile_energy){energies[i * (i + 1) / 2 + j], i, j};
         }
     }
     qsort(tiles, (size_t)count, sizeof *tiles, by_energy);
-    for (bb_index t = 0; isfinite(all) && t < count && taken + tiles[t].energy <= share * all; ++t) {
+    for (bb_index t = 0; t < count; ++t) { // in the order of `taken`: a share of 1 is all
+        all += tiles[t].energy;
+    }
+    for (bb_index t = 0; isfinite(all) && t < count && taken + tiles[t].energy <= share * all;
+         ++t) {
         taken += tiles[t].energy;
         light[tiles[t].row * tile_rows + tiles[t].column] = 1;
     }

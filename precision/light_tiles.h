@@ -17,7 +17,8 @@ extern "C" {
 /// Those below the diagonal of least energy, as many as hold at most the part `share` of what all
 /// of them hold. `energies` [tile_rows (tile_rows + 1) / 2], row by row; `light`
 /// [tile_rows][tile_rows], 1 at (row, column) with row > column where light, else 0. Equal energies
-/// are taken in the order of their place; no tile is light where one is not finite. Errors: BB_MEMORY.
+/// are taken in the order of their place; no tile is light where one is not finite. Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double share,
                                     unsigned char *light);
 

@@ -15,6 +15,7 @@
 #define BB_PRECISION_ZFP_BAND_H
 
 #include "core/status.h"
+#include "precision/zfp_settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,18 +24,6 @@ enum {
     BB_ZFP_LINE_BLOCKS = 512, ///< blocks of a run in one dimension
     BB_ZFP_BASE_RUNS = 16,    ///< runs that share a 64-bit base in the index
 };
-
-/// libzfp's own parameters of a mode.
-typedef struct bb_zfp_settings {
-    unsigned minimum_bits, maximum_bits, maximum_precision; ///< of a block
-    int minimum_exponent;
-} bb_zfp_settings;
-
-/// A band as an array of floats; nz and nw are rows of the matrix, 1 where they are not used.
-typedef struct bb_zfp_shape {
-    int dimensions;
-    bb_index nx, ny, nz, nw;
-} bb_zfp_shape;
 
 /// An encoded band. Fixed rate needs no index. Owner: whoever encoded it.
 typedef struct bb_zfp_band {

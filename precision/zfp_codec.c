@@ -13,6 +13,7 @@
 #include "core/portable.h"
 #include "precision/codec_ops.h"
 #include "precision/zfp_band.h"
+#include "precision/zfp_stream.h"
 
 #include <float.h>
 #include <math.h>
@@ -357,6 +358,29 @@ static size_t bytes(const bb_coded_matrix *matrix)
         }
     }
     return total;
+}
+
+bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index band,
+                                     bb_zfp_stream *out)
+{
+    bb_status status = BB_OK;
+    const zfp_store *store = matrix->store;
+    BB_REQUIRE(matrix->ops == &bb_zfp_ops, BB_UNSUPPORTED,
+               "a matrix in codec %s has no zfp streams", bb_codec_names[matrix->config.codec]);
+    BB_REQUIRE(band >= 0 && band < store->bands && store->items[band].words != NULL, BB_INVALID,
+               "band %td of %td is not there or not encoded", band, store->bands);
+    const bb_zfp_band *item = &store->items[band];
+    const bb_index rows = bb_coded_matrix_band(matrix);
+    const bb_index left = matrix->layout.rows - band * rows;
+    *out =
+        (bb_zfp_stream){.bytes = item->words,
+                        .size = item->bytes,
+                        .bits = item->bits,
+                        .type = BB_F32,
+                        .shape = shape_of(store, (left < rows ? left : rows) / matrix->line_rows),
+                        .settings = store->settings};
+done:
+    return status;
 }
 
 const bb_codec_ops bb_zfp_ops = {

@@ -98,9 +98,10 @@ bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light)
         part->heavy_blocks[line] = list_blocks(blocks, light, line % blocks, line >= blocks,
                                                static_cast<int *>(lists) + line * blocks);
     }
-    const cudaError_t error =
-        cudaMemcpy(part->sweep_lists, lists, static_cast<size_t>(2 * blocks * blocks) * sizeof(int),
-                   cudaMemcpyHostToDevice);
+    cudaError_t error = cudaMemcpyAsync(part->sweep_lists, lists,
+                                        static_cast<size_t>(2 * blocks * blocks) * sizeof(int),
+                                        cudaMemcpyHostToDevice, part->bulk);
+    error = error != cudaSuccess ? error : cudaStreamSynchronize(part->bulk);
     bb_memory_release(&lists);
     BB_CUDA_TRY(error);
     return BB_OK;

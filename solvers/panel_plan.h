@@ -21,7 +21,7 @@ typedef struct bb_panel_plan {
     bb_variant arithmetic;
     bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
     bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
-    double sweep_energy;         ///< of light sweeps: bb_policy_light_tiles
+    double sweep_energy;         ///< of light sweeps: bb_light_tiles
     const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
                                  ///< nonzero, x3 elsewhere; borrowed, read while factoring
 } bb_panel_plan;

@@ -84,9 +84,8 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
         p.end = backward ? whole : k * block;
         p.rows = part->sides;
         p.c = floats(part, part->side_panel, 0);
-        return part->arithmetic.light_sweeps
-                   ? update_sides_by_weight(part, k, backward, p)
-                   : bb_split_product_launch(&p, products, part->bulk);
+        return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
+                                             : bb_split_product_launch(&p, products, part->bulk);
     }
     dense_product p = {};
     p.c = part->side_panel;

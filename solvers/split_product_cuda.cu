@@ -59,13 +59,13 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
 }
 
 // The span of the depth that reaches columns [column, column + COLUMNS).
-template <int COLUMNS>
+template <int COLUMNS, bool LISTED>
 __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index column,
                                      bb_index *begin, int *steps)
 {
     bb_index end = p.end;
     *begin = p.begin;
-    if (p.list != nullptr) {
+    if (LISTED) {
         *begin = p.list[0] * p.triangle.block;
         *steps = static_cast<int>(p.listed * p.triangle.block / step);
         return;
@@ -80,7 +80,7 @@ __device__ __forceinline__ void span(const bb_split_product_cuda &p, bb_index co
 
 // The feeding thread. Divisions are slow, so places are found once and moved along the depth; those
 // of a transposed operand, or of a listed depth, once a block.
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED, int PAIR>
 __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index row, bb_index column,
                                      char *ring, uint64_t *full, uint64_t *empty)
 {
@@ -92,20 +92,19 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     const int first = PAIR == 1 ? 0 : static_cast<int>(hopper::cluster_rank()) * own;
     bb_index begin = 0;
     int steps = 0;
-    span<COLUMNS>(p, column, &begin, &steps);
+    span<COLUMNS, LISTED>(p, column, &begin, &steps);
     place a = find(p.triangle, p.a.layout, p.a.first, row, begin);
     place b[own];
-    const bool listed = p.list != nullptr;
     int left = 0; // steps until places must be found again
     int item = 0; // of the list
-    for (int i = 0; !TRANSPOSED && i < own; ++i) {
+    for (int i = 0; !TRANSPOSED && !LISTED && i < own; ++i) {
         b[i] = find(p.triangle, p.b.layout, p.b.first, column + (first + i) * height, begin);
     }
     for (int s = 0, stage = 0, turn = 1; s < steps; ++s) {
         char *to = ring + stage * S::stage_bytes;
-        if ((TRANSPOSED || listed) && left-- == 0) {
+        if ((TRANSPOSED || LISTED) && left-- == 0) {
             bb_index k = begin + static_cast<bb_index>(s) * step;
-            if (listed) {
+            if (LISTED) {
                 k = p.list[item++] * p.triangle.block;
                 a = find(p.triangle, p.a.layout, p.a.first, row, k);
             }
@@ -334,7 +333,7 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
     }
 }
 
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED, int PAIR>
 __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
 {
     using S = shape<COLUMNS, PRODUCTS>;
@@ -357,7 +356,7 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
     if (group == 2) {
         hopper::registers_give<40>();
         if (threadIdx.x == 2 * group_threads) {
-            feed<COLUMNS, PRODUCTS, TRANSPOSED, PAIR>(p, row, column, ring, full, empty);
+            feed<COLUMNS, PRODUCTS, TRANSPOSED, LISTED, PAIR>(p, row, column, ring, full, empty);
         }
     } else {
         hopper::registers_take<232>();
@@ -365,7 +364,7 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
         ring_cursor at = {0, 0, 0};
         bb_index begin = 0;
         int steps = 0;
-        span<COLUMNS>(p, column, &begin, &steps);
+        span<COLUMNS, LISTED>(p, column, &begin, &steps);
         const int most = PRODUCTS == 1 && !p.write_planes ? stretch / step : steps;
         do {
             const int now = steps < most ? steps : most;
@@ -381,7 +380,7 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
     }
 }
 
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED>
 __global__ void __launch_bounds__(threads, 1)
     multiply(const __grid_constant__ bb_split_product_cuda p)
 {
@@ -395,36 +394,36 @@ __global__ void __launch_bounds__(threads, 1)
     if (__syncthreads_or(above || stopped) != 0) {
         return;
     }
-    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 1>(p);
+    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, LISTED, 1>(p);
 #else
     __trap(); // compiled for no sm_90a
 #endif
 }
 
 // Pairs must not part, so they do not look whether the factorization has stopped.
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
-__global__ void __launch_bounds__(threads, 1) __cluster_dims__(1, 2, 1)
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED>
+__global__ void __launch_bounds__(threads, 1) BB_CLUSTER_DIMS(1, 2, 1)
     multiply_in_pairs(const __grid_constant__ bb_split_product_cuda p)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, 2>(p);
+    multiply_block<COLUMNS, PRODUCTS, TRANSPOSED, LISTED, 2>(p);
 #else
     __trap();
 #endif
 }
 
-template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
-bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t stream)
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, bool LISTED>
+bb_status launch_kernel(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t stream)
 {
     using S = shape<COLUMNS, PRODUCTS>;
     const bb_index tiles = (p.rows + block_rows - 1) / block_rows;
     const bb_index across = p.columns / COLUMNS;
     dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(tiles));
-    void (*kernel)(const bb_split_product_cuda) = multiply<COLUMNS, PRODUCTS, TRANSPOSED>;
+    void (*kernel)(const bb_split_product_cuda) = multiply<COLUMNS, PRODUCTS, TRANSPOSED, LISTED>;
     if constexpr (COLUMNS > 128 || TRANSPOSED) { // B comes in two boxes or more
         if (in_pairs) {
             grid.y = (grid.y + 1) / 2 * 2;
-            kernel = multiply_in_pairs<COLUMNS, PRODUCTS, TRANSPOSED>;
+            kernel = multiply_in_pairs<COLUMNS, PRODUCTS, TRANSPOSED, LISTED>;
         }
     }
     BB_CUDA_TRY(
@@ -432,6 +431,16 @@ bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t str
     kernel<<<grid, threads, S::shared_bytes, stream>>>(p);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
+}
+
+// Whether the depth is a list is known to the feeding thread when it is compiled, or all products
+// would pay for the question.
+template <int COLUMNS, int PRODUCTS, bool TRANSPOSED>
+bb_status launch(const bb_split_product_cuda &p, bool in_pairs, cudaStream_t stream)
+{
+    return p.list != nullptr
+               ? launch_kernel<COLUMNS, PRODUCTS, TRANSPOSED, true>(p, in_pairs, stream)
+               : launch_kernel<COLUMNS, PRODUCTS, TRANSPOSED, false>(p, in_pairs, stream);
 }
 
 } // namespace

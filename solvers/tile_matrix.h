@@ -50,9 +50,9 @@ typedef struct bb_tile_matrix {
     bool diagonal_follows;      ///< the map's
     bb_policy_sweeps sweeps;    ///< the plan's
     double sweep_energy;        ///< the plan's
-    unsigned char *light;       ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
-    bb_index accumulate_k;      ///< of the factorization, for the sweeps
-    bb_tile_work work;          ///< of the factorization
+    unsigned char *light;  ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
+    bb_index accumulate_k; ///< of the factorization, for the sweeps
+    bb_tile_work work;     ///< of the factorization
 } bb_tile_matrix;
 
 /// What the tiles of a pipeline look like.

@@ -178,6 +178,16 @@ bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index r
            mesh->cell_at[row * mesh->columns + column] >= 0;
 }
 
+bb_index bb_disc_mesh_cell_at(const bb_disc_mesh *mesh, bb_index column, bb_index row)
+{
+    if (mesh->periodic) {
+        column = (column % mesh->columns + mesh->columns) % mesh->columns;
+        row = (row % mesh->rows + mesh->rows) % mesh->rows;
+    }
+    return bb_disc_mesh_has_cell(mesh, column, row) ? mesh->cell_at[row * mesh->columns + column]
+                                                    : -1;
+}
+
 bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y)
 {
     double at_x = (x - mesh->origin_x) / mesh->spacing;
@@ -197,6 +207,29 @@ bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y)
         }
     }
     return -1;
+}
+
+// A mesh holds the segment from (0, 0) to each of its points, so the edge is found by halving.
+bb_index bb_disc_mesh_nearest(const bb_disc_mesh *mesh, double *x, double *y)
+{
+    enum { HALVINGS = 60 };
+    double inside = 0.0;
+    double outside = 1.0;
+    bb_index cell = bb_disc_mesh_cell(mesh, *x, *y);
+    if (cell >= 0) {
+        return cell;
+    }
+    for (int i = 0; i < HALVINGS; ++i) {
+        double middle = 0.5 * (inside + outside);
+        if (bb_disc_mesh_cell(mesh, middle * *x, middle * *y) >= 0) {
+            inside = middle;
+        } else {
+            outside = middle;
+        }
+    }
+    *x *= inside;
+    *y *= inside;
+    return bb_disc_mesh_cell(mesh, *x, *y);
 }
 
 double bb_disc_mesh_area(const bb_disc_mesh *mesh)

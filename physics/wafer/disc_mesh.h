@@ -59,6 +59,12 @@ double bb_disc_mesh_y(const bb_disc_mesh *mesh, bb_index node);
 /// Cell whose closed square holds (x, y), any one of them on a border; -1 when there is none.
 bb_index bb_disc_mesh_cell(const bb_disc_mesh *mesh, double x, double y);
 
+/// As bb_disc_mesh_cell, but a point off a disc is first moved towards (0, 0) on to its edge.
+bb_index bb_disc_mesh_nearest(const bb_disc_mesh *mesh, double *x, double *y);
+
+/// Cell at grid (column, row), any integers: -1 when there is none; a periodic mesh wraps around.
+bb_index bb_disc_mesh_cell_at(const bb_disc_mesh *mesh, bb_index column, bb_index row);
+
 /// True when grid cell (column, row) exists; any integers may be asked.
 bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index row);
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/dissection.h"
 
-// Rectangles of at most this many nodes a side are taken as they come.
-enum { LEAF = 8 };
-
 typedef struct rectangle {
     bb_index column, row;
     bb_index columns, rows;
@@ -23,9 +20,9 @@ static bb_index take(const bb_disc_mesh *mesh, rectangle part, int32_t *order)
     return count;
 }
 
-static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, int32_t *order)
+static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, bb_index leaf, int32_t *order)
 {
-    if (part.columns <= LEAF && part.rows <= LEAF) {
+    if (part.columns <= leaf && part.rows <= leaf) {
         return take(mesh, part, order);
     }
     rectangle low = part;
@@ -44,13 +41,13 @@ static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, int32_t *order
         high.row = line.row + 1;
         high.rows = part.rows - low.rows - 1;
     }
-    bb_index count = dissect(mesh, low, order);
-    count += dissect(mesh, high, order + count);
+    bb_index count = dissect(mesh, low, leaf, order);
+    count += dissect(mesh, high, leaf, order + count);
     return count + take(mesh, line, order + count);
 }
 
-void bb_dissection_order(const bb_disc_mesh *mesh, int32_t *order)
+void bb_dissection_order(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order)
 {
     rectangle whole = {0, 0, mesh->node_columns, mesh->node_rows};
-    (void)dissect(mesh, whole, order);
+    (void)dissect(mesh, whole, leaf, order);
 }

@@ -117,7 +117,7 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     BB_TRY(BB_ZEROED(1, &exposure));
     exposure->scan = scan;
     exposure->field = scan->fields[index];
-    exposure->energy_density = scan->dose * absorption;
+    exposure->energy_density = exposure->field.dose * absorption;
     BB_TRY(BB_ALLOCATE(most_nodes(mesh, scan), &exposure->node));
     BB_TRY(BB_ALLOCATE(2 * most_nodes(mesh, scan), &exposure->strips));
     box area = {
@@ -131,12 +131,14 @@ done:
     return status;
 }
 
-double bb_exposure_energy(const bb_exposure *exposure, bb_index step, double *energy)
+double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index parts,
+                          double *energy)
 {
     const bb_scan *scan = exposure->scan;
     double width = scan->slit_width;
-    double begin = bb_scan_slit_y(scan, &exposure->field, (double)step * scan->step);
-    double end = bb_scan_slit_y(scan, &exposure->field, (double)(step + 1) * scan->step);
+    double each = (double)parts;
+    double begin = bb_scan_slit_y(scan, &exposure->field, (double)part * scan->step / each);
+    double end = bb_scan_slit_y(scan, &exposure->field, (double)(part + 1) * scan->step / each);
     double sum = 0.0;
     for (bb_index i = 0; i < exposure->count; ++i) {
         double area = 0.0;
@@ -156,7 +158,7 @@ double bb_exposure_energy(const bb_exposure *exposure, bb_index step, double *en
 double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const double *per_joule,
                            double *energy, double *state)
 {
-    double sum = bb_exposure_energy(exposure, step, energy);
+    double sum = bb_exposure_energy(exposure, step, 1, energy);
     for (bb_index i = 0; i < exposure->count; ++i) {
         int32_t node = exposure->node[i];
         state[node] += per_joule[node] * energy[i];

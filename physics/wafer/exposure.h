@@ -42,9 +42,10 @@ typedef struct bb_exposure {
 BB_CHECKED bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan,
                                         bb_index index, double absorption, bb_exposure **out);
 
-/// Energies of light step `step` (0 .. light_steps - 1) into the covered nodes, energy [count] J,
-/// and their sum, J.
-double bb_exposure_energy(const bb_exposure *exposure, bb_index step, double *energy);
+/// Energies of one of `parts` equal parts of every light step into the covered nodes, energy
+/// [count] J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
+double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index parts,
+                          double *energy);
 
 /// state[node] += per_joule[node] * energy: the B e of one step. Returns the energy put in, J.
 /// `energy` [count] is a workspace that holds the energies afterwards.

@@ -76,7 +76,7 @@ bb_status bb_fem_response_make(const bb_disc_mesh *mesh, const bb_membrane *memb
     bb_status status = BB_OK;
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
                "response.axes: z needs the bending plate, which response.generator fem does not "
-               "have; take x and y only, or generator: kernel");
+               "have; take x and y only, or generator: plate or kernel");
     *out = (bb_fem_response){
         .source = {.rows = slit->field_points,
                    .columns = grid->cell_count,

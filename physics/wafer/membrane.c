@@ -9,7 +9,7 @@
 #include <string.h>
 
 // At most 9 neighbours a node, two unknowns each, lower triangle.
-enum { MOST_IN_COLUMN = 18 };
+enum { MOST_IN_COLUMN = 18, LEAF = 8 };
 
 struct bb_membrane {
     const bb_disc_mesh *mesh;
@@ -110,7 +110,7 @@ static bb_status make_permutation(const bb_disc_mesh *mesh, SuiteSparse_long **o
     SuiteSparse_long *permutation = NULL;
     BB_TRY(BB_ALLOCATE(mesh->node_count, &order));
     BB_TRY(BB_ALLOCATE(2 * mesh->node_count, &permutation));
-    bb_dissection_order(mesh, order);
+    bb_dissection_order(mesh, LEAF, order);
     for (bb_index i = 0; i < 2 * mesh->node_count; ++i) {
         permutation[i] = 2 * (SuiteSparse_long)order[i / 2] + i % 2;
     }
@@ -204,35 +204,11 @@ done:
     return status;
 }
 
-// Cell of a point, which is moved towards (0, 0) on to the mesh where it is off it. A mesh holds
-// the segment from (0, 0) to each of its points, so the edge is found by halving.
-static bb_index find_cell(const bb_disc_mesh *mesh, double *x, double *y)
-{
-    enum { HALVINGS = 60 };
-    double inside = 0.0;
-    double outside = 1.0;
-    bb_index cell = bb_disc_mesh_cell(mesh, *x, *y);
-    if (cell >= 0) {
-        return cell;
-    }
-    for (int i = 0; i < HALVINGS; ++i) {
-        double middle = 0.5 * (inside + outside);
-        if (bb_disc_mesh_cell(mesh, middle * *x, middle * *y) >= 0) {
-            inside = middle;
-        } else {
-            outside = middle;
-        }
-    }
-    *x *= inside;
-    *y *= inside;
-    return bb_disc_mesh_cell(mesh, *x, *y);
-}
-
 // Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
 static void weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
                   double weight[4])
 {
-    bb_index cell = find_cell(mesh, &x, &y);
+    bb_index cell = bb_disc_mesh_nearest(mesh, &x, &y);
     *node = mesh->cell_nodes + 4 * cell;
     double a = (x - bb_disc_mesh_x(mesh, (*node)[0])) / mesh->spacing;
     double b = (y - bb_disc_mesh_y(mesh, (*node)[0])) / mesh->spacing;
@@ -283,7 +259,7 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
                "%td membrane rows at once, expected 0..%d", count, (int)BB_MEMBRANE_BATCH);
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
                "the membrane has axes x and y only: z needs a bending plate, which generator fem "
-               "does not have; use generator: kernel");
+               "does not have; use generator: plate or kernel");
     BB_TRY(BB_ZEROED(BB_MEMBRANE_BATCH * unknowns, &right));
     BB_TRY(BB_ALLOCATE(BB_MEMBRANE_BATCH * unknowns, &adjoint));
     for (bb_index i = 0; i < count; ++i) {

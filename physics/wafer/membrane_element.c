@@ -23,13 +23,13 @@ static void shapes(double a, double b, double side, double value[4], double grad
     }
 }
 
-// Plane stress, isotropic: N11 = N22 = B, N12 = nu B, N66 = B (1 - nu) / 2.
+// Plane stress: N11 = N22 = B, N12 = nu B, N66 = B (1 - nu) / 2, or those of a cubic crystal.
 static void add_stretch(const bb_plate *plate, const double (*gradient)[2], double weight,
                         double stiffness[8][8])
 {
     double along = plate->membrane * weight;
     double across = plate->poisson * along;
-    double shear = 0.5 * (1.0 - plate->poisson) * along;
+    double shear = plate->shear * along;
     for (int k = 0; k < 4; ++k) {
         for (int l = 0; l < 4; ++l) {
             double xx = gradient[k][0] * gradient[l][0];

@@ -81,6 +81,9 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     bb_response *response = NULL;
     bb_plate plate = bb_plate_make(wafer, clamp);
     bb_radial_mode modes[3];
+    BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
+               "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
+               "plate or fem for a cubic wafer");
     // Between any two points of the grid's square; of coarse grids at least where tables start.
     double reach = fmax(
         hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),
@@ -205,22 +208,9 @@ static void add_local(const bb_response *response, const point *at, bb_index fir
                       double *out)
 {
     const bb_temperature_grid *grid = response->grid;
-    double x = (at->x - grid->origin_x) / grid->cell_width - 0.5;
-    double y = (at->y - grid->origin_y) / grid->cell_height - 0.5;
     double weight[4];
     bb_index cell[4];
-    double sum = 0.0;
-    for (int k = 0; k < 4; ++k) {
-        bb_index column = (bb_index)floor(x) + (k & 1);
-        bb_index row = (bb_index)floor(y) + (k >> 1);
-        bool inside = column >= 0 && row >= 0 && column < grid->columns && row < grid->rows;
-        cell[k] = inside ? row * grid->columns + column : 0;
-        weight[k] = (1.0 - fabs(x - (double)column)) * (1.0 - fabs(y - (double)row));
-        if (!inside || grid->area[cell[k]] == 0.0) {
-            weight[k] = 0.0;
-        }
-        sum += weight[k];
-    }
+    double sum = bb_temperature_grid_weigh(grid, at->x, at->y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0 && cell[k] >= first && cell[k] < first + count) {
             out[cell[k] - first] += response->local_height * weight[k] / sum;

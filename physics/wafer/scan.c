@@ -61,8 +61,6 @@ static bb_status append(bb_scan *scan, bb_index *capacity, bb_field field)
         BB_RETURN_IF_FAILED(
             bb_memory_resize(*capacity, sizeof *scan->fields, (void **)&scan->fields));
     }
-    field.up = scan->field_count % 2 == 0;
-    field.first_step = scan->field_count * (scan->light_steps + scan->dark_steps);
     scan->fields[scan->field_count++] = field;
     return BB_OK;
 }
@@ -88,6 +86,58 @@ static bb_status lay_out(bb_scan *scan)
         rightward = rightward == (scan->field_count == before);
     }
     return BB_OK;
+}
+
+// Puts the fields into the given order.
+static bb_status reorder(const bb_scan_config *config, bb_scan *scan)
+{
+    bb_status status = BB_OK;
+    bb_field *given = NULL;
+    const bb_index *sequence = config->sequence.items;
+    const bb_index count = config->sequence.count;
+    BB_REQUIRE((config->order == (int)BB_SCAN_GIVEN) == (count > 0), BB_INVALID,
+               "scan.sequence: expected with order given, and with no other");
+    if (count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(count, &given));
+    for (bb_index e = 0; e < count; ++e) {
+        BB_REQUIRE(sequence[e] < scan->field_count, BB_INVALID,
+                   "scan.sequence: field %td, expected 0..%td: the layout has %td fields",
+                   sequence[e], scan->field_count - 1, scan->field_count);
+        for (bb_index before = 0; before < e; ++before) {
+            BB_REQUIRE(sequence[before] != sequence[e], BB_INVALID,
+                       "scan.sequence: field %td twice, at %td and %td", sequence[e], before, e);
+        }
+        given[e] = scan->fields[sequence[e]];
+    }
+    BB_RELEASE(&scan->fields);
+    scan->fields = given;
+    scan->field_count = count;
+    given = NULL;
+done:
+    BB_RELEASE(&given);
+    return status;
+}
+
+// Sense, time and dose of every exposure.
+static bb_status assign(const bb_scan_config *config, bb_scan *scan)
+{
+    bb_status status = BB_OK;
+    const bb_field_dose *doses = config->doses.items;
+    for (bb_index e = 0; e < scan->field_count; ++e) {
+        scan->fields[e].up = e % 2 == 0;
+        scan->fields[e].first_step = e * (scan->light_steps + scan->dark_steps);
+        scan->fields[e].dose = 10.0 * config->dose_mj_per_cm2;
+    }
+    for (bb_index d = 0; d < config->doses.count; ++d) {
+        BB_REQUIRE(doses[d].exposure < scan->field_count, BB_INVALID,
+                   "scan.doses: exposure %td, expected 0..%td: %td fields are exposed",
+                   doses[d].exposure, scan->field_count - 1, scan->field_count);
+        scan->fields[doses[d].exposure].dose = 10.0 * doses[d].dose_mj_per_cm2;
+    }
+done:
+    return status;
 }
 
 static bb_status check_scored(const bb_scan_config *config, bb_index field_count)
@@ -117,7 +167,6 @@ bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **ou
     scan->field_width = 1e-3 * config->field_width_mm;
     scan->field_height = 1e-3 * config->field_height_mm;
     scan->usable_radius = 1e-3 * config->usable_radius_mm;
-    scan->dose = 10.0 * config->dose_mj_per_cm2;
     scan->slit_width = 1e-3 * config->slit_width_mm;
     scan->arc_radius = 1e-3 * config->slit_arc_radius_mm;
     double half = 0.5 * scan->field_width;
@@ -130,6 +179,8 @@ bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **ou
     BB_TRY(lay_out(scan));
     BB_REQUIRE(scan->field_count > 0, BB_INVALID, "no field of %g x %g mm lies within %g mm",
                config->field_width_mm, config->field_height_mm, config->usable_radius_mm);
+    BB_TRY(reorder(config, scan));
+    BB_TRY(assign(config, scan));
     BB_TRY(check_scored(config, scan->field_count));
     *out = scan;
     scan = NULL;

@@ -5,7 +5,8 @@
 // Layout: edges of field columns on x = 0, a row of fields centred on y = 0; fields with more than
 // 5 % of their area inside the usable radius are kept (96 for 26 x 33 mm in 147 mm). Order: rows
 // from the lowest y up, the first from left to right, then alternately (meander); scans run up (to
-// greater y) in even and down in odd exposures.
+// greater y) in even and down in odd exposures. A given order takes fields of the meander in a
+// sequence of its own, where scans alternate likewise.
 //
 // Slit: an arc of chord field width, y = y_slit(t) + arc(x), arc(x) = sqrt(Ra^2 - (x - Xc)^2) - Ra,
 // and width w along y. At a point, s = y_slit(t) + arc(x) - y, and the fraction of the dose that an
@@ -26,6 +27,7 @@ typedef struct bb_field {
     double y;
     bb_index column;     ///< column of the layout; column 0 starts at x = 0
     bb_index row;        ///< row of the layout; row 0 is centred on y = 0
+    double dose;         ///< J/m2 at the resist
     bool up;             ///< scanned to greater y
     bool full;           ///< wholly inside the usable radius
     bb_index first_step; ///< time step of its first light step
@@ -36,7 +38,6 @@ typedef struct bb_scan {
     double field_width;
     double field_height;
     double usable_radius;
-    double dose; ///< J/m2 at the resist
     double slit_width;
     double arc_radius;
     double sagitta; ///< of the arc over the field width
@@ -50,7 +51,8 @@ typedef struct bb_scan {
 } bb_scan;
 
 /// Lays out all fields of a wafer. `step` is the time step in s. Errors: BB_INVALID (an arc radius
-/// of at most half the field width, no field, a scored field beyond the last), BB_MEMORY.
+/// of at most half the field width, no field, a scored field or a dose beyond the last, a sequence
+/// without order given or the reverse, a field of it beyond the last or twice), BB_MEMORY.
 BB_CHECKED bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **out);
 
 /// y_slit of a field at `time` s after its first light step began, m; any time may be asked.

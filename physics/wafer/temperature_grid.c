@@ -132,6 +132,26 @@ done:
     return status;
 }
 
+double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
+                                 bb_index cell[4], double weight[4])
+{
+    double across = (x - grid->origin_x) / grid->cell_width - 0.5;
+    double along = (y - grid->origin_y) / grid->cell_height - 0.5;
+    double sum = 0.0;
+    for (int k = 0; k < 4; ++k) {
+        bb_index column = (bb_index)floor(across) + (k & 1);
+        bb_index row = (bb_index)floor(along) + (k >> 1);
+        bool inside = column >= 0 && row >= 0 && column < grid->columns && row < grid->rows;
+        cell[k] = inside ? row * grid->columns + column : 0;
+        weight[k] = (1.0 - fabs(across - (double)column)) * (1.0 - fabs(along - (double)row));
+        if (!inside || grid->area[cell[k]] == 0.0) {
+            weight[k] = 0.0;
+        }
+        sum += weight[k];
+    }
+    return sum;
+}
+
 void bb_temperature_grid_destroy(bb_temperature_grid **grid)
 {
     if (grid == NULL || *grid == NULL) {

@@ -40,6 +40,11 @@ BB_CHECKED bb_status bb_temperature_grid_create(const bb_disc_mesh *mesh,
                                                 const bb_grid_config *config,
                                                 bb_temperature_grid **out);
 
+/// Bilinear weights of the centres of the live cells around (x, y), m; others weigh 0. Returns
+/// their sum: 0 where no live cell is around.
+double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
+                                 bb_index cell[4], double weight[4]);
+
 void bb_temperature_grid_destroy(bb_temperature_grid **grid);
 
 #ifdef __cplusplus

@@ -30,6 +30,8 @@
         .schema = &grid_schema, .meaning = (help)                                                  \
     }
 
+static const char *const elasticities[] = {"isotropic", "cubic_100", "cubic_110", NULL};
+
 static const bb_key wafer_material_keys[] = {
     REAL(bb_wafer_material_config, diameter_mm, "mm", 10.0, 450.0, "300.0",
          "Diameter of the wafer."),
@@ -49,9 +51,51 @@ static const bb_key wafer_material_keys[] = {
          "Poisson's ratio of the wafer."),
     REAL(bb_wafer_material_config, absorption, "1", 1.0, 1.5, "1.0",
          "Heat over dose: above 1 where out-of-band light adds heat."),
+    CHOICE(bb_wafer_material_config, elasticity, elasticities, "isotropic",
+           "Isotropic by E and nu, or a cubic crystal with x along <100> or <110>."),
+    POSITIVE(bb_wafer_material_config, c11_gpa, "GPa", 0.0, 2000.0, "165.7",
+             "Stiffness C11 of the cubic crystal."),
+    REAL(bb_wafer_material_config, c12_gpa, "GPa", 0.0, 2000.0, "63.9",
+         "Stiffness C12 of the cubic crystal; under C11."),
+    POSITIVE(bb_wafer_material_config, c44_gpa, "GPa", 0.0, 2000.0, "79.6",
+             "Stiffness C44 of the cubic crystal."),
 };
 const bb_schema bb_wafer_material_schema =
     BB_SCHEMA("wafer", bb_wafer_material_config, wafer_material_keys);
+
+static const bb_key burl_place_keys[] = {
+    REAL(bb_burl_place, x_mm, "mm", -225.0, 225.0, NULL, "x on the wafer."),
+    REAL(bb_burl_place, y_mm, "mm", -225.0, 225.0, NULL, "y on the wafer."),
+};
+static const bb_schema burl_place_schema = BB_SCHEMA("missing", bb_burl_place, burl_place_keys);
+
+// clang-format off
+static const bb_key burl_keys[] = {
+    {.name = "pitch_mm", .kind = BB_KEY_DOUBLE, .unit = "mm",
+     .offset = offsetof(bb_burl_config, pitch_mm), .minimum = 0.05, .maximum = 50.0,
+     .optional = true,
+     .meaning = "Pitch of the square lattice of burls; unset: uniform springs."},
+    {.name = "footprint_mm", .kind = BB_KEY_DOUBLE, .unit = "mm",
+     .offset = offsetof(bb_burl_config, footprint_mm), .minimum = 0.05, .maximum = 50.0,
+     .optional = true,
+     .meaning = "Side of the square on which a burl's stiffness is spread; at most the pitch."},
+    {.name = "scatter", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_burl_config, scatter), .minimum = 0.0, .maximum = 1.0,
+     .exclusive_maximum = true, .default_text = "0.0",
+     .meaning = "A burl's stiffness is uniform in 1 - scatter .. 1 + scatter of the mean."},
+    {.name = "missing_fraction", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_burl_config, missing_fraction), .minimum = 0.0, .maximum = 1.0,
+     .exclusive_maximum = true, .default_text = "0.0",
+     .meaning = "Probability that a burl is missing."},
+    {.name = "missing", .kind = BB_KEY_RECORDS, .schema = &burl_place_schema, .optional = true,
+     .offset = offsetof(bb_burl_config, missing),
+     .meaning = "Places whose nearest burl is missing."},
+    {.name = "seed", .kind = BB_KEY_INTEGER, .unit = "1", .offset = offsetof(bb_burl_config, seed),
+     .minimum = 0.0, .maximum = 9007199254740992.0, .default_text = "1",
+     .meaning = "Seed of scatter and missing burls."},
+};
+// clang-format on
+static const bb_schema burl_schema = BB_SCHEMA("burls", bb_burl_config, burl_keys);
 
 static const bb_key clamp_keys[] = {
     REAL(bb_clamp_config, exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e5, "1500.0",
@@ -70,6 +114,11 @@ static const bb_key clamp_keys[] = {
          "Thermal conductivity of the clamp."),
     REAL(bb_clamp_config, water_exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e6, "3000.0",
          "Heat exchange between clamp and cooling water."),
+    {.name = "burls",
+       .kind = BB_KEY_GROUP,
+       .offset = offsetof(bb_clamp_config, burls),
+       .schema = &burl_schema,
+       .meaning = "Burls one by one, for generator plate; without them springs are uniform."},
 };
 const bb_schema bb_clamp_schema = BB_SCHEMA("clamp", bb_clamp_config, clamp_keys);
 
@@ -78,13 +127,21 @@ static const char *const steppings[] = {"explicit", NULL};
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
     POSITIVE(bb_mesh_config, step_ms, "ms", 0.0, 1000.0, "1.0",
-             "Time step; refused where it is not stable on the mesh."),
+             "Time step of the scan; refused where its substeps are not stable on the mesh."),
+    COUNT(bb_mesh_config, substeps, 1.0, 10000.0, "1",
+          "Equal steps of heat in a time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Time stepping: forward Euler with lumped mass."),
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 
-static const char *const orders[] = {"meander", NULL};
+static const char *const orders[] = {"meander", "given", NULL};
+
+static const bb_key dose_keys[] = {
+    COUNT(bb_field_dose, exposure, 0.0, 1e5, NULL, "Exposure, from 0."),
+    REAL(bb_field_dose, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, NULL, "Its dose at the resist."),
+};
+static const bb_schema dose_schema = BB_SCHEMA("doses", bb_field_dose, dose_keys);
 
 static const bb_key scan_keys[] = {
     REAL(bb_scan_config, field_width_mm, "mm", 1.0, 100.0, "26.0",
@@ -94,7 +151,18 @@ static const bb_key scan_keys[] = {
     POSITIVE(bb_scan_config, usable_radius_mm, "mm", 0.0, 225.0, "147.0",
              "Fields with over 5 % of their area inside are exposed; points inside are scored."),
     CHOICE(bb_scan_config, order, orders, "meander",
-           "Order of exposure: rows in turn, alternate sense."),
+           "Order of exposure: rows in turn, alternate sense; or as `sequence` gives it."),
+    {.name = "sequence",
+       .kind = BB_KEY_INTEGERS,
+       .unit = "1",
+       .offset = offsetof(bb_scan_config,                                         sequence),
+       .minimum = 0.0,
+       .maximum = 100000.0,
+       .minimum_count = 1,
+       .optional = true,
+       .meaning =
+         "Order given: fields in the order of exposure, by their places in the meander from 0, "
+         "each at most once; those left out are not exposed."},
     {.name = "fields",
        .kind = BB_KEY_INTEGERS,
        .unit = "1",
@@ -106,6 +174,12 @@ static const bb_key scan_keys[] = {
        .default_text = "all",
        .meaning = "Scored fields by exposure order from 0, or all; earlier ones only heat."},
     REAL(bb_scan_config, dose_mj_per_cm2, "mJ/cm2", 0.0, 1000.0, "30.0", "Dose at the resist."),
+    {.name = "doses",
+       .kind = BB_KEY_RECORDS,
+       .schema = &dose_schema,
+       .optional = true,
+       .offset = offsetof(bb_scan_config,                                                                doses),
+       .meaning = "Exposures of another dose."},
     COUNT(bb_scan_config, light_steps, 1.0, 1e5, "34", "Time steps in which a field is exposed."),
     COUNT(bb_scan_config, dark_steps, 0.0, 1e6, "36",
           "Time steps from the end of a field to the start of the next."),
@@ -122,17 +196,22 @@ static const bb_key grid_keys[] = {
 };
 static const bb_schema grid_schema = BB_SCHEMA("grid", bb_grid_config, grid_keys);
 
-static const char *const generators[] = {"kernel", "fem", "file", NULL};
+static const char *const generators[] = {"kernel", "fem", "file", "plate", NULL};
 static const char *const axes[] = {"x", "y", "z", NULL};
 
 // clang-format off
 static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "kernel",
-           "Rows from the closed-form kernel, adjoint finite-element solves, or a file."),
+           "Rows from the closed-form kernel, adjoint solves of the membrane (fem) or of the "
+           "coupled plate, or a file."),
     {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_response_config, file),
      .optional = true,
      .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
                 "writes them."},
+    {.name = "cache_folder", .kind = BB_KEY_TEXT,
+     .offset = offsetof(bb_response_config, cache_folder), .optional = true,
+     .meaning = "Folder in which generator plate keeps its factor for later runs; unset: it is "
+                "not kept."},
     {.name = "axes", .kind = BB_KEY_CHOICES, .offset = offsetof(bb_response_config, axes),
      .choices = axes, .minimum_count = 1, .default_text = "[x, y, z]",
      .meaning = "Displacements to compute."},

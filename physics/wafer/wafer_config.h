@@ -13,7 +13,14 @@
 extern "C" {
 #endif
 
-/// Keys of `wafer:`. Isotropic silicon at about 295 K.
+/// How silicon answers strain: isotropic, or cubic with x of the wafer along <100> or <110>.
+typedef enum bb_elasticity {
+    BB_ELASTICITY_ISOTROPIC,
+    BB_ELASTICITY_CUBIC_100,
+    BB_ELASTICITY_CUBIC_110,
+} bb_elasticity;
+
+/// Keys of `wafer:`. Silicon at about 295 K.
 typedef struct bb_wafer_material_config {
     double diameter_mm;
     double thickness_um;
@@ -24,7 +31,27 @@ typedef struct bb_wafer_material_config {
     double youngs_modulus_gpa;
     double poisson_ratio;
     double absorption; ///< heat over dose: 1 for EUV alone, more with out-of-band light
+    int elasticity;    ///< bb_elasticity; cubic: the three constants below, not E and nu
+    double c11_gpa;
+    double c12_gpa;
+    double c44_gpa;
 } bb_wafer_material_config;
+
+/// A burl by the place in the wafer that it is nearest to.
+typedef struct bb_burl_place {
+    double x_mm;
+    double y_mm;
+} bb_burl_place;
+
+/// Keys of `clamp.burls:`. Without a pitch (NaN or 0) springs are uniform.
+typedef struct bb_burl_config {
+    double pitch_mm;         ///< of the square lattice, one burl in the middle of the wafer
+    double footprint_mm;     ///< side of the square on which a burl's stiffness is spread
+    double scatter;          ///< stiffness is uniform in 1 - scatter .. 1 + scatter of the mean
+    double missing_fraction; ///< probability that a burl is missing
+    bb_list missing;         ///< bb_burl_place: burls that are missing besides
+    bb_index seed;
+} bb_burl_config;
 
 /// Keys of `clamp:`. The clamp is a rigid layer with a temperature of its own, cooled by water.
 typedef struct bb_clamp_config {
@@ -36,6 +63,7 @@ typedef struct bb_clamp_config {
     double heat_capacity_j_per_m3_k;
     double conductivity_w_per_m_k;
     double water_exchange_w_per_m2_k;
+    bb_burl_config burls;
 } bb_clamp_config;
 
 typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT } bb_mesh_stepping;
@@ -43,20 +71,30 @@ typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT } bb_mesh_stepping;
 /// Keys of `mesh:`.
 typedef struct bb_mesh_config {
     double spacing_mm;
-    double step_ms;
-    int stepping; ///< bb_mesh_stepping
+    double step_ms;    ///< of the scan
+    bb_index substeps; ///< equal steps of heat in each
+    int stepping;      ///< bb_mesh_stepping
 } bb_mesh_config;
 
-typedef enum bb_scan_order { BB_SCAN_MEANDER } bb_scan_order;
+typedef enum bb_scan_order { BB_SCAN_MEANDER, BB_SCAN_GIVEN } bb_scan_order;
+
+/// A record of `doses:`.
+typedef struct bb_field_dose {
+    bb_index exposure; ///< from 0
+    double dose_mj_per_cm2;
+} bb_field_dose;
 
 /// Keys of `scan:`. Steps are time steps of the mesh.
 typedef struct bb_scan_config {
     double field_width_mm;
     double field_height_mm;
     double usable_radius_mm;
-    int order;      ///< bb_scan_order
+    int order; ///< bb_scan_order
+    bb_list
+        sequence;   ///< bb_index: fields by their place in the meander, of order given; else empty
     bb_list fields; ///< bb_index: scored fields by exposure order from 0; BB_LIST_ALL for `all`
     double dose_mj_per_cm2;
+    bb_list doses; ///< bb_field_dose: exposures of another dose
     bb_index light_steps;
     bb_index dark_steps;
     double slit_width_mm;
@@ -71,8 +109,9 @@ typedef struct bb_grid_config {
 
 typedef enum bb_response_generator {
     BB_GENERATOR_KERNEL,
-    BB_GENERATOR_FEM,
-    BB_GENERATOR_FILE, ///< the user's own rows; whoever runs the study reads them
+    BB_GENERATOR_FEM,   ///< membrane, x and y
+    BB_GENERATOR_FILE,  ///< the user's own rows; whoever runs the study reads them
+    BB_GENERATOR_PLATE, ///< membrane coupled with a bending plate, x, y and z
 } bb_response_generator;
 
 typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
@@ -81,6 +120,7 @@ typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 typedef struct bb_response_config {
     int generator;              ///< bb_response_generator
     const char *file;           ///< of generator file, else NULL
+    const char *cache_folder;   ///< where generator plate keeps its factor; NULL: nowhere
     bb_list axes;               ///< int: bb_axis
     bb_grid_config grid;        ///< S: cells over the square that bounds the disc
     bb_grid_config slit_points; ///< points of the slit window of one light step

@@ -2,6 +2,7 @@
 #include "physics/wafer/wafer_problem.h"
 
 #include "core/memory.h"
+#include "physics/wafer/burl_map.h"
 
 static bb_status list_scored(const bb_scan_config *config, bb_wafer_problem *problem)
 {
@@ -27,11 +28,28 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     double radius = 0.5e-3 * config->wafer->diameter_mm;
     double step = 1e-3 * config->mesh->step_ms;
     BB_TRY(bb_disc_mesh_create(radius, 1e-3 * config->mesh->spacing_mm, &problem->mesh));
-    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER, step,
-                             &problem->thermal));
+    problem->substeps = config->mesh->substeps;
+    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
+                             step / (double)problem->substeps, &problem->thermal));
     BB_TRY(bb_scan_create(config->scan, step, &problem->scan));
     problem->absorption = config->wafer->absorption;
 done:
+    return status;
+}
+
+static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    double *springs = NULL;
+    bb_plate plate = bb_plate_make(config->wafer, config->clamp);
+    if (bb_burl_map_wanted(&config->clamp->burls)) {
+        BB_TRY(BB_ALLOCATE(problem->mesh->cell_count, &springs));
+        BB_TRY(bb_burl_map_fill(&config->clamp->burls, problem->mesh, springs));
+    }
+    BB_TRY(bb_coupled_plate_create(problem->mesh, &plate, springs, config->response->cache_folder,
+                                   &problem->plate));
+done:
+    BB_RELEASE(&springs);
     return status;
 }
 
@@ -40,7 +58,12 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     bb_status status = BB_OK;
     BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
-    if (config->response->generator == (int)BB_GENERATOR_FEM) {
+    bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
+    BB_REQUIRE(plate || !bb_burl_map_wanted(&config->clamp->burls), BB_UNSUPPORTED,
+               "clamp.burls: only response.generator: plate has burls");
+    if (plate) {
+        BB_TRY(build_plate(config, problem));
+    } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
         BB_TRY(bb_membrane_create(problem->mesh, config->wafer, config->clamp, &problem->membrane));
     } else if (config->response->generator == (int)BB_GENERATOR_KERNEL) {
         BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
@@ -92,6 +115,7 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem)
     BB_RELEASE(&whole->scored);
     bb_response_destroy(&whole->response);
     bb_membrane_destroy(&whole->membrane);
+    bb_coupled_plate_destroy(&whole->plate);
     bb_temperature_grid_destroy(&whole->grid);
     bb_scan_destroy(&whole->scan);
     bb_thermal_destroy(&whole->thermal);
@@ -110,9 +134,14 @@ bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
     bb_status status = BB_OK;
     const bb_field *field = bb_wafer_problem_field(problem, index);
     out->batch = BB_MEMBRANE_BATCH;
-    BB_REQUIRE(problem->membrane != NULL || problem->response != NULL, BB_UNSUPPORTED,
-               "rows of generator file come from the file");
-    if (problem->membrane != NULL) {
+    BB_REQUIRE(problem->membrane != NULL || problem->response != NULL || problem->plate != NULL,
+               BB_UNSUPPORTED, "rows of generator file come from the file");
+    if (problem->plate != NULL) {
+        out->batch = BB_PLATE_BATCH;
+        bb_plate_response_make(problem->plate, problem->grid, &problem->slit, field, axis,
+                               &out->plate);
+        out->source = &out->plate.source;
+    } else if (problem->membrane != NULL) {
         BB_TRY(bb_fem_response_make(problem->mesh, problem->membrane, problem->grid, &problem->slit,
                                     field, axis, &out->fem));
         out->source = &out->fem.source;

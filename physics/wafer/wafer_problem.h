@@ -8,6 +8,7 @@
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/exposure.h"
 #include "physics/wafer/fem_response.h"
+#include "physics/wafer/plate_response.h"
 #include "physics/wafer/response.h"
 #include "physics/wafer/thermal.h"
 
@@ -29,11 +30,13 @@ typedef struct bb_wafer_config {
 typedef struct bb_wafer_problem {
     bb_disc_mesh *mesh;
     bb_thermal *thermal;
+    bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
     bb_temperature_grid *grid;
     bb_slit_grid slit;
-    bb_response *response; ///< of the kernel generator, else NULL
-    bb_membrane *membrane; ///< of the fem generator, else NULL
+    bb_response *response;   ///< of the kernel generator, else NULL
+    bb_membrane *membrane;   ///< of the fem generator, else NULL
+    bb_coupled_plate *plate; ///< of the plate generator, else NULL
     double absorption;
     bb_index scored_count;
     bb_index *scored;     ///< [scored_count] fields by exposure index, ascending
@@ -50,13 +53,14 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 /// The field of scored index `index`.
 const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index);
 
-/// Response rows of one field and axis by either generator. `out` stays in place while its source
+/// Response rows of one field and axis by any generator. `out` stays in place while its source
 /// is used: the source points into it.
 typedef struct bb_wafer_rows {
     const bb_matrix_source *source; ///< [slit field_points][grid cell_count], m/K
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_field_response kernel;
     bb_fem_response fem;
+    bb_plate_response plate;
 } bb_wafer_rows;
 
 /// Rows of axis `axis` (bb_axis) for scored field `index`. Errors: BB_UNSUPPORTED (z by fem, and

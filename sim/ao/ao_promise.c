@@ -171,6 +171,10 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
                        "promise: the reference has no Strehl ratio");
         goto done;
     }
+    if (attempt->common.device == BB_DEVICE_CUDA && promises->tile_norms == NULL) {
+        BB_TRY(bb_factor_map_norms(&search.solving, &promises->tile_norms));
+    }
+    search.solving.tile_norms = promises->tile_norms;
     BB_TRY(
         bb_factor_ladder_make(&search.solving, pipeline, attempt->common.device, &search.ladder));
     BB_TRY(find_least(promises, &search, attempt));

@@ -47,6 +47,8 @@ static const bb_bench_case cases[] = {
     {"gemv-cublas-d", "peer of gemv-cuda: cublasDgemv", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D},
     {"gemv-split-batched", "peer of gemv-cuda: cublasGemmStridedBatchedEx over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_BATCHED},
     {"gemv-split-gemv", "peer of gemv-cuda: cublasSgemvStridedBatched over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_GEMV},
+    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0},
+    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp_cuda, 0},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
     {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_SP},

@@ -61,11 +61,18 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                    policy->inside == (int)fp16_variant(pipeline),
                BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, x3 or %s",
                name, bb_variant_names[policy->inside], bb_variant_names[fp16_variant(pipeline)]);
+    BB_REQUIRE(!has_policy(pipeline) || policy->kind == (int)BB_POLICY_PROMISE ||
+                   pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
+               BB_UNSUPPORTED, "pipeline %s: on cuda the sweeps of a policy are sp", name);
     bool follows =
         policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
     BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
                "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
                bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(pipeline->sweeps != (int)BB_POLICY_SWEEPS_LIGHT ||
+                   fp16_variant(pipeline) == BB_VARIANT_HP1,
+               BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
+               name, bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
                solver->tile);
@@ -135,11 +142,14 @@ double bb_factor_device_need(const bb_factor_solver_config *solver,
                              bb_index rows)
 {
     int wish = pipeline->device >= 0 ? pipeline->device : study_device;
+    const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
     bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
-    bool present = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    bool chosen =
+        wish == (int)BB_STUDY_DEVICE_CUDA ||
+        (wish == (int)BB_STUDY_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
+         bb_panel_plan_check(&plan) == BB_OK);
     bb_status_clear();
-    if (can &&
-        (wish == (int)BB_STUDY_DEVICE_CUDA || (wish == (int)BB_STUDY_DEVICE_AUTO && present))) {
+    if (can && chosen) {
         return bb_factor_device_bytes(solver, pipeline, n, rows);
     }
     return 0.0;
@@ -216,21 +226,16 @@ done:
 }
 
 // What the map of a pipeline in half planes asks of the factorization.
-static bb_status apply_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
-                           const unsigned char *narrow, bb_index count, bb_panel_plan *plan)
+static void apply_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
+                      const unsigned char *narrow, bb_index count, bb_panel_plan *plan)
 {
-    bb_status status = BB_OK;
     bb_index below = map->tile_rows * (map->tile_rows - 1) / 2;
     bb_variant fp16 = fp16_variant(pipeline);
-    bool uniform = count == 0 || count == below;
     plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == fp16;
+    // A plan without a map takes its arithmetic below the diagonal.
+    bool uniform = count == below || (count == 0 && !plan->diagonal_follows);
     plan->arithmetic = count > 0 || plan->diagonal_follows ? fp16 : BB_VARIANT_X3;
     plan->narrow = uniform ? NULL : narrow;
-    BB_REQUIRE(uniform || plan->sweeps == BB_POLICY_SWEEPS_SP, BB_UNSUPPORTED,
-               "pipeline %s: on cuda the sweeps of a policy that mixes variants are sp",
-               pipeline->name);
-done:
-    return status;
 }
 
 // Which blocks take one product, where not all below the diagonal are alike.
@@ -259,7 +264,7 @@ static bb_status read_map(running *run, const bb_factor_pipeline *pipeline,
             count += is_narrow && j < i;
         }
     }
-    BB_TRY(apply_map(map, pipeline, run->narrow, count, plan));
+    apply_map(map, pipeline, run->narrow, count, plan);
 done:
     return status;
 }

@@ -43,7 +43,7 @@ static const bb_key keys[] = {
      .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
                 "forward one, of both, of both with the light tiles of the factor; else in fp32."},
     {.name = "sweep_energy", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
-     .offset = offsetof(bb_factor_pipeline, sweep_energy), .default_text = "0.1",
+     .offset = offsetof(bb_factor_pipeline, sweep_energy), .default_text = "0.003",
      .meaning = "sweeps light: part of the energy (sum of squares) of the factor's tiles below its "
                 "diagonal that the light ones hold, the least first."},
     {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",

@@ -37,7 +37,7 @@ done:
     return status;
 }
 
-static bb_status step(heating_run *run, bb_index count, const int32_t *nodes, double deposited)
+static bb_status substep(heating_run *run, bb_index count, const int32_t *nodes, double deposited)
 {
     bb_ledger_add(&run->ledger, run->problem->thermal, bb_stepper_state(run->stepper), deposited);
     return bb_stepper_step(run->stepper, count, nodes, run->energy);
@@ -69,13 +69,16 @@ done:
 static bb_status expose_light(heating_run *run, const bb_exposure *exposure, bool scored)
 {
     bb_status status = BB_OK;
+    const bb_index parts = run->problem->substeps;
     if (scored) {
         BB_TRY(
             bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->stepper), run->before));
     }
     for (bb_index light = 0; light < run->out->light_steps; ++light) {
-        double deposited = bb_exposure_energy(exposure, light, run->energy);
-        BB_TRY(step(run, exposure->count, exposure->node, deposited));
+        for (bb_index part = light * parts; part < (light + 1) * parts; ++part) {
+            double deposited = bb_exposure_energy(exposure, part, parts, run->energy);
+            BB_TRY(substep(run, exposure->count, exposure->node, deposited));
+        }
         if (scored) {
             BB_TRY(keep_input(run, light));
         }
@@ -94,8 +97,8 @@ static bb_status expose(heating_run *run, bb_index field)
     run->out->clipped_joules[field] = exposure->clipped;
     BB_TRY(bb_memory_resize(exposure->count, sizeof *run->energy, (void **)&run->energy));
     BB_TRY(expose_light(run, exposure, scored));
-    for (bb_index dark = 0; dark < problem->scan->dark_steps; ++dark) {
-        BB_TRY(step(run, 0, NULL, 0.0));
+    for (bb_index part = 0; part < problem->scan->dark_steps * problem->substeps; ++part) {
+        BB_TRY(substep(run, 0, NULL, 0.0));
     }
     run->out->ledgers[field] = run->ledger;
     run->out->imbalance[field] = bb_ledger_close(&run->out->ledgers[field], problem->thermal,

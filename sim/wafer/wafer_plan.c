@@ -2,6 +2,7 @@
 #include "sim/wafer/wafer_plan.h"
 
 #include "core/device.h"
+#include "physics/wafer/plate_response.h"
 #include "physics/wafer/slit_grid.h"
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
@@ -35,7 +36,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
-        .steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps),
+        .steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps) *
+                 (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
         .exposed = (double)(last + 1),
         .scored = (double)scored,
@@ -46,7 +48,33 @@ done:
     return status;
 }
 
-static double host_bytes(const bb_wafer_study *study, const extent *of)
+static bool has_plate(const bb_wafer_study *study)
+{
+    return study->response.generator == (int)BB_GENERATOR_PLATE;
+}
+
+// Values in a factor of nested dissection; the plate's with its indices, as measured at 1 and 0.5
+// mm.
+static double factor_values(double per_unknown, double unknowns)
+{
+    return per_unknown * unknowns * log2(unknowns);
+}
+
+static double plate_values(const extent *of)
+{
+    return factor_values(17.5, BB_PLATE_UNKNOWNS * of->nodes);
+}
+
+// Factor of the plate, and beside it either the matrix and its permuted copy while it is made, or
+// the right-hand sides of each thread; what stands in both times is counted elsewhere.
+static double plate_bytes(const extent *of, double threads)
+{
+    double making = 2.0 * 16.0 * 165.0 * of->nodes - 8.0 * of->cells * of->points;
+    double batches = fmin(threads, ceil(of->points / BB_PLATE_BATCH));
+    return 8.0 * plate_values(of) + fmax(making, batches * bb_plate_response_bytes(of->nodes));
+}
+
+static double host_bytes(const bb_wafer_study *study, const extent *of, double threads)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
@@ -60,10 +88,9 @@ static double host_bytes(const bb_wafer_study *study, const extent *of)
     double bytes =
         BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
     if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        // Factor of nested dissection, two unknowns a node.
-        bytes += 8.0 * 16.0 * 2.0 * of->nodes * log2(2.0 * of->nodes);
+        bytes += 8.0 * factor_values(16.0, 2.0 * of->nodes);
     }
-    return bytes;
+    return bytes + (has_plate(study) ? plate_bytes(of, threads) : 0.0);
 }
 
 // Two matrices at most are on a GPU at once, beside x and y.
@@ -79,11 +106,26 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
     return 8.0 * (points * (4.0 + 2.0 * axes * (double)study->pipelines.count) + 7.0 * of->exposed);
 }
 
-// Rough rates of one core: 2.5e7 kernel entries, 1e8 node updates and 1.5e9 products a second; a
-// row by finite elements takes 5e-7 s a node.
+// Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
+static double factor_seconds(const extent *of)
+{
+    return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 8e7;
+}
+
+// Core seconds of a row: 2.5e7 kernel entries a second, 5e-7 s a node of the membrane, 8.5e9 values
+// of the plate's factor a second.
+static double row_seconds(const bb_wafer_study *study, const extent *of)
+{
+    if (has_plate(study)) {
+        return plate_values(of) / 8.5e9;
+    }
+    bool fem = study->response.generator == (int)BB_GENERATOR_FEM;
+    return fem ? 5e-7 * of->nodes : of->cells / 2.5e7;
+}
+
+// Rough rates of one core: 1e8 node updates and 1.5e9 products a second.
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
-    bool fem = study->response.generator == (int)BB_GENERATOR_FEM;
     double rows = of->matrices * of->points;
     double products = of->matrices * (double)study->pipelines.count *
                       (double)study->scan.light_steps * of->window * of->cells;
@@ -92,9 +134,10 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
         const bb_product_pipeline *pipelines = study->pipelines.items;
         coding += rows * of->cells * bb_coding_seconds(&pipelines[p]);
     }
-    return 0.5 + (coding + rows * (fem ? 5e-7 * of->nodes : of->cells / 2.5e7) +
-                  of->steps * of->nodes / 1e8 + products / 1.5e9) /
-                     cores;
+    return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
+           (coding + rows * row_seconds(study, of) + of->steps * of->nodes / 1e8 +
+            products / 1.5e9) /
+               cores;
 }
 
 static bool wants_gpu(const bb_wafer_study *study)
@@ -140,7 +183,16 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
-    plan->host_bytes = host_bytes(wafer, &of);
+    if (has_plate(wafer)) {
+        double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
+        BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
+                           unknowns, 8e-6 * plate_values(&of), factor_seconds(&of)));
+        if (wafer->response.cache_folder != NULL) {
+            BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
+                               wafer->response.cache_folder));
+        }
+    }
+    plan->host_bytes = host_bytes(wafer, &of, (double)options->threads);
     plan->device_bytes = wants_gpu(wafer) ? device_bytes(&of) : 0.0;
     plan->output_bytes = output_bytes(wafer, &of);
     if (bb_dump_wanted(options->dump, "rows")) {

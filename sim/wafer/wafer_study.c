@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_study.h"
 
+#include "physics/wafer/burl_map.h"
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/thermal.h"
 
+#include <math.h>
 #include <stdio.h>
 
 // clang-format off
@@ -87,13 +89,15 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
 {
     double limit_ms =
         1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, 1e-3 * study->mesh.spacing_mm);
-    if (study->mesh.step_ms <= limit_ms) {
+    double substeps = (double)study->mesh.substeps;
+    if (study->mesh.step_ms <= substeps * limit_ms) {
         return BB_OK;
     }
     return bb_problems_add(problems, bb_config_place(config, "mesh.step_ms"),
                            "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not "
-                           "stable beyond on a mesh of %g mm",
-                           study->mesh.step_ms, limit_ms, study->mesh.spacing_mm);
+                           "stable beyond on a mesh of %g mm; mesh.substeps of %.0f would do",
+                           study->mesh.step_ms, substeps * limit_ms, study->mesh.spacing_mm,
+                           ceil(study->mesh.step_ms / limit_ms));
 }
 
 // A scored field needs points inside the usable radius.
@@ -170,7 +174,7 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     if (response->generator == (int)BB_GENERATOR_FEM && (found & 1u << BB_AXIS_Z) != 0) {
         return bb_problems_add(problems, bb_config_place(config, "response.axes"),
                                "response.axes: z needs the bending plate, which generator fem does "
-                               "not have; take x and y, or generator: kernel");
+                               "not have; take x and y, or generator: plate or kernel");
     }
     return BB_OK;
 }
@@ -187,6 +191,61 @@ static bb_status check_file(const bb_response_config *response, const bb_config 
                                   : "response.file: only generator file reads one");
 }
 
+static bb_status check_burls(const bb_wafer_study *study, const bb_config *config,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_burl_config *burls = &study->clamp.burls;
+    if (!bb_burl_map_wanted(burls)) {
+        if (burls->footprint_mm > 0.0 || burls->scatter > 0.0 || burls->missing_fraction > 0.0 ||
+            burls->missing.count > 0) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.pitch_mm"),
+                                   "clamp.burls.pitch_mm is missing: burls stand on a lattice"));
+        }
+        goto done;
+    }
+    if (isnan(burls->footprint_mm)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
+                               "clamp.burls.footprint_mm is missing: burls have a size"));
+    } else if (burls->footprint_mm > burls->pitch_mm) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
+                               "clamp.burls.footprint_mm = %g: expected at most pitch_mm = %g",
+                               burls->footprint_mm, burls->pitch_mm));
+    }
+    if (study->response.generator != (int)BB_GENERATOR_PLATE) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls"),
+                               "clamp.burls: only response.generator: plate has burls"));
+    }
+done:
+    return status;
+}
+
+// What the plate alone offers, asked of another generator.
+static bb_status check_plate(const bb_wafer_study *study, const bb_config *config,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    int generator = study->response.generator;
+    bool cubic = study->wafer.elasticity != (int)BB_ELASTICITY_ISOTROPIC;
+    if (cubic && generator == (int)BB_GENERATOR_KERNEL) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.elasticity"),
+                               "wafer.elasticity: the closed-form kernel is isotropic; take "
+                               "response.generator: plate or fem"));
+    }
+    if (cubic && study->wafer.c12_gpa >= study->wafer.c11_gpa) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.c12_gpa"),
+                               "wafer.c12_gpa = %g: expected under c11_gpa = %g",
+                               study->wafer.c12_gpa, study->wafer.c11_gpa));
+    }
+    if (study->response.cache_folder != NULL && generator != (int)BB_GENERATOR_PLATE) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "response.cache_folder"),
+                               "response.cache_folder: only generator plate keeps a factor"));
+    }
+    BB_TRY(check_burls(study, config, problems));
+done:
+    return status;
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -197,6 +256,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
     BB_TRY(check_file(&wafer->response, config, problems));
+    BB_TRY(check_plate(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

@@ -218,6 +218,27 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
     assert_memory_equal(once, again, sizeof once);
 }
 
+// All tiles light are sweeps that follow, none is fp32, and the error grows with what is light.
+static void sweeps_take_light_tiles_narrow(void **state)
+{
+    (void)state;
+    double errors[4];
+    double factor, follow;
+    const double energies[4] = {0.0, 1e-3, 0.1, 1.0};
+    bb_tile_plan plan = {
+        .tile_size = 16, .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_FOLLOW};
+    errors_of(&plan, &factor, &follow);
+    plan.sweeps = BB_POLICY_SWEEPS_LIGHT;
+    for (int e = 0; e < 4; ++e) {
+        plan.sweep_energy = energies[e];
+        errors_of(&plan, &factor, &errors[e]);
+    }
+    print_message("light %.1e %.1e %.1e %.1e, follow %.1e\n", errors[0], errors[1], errors[2],
+                  errors[3], follow);
+    assert_true(errors[3] == follow);
+    assert_true(errors[0] <= errors[1] && errors[1] < errors[2] && errors[2] < errors[3]);
+}
+
 // The certificate bounds the error that the products made: what is left of the backward error is
 // fp32 rounding. It is no wild overestimate either.
 static void certificates_bound_the_error(void **state)
@@ -354,6 +375,7 @@ int main(void)
         cmocka_unit_test(dp_agrees_with_lapack),
         cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
         cmocka_unit_test(sweeps_stay_in_range),
+        cmocka_unit_test(sweeps_take_light_tiles_narrow),
         cmocka_unit_test(certificates_bound_the_error),
         cmocka_unit_test(breakdowns_name_tile_and_row),
         cmocka_unit_test(bits_do_not_depend_on_threads),

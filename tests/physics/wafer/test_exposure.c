@@ -38,7 +38,7 @@ static void covered_nodes_get_exactly_the_dose(void **state)
         check_ok(BB_ZEROED(exposure->count, &energy));
         double total = 0.0;
         for (bb_index step = 0; step < 34; ++step) {
-            total += bb_exposure_energy(exposure, step, energy);
+            total += bb_exposure_energy(exposure, step, 1, energy);
             for (bb_index i = 0; i < exposure->count; ++i) {
                 sum[i] += energy[i];
             }
@@ -63,6 +63,35 @@ static void covered_nodes_get_exactly_the_dose(void **state)
 }
 
 // Away from start and end the slit power is dose * width * speed in every step: 8.6 W.
+// Parts of a step telescope to the step.
+static void parts_make_up_a_step(void **state)
+{
+    (void)state;
+    setup at = make(0.0007);
+    bb_exposure *exposure = NULL;
+    double *energy = NULL;
+    double *sum = NULL;
+    check_ok(bb_exposure_create(at.mesh, at.scan, 41, 1.0, &exposure));
+    check_ok(BB_ALLOCATE(exposure->count, &energy));
+    for (bb_index step = 0; step < 34; step += 11) {
+        check_ok(BB_ZEROED(exposure->count, &sum));
+        for (bb_index part = 3 * step; part < 3 * (step + 1); ++part) {
+            (void)bb_exposure_energy(exposure, part, 3, energy);
+            for (bb_index i = 0; i < exposure->count; ++i) {
+                sum[i] += energy[i];
+            }
+        }
+        double whole = bb_exposure_energy(exposure, step, 1, energy);
+        for (bb_index i = 0; i < exposure->count; ++i) {
+            check_close(sum[i], energy[i], 1e-12, whole);
+        }
+        BB_RELEASE(&sum);
+    }
+    BB_RELEASE(&energy);
+    bb_exposure_destroy(&exposure);
+    drop(&at);
+}
+
 static void power_is_steady_and_follows_absorption(void **state)
 {
     (void)state;
@@ -73,7 +102,7 @@ static void power_is_steady_and_follows_absorption(void **state)
     check_ok(BB_ALLOCATE(exposure->count, &energy));
     double expected = 1.25 * 300.0 * 0.026 * at.scan->speed * 1e-3;
     for (bb_index step = 6; step < 28; ++step) {
-        check_relative(bb_exposure_energy(exposure, step, energy), expected, 1e-12);
+        check_relative(bb_exposure_energy(exposure, step, 1, energy), expected, 1e-12);
     }
     BB_RELEASE(&energy);
     bb_exposure_destroy(&exposure);
@@ -149,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(covered_nodes_get_exactly_the_dose),
+        cmocka_unit_test(parts_make_up_a_step),
         cmocka_unit_test(power_is_steady_and_follows_absorption),
         cmocka_unit_test(edge_fields_report_what_they_lose),
         cmocka_unit_test(ledger_closes_over_fields),

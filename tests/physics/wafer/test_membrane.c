@@ -9,14 +9,10 @@
 #include "physics/wafer/membrane.h"
 #include "physics/wafer/membrane_element.h"
 #include "tests/check.h"
+#include "tests/physics/wafer/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-#include <gsl/gsl_integration.h>
-#include <gsl/gsl_sf_bessel.h>
-
-static const double RADIUS = 0.150;
 static const double NU = 0.28;
-static const double ALPHA = 2.6e-6;
 
 // The closed 8 x 8 matrix of docs/physics-wafer.md 1.4.
 static void element_is_the_known_square(void **state)
@@ -55,71 +51,16 @@ static void dissection_is_a_permutation(void **state)
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
     check_ok(BB_ALLOCATE(mesh->node_count, &order));
     check_ok(BB_ZEROED(mesh->node_count, &seen));
-    bb_dissection_order(mesh, order);
-    for (bb_index i = 0; i < mesh->node_count; ++i) {
-        assert_true(order[i] >= 0 && order[i] < mesh->node_count && !seen[order[i]]++);
+    for (bb_index leaf = 2; leaf <= 8; ++leaf) {
+        bb_dissection_order(mesh, leaf, order);
+        for (bb_index i = 0; i < mesh->node_count; ++i) {
+            assert_true(order[i] >= 0 && order[i] < mesh->node_count);
+            assert_true(seen[order[i]]++ == leaf - 2);
+        }
     }
     BB_RELEASE(&order);
     BB_RELEASE(&seen);
     bb_disc_mesh_destroy(&mesh);
-}
-
-typedef struct profile {
-    double width; // of the Gaussian; 0 is uniform
-    double scale; // l_s
-    int kind;     // 0: T s, 1: I0 T s, 2: K0 T s
-} profile;
-
-static double temperature(double r, double width)
-{
-    return width == 0.0 ? 0.1 : 0.1 * exp(-r * r / (width * width));
-}
-
-static double integrand(double s, void *context)
-{
-    const profile *of = context;
-    double bessel = of->kind == 0   ? 1.0
-                    : of->kind == 1 ? gsl_sf_bessel_I0(s / of->scale)
-                                    : gsl_sf_bessel_K0(s / of->scale);
-    return s > 0.0 ? bessel * temperature(s, of->width) * s : 0.0;
-}
-
-static double integral(int kind, double width, double scale, double from, double to)
-{
-    gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
-    profile of = {width, scale, kind};
-    gsl_function function = {integrand, &of};
-    double value = 0.0;
-    double error = 0.0;
-    (void)gsl_integration_qag(&function, from, to, 1e-18, 1e-11, 200, 6, work, &value, &error);
-    gsl_integration_workspace_free(work);
-    return value;
-}
-
-// Item 3: free disc.
-static double free_disc(double r, double width)
-{
-    double inner = integral(0, width, 1.0, 0.0, r);
-    double whole = integral(0, width, 1.0, 0.0, RADIUS);
-    return ALPHA * ((1.0 + NU) / r * inner + (1.0 - NU) * r / (RADIUS * RADIUS) * whole);
-}
-
-// Item 4: disc on springs; A from N_r(R) = 0, that is u' + nu u / R = (1 + nu) alpha T at R.
-static double sprung_disc(double r, double width, double scale)
-{
-    double i1 = gsl_sf_bessel_I1(RADIUS / scale);
-    double k1 = gsl_sf_bessel_K1(RADIUS / scale);
-    double i1_slope = gsl_sf_bessel_I0(RADIUS / scale) - i1 * scale / RADIUS;
-    double k1_slope = -gsl_sf_bessel_K0(RADIUS / scale) - k1 * scale / RADIUS;
-    double factor = (1.0 + NU) * ALPHA / scale;
-    double whole = factor * integral(1, width, scale, 0.0, RADIUS);
-    // u' of the bracket holds (1 + nu) alpha T by the Wronskian, which cancels the right-hand side.
-    double stress = whole * (k1_slope / scale + NU * k1 / RADIUS);
-    double a = -stress / (i1_slope / scale + NU * i1 / RADIUS);
-    double inner = integral(1, width, scale, 0.0, r);
-    double outer = r < RADIUS ? integral(2, width, scale, r, RADIUS) : 0.0;
-    return factor * (gsl_sf_bessel_K1(r / scale) * inner - gsl_sf_bessel_I1(r / scale) * outer) +
-           a * gsl_sf_bessel_I1(r / scale);
 }
 
 typedef struct setup {
@@ -136,7 +77,7 @@ static setup make(double spacing, double stiffness)
     bb_clamp_config clamp = CLAMP;
     clamp.tangential_stiffness_n_per_m3 = stiffness;
     check_ok(bb_threads_set(1));
-    check_ok(bb_disc_mesh_create(RADIUS, spacing, &made.mesh));
+    check_ok(bb_disc_mesh_create(DISC_RADIUS, spacing, &made.mesh));
     double begin = bb_clock_seconds();
     check_ok(bb_membrane_create(made.mesh, &SILICON, &clamp, &made.membrane));
     print_message("%td unknowns, %td values in the factor, %.1f s\n", 2 * made.mesh->node_count,
@@ -159,8 +100,8 @@ static void drop(setup *made)
 static void heat(setup *at, double width)
 {
     for (bb_index i = 0; i < at->mesh->node_count; ++i) {
-        at->t[i] =
-            temperature(hypot(bb_disc_mesh_x(at->mesh, i), bb_disc_mesh_y(at->mesh, i)), width);
+        at->t[i] = disc_temperature(hypot(bb_disc_mesh_x(at->mesh, i), bb_disc_mesh_y(at->mesh, i)),
+                                    width);
     }
     check_ok(bb_membrane_solve(at->membrane, at->t, at->u));
 }
@@ -170,13 +111,14 @@ static double disc_error(setup *at, double width, bool sprung)
 {
     double worst = 0.0;
     heat(at, width);
-    double edge = sprung ? sprung_disc(RADIUS, width, at->scale) : free_disc(RADIUS, width);
+    double edge =
+        sprung ? sprung_disc(DISC_RADIUS, width, at->scale) : free_disc(DISC_RADIUS, width);
     for (int k = 1; k <= 10; ++k) {
-        double r = RADIUS * k / 10.0;
+        double r = DISC_RADIUS * k / 10.0;
         double exact = sprung ? sprung_disc(r, width, at->scale) : free_disc(r, width);
         double on_axis = bb_membrane_at(at->membrane, at->u, r, 0.0, BB_AXIS_X);
         // A point on the rim may be off the staircase on the diagonal.
-        double q = sqrt(0.5) * (k == 10 ? RADIUS - 0.0005 : r);
+        double q = sqrt(0.5) * (k == 10 ? DISC_RADIUS - 0.0005 : r);
         double diagonal = sqrt(2.0) * bb_membrane_at(at->membrane, at->u, q, -q, BB_AXIS_X);
         worst = fmax(worst, fabs(on_axis - exact));
         worst = fmax(worst, k < 10 ? fabs(diagonal - exact) : 0.0);
@@ -188,8 +130,8 @@ static void wafer_on_springs_matches_items_2_and_4(void **state)
 {
     (void)state;
     setup at = make(0.0005, 1e11);
-    check_relative(sprung_disc(RADIUS, 0.0, at.scale), 12.488308e-9, 1e-6);
-    check_relative(sprung_disc(0.5 * RADIUS, 0.0, at.scale), 1.956439e-9, 1e-6);
+    check_relative(sprung_disc(DISC_RADIUS, 0.0, at.scale), 12.488308e-9, 1e-6);
+    check_relative(sprung_disc(0.5 * DISC_RADIUS, 0.0, at.scale), 1.956439e-9, 1e-6);
     double uniform = disc_error(&at, 0.0, true);
     double gaussian = disc_error(&at, 0.10, true);
     print_message("item 2: %.1e of u(R), item 4: %.1e\n", uniform, gaussian);
@@ -203,7 +145,7 @@ static void free_wafer_matches_items_1_and_3(void **state)
     (void)state;
     setup at = make(0.0005, 1e4);
     double uniform = disc_error(&at, 0.0, false);
-    check_relative(free_disc(RADIUS, 0.0), 39.0e-9, 1e-9);
+    check_relative(free_disc(DISC_RADIUS, 0.0), 39.0e-9, 1e-9);
     double gaussian = disc_error(&at, 0.10, false);
     print_message("item 1: %.1e of u(R), item 3: %.1e\n", uniform, gaussian);
     assert_true(uniform < 1e-5 && gaussian < 1.5e-3);
@@ -238,7 +180,7 @@ static void rows_are_reciprocal(void **state)
                         sqrt(norm[0] * norm[1]));
         }
         // Off the wafer u is that of the edge.
-        double edge = bb_membrane_at(at.membrane, at.u, RADIUS, 0.0, axis);
+        double edge = bb_membrane_at(at.membrane, at.u, DISC_RADIUS, 0.0, axis);
         check_relative(bb_membrane_at(at.membrane, at.u, x[4], y[4], axis), edge, 1e-12);
     }
     check_fails(bb_membrane_rows(at.membrane, BB_AXIS_Z, 5, x, y, rows), BB_UNSUPPORTED,

@@ -108,6 +108,36 @@ static void circle_area_is_exact(void **state)
                    1e-13);
 }
 
+static void a_given_order_and_doses_are_kept(void **state)
+{
+    (void)state;
+    bb_scan *meander = NULL;
+    bb_scan *scan = NULL;
+    bb_index sequence[] = {50, 3, 95};
+    bb_field_dose doses[] = {
+        {2, 71.0},
+        {0, 0.0 }
+    };
+    bb_scan_config config = FAST_SCAN;
+    config.order = BB_SCAN_GIVEN;
+    config.sequence = (bb_list){sequence, 3};
+    config.doses = (bb_list){doses, 2};
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &meander));
+    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    const double expected[] = {0.0, 300.0, 710.0};
+    assert_int_equal(scan->field_count, 3);
+    for (bb_index e = 0; e < 3; ++e) {
+        const bb_field *field = &scan->fields[e];
+        assert_true(field->x == meander->fields[sequence[e]].x);
+        assert_true(field->y == meander->fields[sequence[e]].y);
+        assert_int_equal(field->up, e % 2 == 0);
+        assert_int_equal(field->first_step, 70 * e);
+        check_close(field->dose, expected[e], 1e-12, 710.0);
+    }
+    bb_scan_destroy(&scan);
+    bb_scan_destroy(&meander);
+}
+
 static void bad_scans_are_refused(void **state)
 {
     (void)state;
@@ -119,6 +149,22 @@ static void bad_scans_are_refused(void **state)
     config = FAST_SCAN;
     config.slit_arc_radius_mm = 13.0;
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "slit_arc_radius_mm = 13");
+    bb_index sequence[] = {4, 7, 4};
+    config = FAST_SCAN;
+    config.sequence = (bb_list){sequence, 2};
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "with order given");
+    config.order = BB_SCAN_GIVEN;
+    config.sequence.count = 3;
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "field 4 twice, at 0 and 2");
+    sequence[2] = 96;
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "field 96, expected 0..95");
+    sequence[2] = 5;
+    bb_field_dose late = {3, 10.0};
+    config.doses = (bb_list){&late, 1};
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "exposure 3, expected 0..2");
+    config.doses.count = 0;
+    config.fields = (bb_list){&sequence[2], 1};
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.fields: 5");
 }
 
 int main(void)
@@ -130,6 +176,7 @@ int main(void)
         cmocka_unit_test(every_point_gets_the_whole_dose),
         cmocka_unit_test(down_scan_is_an_up_scan_turned_in_time),
         cmocka_unit_test(circle_area_is_exact),
+        cmocka_unit_test(a_given_order_and_doses_are_kept),
         cmocka_unit_test(bad_scans_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ static void coarse_case(wafer_case *out)
     out->clamp = CLAMP;
     out->mesh.spacing_mm = 5.0;
     out->mesh.step_ms = 1.0;
+    out->mesh.substeps = 1;
     out->scan = FAST_SCAN;
     out->metrology = POINTS;
     for (int axis = 0; axis < 3; ++axis) {
@@ -156,6 +157,97 @@ static void both_generators_give_rows(void **state)
     bb_wafer_problem_destroy(&fem);
 }
 
+// Relative difference of all rows of two sources.
+static double row_difference(const bb_wafer_rows *a, const bb_wafer_rows *b)
+{
+    double *values[2] = {NULL, NULL};
+    const bb_matrix_source *sources[2] = {a->source, b->source};
+    double difference = 0.0;
+    double norm = 0.0;
+    for (int g = 0; g < 2; ++g) {
+        check_ok(BB_ALLOCATE(sources[g]->rows * sources[g]->columns, &values[g]));
+        check_ok(bb_matrix_source_load(sources[g], values[g]));
+    }
+    for (bb_index i = 0; i < sources[0]->rows * sources[0]->columns; ++i) {
+        difference += pow(values[0][i] - values[1][i], 2.0);
+        norm += pow(values[1][i], 2.0);
+    }
+    BB_RELEASE(&values[0]);
+    BB_RELEASE(&values[1]);
+    return sqrt(difference / norm);
+}
+
+// The plate's rows are the membrane's but for the coupling and (d/2) grad w; it has z besides.
+static void the_plate_gives_rows_of_all_axes(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *kernel = NULL;
+    bb_wafer_problem *fem = NULL;
+    bb_wafer_problem *plate = NULL;
+    bb_wafer_rows rows[2];
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    check_ok(bb_wafer_problem_create(&config, &kernel));
+    c.response.generator = BB_GENERATOR_FEM;
+    check_ok(bb_wafer_problem_create(&config, &fem));
+    c.response.generator = BB_GENERATOR_PLATE;
+    check_ok(bb_wafer_problem_create(&config, &plate));
+    assert_non_null(plate->plate);
+    assert_null(plate->membrane);
+    for (int axis = 0; axis < 3; ++axis) {
+        bool height = axis == (int)BB_AXIS_Z;
+        check_ok(bb_wafer_problem_rows(plate, 1, axis, &rows[0]));
+        check_ok(bb_wafer_problem_rows(height ? kernel : fem, 1, axis, &rows[1]));
+        assert_int_equal(rows[0].batch, BB_PLATE_BATCH);
+        double difference = row_difference(&rows[0], &rows[1]);
+        print_message("axis %d: the plate's rows differ by %.2g\n", axis, difference);
+        assert_true(difference > 1e-5 && difference < (height ? 0.3 : 0.05));
+    }
+    bb_wafer_problem_destroy(&kernel);
+    bb_wafer_problem_destroy(&fem);
+    bb_wafer_problem_destroy(&plate);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// Burls and crystals reach the rows; generators without them refuse.
+static void burls_and_crystals_need_elements(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *problem[3] = {NULL, NULL, NULL};
+    bb_wafer_rows rows[2];
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    c.clamp.burls = (bb_burl_config){
+        .pitch_mm = 10.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.1, .seed = 1};
+    check_refused(&c, BB_UNSUPPORTED, "only response.generator: plate has burls");
+    c.response.generator = BB_GENERATOR_PLATE;
+    check_ok(bb_wafer_problem_create(&config, &problem[0]));
+    c.clamp.burls.pitch_mm = NAN;
+    check_ok(bb_wafer_problem_create(&config, &problem[1]));
+    c.wafer.elasticity = BB_ELASTICITY_CUBIC_110;
+    c.wafer.c11_gpa = 165.7;
+    c.wafer.c12_gpa = 63.9;
+    c.wafer.c44_gpa = 79.6;
+    check_ok(bb_wafer_problem_create(&config, &problem[2]));
+    for (int k = 0; k < 3; k += 2) {
+        check_ok(bb_wafer_problem_rows(problem[1], 1, BB_AXIS_X, &rows[0]));
+        check_ok(bb_wafer_problem_rows(problem[k], 1, BB_AXIS_X, &rows[1]));
+        double difference = row_difference(&rows[0], &rows[1]);
+        print_message("%s: rows differ by %.2g\n", k == 0 ? "burls" : "crystal", difference);
+        assert_true(difference > 0.01 && difference < 1.0);
+    }
+    for (int k = 0; k < 3; ++k) {
+        bb_wafer_problem_destroy(&problem[k]);
+    }
+    c.response.generator = BB_GENERATOR_KERNEL;
+    check_refused(&c, BB_UNSUPPORTED, "the closed-form kernel is isotropic");
+    c.response.generator = BB_GENERATOR_PLATE;
+    c.clamp.burls.pitch_mm = 3.0;
+    check_refused(&c, BB_INVALID, "clamp.burls.footprint_mm = 5");
+}
+
 // S = W T of a constant is that constant on cells of the wafer, and heat is conserved.
 static void restriction_keeps_heat(void **state)
 {
@@ -198,14 +290,18 @@ static void restriction_keeps_heat(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    for (int generator = 0; generator < 2; ++generator) {
+    static const int generators[] = {BB_GENERATOR_FEM, BB_GENERATOR_KERNEL, BB_GENERATOR_PLATE};
+    for (int generator = 0; generator < 3; ++generator) {
         wafer_case c;
         coarse_case(&c);
         c.mesh.spacing_mm = c.clamp.spacing_mm = 10.0;
-        c.response.generator = generator == 0 ? BB_GENERATOR_FEM : BB_GENERATOR_KERNEL;
+        c.response.generator = generators[generator];
+        if (generators[generator] == (int)BB_GENERATOR_PLATE) {
+            c.clamp.burls = (bb_burl_config){.pitch_mm = 10.0, .footprint_mm = 5.0, .seed = 1};
+        }
         bb_wafer_config config = config_of(&c);
         // The tables of the kernel take a tenth of a second: in strides there.
-        bb_index stride = generator == 0 ? 1 : 7;
+        bb_index stride = generators[generator] == (int)BB_GENERATOR_KERNEL ? 7 : 1;
         bb_index k = 1;
         for (bool failed = true; failed; k += stride) {
             bb_wafer_problem *problem = NULL;
@@ -229,6 +325,8 @@ int main(void)
         cmocka_unit_test(scored_fields_are_those_asked_for),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(both_generators_give_rows),
+        cmocka_unit_test(the_plate_gives_rows_of_all_axes),
+        cmocka_unit_test(burls_and_crystals_need_elements),
         cmocka_unit_test(restriction_keeps_heat),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -66,6 +66,14 @@ static void rules_by_tile_have_kernels(void **state)
 static void others_are_told_why(void **state)
 {
     (void)state;
+    bb_factor_pipeline light = pipeline_of(BB_VARIANT_HP2);
+    light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
+    check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
+                "light sweeps need hp1 arithmetic, got hp2");
+    light = banded(BB_VARIANT_HP1, BB_VARIANT_SP);
+    light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
+    check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
+                "the sweeps of a policy are sp");
     bb_factor_pipeline pipeline = banded(BB_VARIANT_HP2, BB_VARIANT_HP1);
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "policy.inside = hp1 on cuda, expected sp, x3 or hp2");

@@ -33,8 +33,14 @@ static void threads_do_not_change_a_bit(void **state)
         {"response.generator=fem", "response.axes=[x, y]", "mesh.spacing_mm=5.0",
           "scan.fields=[0]"}
     };
+    const driver_case plate = {
+        CONFIG_WAFER_SMALL,
+        {"response.generator=plate", "mesh.spacing_mm=6.0", "scan.fields=[0]",
+          "clamp.burls={pitch_mm: 12.0, footprint_mm: 6.0, scatter: 0.2}"}
+    };
     driver_check_threads(&small);
     driver_check_threads(&fem);
+    driver_check_threads(&plate);
 }
 
 static void fp64_is_the_reference_exactly(void **state)
@@ -247,6 +253,66 @@ static void both_generators_agree_but_for_the_edge(void **state)
     check_fails(driver_run(&height, 2, &results), BB_INVALID, "problem");
 }
 
+// In plane the plate is the membrane but for (d/2) grad w, in height the kernel but for the mesh.
+static void the_plate_agrees_with_both(void **state)
+{
+    (void)state;
+#define ONE "mesh.spacing_mm=4.0", "scan.fields=[48]", "pipelines=[" REFERENCE "]"
+    const driver_case kernel = {CONFIG_WAFER_SMALL, {ONE}};
+    const driver_case fem = {
+        CONFIG_WAFER_SMALL, {ONE, "response.generator=fem", "response.axes=[x, y]"}
+    };
+    const driver_case plate = {
+        CONFIG_WAFER_SMALL, {ONE, "response.generator=plate"}
+    };
+    bb_results *a = driver_results(&kernel);
+    bb_results *b = driver_results(&fem);
+    bb_results *c = driver_results(&plate);
+    double x = difference(c, b, "overlay_x_nm");
+    double y = difference(c, b, "overlay_y_nm");
+    bb_index points = driver_dataset(c, "displacement_nm")->shape[2];
+    const double *heights[2] = {driver_row(a, "displacement_nm", "reference") + 2 * points,
+                                driver_row(c, "displacement_nm", "reference") + 2 * points};
+    double worst = 0.0;
+    double peak = 0.0;
+    for (bb_index i = 0; i < points; ++i) {
+        worst = fmax(worst, fabs(heights[0][i] - heights[1][i]));
+        peak = fmax(peak, fabs(heights[0][i]));
+    }
+    print_message("plate over fem - 1: %.2g, %.2g; heights to %.2g of the kernel's %.2g nm\n", x, y,
+                  worst / peak, peak);
+    assert_true(fabs(x) < 0.01 && fabs(y) < 0.01 && x != 0.0 && worst < 0.05 * peak);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+    bb_results_destroy(&c);
+}
+
+// What only some generators offer is said when the study is checked.
+static void what_a_generator_lacks_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *override[3];
+        const char *text;
+    } cases[] = {
+        {{"clamp.burls={pitch_mm: 3.0, footprint_mm: 1.5}"},                                "1 problem"},
+        {{"response.generator=plate", "clamp.burls={scatter: 0.2}"},                        "1 problem"},
+        {{"response.generator=plate", "clamp.burls={pitch_mm: 3.0}"},                       "1 problem"},
+        {{"wafer.elasticity=cubic_110"},                                                    "1 problem"},
+        {{"response.cache_folder=kept"},                                                    "1 problem"},
+        {{"response.generator=plate", "wafer.elasticity=cubic_100", "wafer.c12_gpa=170.0"},
+         "1 problem"                                                                                   },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_results *results = NULL;
+        driver_case of = {CONFIG_WAFER_SMALL, {NULL}};
+        for (int k = 0; k < 3; ++k) {
+            of.overrides[k] = cases[i].override[k];
+        }
+        check_fails(driver_run(&of, 2, &results), BB_INVALID, cases[i].text);
+    }
+}
+
 static void all_fields_are_scored(void **state)
 {
     (void)state;
@@ -442,6 +508,8 @@ int main(void)
         cmocka_unit_test(a_step_over_the_limit_is_refused),
         cmocka_unit_test(x_and_y_are_enough),
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
+        cmocka_unit_test(the_plate_agrees_with_both),
+        cmocka_unit_test(what_a_generator_lacks_is_refused),
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),
         cmocka_unit_test(tolerances_belong_to_a_field),

@@ -40,6 +40,62 @@ static double field_joules(const heated *of)
     return 1e-3 * scan->dose_mj_per_cm2 * 1e-2 * scan->field_width_mm * scan->field_height_mm;
 }
 
+static void every_exposure_has_its_dose(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
+          "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}
+    };
+    const double fields[] = {1.0, 2.5, 1.0};
+    heated at;
+    heat(&of, &at);
+    double whole = 0.0;
+    assert_int_equal(at.heating.exposed_count, 3);
+    for (bb_index f = 0; f < 3; ++f) {
+        whole += fields[f] * field_joules(&at);
+        check_relative(at.heating.ledgers[f].deposited, whole, 1e-10);
+        assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+    }
+    drop(&at);
+}
+
+// Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
+static void substeps_converge_to_first_order(void **state)
+{
+    (void)state;
+    static const char *const substeps[] = {"mesh.substeps=1", "mesh.substeps=2", "mesh.substeps=4",
+                                           "mesh.substeps=32"};
+    heated at[4];
+    double errors[3];
+    for (int s = 0; s < 4; ++s) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}
+        };
+        heat(&of, &at[s]);
+        assert_true(fabs(at[s].heating.imbalance[2]) < 1e-12);
+        check_relative(at[s].heating.ledgers[2].deposited, at[0].heating.ledgers[2].deposited,
+                       1e-12);
+    }
+    const bb_wafer_heating *fine = &at[3].heating;
+    const double *expected = bb_wafer_heating_input(fine, 0, fine->light_steps - 1);
+    for (int s = 0; s < 3; ++s) {
+        const double *got = bb_wafer_heating_input(&at[s].heating, 0, fine->light_steps - 1);
+        errors[s] = 0.0;
+        for (bb_index j = 0; j < fine->cell_count; ++j) {
+            errors[s] = fmax(errors[s], fabs(got[j] - expected[j]));
+        }
+    }
+    print_message("errors %.2e %.2e %.2e K\n", errors[0], errors[1], errors[2]);
+    // Against 32 substeps the errors stand as 31 : 15 : 7.
+    check_relative(errors[0] / errors[1], 31.0 / 15.0, 0.1);
+    check_relative(errors[1] / errors[2], 15.0 / 7.0, 0.1);
+    for (int s = 0; s < 4; ++s) {
+        drop(&at[s]);
+    }
+}
+
 static void energy_is_accounted_for(void **state)
 {
     (void)state;
@@ -181,6 +237,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(energy_is_accounted_for),
+        cmocka_unit_test(substeps_converge_to_first_order),
+        cmocka_unit_test(every_exposure_has_its_dose),
         cmocka_unit_test(heating_is_linear_in_the_dose),
         cmocka_unit_test(scored_fields_do_not_disturb),
         cmocka_unit_test(inputs_are_means_over_a_step),

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer target: any bytes as a zfp stream, decoded as it stands and with an index that is the
+// stream's or wrong. Nothing leaves the stream or the array, and the index's decode of a stream
+// that decodes is the same.
+//
+// Input: type, shape, settings, index, then the stream.
+#include "core/memory.h"
+#include "precision/zfp_decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint8_t take(const uint8_t **data, size_t *size)
+{
+    if (*size == 0) {
+        return 0;
+    }
+    --*size;
+    return *(*data)++;
+}
+
+static void *make(bb_index count, size_t bytes)
+{
+    void *out = NULL;
+    if (bb_memory_zeroed(count, bytes, &out) != BB_OK) {
+        abort();
+    }
+    return out;
+}
+
+static bb_zfp_settings draw_settings(const uint8_t **data, size_t *size)
+{
+    bb_zfp_settings settings;
+    settings.minimum_bits = take(data, size);
+    settings.maximum_bits = settings.minimum_bits + take(data, size) * (1u << take(data, size) % 7);
+    settings.maximum_precision = 1 + take(data, size) % 64u;
+    settings.minimum_exponent = take(data, size) % 4 == 0 ? -1075 : (int)take(data, size) - 128;
+    return settings;
+}
+
+static void decode_with_index(bb_device *cpu, const bb_zfp_stream *stream, bb_zfp_index *index,
+                              const void *expected, size_t bytes)
+{
+    bb_zfp_decoder *decoder = NULL;
+    void *out = make((bb_index)bytes, 1);
+    if (bb_zfp_decoder_create(cpu, stream, index, 1, &decoder) == BB_OK) {
+        bb_status status = bb_zfp_decoder_run(decoder, out, NULL);
+        if (expected != NULL && (status != BB_OK || memcmp(out, expected, bytes) != 0)) {
+            abort();
+        }
+    }
+    bb_zfp_decoder_destroy(&decoder);
+    bb_memory_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bb_device *cpu = NULL;
+    bb_zfp_index index = {0};
+    bb_zfp_stream stream = {.type = take(&data, &size) % 2 == 0 ? BB_F32 : BB_F64};
+    bb_zfp_shape shape = {1 + take(&data, &size) % 4, 1 + take(&data, &size) % 40, 1, 1, 1};
+    uint8_t y = take(&data, &size), z = take(&data, &size), run = take(&data, &size);
+    shape.ny = shape.dimensions > 1 ? 1 + y % 13 : 1;
+    shape.nz = shape.dimensions > 2 ? 1 + z % 9 : 1;
+    shape.nw = shape.dimensions > 3 ? 1 + z / 9 % 6 : 1;
+    stream.shape = shape;
+    stream.settings = draw_settings(&data, &size);
+    uint8_t wrong = take(&data, &size);
+    // A block of its own, so that a read behind it is seen.
+    unsigned char *copy = make((bb_index)size + 1, 1);
+    memcpy(copy, data, size);
+    stream.bytes = copy;
+    stream.size = size;
+    stream.bits = 8 * (uint64_t)size;
+    if (bb_zfp_stream_check(&stream) == BB_OK && bb_device_open(BB_DEVICE_CPU, 0, &cpu) == BB_OK) {
+        size_t bytes = (size_t)bb_zfp_stream_values(&stream) * bb_type_bytes(stream.type);
+        void *out = make((bb_index)bytes, 1);
+        bool good = bb_zfp_decode(&stream, out) == BB_OK;
+        bool indexed = bb_zfp_index_create(&stream, 1 + run % 9, &index) == BB_OK;
+        if (good != indexed) {
+            abort();
+        }
+        if (indexed) {
+            decode_with_index(cpu, &stream, &index, out, bytes);
+        }
+        if (indexed && index.lengths != NULL) {
+            index.lengths[wrong % index.runs] ^= (uint16_t)(wrong * 257u);
+            index.bases[0] ^= (uint64_t)wrong << (wrong % 57);
+            decode_with_index(cpu, &stream, &index, NULL, bytes);
+        }
+        bb_zfp_index_release(&index);
+        bb_memory_release(&out);
+        bb_device_close(&cpu);
+    }
+    bb_memory_release((void **)&copy);
+    if (bb_memory_blocks() != 0) {
+        abort();
+    }
+    return 0;
+}
