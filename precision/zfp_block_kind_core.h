@@ -252,16 +252,13 @@ BB_ZFP_INLINE void BB_ZFP_NAME(finish)(const bb_zfp_head *head, uint32_t size,
     }
 }
 
-/// Decodes the block at the reader's position to out [4^dimensions], x fastest, and leaves the
-/// reader behind it. Settings are ones that bb_zfp_stream_check passes; `dimensions` and
-/// `reversible` (bb_zfp_reversible of them) are best constants.
-BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                             int dimensions, int reversible, BB_ZFP_REAL *out)
+// The block at the reader's position, which ends behind it: its head, and data [4^dimensions] where
+// it is not zero.
+BB_ZFP_INLINE bb_zfp_head BB_ZFP_NAME(read_block)(bb_zfp_reader *reader,
+                                                  const bb_zfp_settings *settings, int dimensions,
+                                                  int reversible, BB_ZFP_UNSIGNED *data)
 {
     const uint32_t size = UINT32_C(1) << (2 * dimensions);
-    const BB_ZFP_UNSIGNED mask = (BB_ZFP_UNSIGNED)UINT64_C(0xaaaaaaaaaaaaaaaa);
-    BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
-    BB_ZFP_UNSIGNED values[BB_ZFP_BLOCK_MOST];
     const uint32_t start = bb_zfp_position(reader);
     bb_zfp_head head =
         bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
@@ -275,6 +272,21 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
         }
     }
     bb_zfp_fill_up(reader, settings, start);
+    return head;
+}
+
+/// Decodes the block at the reader's position to out [4^dimensions], x fastest, and leaves the
+/// reader behind it. Settings are ones that bb_zfp_stream_check passes; `dimensions` and
+/// `reversible` (bb_zfp_reversible of them) are best constants.
+BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
+                                             int dimensions, int reversible, BB_ZFP_REAL *out)
+{
+    const uint32_t size = UINT32_C(1) << (2 * dimensions);
+    const BB_ZFP_UNSIGNED mask = (BB_ZFP_UNSIGNED)UINT64_C(0xaaaaaaaaaaaaaaaa);
+    BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
+    BB_ZFP_UNSIGNED values[BB_ZFP_BLOCK_MOST];
+    const bb_zfp_head head =
+        BB_ZFP_NAME(read_block)(reader, settings, dimensions, reversible, data);
     if (head.is_zero || head.from_zero) {
         BB_ZFP_UNROLL
         for (uint32_t i = 0; i < size; ++i) {
@@ -294,21 +306,8 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
 BB_ZFP_INLINE void BB_ZFP_NAME(pass_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
                                            int dimensions, int reversible)
 {
-    const uint32_t size = UINT32_C(1) << (2 * dimensions);
     BB_ZFP_UNSIGNED data[BB_ZFP_BLOCK_MOST];
-    const uint32_t start = bb_zfp_position(reader);
-    bb_zfp_head head =
-        bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
-    if (!head.is_zero) {
-        uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);
-        uint32_t budget = settings->maximum_bits - head.bits;
-        if (dimensions <= 2) {
-            BB_ZFP_NAME(read_few)(reader, size, planes, budget, data);
-        } else {
-            BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
-        }
-    }
-    bb_zfp_fill_up(reader, settings, start);
+    (void)BB_ZFP_NAME(read_block)(reader, settings, dimensions, reversible, data);
 }
 
 #undef BB_ZFP_NAME

@@ -7,7 +7,8 @@
 // below are multiplied by that inverse. So A is never stored whole, L is stored once, in the format
 // of its arithmetic, in a folded triangle (solvers/triangle_layout.h), and a panel is read and
 // written once. The rows of B ride along as further rows of every panel, which makes the forward
-// sweep a part of the factorization; a backward sweep over the panels finishes R.
+// sweep a part of the factorization (but for light sweeps, which choose their products by all of
+// L); a backward sweep over the panels finishes R.
 //
 // Look-ahead: while the diagonal block of panel k is factored on a stream of its own, panel k + 1
 // takes its updates by the panels before k. The order of the sums is fixed by n and the block, so

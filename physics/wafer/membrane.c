@@ -2,10 +2,10 @@
 #include "physics/wafer/membrane.h"
 
 #include "core/memory.h"
+#include "physics/wafer/cholmod_status.h"
 #include "physics/wafer/dissection.h"
 #include "physics/wafer/membrane_element.h"
 
-#include <cholmod.h>
 #include <string.h>
 
 // At most 9 neighbours a node, two unknowns each, lower triangle.
@@ -17,22 +17,6 @@ struct bb_membrane {
     cholmod_common common;
     cholmod_factor *factor;
 };
-
-static bb_status check(const cholmod_common *common, const char *what)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE(common->status != CHOLMOD_OUT_OF_MEMORY, BB_MEMORY,
-               "out of memory in %s of the "
-               "membrane",
-               what);
-    BB_REQUIRE(common->status != CHOLMOD_NOT_POSDEF, BB_INVALID,
-               "the membrane's stiffness is not positive definite in fp64: stiffer springs or a "
-               "coarser mesh are needed");
-    BB_REQUIRE(common->status >= CHOLMOD_OK, BB_INTERNAL, "CHOLMOD status %d in %s of the membrane",
-               common->status, what);
-done:
-    return status;
-}
 
 // Stiffness between node and its neighbours: block[dy + 1][dx + 1], each 2 x 2.
 static void gather(const bb_membrane *membrane, bb_index node, double block[9][2][2])
@@ -90,7 +74,7 @@ static bb_status assemble(bb_membrane *membrane, cholmod_sparse **out)
     cholmod_sparse *matrix =
         cholmod_l_allocate_sparse(unknowns, unknowns, MOST_IN_COLUMN * unknowns / 2 + unknowns, 1,
                                   1, 1, CHOLMOD_REAL, &membrane->common);
-    BB_TRY(check(&membrane->common, "assembly"));
+    BB_TRY(bb_cholmod_status(&membrane->common, "assembly", "membrane"));
     ((SuiteSparse_long *)matrix->p)[0] = 0;
     for (bb_index node = 0; node < mesh->node_count; ++node) {
         double block[9][2][2];
@@ -145,9 +129,9 @@ bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_c
     BB_TRY(make_permutation(mesh, &permutation));
     BB_TRY(assemble(membrane, &matrix));
     membrane->factor = cholmod_l_analyze_p(matrix, permutation, NULL, 0, &membrane->common);
-    BB_TRY(check(&membrane->common, "analysis"));
+    BB_TRY(bb_cholmod_status(&membrane->common, "analysis", "membrane"));
     (void)cholmod_l_factorize(matrix, membrane->factor, &membrane->common);
-    BB_TRY(check(&membrane->common, "factorisation"));
+    BB_TRY(bb_cholmod_status(&membrane->common, "factorisation", "membrane"));
     *out = membrane;
     membrane = NULL;
     (void)cholmod_l_free_sparse(&matrix, &(*out)->common);
@@ -175,7 +159,7 @@ static bb_status solve(const bb_membrane *membrane, double *right, size_t column
                           .dtype = CHOLMOD_DOUBLE};
     settings(&common);
     cholmod_dense *answer = cholmod_l_solve(CHOLMOD_A, membrane->factor, &side, &common);
-    BB_TRY(check(&common, "solution"));
+    BB_TRY(bb_cholmod_status(&common, "solution", "membrane"));
     memcpy(x, answer->x, unknowns * columns * sizeof *x);
 done:
     (void)cholmod_l_free_dense(&answer, &common);

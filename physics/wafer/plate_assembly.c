@@ -9,9 +9,6 @@
 // Six unknowns a node make small leaves worth their while: 13 % fewer values than leaves of 8.
 enum { U = BB_PLATE_UNKNOWNS, NEIGHBOURS = 9, LEAF = 3 };
 
-static const int CORNER_X[4] = {0, 1, 1, 0};
-static const int CORNER_Y[4] = {0, 0, 1, 1};
-
 // Stiffness between a node and its neighbours, block [3 (dy + 1) + dx + 1].
 typedef struct stencil {
     double block[NEIGHBOURS][U][U];
@@ -33,7 +30,8 @@ static int32_t neighbour(const bb_disc_mesh *mesh, bb_index column, bb_index row
 static void add_cell(const bb_plate_element *element, double factor, int k, stencil *out)
 {
     for (int l = 0; l < 4; ++l) {
-        int at = 3 * (CORNER_Y[l] - CORNER_Y[k] + 1) + CORNER_X[l] - CORNER_X[k] + 1;
+        int at = 3 * (bb_plate_corner[l][1] - bb_plate_corner[k][1] + 1) + bb_plate_corner[l][0] -
+                 bb_plate_corner[k][0] + 1;
         for (int c = 0; c < U; ++c) {
             for (int e = 0; e < U; ++e) {
                 out->block[at][c][e] += element->elastic[U * k + c][U * l + e] +
@@ -53,7 +51,8 @@ static void gather(const bb_disc_mesh *mesh, const bb_plate_element *element, co
         out->node[i] = neighbour(mesh, column + i % 3 - 1, row + i / 3 - 1);
     }
     for (int k = 0; k < 4; ++k) {
-        bb_index cell = bb_disc_mesh_cell_at(mesh, column - CORNER_X[k], row - CORNER_Y[k]);
+        bb_index cell =
+            bb_disc_mesh_cell_at(mesh, column - bb_plate_corner[k][0], row - bb_plate_corner[k][1]);
         if (cell >= 0) {
             add_cell(element, springs == NULL ? 1.0 : springs[cell], k, out);
         }

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-// Corner k stands at (CORNER[k][0], CORNER[k][1]) of the unit square.
-static const int CORNER[4][2] = {
+const int bb_plate_corner[4][2] = {
     {0, 0},
     {1, 0},
     {1, 1},
@@ -40,16 +39,16 @@ static void hermite(int end, int order, double t, double out[3])
 void bb_plate_shapes_at(double a, double b, double side, bb_plate_shapes *out)
 {
     for (int k = 0; k < 4; ++k) {
-        double in_a = CORNER[k][0] ? a : 1.0 - a;
-        double in_b = CORNER[k][1] ? b : 1.0 - b;
+        double in_a = bb_plate_corner[k][0] ? a : 1.0 - a;
+        double in_b = bb_plate_corner[k][1] ? b : 1.0 - b;
         out->q[k] = in_a * in_b;
-        out->q_x[k] = (CORNER[k][0] ? in_b : -in_b) / side;
-        out->q_y[k] = (CORNER[k][1] ? in_a : -in_a) / side;
+        out->q_x[k] = (bb_plate_corner[k][0] ? in_b : -in_b) / side;
+        out->q_y[k] = (bb_plate_corner[k][1] ? in_a : -in_a) / side;
         for (int m = 0; m < 4; ++m) {
             double along[3];
             double across[3];
-            hermite(CORNER[k][0], m % 2, a, along);
-            hermite(CORNER[k][1], m / 2, b, across);
+            hermite(bb_plate_corner[k][0], m % 2, a, along);
+            hermite(bb_plate_corner[k][1], m / 2, b, across);
             int i = 4 * k + m;
             out->w[i] = along[0] * across[0];
             out->w_x[i] = along[1] * across[0] / side;

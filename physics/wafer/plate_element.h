@@ -21,6 +21,9 @@ extern "C" {
 
 enum { BB_PLATE_UNKNOWNS = 6, BB_PLATE_ELEMENT = 24 };
 
+/// Corner k stands at (bb_plate_corner[k][0], bb_plate_corner[k][1]) of the unit square.
+extern const int bb_plate_corner[4][2];
+
 /// Shape functions at one place of a cell. Entry 4 k + m of the bending ones belongs to unknown
 /// 6 k + 2 + m.
 typedef struct bb_plate_shapes {

@@ -2,9 +2,9 @@
 #include "physics/wafer/plate_factor.h"
 
 #include "core/memory.h"
+#include "physics/wafer/cholmod_status.h"
 #include "physics/wafer/plate_factor_parts.h"
 
-#include <cholmod.h>
 #include <dlfcn.h>
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
@@ -14,20 +14,6 @@ struct bb_cholmod_parts {
     cholmod_common common;
     cholmod_factor *factor;
 };
-
-static bb_status check(const cholmod_common *common, const char *what)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE(common->status != CHOLMOD_OUT_OF_MEMORY, BB_MEMORY,
-               "out of memory in %s of the plate", what);
-    BB_REQUIRE(common->status != CHOLMOD_NOT_POSDEF, BB_INVALID,
-               "the plate's stiffness is not positive definite in fp64: stiffer springs or a "
-               "coarser mesh are needed");
-    BB_REQUIRE(common->status >= CHOLMOD_OK, BB_INTERNAL, "CHOLMOD status %d in %s of the plate",
-               common->status, what);
-done:
-    return status;
-}
 
 static bb_status view_parts(bb_plate_factor *out)
 {
@@ -106,11 +92,11 @@ bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t 
     // CHOLMOD takes the permutation without const and only reads it.
     factor->cholmod->factor =
         cholmod_l_analyze_p(&sparse, (SuiteSparse_long *)(uintptr_t)order, NULL, 0, common);
-    BB_TRY(check(common, "analysis"));
+    BB_TRY(bb_cholmod_status(common, "analysis", "plate"));
     int levels = limit_openmp(0);
     (void)cholmod_l_factorize(&sparse, factor->cholmod->factor, common);
     (void)limit_openmp(levels);
-    BB_TRY(check(common, "factorisation"));
+    BB_TRY(bb_cholmod_status(common, "factorisation", "plate"));
     BB_TRY(view_parts(factor));
     BB_TRY(bb_plate_factor_place(factor));
     *out = factor;

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-static const int CORNER_X[4] = {0, 1, 1, 0};
-static const int CORNER_Y[4] = {0, 0, 1, 1};
-
 static void add(bb_plate_sample *out, int64_t node, int component, double weight)
 {
     out->unknown[out->count] = BB_PLATE_UNKNOWNS * node + component;
@@ -21,8 +18,8 @@ static void add_divergence(const bb_disc_mesh *mesh, bb_index node, double facto
     bb_index cell[4];
     int cells = 0;
     for (int k = 0; k < 4; ++k) {
-        cell[k] = bb_disc_mesh_cell_at(mesh, mesh->node_column[node] - CORNER_X[k],
-                                       mesh->node_row[node] - CORNER_Y[k]);
+        cell[k] = bb_disc_mesh_cell_at(mesh, mesh->node_column[node] - bb_plate_corner[k][0],
+                                       mesh->node_row[node] - bb_plate_corner[k][1]);
         cells += cell[k] >= 0;
     }
     for (int k = 0; k < 4; ++k) {
@@ -30,7 +27,7 @@ static void add_divergence(const bb_disc_mesh *mesh, bb_index node, double facto
             continue;
         }
         bb_plate_shapes at;
-        bb_plate_shapes_at(CORNER_X[k], CORNER_Y[k], mesh->spacing, &at);
+        bb_plate_shapes_at(bb_plate_corner[k][0], bb_plate_corner[k][1], mesh->spacing, &at);
         const int32_t *corner = mesh->cell_nodes + 4 * cell[k];
         for (int l = 0; l < 4; ++l) {
             add(out, corner[l], 0, factor * at.q_x[l] / cells);

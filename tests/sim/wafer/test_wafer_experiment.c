@@ -287,32 +287,6 @@ static void the_plate_agrees_with_both(void **state)
     bb_results_destroy(&c);
 }
 
-// What only some generators offer is said when the study is checked.
-static void what_a_generator_lacks_is_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *override[3];
-        const char *text;
-    } cases[] = {
-        {{"clamp.burls={pitch_mm: 3.0, footprint_mm: 1.5}"},                                "1 problem"},
-        {{"response.generator=plate", "clamp.burls={scatter: 0.2}"},                        "1 problem"},
-        {{"response.generator=plate", "clamp.burls={pitch_mm: 3.0}"},                       "1 problem"},
-        {{"wafer.elasticity=cubic_110"},                                                    "1 problem"},
-        {{"response.cache_folder=kept"},                                                    "1 problem"},
-        {{"response.generator=plate", "wafer.elasticity=cubic_100", "wafer.c12_gpa=170.0"},
-         "1 problem"                                                                                   },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        bb_results *results = NULL;
-        driver_case of = {CONFIG_WAFER_SMALL, {NULL}};
-        for (int k = 0; k < 3; ++k) {
-            of.overrides[k] = cases[i].override[k];
-        }
-        check_fails(driver_run(&of, 2, &results), BB_INVALID, cases[i].text);
-    }
-}
-
 static void all_fields_are_scored(void **state)
 {
     (void)state;
@@ -509,7 +483,6 @@ int main(void)
         cmocka_unit_test(x_and_y_are_enough),
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
         cmocka_unit_test(the_plate_agrees_with_both),
-        cmocka_unit_test(what_a_generator_lacks_is_refused),
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),
         cmocka_unit_test(tolerances_belong_to_a_field),
