@@ -188,11 +188,10 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
         (void)narrow_x(x, (bb_index)columns, operation->x_f32);
         BB_TRY(bb_device_upload(device, operation->device_x, operation->x_f32,
                                 columns * sizeof(float)));
-        task.x_f32 = operation->device_x;
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
-        task.x = operation->device_x;
     }
+    task.x = operation->device_x;
     task.y = operation->device_y;
     BB_TRY(bb_device_launch(device, &stream_kernel, rows, &task));
     BB_TRY(bb_device_download(device, y, operation->device_y, (size_t)rows * sizeof *y));
@@ -226,7 +225,7 @@ done:
 }
 
 bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row, bb_index rows,
-                                  const double *x, double *y, void *stream)
+                                  const void *x, double *y, void *stream)
 {
     bb_status status = BB_OK;
     BB_TRY(check_rows(operation, row, rows));

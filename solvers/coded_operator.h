@@ -57,14 +57,14 @@ BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_in
                                              bb_index rows, const double *x, double *y,
                                              double *seconds);
 
-/// The same between x [columns] and y [rows] in a GPU's memory, rounding and scales included,
-/// queued on `stream` (a cudaStream_t of the operator's device, which has to be the current one):
-/// nothing waits or allocates, so that a stream under capture takes it. The operator's workspace
-/// serves one application at a time. Errors: BB_INVALID (rows outside the matrix), BB_UNSUPPORTED
-/// (an operator on the cpu), BB_DEVICE.
+/// The same between x [columns] and y [rows] in a GPU's memory, x in the format of the products and
+/// at a multiple of 16 bytes, scales undone in y; queued on `stream` (a cudaStream_t of the
+/// operator's device, which has to be the current one): nothing waits or allocates, so that a
+/// stream under capture takes it. The operator's workspace serves one application at a time.
+/// Errors: BB_INVALID (rows outside the matrix), BB_UNSUPPORTED (an operator on the cpu, a device
+/// before sm_90), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row,
-                                             bb_index rows, const double *x, double *y,
-                                             void *stream);
+                                             bb_index rows, const void *x, double *y, void *stream);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation);

@@ -4,10 +4,11 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/bfp_core.h"
+#include "solvers/stream_partition_core.h"
 
 #include <string.h>
 
-enum { LINE = 128, CHUNK_BYTES = 64 << 20 };
+enum { LINE = 128, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
 
 struct bb_coded_stream {
     bb_device *device;
@@ -16,7 +17,7 @@ struct bb_coded_stream {
     int blocks;
     float step;
     size_t bytes;
-    void *words, *places, *scales, *partial, *arrived; // on the device
+    void *words, *places, *scales, *sums, *turns; // on the device
 };
 
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
@@ -64,48 +65,91 @@ static bb_index least(bb_index a, bb_index b)
     return a < b ? a : b;
 }
 
+// A lane's values of a tile in the order of their chunks, `word` bytes each.
+static void order_chunks(int lane, int chunks, size_t word, const unsigned char *from,
+                         unsigned char *out)
+{
+    for (int c = 0; c < chunks; ++c) {
+        memcpy(out + (size_t)c * 4 * word,
+               from + (size_t)bb_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
+    }
+}
+
 static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigned char *out)
 {
     bb_index width = work->stream->layout.columns;
     bb_index count = least(width, work->stream->columns - tile * width);
     size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
     const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
-    memcpy(out, words + (size_t)(tile * width) * word, (size_t)count * word);
+    int values = (int)(width / BB_STREAM_LANES);
+    unsigned char natural[WIDEST_ROW] = {0};
+    memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
+    for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
+        size_t at = (size_t)(lane * values) * word;
+        order_chunks(lane, values / 4, word, natural + at, out + at);
+    }
 }
 
-// One plane: the mantissas of a tile's blocks are a run of bytes.
-static void pack_one_plane(const packing *work, const bb_bfp_layout *from, bb_index tile,
-                           const unsigned char *parts, unsigned char *out)
+// Word `word` of a plane of one block.
+static uint32_t plane_word(const int32_t *block, int width, int shift, int word)
 {
-    bb_index blocks = work->stream->layout.columns / BB_BLOCK;
-    bb_index first = tile * blocks;
-    size_t count = (size_t)least(blocks, from->blocks - first);
-    size_t block_bytes = 4 * (size_t)from->bits;
-    memcpy(out, parts + (size_t)first * block_bytes, count * block_bytes);
-    memcpy(out + (size_t)blocks * block_bytes, parts + from->exponents + first, count);
+    uint32_t out = 0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        uint32_t field = (uint32_t)(block[i] >> shift) & (uint32_t)((1ULL << width) - 1);
+        int across = width < 8 ? 4 * width : BB_BLOCK;
+        int bit = width < 8 ? 8 * (i % across) + width * (i / across) : width * i;
+        out |= bit / 32 == word ? field << (bit % 32) : 0;
+    }
+    return out;
 }
 
-// Several planes: the words of all planes of a block, lane by lane.
-static void pack_planes(const packing *work, const bb_bfp_layout *from, bb_index tile,
-                        const unsigned char *parts, unsigned char *out)
+// A block of `width` bits, the words of its planes `stride` bytes apart.
+static void pack_block(const int32_t *block, uint32_t width, size_t stride, unsigned char *out)
 {
-    bb_index first = tile * BB_STREAM_LANES;
-    bb_index count = least(BB_STREAM_LANES, from->blocks - first);
-    (void)work;
-    for (bb_index b = 0; b < count; ++b) {
-        bb_index word = 0;
-        for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
-            if ((from->bits >> k & 1) != 0) {
-                size_t words = (size_t)1 << k;
-                const unsigned char *plane =
-                    parts + from->plane[k] + (size_t)(first + b) * 4 * words;
-                for (size_t w = 0; w < words; ++w, ++word) {
-                    memcpy(out + 4 * (word * BB_STREAM_LANES + b), plane + 4 * w, 4);
-                }
+    int shift = (int)width;
+    for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
+        if ((width >> k & 1U) != 0) {
+            shift -= 1 << k;
+            for (int w = 0; w < 1 << k; ++w, out += stride) {
+                uint32_t word = plane_word(block, 1 << k, shift, w);
+                memcpy(out, &word, sizeof word);
             }
         }
     }
-    memcpy(out + (size_t)LINE * (size_t)from->bits, parts + from->exponents + first, (size_t)count);
+}
+
+// The block's mantissas, the lanes' chunks (`lanes_of` lanes a block) in their order.
+static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
+                           bb_index place, int lanes_of, int32_t out[BB_BLOCK])
+{
+    int32_t natural[BB_BLOCK];
+    int values = BB_BLOCK / lanes_of;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        natural[i] = bb_bfp_mantissa(from, parts, block, i);
+    }
+    for (int part = 0; part < lanes_of; ++part) {
+        order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
+                     (const unsigned char *)(natural + part * values),
+                     (unsigned char *)(out + part * values));
+    }
+}
+
+static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index tile,
+                     const unsigned char *parts, unsigned char *out)
+{
+    const bb_stream_layout *layout = &work->stream->layout;
+    bb_index blocks = layout->columns / BB_BLOCK;
+    bb_index first = tile * blocks;
+    bb_index count = least(blocks, from->blocks - first);
+    bool by_lane = layout->storage == BB_STREAM_BFP;
+    size_t block_bytes = 4 * (size_t)from->bits;
+    for (bb_index b = 0; b < count; ++b) {
+        int32_t block[BB_BLOCK];
+        block_in_order(from, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
+        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4,
+                   out + (size_t)b * (by_lane ? 4 : block_bytes));
+    }
+    memcpy(out + (size_t)blocks * block_bytes, parts + from->exponents + first, (size_t)count);
 }
 
 static bb_status pack_tile(void *context, bb_index index)
@@ -119,10 +163,8 @@ static bb_status pack_tile(void *context, bb_index index)
         const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
         if (parts == NULL) {
             pack_plain(work, tile, row, out);
-        } else if (stream->layout.storage == BB_STREAM_BFP) {
-            pack_planes(work, &from, tile, parts, out);
         } else {
-            pack_one_plane(work, &from, tile, parts, out);
+            pack_bfp(work, &from, tile, parts, out);
         }
     }
     return BB_OK;
@@ -188,38 +230,6 @@ static bb_status measure_tile(void *context, bb_index tile)
     return BB_OK;
 }
 
-static uint32_t lines_of(uint32_t width)
-{
-    return width < BB_STREAM_QUOTIENTS ? width : BB_BLOCK;
-}
-
-// Word `word` of a plane of one block.
-static uint32_t plane_word(const int32_t *block, int width, int shift, int word)
-{
-    uint32_t out = 0;
-    for (int i = 0; i < BB_BLOCK; ++i) {
-        uint32_t field = (uint32_t)(block[i] >> shift) & (uint32_t)((1ULL << width) - 1);
-        int across = width < 8 ? 4 * width : BB_BLOCK;
-        int bit = width < 8 ? 8 * (i % across) + width * (i / across) : width * i;
-        out |= bit / 32 == word ? field << (bit % 32) : 0;
-    }
-    return out;
-}
-
-static void pack_block(const int32_t *block, uint32_t width, unsigned char *out)
-{
-    int shift = (int)width;
-    for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
-        if ((width >> k & 1U) != 0) {
-            shift -= 1 << k;
-            for (int w = 0; w < 1 << k; ++w, out += LINE) {
-                uint32_t word = plane_word(block, 1 << k, shift, w);
-                memcpy(out, &word, sizeof word);
-            }
-        }
-    }
-}
-
 static bb_status pack_quotients(void *context, bb_index index)
 {
     const packing *work = context;
@@ -239,9 +249,11 @@ static bb_status pack_quotients(void *context, bb_index index)
             (void)bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
         }
         for (bb_index b = 0; b < BB_STREAM_LANES; ++b) {
-            const int32_t *block = quotients + b * BB_BLOCK;
+            int32_t block[BB_BLOCK];
+            order_chunks((int)b, BB_BLOCK / 4, sizeof *block,
+                         (const unsigned char *)(quotients + b * BB_BLOCK), (unsigned char *)block);
             if (place.width <= BB_STREAM_MOST_PLANES) {
-                pack_block(block, place.width, out + 4 * b);
+                pack_block(block, place.width, LINE, out + 4 * b);
                 continue;
             }
             for (int i = 0; i < BB_BLOCK; ++i) {
@@ -266,9 +278,9 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
         const bb_stream_place *last = places + (work.first + count) * rows - 1;
         work.line = places[work.first * rows].line;
         BB_TRY(bb_parallel_for(count, pack_quotients, &work));
-        BB_TRY(bb_device_upload(stream->device,
-                                (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
-                                (size_t)LINE * (last->line + lines_of(last->width) - work.line)));
+        BB_TRY(bb_device_upload(
+            stream->device, (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
+            (size_t)LINE * (last->line + bb_stream_lines(last->width) - work.line)));
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
@@ -288,13 +300,13 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
         BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
                    "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
         work.places[i].line = (uint32_t)lines;
-        lines += lines_of(work.places[i].width);
+        lines += bb_stream_lines(work.places[i].width);
     }
     stream->step = bb_coded_matrix_step(matrix);
     stream->bytes = LINE * lines + (size_t)count * sizeof *work.places;
     BB_TRY(bb_device_allocate(stream->device, LINE * (lines + 1), &stream->words));
-    BB_TRY(
-        bb_device_allocate(stream->device, (size_t)count * sizeof *work.places, &stream->places));
+    BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
+                              &stream->places));
     BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
                             (size_t)count * sizeof *work.places));
     BB_TRY(upload_quotients(stream, matrix, work.places));
@@ -328,10 +340,16 @@ static bb_status take_workspace(bb_coded_stream *stream)
     bb_index groups = (stream->rows + group_rows - 1) / group_rows;
     BB_TRY(bb_device_describe(stream->device, &report));
     stream->blocks = (int)report.units;
-    size_t partials = (size_t)((groups + report.units) * group_rows);
-    BB_TRY(bb_device_allocate(stream->device, partials * sizeof(double), &stream->partial));
-    BB_TRY(bb_device_allocate(stream->device, (size_t)groups * sizeof(unsigned), &stream->arrived));
-    BB_TRY(bb_device_zero(stream->device, stream->arrived, (size_t)groups * sizeof(unsigned)));
+    bb_index places = 0; // of any number of groups
+    for (bb_index g = 1; g <= groups; ++g) {
+        bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
+        bb_index of_parts = g * bb_stream_most_places(&parts);
+        places = of_parts > places ? of_parts : places;
+    }
+    BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
+                              &stream->sums));
+    BB_TRY(bb_device_allocate(stream->device, sizeof(unsigned), &stream->turns));
+    BB_TRY(bb_device_zero(stream->device, stream->turns, sizeof(unsigned)));
 done:
     return status;
 }
@@ -370,8 +388,8 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(whole->device, &whole->words);
         bb_device_release(whole->device, &whole->places);
         bb_device_release(whole->device, &whole->scales);
-        bb_device_release(whole->device, &whole->partial);
-        bb_device_release(whole->device, &whole->arrived);
+        bb_device_release(whole->device, &whole->sums);
+        bb_device_release(whole->device, &whole->turns);
         BB_RELEASE(stream);
     }
 }
@@ -385,10 +403,10 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                             .rows = stream->rows,
                             .step = stream->step,
                             .words = stream->words,
-                            .places = stream->places,
+                            .lies = stream->places,
                             .scales = stream->scales,
-                            .partial = stream->partial,
-                            .arrived = stream->arrived};
+                            .places = stream->sums,
+                            .turns = stream->turns};
 }
 
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream)

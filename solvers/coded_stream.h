@@ -5,8 +5,9 @@
 //
 // Columns are cut into tiles, a tile's rows lie one after the other, so that whatever rows a
 // product takes are contiguous in every tile. A row of a tile is what 32 lanes decode: lane l has
-// the `columns / 32` columns from l columns / 32 on. The last tile is filled up with zeros, and so
-// is x.
+// the `columns / 32` columns from l columns / 32 on, in chunks of four columns whose order
+// bb_stream_chunk gives: eight lanes that read x at once meet no bank of shared memory twice. The
+// last tile is filled up with zeros, and so is x.
 //
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h, and the exponents, up to a multiple of 16. Other
@@ -18,6 +19,7 @@
 #define BB_SOLVERS_CODED_STREAM_H
 
 #include "core/device.h"
+#include "core/portable.h"
 #include "precision/codec.h"
 
 #ifdef __cplusplus
@@ -78,16 +80,29 @@ typedef struct bb_stream_task {
     bb_index matrix_rows, columns; ///< of the matrix
     bb_index row, rows;            ///< wanted
     float step;                    ///< of the quantiser
-    int slot_lines;                ///< of the quantiser: the launch's own
     const unsigned char *words;
-    const bb_stream_place *places; ///< [tiles][matrix rows] of the quantiser
-    const double *scales;          ///< [matrix rows], or NULL
-    const double *x;               ///< [columns]; rounded where products are in fp32
-    const float *x_f32;            ///< the same, rounded; NULL: `x` is there
-    double *partial;               ///< workspace, bb_stream_partials of doubles
-    unsigned *arrived;             ///< workspace, [groups], zero before and after
-    double *y;                     ///< [rows], scales undone
+    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
+    const double *scales;        ///< [matrix rows], or NULL
+    const void *x;               ///< [columns] in the products' format, at 16 bytes
+    double *places;              ///< workspace: sums of runs, [rows][places]
+    unsigned *turns;             ///< workspace: taken, zero before and after
+    double *y;                   ///< [rows], scales undone
 } bb_stream_task;
+
+/// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane
+/// are 1, 2, 4 or 8.
+BB_DEVICE_FUNCTION
+int bb_stream_chunk(int chunks, int lane, int chunk)
+{
+    return chunk ^ (lane * chunks / 8 & (chunks - 1));
+}
+
+/// Lines of 128 bytes of a row of a tile of the quantiser.
+BB_DEVICE_FUNCTION
+uint32_t bb_stream_lines(uint32_t width)
+{
+    return width < BB_STREAM_QUOTIENTS ? width : 32;
+}
 
 typedef struct bb_coded_stream bb_coded_stream;
 

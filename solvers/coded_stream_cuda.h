@@ -1,585 +1,497 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For .cu files only: the kernel of coded_stream.h over a storage (stream_storage_cuda.h) and a way
-// to sum.
+// to sum (stream_sums_cuda.h).
 //
-// Rows are cut into groups of 16 warps x warp_rows; groups x tiles, group by group, are cut into as
-// many even ranges as there are blocks, one block a multiprocessor. A warp copies its rows of the
-// next tiles into a ring of its own in shared memory (cp.async, all slots but one under way:
-// nothing but its own lanes has to agree on them) and adds the one that has come to its rows' sums,
-// a lane its columns; x comes through a window of 16 KiB that the block shares, the next one
-// waiting in registers. Where a block's range leaves a group, the lanes of a row are summed and the
-// block's part is written; the last block to come to a group adds its parts.
+// One block a multiprocessor. Its last warp is the producer: for each run of tiles that is its
+// block's (stream_partition_core.h) it brings the rows of a tile, which lie side by side, and the
+// tile's part of x into a ring of stages in shared memory, one bulk copy each. The other 16 warps
+// take four or two of the rows each and add them to a lane's sums, a lane its columns. At the end
+// of a run the lanes of a row are summed and written to the run's place; a second kernel adds the
+// places, so that nobody waits for a fence.
 //
-// Order of the sums of a row: a lane's columns of a tile ascending, tiles ascending, lanes in a
-// tree of halves, blocks ascending. It depends on the storage, the rows wanted and the number of
-// multiprocessors, on nothing else: bits repeat.
+// Floor: the bytes of the matrix. Beside them are the first stage's latency and the second kernel;
+// launches overlap (programmatic dependent launch): the next product's producers fill their rings
+// while this one's places are added.
+//
+// Order of the sums of a row: a lane's columns of a tile in the order of its chunks
+// (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
+// and a tree. It depends on the storage, the rows wanted and the number of multiprocessors, on
+// nothing else: bits repeat.
 #ifndef BB_SOLVERS_CODED_STREAM_CUDA_H
 #define BB_SOLVERS_CODED_STREAM_CUDA_H
 
 #include "core/device_cuda.h"
-#include "solvers/stream_storage_cuda.h"
+#include "solvers/hopper_cuda.h"
+#include "solvers/stream_partition_core.h"
+#include "solvers/stream_sums_cuda.h"
 
 namespace stream
 {
 
 constexpr int lanes = BB_STREAM_LANES;
-constexpr int warps = BB_STREAM_WARPS;
-constexpr int threads = lanes * warps;
-constexpr int window_bytes = 16384;
+constexpr int warps = BB_STREAM_WARPS; // that multiply
+constexpr int threads = lanes * (warps + 1);
+constexpr int adding_warps = 4; // of a block of the second kernel
+constexpr int most_stages = 12;
+constexpr uint32_t everyone = 0xffffffffU;
 
-__device__ __forceinline__ uint32_t shared_address(const void *pointer)
-{
-    return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
+template <class S> constexpr int group_rows = warps *S::warp_rows;
 
-__device__ __forceinline__ void copy_16(uint32_t to, const unsigned char *from)
-{
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from)
-                 : "memory");
-}
-
-__device__ __forceinline__ void copies_commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int PENDING> __device__ __forceinline__ void copies_wait()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
-// Programmatic dependent launch, where the hardware has it: a product's blocks start as those of
-// the kernel before it leave and fill their rings; the matrix does not depend on that kernel.
-__device__ __forceinline__ void let_next_kernel_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void wait_for_kernel_before()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/// Where a block is in its range of groups x tiles.
-struct position {
-    int item, end;
-    int group, tile;
+/// What the producer says of a stage.
+struct stage_note {
+    int group; // -1: no more
+    int place; // of the run that ends with this tile, else -1
+    int rows;  // of the group
+    int shift; // quantiser: of the first row's bb_stream_place
+    bool far;  // quantiser: the rows are where they lie, not in the stage
 };
 
-/// A warp's copies into its ring: one item a call, also past the end, where it copies nothing.
-template <class S> struct feeder {
-    const bb_stream_task &task;
-    int tiles;
-    unsigned char *ring;   // this warp's
-    uint32_t ring_address; // of this lane's first 16 bytes of it
-    int warp, lane;
-    position at;
+struct stage_control {
+    uint64_t full[most_stages];
+    uint64_t empty[most_stages];
+    stage_note notes[most_stages];
+};
+
+/// A stage: the rows (quantiser: their places, then their lines), then x of the tile.
+struct stage_shape {
+    int stages;
+    int bytes;
+    int lines_at; // quantiser
+    int x_at;
+    bb_index whole_columns; // of x in whole 16 bytes
+};
+
+/// One product and how it is cut.
+struct job {
+    bb_stream_task task;
+    bb_stream_partition parts;
+    stage_shape shape;
+};
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+/// The way through the ring of stages, of the producer and of each other warp.
+struct ring_place {
     int slot;
-    int row, rows;             // the warp's of the group
-    const unsigned char *from; // of the next item, where rows have the same bytes
-    bb_stream_place places[S::varies ? S::warp_rows : 1]; // of the next item, where they do not
+    uint32_t parity;
 
-    __device__ __forceinline__ int row_bytes() const
+    __device__ __forceinline__ void advance(int stages)
     {
-        return S::of_any_bits ? static_cast<int>(task.layout.row_bytes) : S::row_bytes;
+        if (++slot == stages) {
+            slot = 0;
+            parity ^= 1U;
+        }
     }
-    __device__ __forceinline__ int part_bytes() const // of a row of varying bytes in its slot
+};
+
+/// One lane that fills stages.
+template <class S, class Product> struct producer {
+    const job &of;
+    stage_control *control;
+    unsigned char *stages;
+    ring_place at;
+
+    __device__ __forceinline__ unsigned char *stage() const
     {
-        return S::header + 128 * task.slot_lines;
+        return stages + static_cast<size_t>(at.slot) * of.shape.bytes;
     }
-    __device__ __forceinline__ int slot_bytes() const
+
+    // Bytes of a tile's x that are copied; the rest of it is written one by one.
+    __device__ __forceinline__ uint32_t x_bytes(int tile) const
     {
+        bb_index left = of.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
+        bb_index count = left < S::columns ? left : S::columns;
+        return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
+    }
+    __device__ __forceinline__ void write_x_end(int tile) const
+    {
+        Product *x = reinterpret_cast<Product *>(stage() + of.shape.x_at);
+        const Product *from = static_cast<const Product *>(of.task.x);
+        for (int j = static_cast<int>(x_bytes(tile) / sizeof(Product)); j < S::columns; ++j) {
+            bb_index column = static_cast<bb_index>(tile) * S::columns + j;
+            x[j] = column < of.task.columns ? from[column] : Product(0);
+        }
+        hopper::plain_before_copies();
+    }
+
+    // Opens a stage and copies its rows; copy_x is to follow.
+    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile)
+    {
+        const bb_index group_row = static_cast<bb_index>(run.group) * group_rows<S>;
+        const bb_index left = of.task.rows - group_row;
+        const int rows = left < group_rows<S> ? static_cast<int>(left) : group_rows<S>;
+        const bb_index first =
+            static_cast<bb_index>(tile) * of.task.matrix_rows + of.task.row + group_row;
+        uint64_t *full = &control->full[at.slot];
+        stage_note note = {run.group, tile + 1 == run.end ? run.place : -1, rows, 0, false};
+        bb_stream_place begin = {};
+        uint32_t places = 0;
+        uint32_t bytes = 0;
+        const unsigned char *from = of.task.words;
         if constexpr (S::varies) {
-            return S::warp_rows * part_bytes();
+            begin = of.task.lies[first];
+            const bb_stream_place last = of.task.lies[first + rows - 1];
+            const uint32_t lines = last.line + bb_stream_lines(last.width) - begin.line;
+            note.shift = static_cast<int>(first & 1);
+            note.far = lines > S::most_lines;
+            places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
+            bytes = note.far ? 0U : 128U * lines;
+            from += 128 * static_cast<size_t>(begin.line);
         } else {
-            return S::warp_rows * row_bytes();
+            const int row_bytes =
+                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
+            bytes = static_cast<uint32_t>(rows * row_bytes);
+            from += first * row_bytes;
+        }
+        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
+        if (tile + 1 == of.parts.tiles) {
+            write_x_end(tile);
+        }
+        control->notes[at.slot] = note;
+        hopper::barrier_expect(full, places + bytes + x_bytes(tile));
+        if (places > 0) {
+            hopper::copy_bytes(stage(), of.task.lies + (first - note.shift), places, full);
+        }
+        if (bytes > 0) {
+            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, full);
+        }
+    }
+    __device__ __forceinline__ void copy_x(int tile) const
+    {
+        if (x_bytes(tile) > 0) {
+            hopper::copy_bytes(stage() + of.shape.x_at,
+                               static_cast<const Product *>(of.task.x) +
+                                   static_cast<bb_index>(tile) * S::columns,
+                               x_bytes(tile), &control->full[at.slot]);
         }
     }
 
-    __device__ __forceinline__ void enter_group()
+    // The matrix does not depend on the kernel before; x and what is claimed do.
+    __device__ __forceinline__ int start(const bb_stream_run &run)
     {
-        row = (at.group * warps + warp) * S::warp_rows;
-        bb_index left = task.rows - row;
-        rows = left < 0 ? 0 : left < S::warp_rows ? static_cast<int>(left) : S::warp_rows;
-        if constexpr (!S::varies) {
-            from = task.words + (at.tile * task.matrix_rows + task.row + row) * row_bytes() +
-                   16 * lane;
+        int tile = run.first;
+        while (tile < run.end && tile - run.first < of.shape.stages && tile + 1 < of.parts.tiles) {
+            copy_rows(run, tile++);
+            at.advance(of.shape.stages);
         }
+        hopper::wait_for_kernel_before();
+        at = {0, 0};
+        for (int k = run.first; k < tile; ++k) {
+            copy_x(k);
+            at.advance(of.shape.stages);
+        }
+        return tile;
     }
 
-    __device__ __forceinline__ void look_ahead()
+    __device__ __forceinline__ void finish()
     {
-        if constexpr (S::varies) {
-            const uint2 *first = reinterpret_cast<const uint2 *>(task.places) +
-                                 (at.tile * task.matrix_rows + task.row + row);
-#pragma unroll
-            for (int r = 0; r < S::warp_rows; ++r) {
-                places[r] = bb_stream_place{0, 0};
-                if (at.item < at.end && r < rows) {
-                    uint2 word = __ldg(first + r);
-                    places[r] = bb_stream_place{word.x, word.y};
+        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
+        control->notes[at.slot].group = -1;
+        hopper::barrier_arrive(&control->full[at.slot]);
+    }
+
+    __device__ __forceinline__ void work()
+    {
+        bb_stream_run run = {0, 0, 0, 0};
+        int block = static_cast<int>(blockIdx.x);
+        int index = 0;
+        bool more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+        int tile = start(run);
+        int turn = static_cast<int>(atomicAdd(of.task.turns, 1U)); // ahead of its time
+        while (true) {
+            for (; more && tile < run.end; ++tile) {
+                copy_rows(run, tile);
+                copy_x(tile);
+                at.advance(of.shape.stages);
+            }
+            more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+            if (!more) {
+                if (!bb_stream_turn(&of.parts, turn, &run)) {
+                    break;
                 }
+                more = true;
+                turn = static_cast<int>(atomicAdd(of.task.turns, 1U));
             }
+            tile = run.first;
         }
+        finish();
     }
+};
 
-    __device__ __forceinline__ void start()
-    {
-        enter_group();
-        look_ahead();
-    }
-
-    __device__ __forceinline__ void copy_rows(uint32_t to) const
-    {
-        constexpr int most = (S::row_bytes * S::warp_rows / 16 + lanes - 1) / lanes;
-        const int left = rows * row_bytes() / 16 - lane; // pieces from this lane's on
+/// Lane l's columns of x of a tile, in the order of its chunks.
+template <class S, class Product>
+__device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out)[S::values])
+{
+    constexpr int chunks = S::values / 4;
+    const Product *own = x + lane * S::values;
 #pragma unroll
-        for (int k = 0; k < most; ++k) {
-            if (k * lanes < left) {
-                copy_16(to + 16 * lanes * k, from + 16 * lanes * k);
-            }
-        }
-    }
-
-    __device__ __forceinline__ void copy_places(unsigned char *slot_at, uint32_t to) const
-    {
-#pragma unroll
-        for (int r = 0; r < S::warp_rows; ++r) {
-            const int part = r * part_bytes();
-            bb_stream_place place = places[r];
-            const int width = static_cast<int>(place.width);
-            const unsigned char *lines =
-                task.words + 128 * static_cast<size_t>(place.line) + 16 * lane;
-            if (lane == 0) {
-                *reinterpret_cast<uint2 *>(slot_at + part) = make_uint2(place.line, place.width);
-            }
-            const int left = (width <= task.slot_lines ? 8 * width : 0) - lane;
-#pragma unroll
-            for (int k = 0; k < S::most_lines / 4; ++k) {
-                if (k * lanes < left) {
-                    copy_16(to + part + S::header + 16 * lanes * k, lines + 16 * lanes * k);
-                }
-            }
-        }
-    }
-
-    __device__ __forceinline__ void issue()
-    {
-        if (at.item < at.end) {
-            if constexpr (S::varies) {
-                copy_places(ring + slot * slot_bytes(), ring_address + slot * slot_bytes());
-            } else {
-                copy_rows(ring_address + slot * slot_bytes());
-                from += task.matrix_rows * row_bytes();
-            }
-            ++at.item;
-            if (++at.tile == tiles) {
-                at.tile = 0;
-                ++at.group;
-                enter_group();
-            }
-            look_ahead();
-        }
-        slot = slot + 1 == S::depth ? 0 : slot + 1;
-        copies_commit();
-    }
-
-    __device__ __forceinline__ row_source find(int used, int r) const
-    {
-        const unsigned char *slot_at = ring + used * slot_bytes();
-        if constexpr (S::varies) {
-            const unsigned char *part = slot_at + r * part_bytes();
-            uint2 place = *reinterpret_cast<const uint2 *>(part);
-            const unsigned char *far = task.words + 128 * static_cast<size_t>(place.x);
-            bool held = static_cast<int>(place.y) <= task.slot_lines;
-            return row_source{held ? part + S::header : far, place.y, task.step};
+    for (int c = 0; c < chunks; ++c) {
+        const Product *from = own + 4 * bb_stream_chunk(chunks, lane, c);
+        if constexpr (sizeof(Product) == sizeof(float)) {
+            float4 four = *reinterpret_cast<const float4 *>(from);
+            out[4 * c] = four.x;
+            out[4 * c + 1] = four.y;
+            out[4 * c + 2] = four.z;
+            out[4 * c + 3] = four.w;
         } else {
-            return row_source{slot_at + r * row_bytes(), static_cast<uint32_t>(task.layout.bits),
+            double2 a = reinterpret_cast<const double2 *>(from)[0];
+            double2 b = reinterpret_cast<const double2 *>(from)[1];
+            out[4 * c] = a.x;
+            out[4 * c + 1] = a.y;
+            out[4 * c + 2] = b.x;
+            out[4 * c + 3] = b.y;
+        }
+    }
+}
+
+/// A warp that multiplies.
+template <class S, class Sums> struct consumer {
+    using product = typename Sums::product;
+    const job &of;
+    int warp, lane;
+    Sums sums;
+
+    __device__ __forceinline__ row_source find(const unsigned char *stage, const stage_note &note,
+                                               int row) const
+    {
+        if constexpr (S::varies) {
+            const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
+            // Rows beyond the last are those of the group's first: their sums are not read.
+            const uint2 place = places[row < note.rows ? row : 0];
+            const unsigned char *bytes =
+                note.far ? of.task.words + 128 * static_cast<size_t>(place.x)
+                         : stage + of.shape.lines_at + 128 * (place.x - places[0].x);
+            return row_source{bytes, place.y, of.task.step};
+        } else {
+            const int row_bytes =
+                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
+            return row_source{stage + row * row_bytes, static_cast<uint32_t>(of.task.layout.bits),
                               0.0F};
         }
     }
-};
 
-/// The window on x: tiles [first, end) of it, for every lane its columns in chunks of 16 bytes,
-/// chunk c of all lanes together, so that reading them meets no bank twice.
-template <class S, class Product> struct window {
-    static constexpr int of_chunk = 16 / static_cast<int>(sizeof(Product));
-    static constexpr int count = window_bytes / static_cast<int>(sizeof(Product));
-    static constexpr int tiles_held = count / S::columns;
-    static constexpr int chunks = count / of_chunk / threads; // of a thread
-    static_assert(tiles_held > 0 && count % S::columns == 0 && S::values % of_chunk == 0 &&
-                      count % (of_chunk * threads) == 0,
-                  "a window of whole tiles");
-
-    Product *held;
-    int first, end;
-    bool finite;                       // all that is held
-    Product waiting[chunks][of_chunk]; // of the window that begins at `end`, or at 0 after the last
-
-    __device__ __forceinline__ void fetch(const bb_stream_task &task, int tile)
+    __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
     {
+        product x[S::values];
+        bool finite = true;
+        read_x<S>(reinterpret_cast<const product *>(stage + of.shape.x_at), lane, x);
+        if constexpr (S::varies) {
 #pragma unroll
-        for (int k = 0; k < chunks; ++k) {
-            int q = k * threads + static_cast<int>(threadIdx.x);
-            int within = q % (S::columns / of_chunk);
-            bb_index column =
-                static_cast<bb_index>(tile + q / (S::columns / of_chunk)) * S::columns +
-                (within % lanes) * S::values + within / lanes * of_chunk;
+            for (int v = 0; v < S::values; ++v) {
+                finite = finite && isfinite(x[v]);
+            }
+        }
 #pragma unroll
-            for (int e = 0; e < of_chunk; ++e) {
-                Product value = 0;
-                if (column + e < task.columns) {
-                    value = task.x_f32 != nullptr ? static_cast<Product>(task.x_f32[column + e])
-                                                  : static_cast<Product>(task.x[column + e]);
+        for (int r = 0; r < S::warp_rows; ++r) {
+            row_source row = find(stage, note, warp * S::warp_rows + r);
+            if (!S::varies || row.bits != 0 || !finite) {
+                sums.add(r, row, lane, x);
+            }
+        }
+        sums.turn();
+    }
+
+    // The lanes' sums of a run to its place.
+    __device__ __forceinline__ void leave(const stage_note &note)
+    {
+        double total[S::warp_rows];
+#pragma unroll
+        for (int r = 0; r < S::warp_rows; ++r) {
+            total[r] = sums.total(r);
+        }
+        // Half of the rows each to half of the lanes, as long as there are several.
+        int rows = S::warp_rows;
+        int half = lanes / 2;
+#pragma unroll
+        for (int step = 0; step < 5; ++step, half /= 2) {
+            const bool upper = (lane & half) != 0;
+            if (rows > 1) {
+                rows /= 2;
+#pragma unroll
+                for (int r = 0; r < rows; ++r) {
+                    double kept = upper ? total[rows + r] : total[r];
+                    double given = upper ? total[r] : total[rows + r];
+                    total[r] = kept + __shfl_xor_sync(everyone, given, half);
                 }
-                waiting[k][e] = value;
-            }
-        }
-    }
-
-    // By all threads of the block, before `tile` is read.
-    __device__ __forceinline__ void move_to(const bb_stream_task &task, int tile, int tiles)
-    {
-        if (tile >= first && tile < end) {
-            return;
-        }
-        int odd = 0;
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < chunks; ++k) {
-            int q = k * threads + static_cast<int>(threadIdx.x);
-#pragma unroll
-            for (int e = 0; e < of_chunk; ++e) {
-                held[q * of_chunk + e] = waiting[k][e];
-                odd |= !isfinite(waiting[k][e]);
-            }
-        }
-        finite = __syncthreads_or(odd) == 0;
-        first = tile;
-        end = tile + tiles_held;
-        fetch(task, end < tiles ? end : 0);
-    }
-
-    __device__ __forceinline__ void read(int tile, int lane, Product (&x)[S::values]) const
-    {
-        const Product *from = held + (tile - first) * S::columns;
-#pragma unroll
-        for (int c = 0; c < S::values / of_chunk; ++c) {
-            if constexpr (sizeof(Product) == sizeof(float)) {
-                float4 four = reinterpret_cast<const float4 *>(from)[c * lanes + lane];
-                x[4 * c] = four.x;
-                x[4 * c + 1] = four.y;
-                x[4 * c + 2] = four.z;
-                x[4 * c + 3] = four.w;
             } else {
-                double2 two = reinterpret_cast<const double2 *>(from)[c * lanes + lane];
-                x[2 * c] = two.x;
-                x[2 * c + 1] = two.y;
+                total[0] += __shfl_xor_sync(everyone, total[0], half);
             }
         }
+        constexpr int lanes_of_row = lanes / S::warp_rows;
+        const bb_index row = static_cast<bb_index>(note.group) * group_rows<S> +
+                             warp * S::warp_rows + lane / lanes_of_row;
+        if (lane % lanes_of_row == 0 && row < of.task.rows) {
+            of.task.places[row * bb_stream_most_places(&of.parts) + note.place] = total[0];
+        }
+    }
+
+    __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
+    {
+        ring_place at = {0, 0};
+        hopper::wait_for_kernel_before();
+        sums.start(of.task);
+        while (true) {
+            hopper::barrier_wait(&control->full[at.slot], at.parity);
+            const stage_note note = control->notes[at.slot];
+            if (note.group < 0) {
+                return;
+            }
+            const bool wanted = warp * S::warp_rows < note.rows;
+            if (wanted) {
+                multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes, note);
+            }
+            __syncwarp();
+            if (lane == 0) {
+                hopper::barrier_arrive(&control->empty[at.slot]);
+            }
+            if (wanted && note.place >= 0) {
+                leave(note);
+                sums.clear();
+            }
+            at.advance(of.shape.stages);
+        }
     }
 };
-
-/// Sums of a lane for the rows of its warp. `add` takes a row of a tile, `turn` ends a tile.
-template <class S> struct wide_sums { // BB_STREAM_WIDE
-    using product = double;
-    double sum[S::warp_rows];
-
-    __device__ __forceinline__ void start(const bb_stream_task &)
-    {
-        clear();
-    }
-    __device__ __forceinline__ void clear()
-    {
-#pragma unroll
-        for (int r = 0; r < S::warp_rows; ++r) {
-            sum[r] = 0.0;
-        }
-    }
-    __device__ __forceinline__ void add(int r, row_source row, int lane,
-                                        const double (&x)[S::values])
-    {
-        typename S::value c[S::values];
-        S::load(row, lane, c);
-        double unit = static_cast<double>(S::unit(row, lane));
-#pragma unroll
-        for (int v = 0; v < S::values; ++v) {
-            double value = static_cast<double>(c[v]);
-            sum[r] = __fma_rn(S::has_unit ? value * unit : value, x[v], sum[r]);
-        }
-    }
-    __device__ __forceinline__ void turn()
-    {
-    }
-    __device__ __forceinline__ double total(int r)
-    {
-        return sum[r];
-    }
-};
-
-template <class S> struct each_sums { // BB_STREAM_EACH
-    using product = float;
-    double sum[S::warp_rows];
-
-    __device__ __forceinline__ void start(const bb_stream_task &)
-    {
-        clear();
-    }
-    __device__ __forceinline__ void clear()
-    {
-#pragma unroll
-        for (int r = 0; r < S::warp_rows; ++r) {
-            sum[r] = 0.0;
-        }
-    }
-    __device__ __forceinline__ void add(int r, row_source row, int lane,
-                                        const float (&x)[S::values])
-    {
-        typename S::value c[S::values];
-        S::load(row, lane, c);
-        float unit = S::unit(row, lane);
-#pragma unroll
-        for (int v = 0; v < S::values; ++v) {
-            float value = static_cast<float>(c[v]);
-            float product = __fmul_rn(S::has_unit ? __fmul_rn(value, unit) : value, x[v]);
-            sum[r] += static_cast<double>(product);
-        }
-    }
-    __device__ __forceinline__ void turn()
-    {
-    }
-    __device__ __forceinline__ double total(int r)
-    {
-        return sum[r];
-    }
-};
-
-template <class S> struct run_sums { // BB_STREAM_RUNS, BB_STREAM_NARROW
-    using product = float;
-    double sum[S::warp_rows];
-    float run[S::warp_rows];
-    int tiles, left; // of a run
-
-    __device__ __forceinline__ void start(const bb_stream_task &task)
-    {
-        // A run that never ends but with the rows.
-        tiles = task.sums == BB_STREAM_NARROW ? 0x7fffffff : task.run / S::values;
-        clear();
-    }
-    __device__ __forceinline__ void clear()
-    {
-        left = tiles;
-#pragma unroll
-        for (int r = 0; r < S::warp_rows; ++r) {
-            sum[r] = 0.0;
-            run[r] = 0.0F;
-        }
-    }
-    __device__ __forceinline__ void add(int r, row_source row, int lane,
-                                        const float (&x)[S::values])
-    {
-        typename S::value c[S::values];
-        S::load(row, lane, c);
-        float part = S::has_unit ? 0.0F : run[r];
-#pragma unroll
-        for (int v = 0; v < S::values; ++v) {
-            part = __fmaf_rn(static_cast<float>(c[v]), x[v], part);
-        }
-        run[r] = S::has_unit ? __fmaf_rn(part, S::unit(row, lane), run[r]) : part;
-    }
-    __device__ __forceinline__ void turn()
-    {
-        if (--left == 0) {
-            promote();
-            left = tiles;
-        }
-    }
-    __device__ __forceinline__ void promote()
-    {
-#pragma unroll
-        for (int r = 0; r < S::warp_rows; ++r) {
-            sum[r] += static_cast<double>(run[r]);
-            run[r] = 0.0F;
-        }
-    }
-    __device__ __forceinline__ double total(int r)
-    {
-        return sum[r] + static_cast<double>(run[r]);
-    }
-};
-
-// The block whose range holds an item, and where its range begins.
-__device__ __forceinline__ int block_of(int item, int items)
-{
-    return static_cast<int>(((item + 1LL) * gridDim.x - 1) / items);
-}
-__device__ __forceinline__ int item_of(unsigned block, int items)
-{
-    return static_cast<int>(static_cast<long long>(items) * block / gridDim.x);
-}
-
-// By all threads. Blocks and groups meet along a staircase, so their sum is a place of its own.
-template <class S>
-__device__ __forceinline__ void conclude(const bb_stream_task &task, int group, int tiles,
-                                         int items)
-{
-    constexpr int group_rows = warps * S::warp_rows;
-    __shared__ bool last;
-    int first_block = block_of(group * tiles, items);
-    int last_block = block_of((group + 1) * tiles - 1, items);
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned before = atomicAdd(&task.arrived[group], 1U);
-        last = before == static_cast<unsigned>(last_block - first_block);
-    }
-    __syncthreads();
-    int row = group * group_rows + static_cast<int>(threadIdx.x);
-    if (!last) {
-        return;
-    }
-    __threadfence();
-    if (threadIdx.x < group_rows && row < task.rows) {
-        double total = 0.0;
-        for (int block = first_block; block <= last_block; ++block) {
-            total += __ldcg(
-                &task.partial[static_cast<bb_index>(block + group) * group_rows + threadIdx.x]);
-        }
-        task.y[row] = task.scales == nullptr ? total : total / task.scales[task.row + row];
-    }
-    if (threadIdx.x == 0) {
-        task.arrived[group] = 0; // for the next product
-    }
-}
-
-// A warp's part of its rows' sums.
-template <class S, class Sums>
-__device__ __forceinline__ void leave_group(const bb_stream_task &task, int group, int warp,
-                                            int lane, Sums &sums)
-{
-    constexpr int group_rows = warps * S::warp_rows;
-    double *part = task.partial + static_cast<bb_index>(blockIdx.x + group) * group_rows;
-#pragma unroll
-    for (int r = 0; r < S::warp_rows; ++r) {
-        double total = sums.total(r);
-        for (int half = lanes / 2; half > 0; half /= 2) {
-            total += __shfl_xor_sync(0xffffffffU, total, half);
-        }
-        if (lane == 0) {
-            part[warp * S::warp_rows + r] = total;
-        }
-    }
-}
 
 template <class S, class Sums>
-__global__ void __launch_bounds__(threads, 1) multiply(const bb_stream_task task)
+__global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ job of)
 {
-    using product = typename Sums::product;
-    extern __shared__ __align__(16) unsigned char shared[];
-    constexpr int group_rows = warps * S::warp_rows;
+    extern __shared__ __align__(128) unsigned char stages[];
+    __shared__ stage_control control;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const int tiles = static_cast<int>((task.columns + S::columns - 1) / S::columns);
-    const int items = static_cast<int>((task.rows + group_rows - 1) / group_rows) * tiles;
-    const int begin = item_of(blockIdx.x, items);
-    position at = {begin, item_of(blockIdx.x + 1, items), begin / tiles, begin % tiles};
-    feeder<S> feed = {task, tiles, nullptr, 0, warp, lane, at, 0, 0, 0, nullptr, {}};
-    feed.ring = shared + window_bytes + warp * (S::depth * feed.slot_bytes());
-    feed.ring_address = shared_address(feed.ring) + 16 * lane;
-    window<S, product> x = {reinterpret_cast<product *>(shared), 0, 0, true, {}};
-    Sums sums;
-    int slot = 0;
-    let_next_kernel_start();
-    feed.start();
-    for (int d = 0; d < S::depth - 1; ++d) {
-        feed.issue();
-    }
-    wait_for_kernel_before(); // x and the workspace are its to write
-    x.fetch(task, at.tile);
-    sums.start(task);
-    while (at.item < at.end) {
-        x.move_to(task, at.tile, tiles);
-        copies_wait<S::depth - 2>();
-        __syncwarp();
-        feed.issue();
-        if ((at.group * warps + warp) * S::warp_rows < task.rows) {
-            // Rows beyond the last hold what the ring held; their sums are not read.
-            product values[S::values];
-            x.read(at.tile, lane, values);
-#pragma unroll
-            for (int r = 0; r < S::warp_rows; ++r) {
-                row_source row = feed.find(slot, r);
-                if (!S::varies || row.bits != 0 || !x.finite) {
-                    sums.add(r, row, lane, values);
-                }
-            }
-            sums.turn();
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < of.shape.stages; ++s) {
+            hopper::barrier_start(&control.full[s], 1);
+            hopper::barrier_start(&control.empty[s], warps);
         }
-        slot = slot + 1 == S::depth ? 0 : slot + 1;
-        ++at.item;
-        ++at.tile;
-        if (at.tile == tiles || at.item == at.end) {
-            leave_group<S>(task, at.group, warp, lane, sums);
-            sums.clear();
-            conclude<S>(task, at.group, tiles, items);
-            at.tile = 0;
-            ++at.group;
-        }
+        hopper::barrier_starts_visible();
     }
-    copies_wait<0>();
+    __syncthreads();
+    hopper::let_next_kernel_start();
+    if (warp < warps) {
+        consumer<S, Sums> own = {of, warp, lane, {}};
+        own.work(&control, stages);
+    } else if (lane == 0) {
+        producer<S, typename Sums::product> own = {
+            of, &control, stages, {0, 0}
+        };
+        own.work();
+    }
 }
 
-// Shared memory a block may ask for on the device at hand, and its major compute capability.
-inline bb_status describe_device(int *most, int *major)
+/// y from the places, a warp a row.
+static __global__ void __launch_bounds__(lanes *adding_warps)
+    add_places(const __grid_constant__ job of, int rows_of_group)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const bb_index row = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
+    hopper::let_next_kernel_start();
+    hopper::wait_for_kernel_before();
+    if (row >= of.task.rows) {
+        return;
+    }
+    const int count = bb_stream_places(&of.parts, static_cast<int>(row / rows_of_group));
+    const double *places = of.task.places + row * bb_stream_most_places(&of.parts);
+    double total = 0.0;
+#pragma unroll 8
+    for (int i = lane; i < count; i += lanes) {
+        total += __ldcg(places + i);
+    }
+#pragma unroll
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        total += __shfl_xor_sync(everyone, total, half);
+    }
+    if (lane == 0) {
+        of.task.y[row] =
+            of.task.scales == nullptr ? total : total / of.task.scales[of.task.row + row];
+    }
+    if (row == 0 && lane == 0) {
+        *of.task.turns = 0; // for the next product
+    }
+}
+
+#else
+
+// Bulk copies begin with sm_90: bb_stream_multiply_cuda refuses older devices.
+template <class S, class Sums> __global__ void multiply(const __grid_constant__ job)
+{
+}
+static __global__ void add_places(const __grid_constant__ job, int)
+{
+}
+
+#endif
+
+// Shared memory a block may ask for on the device at hand; refuses devices before sm_90.
+inline bb_status describe_device(int *most)
 {
     int device = 0;
+    int major = 0;
     BB_CUDA_TRY(cudaGetDevice(&device));
     BB_CUDA_TRY(cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    if (major < 9) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "products of coded matrices on a device of compute capability %d: "
+                             "expected 9 or greater",
+                             major);
+    }
     return BB_OK;
 }
 
-template <class S, class Sums> bb_status launch(bb_stream_task task, cudaStream_t queue)
+template <class S, class Product> stage_shape shape_of(const bb_stream_task &task, int room)
 {
-    constexpr int group_rows = warps * S::warp_rows;
-    constexpr int parts = warps * S::depth * S::warp_rows; // rows in the rings of a block
-    int most = 0;
-    int major = 0;
-    bb_index tiles = (task.columns + S::columns - 1) / S::columns;
-    bb_index items = (task.rows + group_rows - 1) / group_rows * tiles;
-    unsigned blocks = static_cast<unsigned>(items < task.blocks ? items : task.blocks);
-    bb_index part = task.layout.row_bytes;
-    BB_RETURN_IF_FAILED(describe_device(&most, &major));
+    constexpr int align = 128;
+    constexpr bb_index of_16 = 16 / static_cast<int>(sizeof(Product));
+    stage_shape out = {};
+    int rows = group_rows<S> * static_cast<int>(task.layout.row_bytes);
     if constexpr (S::varies) {
-        int lines = ((most - 1024 - window_bytes) / parts - S::header) / 128;
-        task.slot_lines = lines < S::most_lines ? lines : S::most_lines;
-        part = S::header + 128 * task.slot_lines;
+        out.lines_at = (8 * group_rows<S> + 16 + align - 1) / align * align;
+        rows = out.lines_at + align * S::most_lines;
     }
-    int bytes = window_bytes + parts * static_cast<int>(part);
+    out.x_at = (rows + align - 1) / align * align;
+    out.bytes = out.x_at + S::columns * static_cast<int>(sizeof(Product));
+    out.stages = room / out.bytes < most_stages ? room / out.bytes : most_stages;
+    out.whole_columns = task.columns / of_16 * of_16;
+    return out;
+}
+
+template <class S, class Sums> bb_status launch(const bb_stream_task &task, cudaStream_t queue)
+{
+    int most = 0;
+    BB_RETURN_IF_FAILED(describe_device(&most));
+    bb_index tiles = (task.columns + S::columns - 1) / S::columns;
+    bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
+    job of = {task, bb_stream_partition_of(groups, tiles, task.blocks),
+              shape_of<S, typename Sums::product>(
+                  task, most - 1024 - static_cast<int>(sizeof(stage_control)))};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
-        task.layout.row_bytes > S::row_bytes || items > INT32_MAX || bytes > most - 1024) {
+        (!S::varies && task.layout.row_bytes > S::row_bytes) || of.shape.stages < 2) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "a coded product of %td tiles with rows of %td bytes and %d bytes of "
-                             "shared memory, of which the device has %d",
-                             items, task.layout.row_bytes, bytes, most);
+                             "a coded product with rows of %td bytes: stages of %d bytes, of which "
+                             "the device's shared memory holds %d, expected 2",
+                             task.layout.row_bytes, of.shape.bytes, of.shape.stages);
     }
+    int bytes = of.shape.stages * of.shape.bytes;
     BB_CUDA_TRY(cudaFuncSetAttribute(multiply<S, Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      bytes));
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
+    config.gridDim = dim3(static_cast<unsigned>(task.blocks));
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = static_cast<size_t>(bytes);
     config.stream = queue;
     config.attrs = &early;
-    config.numAttrs = major >= 9 ? 1 : 0;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, task));
+    config.numAttrs = 1;
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, of));
+    config.gridDim = dim3(static_cast<unsigned>((task.rows + adding_warps - 1) / adding_warps));
+    config.blockDim = dim3(lanes * adding_warps);
+    config.dynamicSmemBytes = 0;
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, add_places, of, group_rows<S>));
     return BB_OK;
 }
 

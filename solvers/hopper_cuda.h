@@ -55,6 +55,34 @@ __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity)
                  : "memory");
 }
 
+/// Copies bytes, a multiple of 16 between addresses that are, to shared memory, counted by
+/// `barrier`.
+__device__ __forceinline__ void copy_bytes(void *to, const void *from, uint32_t bytes,
+                                           uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+/// Orders this thread's plain accesses of shared memory before its later bulk copies to there.
+__device__ __forceinline__ void plain_before_copies()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Programmatic dependent launch: lets the kernel after this one start where there is room, and
+/// waits for the one before to be over.
+__device__ __forceinline__ void let_next_kernel_start()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_kernel_before()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 /// Copies the box of `map` at (column, row) to shared memory, counted by `barrier`.
 __device__ __forceinline__ void copy_box(void *to, const CUtensorMap *map, int column, int row,
                                          uint64_t *barrier)

@@ -3,11 +3,10 @@
 // For .cu files only: how a lane decodes its columns of a row of a tile, one type a storage.
 // Layouts are those of coded_stream.h.
 //
-// A storage has `columns` of a tile, `row_bytes` (most), `warp_rows`, the `depth` of its ring and,
-// per lane, load(row, lane, values), which fills columns / 32
-// values in the order of their columns, and unit(row, lane), a power of two, the step or NaN that
-// all of them are to be multiplied by (`has_unit` false: one). What load and unit give, rounded to
-// fp32, is what the codec decodes to fp32 on the cpu.
+// A storage has `columns` of a tile, `row_bytes` (most), `warp_rows` and, per lane, load(row, lane,
+// values), which fills columns / 32 values in the order of the lane's chunks, and unit(row, lane),
+// a power of two, the step or NaN that all of them are to be multiplied by (`has_unit` false: one).
+// What load and unit give, rounded to fp32, is what the codec decodes to fp32 on the cpu.
 #ifndef BB_SOLVERS_STREAM_STORAGE_CUDA_H
 #define BB_SOLVERS_STREAM_STORAGE_CUDA_H
 
@@ -71,7 +70,6 @@ template <int COLUMNS, int ROW_BYTES, int WARP_ROWS> struct fixed_rows {
     static constexpr int values = COLUMNS / BB_STREAM_LANES;
     static constexpr int row_bytes = ROW_BYTES;
     static constexpr int warp_rows = WARP_ROWS;
-    static constexpr int depth = 4;
     static constexpr bool varies = false;      // bytes of a row from tile to tile
     static constexpr bool of_any_bits = false; // bytes of a row with the bits of a value
 };
@@ -387,7 +385,6 @@ struct of_bfp {
     static constexpr int values = 32;
     static constexpr int row_bytes = 128 * (BB_BFP_MOST_BITS - 1) + 32;
     static constexpr int warp_rows = 2;
-    static constexpr int depth = 3;
     static constexpr bool varies = false;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = true;
@@ -401,17 +398,14 @@ struct of_bfp {
     }
 };
 
-/// In its slot a row has a header of 16 bytes, the bb_stream_place, and up to eight lines; longer
-/// rows are read where they lie.
+/// Groups of rows of more than most_lines are read where they lie.
 struct of_quantiser {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
     static constexpr int row_bytes = 0;
     static constexpr int warp_rows = 4;
-    static constexpr int depth = 3;
-    static constexpr int header = 16;
-    static constexpr int most_lines = 8;
+    static constexpr int most_lines = 384; // of a group in a stage: six bits a value
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;

@@ -106,6 +106,8 @@ static bb_status prepare_own(contest *task)
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bool quantiser = storage->codec == (int)BB_CODEC_QUANTISER;
     bb_format multiply = storage->codec == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
+    size_t word = (size_t)bb_format_describe(multiply)->bytes;
+    float *narrow = NULL;
     config.codec = storage->codec;
     if (storage->codec == (int)BB_CODEC_BFP) {
         config.bits = storage->bits;
@@ -115,6 +117,7 @@ static bb_status prepare_own(contest *task)
     BB_TRY(bb_coded_matrix_create(&config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
                                   &layout, &task->matrix));
     BB_TRY(bb_parallel_for(task->rows, encode_row, task));
+    BB_TRY(BB_ALLOCATE(task->columns, &narrow));
     do {
         bb_coded_operator **copy = &task->copies[task->copy_count++];
         BB_TRY(bb_coded_operator_create(task->device, task->matrix,
@@ -123,12 +126,17 @@ static bb_status prepare_own(contest *task)
         task->matrix_bytes = (double)bb_coded_operator_bytes(*copy);
     } while (task->copy_count < MOST_COPIES &&
              (task->copy_count < 2 || task->matrix_bytes * task->copy_count < cold_bytes));
-    BB_TRY(
-        bb_device_allocate(task->device, (size_t)task->columns * sizeof(double), &task->device_x));
+    BB_TRY(bb_device_allocate(task->device, (size_t)task->columns * word, &task->device_x));
     BB_TRY(bb_device_allocate(task->device, (size_t)task->rows * sizeof(double), &task->device_y));
-    BB_TRY(bb_device_upload(task->device, task->device_x, task->x,
-                            (size_t)task->columns * sizeof(double)));
+    for (bb_index j = 0; j < task->columns; ++j) {
+        narrow[j] = (float)task->x[j];
+    }
+    BB_TRY(bb_device_upload(task->device, task->device_x,
+                            multiply == BB_FORMAT_FP64 ? (const void *)task->x : narrow,
+                            (size_t)task->columns * word));
+    BB_TRY(bb_device_wait(task->device));
 done:
+    BB_RELEASE(&narrow);
     return status;
 }
 

@@ -259,13 +259,14 @@ static void a_captured_graph_replays_the_product(void **state)
     void *x = NULL;
     void *y = NULL;
     double found[ROWS], expected[ROWS];
+    float narrow[COLUMNS];
     double seconds = 0.0;
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t plan;
     check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
     check_ok(bb_coded_operator_sum_in_runs(operation, 64));
-    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
+    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
     check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -275,7 +276,10 @@ static void a_captured_graph_replays_the_product(void **state)
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < 3; ++round) {
         dense_random(COLUMNS, 10 + round, of.x);
-        check_ok(bb_device_upload(gpu, x, of.x, COLUMNS * sizeof(double)));
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)of.x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
         check_ok(bb_device_wait(gpu));
         cuda_ok(cudaGraphLaunch(plan, stream));
         cuda_ok(cudaStreamSynchronize(stream));
