@@ -191,8 +191,8 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
     }
-    task.x = operation->device_x;
-    task.y = operation->device_y;
+    task.operand[0].x = operation->device_x;
+    task.operand[0].y = operation->device_y;
     BB_TRY(bb_device_launch(device, &stream_kernel, rows, &task));
     BB_TRY(bb_device_download(device, y, operation->device_y, (size_t)rows * sizeof *y));
 done:
@@ -224,18 +224,49 @@ done:
     return status;
 }
 
-bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row, bb_index rows,
-                                  const void *x, double *y, void *stream)
+static bb_status check_alike(const bb_coded_operator *first, const bb_coded_operator *other)
 {
     bb_status status = BB_OK;
-    BB_TRY(check_rows(operation, row, rows));
-    BB_REQUIRE(operation->stream != NULL && stream_kernel.cuda != NULL, BB_UNSUPPORTED,
-               "a product is queued on a GPU: this operator is the cpu's");
-    bb_stream_task task = task_of(operation, row, rows);
-    task.x = x;
-    task.y = y;
-    if (rows > 0) {
-        BB_TRY(stream_kernel.cuda(stream, rows, &task));
+    const bb_codec_config *a = bb_coded_matrix_config(first->matrix);
+    const bb_codec_config *b = bb_coded_matrix_config(other->matrix);
+    BB_REQUIRE(first->stream != NULL && other->stream != NULL && stream_kernel.cuda != NULL,
+               BB_UNSUPPORTED, "a product is queued on a GPU: this operator is the cpu's");
+    BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
+                   (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
+                   bb_coded_matrix_rows(first->matrix) == bb_coded_matrix_rows(other->matrix) &&
+                   bb_coded_matrix_columns(first->matrix) ==
+                       bb_coded_matrix_columns(other->matrix) &&
+                   first->arithmetic.multiply == other->arithmetic.multiply &&
+                   first->arithmetic.accumulate == other->arithmetic.accumulate &&
+                   first->run == other->run,
+               BB_INVALID,
+               "products in one launch: expected matrices of one shape and storage, multiplied in "
+               "one way on one device");
+done:
+    return status;
+}
+
+bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
+                                  const bb_coded_window *window, const void *x, double *const *y,
+                                  void *stream)
+{
+    bb_status status = BB_OK;
+    const bb_coded_operator *first = operations[0];
+    BB_REQUIRE(count >= 1 && count <= BB_STREAM_OPERANDS, BB_INVALID,
+               "%d products in one launch: expected 1 to %d", count, (int)BB_STREAM_OPERANDS);
+    BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
+    BB_TRY(check_alike(first, first));
+    bb_stream_task task = task_of(first, window->row, window->rows);
+    task.row_at = window->row_at;
+    task.operands = count;
+    for (int i = 0; i < count; ++i) {
+        BB_TRY(check_alike(first, operations[i]));
+        task.operand[i] = bb_coded_stream_task(operations[i]->stream).operand[0];
+        task.operand[i].x = x;
+        task.operand[i].y = y[i];
+    }
+    if (window->rows > 0) {
+        BB_TRY(stream_kernel.cuda(stream, window->rows, &task));
     }
 done:
     return status;

@@ -57,14 +57,27 @@ BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_in
                                              bb_index rows, const double *x, double *y,
                                              double *seconds);
 
-/// The same between x [columns] and y [rows] in a GPU's memory, x in the format of the products and
-/// at a multiple of 16 bytes, scales undone in y; queued on `stream` (a cudaStream_t of the
-/// operator's device, which has to be the current one): nothing waits or allocates, so that a
-/// stream under capture takes it. The operator's workspace serves one application at a time.
-/// Errors: BB_INVALID (rows outside the matrix), BB_UNSUPPORTED (an operator on the cpu, a device
-/// before sm_90), BB_DEVICE.
-BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *operation, bb_index row,
-                                             bb_index rows, const void *x, double *y, void *stream);
+/// Rows of a product on a GPU.
+typedef struct bb_coded_window {
+    bb_index row, rows;
+    const int32_t *row_at; ///< on the device, read in place of `row` when the product runs, not
+                           ///< written while another kernel of its graph may; NULL: `row` holds
+} bb_coded_window;
+
+enum {
+    BB_CODED_TOGETHER = 3, ///< most products of one launch: the axes of a displacement
+};
+
+/// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
+/// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
+/// multiple of 16 bytes; queued on `stream` (a cudaStream_t of the operators' device, which has to
+/// be the current one): nothing waits or allocates, so that a stream under capture takes it. The
+/// first operator's workspace serves one launch at a time. Errors: BB_INVALID (rows outside the
+/// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90),
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
+                                             const bb_coded_window *window, const void *x,
+                                             double *const *y, void *stream);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation);

@@ -341,7 +341,7 @@ static bb_status take_workspace(bb_coded_stream *stream)
     BB_TRY(bb_device_describe(stream->device, &report));
     stream->blocks = (int)report.units;
     bb_index places = 0; // of any number of groups
-    for (bb_index g = 1; g <= groups; ++g) {
+    for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
         bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
         bb_index of_parts = g * bb_stream_most_places(&parts);
         places = of_parts > places ? of_parts : places;
@@ -401,10 +401,11 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                             .matrix_rows = stream->rows,
                             .columns = stream->columns,
                             .rows = stream->rows,
-                            .step = stream->step,
-                            .words = stream->words,
-                            .lies = stream->places,
-                            .scales = stream->scales,
+                            .operands = 1,
+                            .operand = {{.words = stream->words,
+                                         .lies = stream->places,
+                                         .scales = stream->scales,
+                                         .step = stream->step}},
                             .places = stream->sums,
                             .turns = stream->turns};
 }

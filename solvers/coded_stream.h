@@ -71,22 +71,33 @@ typedef enum bb_stream_sums {
     BB_STREAM_NARROW, ///< the same, promoted once at the end
 } bb_stream_sums;
 
-/// One product; addresses are the device's.
+/// One matrix of a product and what it is multiplied with; addresses are the device's.
+typedef struct bb_stream_operand {
+    const unsigned char *words;
+    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
+    const double *scales;        ///< [matrix rows], or NULL
+    float step;                  ///< of the quantiser
+    const void *x;               ///< [columns] in the products' format, at 16 bytes
+    double *y;                   ///< [rows], scales undone
+} bb_stream_operand;
+
+enum {
+    BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
+};
+
+/// Products of matrices of one shape and storage in one launch, the same rows of each.
 typedef struct bb_stream_task {
     bb_stream_layout layout;
     bb_stream_sums sums;
     int run;                       ///< products of a lane in a run, a multiple of 32
-    int blocks;                    ///< at most: multiprocessors of the device
-    bb_index matrix_rows, columns; ///< of the matrix
+    int blocks;                    ///< multiprocessors of the device
+    bb_index matrix_rows, columns; ///< of a matrix
     bb_index row, rows;            ///< wanted
-    float step;                    ///< of the quantiser
-    const unsigned char *words;
-    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
-    const double *scales;        ///< [matrix rows], or NULL
-    const void *x;               ///< [columns] in the products' format, at 16 bytes
-    double *places;              ///< workspace: sums of runs, [rows][places]
-    unsigned *turns;             ///< workspace: taken, zero before and after
-    double *y;                   ///< [rows], scales undone
+    const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
+    int operands;
+    bb_stream_operand operand[BB_STREAM_OPERANDS];
+    double *places;  ///< workspace: sums of runs, [operands * rows][places]
+    unsigned *turns; ///< workspace: taken, zero before and after
 } bb_stream_task;
 
 /// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane
@@ -109,13 +120,15 @@ typedef struct bb_coded_stream bb_coded_stream;
 /// Whether a codec has a layout here: all but zfp.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
-/// Copies a matrix to a device in its layout, with a workspace for products of all its rows.
+/// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
+/// of others like it, BB_STREAM_OPERANDS together.
 /// Errors: BB_UNSUPPORTED (a codec without layout), BB_MEMORY (host or device), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
                                             bb_coded_stream **out);
 void bb_coded_stream_destroy(bb_coded_stream **stream);
 
-/// The members that the matrix decides; sums, rows, x and y are the caller's to fill in.
+/// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the
+/// caller's to fill in.
 bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
 
 /// Bytes of matrix that a product of all rows reads.

@@ -40,11 +40,12 @@ template <class S> constexpr int group_rows = warps *S::warp_rows;
 
 /// What the producer says of a stage.
 struct stage_note {
-    int group; // -1: no more
-    int place; // of the run that ends with this tile, else -1
-    int rows;  // of the group
-    int shift; // quantiser: of the first row's bb_stream_place
-    bool far;  // quantiser: the rows are where they lie, not in the stage
+    int operand; // -1: no more
+    int row;     // first of the group, of the rows wanted
+    int rows;    // of the group
+    int place;   // of the run that ends with this tile, else -1
+    int shift;   // quantiser: of the first row's bb_stream_place
+    bool far;    // quantiser: the rows are where they lie, not in the stage
 };
 
 struct stage_control {
@@ -62,12 +63,28 @@ struct stage_shape {
     bb_index whole_columns; // of x in whole 16 bytes
 };
 
-/// One product and how it is cut.
+/// Products and how they are cut: groups of all operands after one another.
 struct job {
     bb_stream_task task;
     bb_stream_partition parts;
     stage_shape shape;
+    int groups; // of an operand
 };
+
+/// Group `group` of all: which rows of which operand.
+struct group_place {
+    int operand;
+    bb_index row; // of the rows wanted
+    int rows;
+};
+
+template <class S> __device__ __forceinline__ group_place find_group(const job &of, int group)
+{
+    const int operand = static_cast<unsigned>(group) / static_cast<unsigned>(of.groups);
+    const bb_index row = static_cast<bb_index>(group - operand * of.groups) * group_rows<S>;
+    const bb_index left = of.task.rows - row;
+    return {operand, row, left < group_rows<S> ? static_cast<int>(left) : group_rows<S>};
+}
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -91,6 +108,7 @@ template <class S, class Product> struct producer {
     stage_control *control;
     unsigned char *stages;
     ring_place at;
+    bb_index first_row; // of the matrix
 
     __device__ __forceinline__ unsigned char *stage() const
     {
@@ -104,10 +122,10 @@ template <class S, class Product> struct producer {
         bb_index count = left < S::columns ? left : S::columns;
         return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
     }
-    __device__ __forceinline__ void write_x_end(int tile) const
+    __device__ __forceinline__ void write_x_end(int operand, int tile) const
     {
         Product *x = reinterpret_cast<Product *>(stage() + of.shape.x_at);
-        const Product *from = static_cast<const Product *>(of.task.x);
+        const Product *from = static_cast<const Product *>(of.task.operand[operand].x);
         for (int j = static_cast<int>(x_bytes(tile) / sizeof(Product)); j < S::columns; ++j) {
             bb_index column = static_cast<bb_index>(tile) * S::columns + j;
             x[j] = column < of.task.columns ? from[column] : Product(0);
@@ -118,20 +136,25 @@ template <class S, class Product> struct producer {
     // Opens a stage and copies its rows; copy_x is to follow.
     __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile)
     {
-        const bb_index group_row = static_cast<bb_index>(run.group) * group_rows<S>;
-        const bb_index left = of.task.rows - group_row;
-        const int rows = left < group_rows<S> ? static_cast<int>(left) : group_rows<S>;
+        const group_place group = find_group<S>(of, run.group);
+        const bb_stream_operand &operand = of.task.operand[group.operand];
+        const int rows = group.rows;
         const bb_index first =
-            static_cast<bb_index>(tile) * of.task.matrix_rows + of.task.row + group_row;
+            static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
         uint64_t *full = &control->full[at.slot];
-        stage_note note = {run.group, tile + 1 == run.end ? run.place : -1, rows, 0, false};
+        stage_note note = {group.operand,
+                           static_cast<int>(group.row),
+                           rows,
+                           tile + 1 == run.end ? run.place : -1,
+                           0,
+                           false};
         bb_stream_place begin = {};
         uint32_t places = 0;
         uint32_t bytes = 0;
-        const unsigned char *from = of.task.words;
+        const unsigned char *from = operand.words;
         if constexpr (S::varies) {
-            begin = of.task.lies[first];
-            const bb_stream_place last = of.task.lies[first + rows - 1];
+            begin = operand.lies[first];
+            const bb_stream_place last = operand.lies[first + rows - 1];
             const uint32_t lines = last.line + bb_stream_lines(last.width) - begin.line;
             note.shift = static_cast<int>(first & 1);
             note.far = lines > S::most_lines;
@@ -146,22 +169,23 @@ template <class S, class Product> struct producer {
         }
         hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
         if (tile + 1 == of.parts.tiles) {
-            write_x_end(tile);
+            write_x_end(group.operand, tile);
         }
         control->notes[at.slot] = note;
         hopper::barrier_expect(full, places + bytes + x_bytes(tile));
         if (places > 0) {
-            hopper::copy_bytes(stage(), of.task.lies + (first - note.shift), places, full);
+            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, full);
         }
         if (bytes > 0) {
             hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, full);
         }
     }
-    __device__ __forceinline__ void copy_x(int tile) const
+    __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
     {
         if (x_bytes(tile) > 0) {
             hopper::copy_bytes(stage() + of.shape.x_at,
-                               static_cast<const Product *>(of.task.x) +
+                               static_cast<const Product *>(
+                                   of.task.operand[find_group<S>(of, run.group).operand].x) +
                                    static_cast<bb_index>(tile) * S::columns,
                                x_bytes(tile), &control->full[at.slot]);
         }
@@ -178,7 +202,7 @@ template <class S, class Product> struct producer {
         hopper::wait_for_kernel_before();
         at = {0, 0};
         for (int k = run.first; k < tile; ++k) {
-            copy_x(k);
+            copy_x(run, k);
             at.advance(of.shape.stages);
         }
         return tile;
@@ -187,7 +211,7 @@ template <class S, class Product> struct producer {
     __device__ __forceinline__ void finish()
     {
         hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
-        control->notes[at.slot].group = -1;
+        control->notes[at.slot].operand = -1;
         hopper::barrier_arrive(&control->full[at.slot]);
     }
 
@@ -202,7 +226,7 @@ template <class S, class Product> struct producer {
         while (true) {
             for (; more && tile < run.end; ++tile) {
                 copy_rows(run, tile);
-                copy_x(tile);
+                copy_x(run, tile);
                 at.advance(of.shape.stages);
             }
             more = bb_stream_fixed_run(&of.parts, block, index++, &run);
@@ -260,9 +284,9 @@ template <class S, class Sums> struct consumer {
             // Rows beyond the last are those of the group's first: their sums are not read.
             const uint2 place = places[row < note.rows ? row : 0];
             const unsigned char *bytes =
-                note.far ? of.task.words + 128 * static_cast<size_t>(place.x)
+                note.far ? of.task.operand[note.operand].words + 128 * static_cast<size_t>(place.x)
                          : stage + of.shape.lines_at + 128 * (place.x - places[0].x);
-            return row_source{bytes, place.y, of.task.step};
+            return row_source{bytes, place.y, of.task.operand[note.operand].step};
         } else {
             const int row_bytes =
                 S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
@@ -319,9 +343,9 @@ template <class S, class Sums> struct consumer {
             }
         }
         constexpr int lanes_of_row = lanes / S::warp_rows;
-        const bb_index row = static_cast<bb_index>(note.group) * group_rows<S> +
-                             warp * S::warp_rows + lane / lanes_of_row;
-        if (lane % lanes_of_row == 0 && row < of.task.rows) {
+        const int own = warp * S::warp_rows + lane / lanes_of_row;
+        if (lane % lanes_of_row == 0 && own < note.rows) {
+            const bb_index row = note.operand * of.task.rows + note.row + own;
             of.task.places[row * bb_stream_most_places(&of.parts) + note.place] = total[0];
         }
     }
@@ -334,7 +358,7 @@ template <class S, class Sums> struct consumer {
         while (true) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             const stage_note note = control->notes[at.slot];
-            if (note.group < 0) {
+            if (note.operand < 0) {
                 return;
             }
             const bool wanted = warp * S::warp_rows < note.rows;
@@ -386,15 +410,21 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     add_places(const __grid_constant__ job of, int rows_of_group)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const bb_index row = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
+    const bb_index line = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
+    const int operand = static_cast<int>(line / of.task.rows);
+    const bb_index row = line - operand * of.task.rows;
     hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before();
-    if (row >= of.task.rows) {
+    if (operand >= of.task.operands) {
         return;
     }
-    const int count = bb_stream_places(&of.parts, static_cast<int>(row / rows_of_group));
-    const double *places = of.task.places + row * bb_stream_most_places(&of.parts);
+    const bb_stream_operand &own = of.task.operand[operand];
+    const int group = operand * of.groups + static_cast<int>(row) / rows_of_group;
+    const int count = bb_stream_places(&of.parts, group);
+    const double *places = of.task.places + line * bb_stream_most_places(&of.parts);
+    const bb_index first = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
+    const double scale = own.scales == nullptr ? 1.0 : own.scales[first + row];
     double total = 0.0;
+    hopper::wait_for_kernel_before();
 #pragma unroll 8
     for (int i = lane; i < count; i += lanes) {
         total += __ldcg(places + i);
@@ -404,10 +434,9 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
         total += __shfl_xor_sync(everyone, total, half);
     }
     if (lane == 0) {
-        of.task.y[row] =
-            of.task.scales == nullptr ? total : total / of.task.scales[of.task.row + row];
+        own.y[row] = total / scale;
     }
-    if (row == 0 && lane == 0) {
+    if (line == 0 && lane == 0) {
         *of.task.turns = 0; // for the next product
     }
 }
@@ -464,9 +493,10 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     BB_RETURN_IF_FAILED(describe_device(&most));
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
-    job of = {task, bb_stream_partition_of(groups, tiles, task.blocks),
+    job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
               shape_of<S, typename Sums::product>(
-                  task, most - 1024 - static_cast<int>(sizeof(stage_control)))};
+                  task, most - 1024 - static_cast<int>(sizeof(stage_control))),
+              static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) || of.shape.stages < 2) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
@@ -488,7 +518,8 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     config.attrs = &early;
     config.numAttrs = 1;
     BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, of));
-    config.gridDim = dim3(static_cast<unsigned>((task.rows + adding_warps - 1) / adding_warps));
+    config.gridDim =
+        dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
     config.blockDim = dim3(lanes * adding_warps);
     config.dynamicSmemBytes = 0;
     BB_CUDA_TRY(cudaLaunchKernelEx(&config, add_places, of, group_rows<S>));

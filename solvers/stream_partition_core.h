@@ -7,6 +7,9 @@
 // 15 % of a product), so blocks take three quarters of a group's pieces in even runs and the rest
 // by turn, as they come free. Every run and every piece taken by turn has a place of its own for
 // its sums, which are added in the order of the places: bits do not depend on who came first.
+//
+// Pieces number BB_STREAM_PIECES a block or one a group, whichever is more, up to twice: products
+// with the number of blocks stay below 2^32 for any matrix that a device holds.
 #ifndef BB_SOLVERS_STREAM_PARTITION_CORE_H
 #define BB_SOLVERS_STREAM_PARTITION_CORE_H
 
@@ -50,12 +53,13 @@ bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_i
 BB_DEVICE_FUNCTION
 int bb_stream_fixed_begin(const bb_stream_partition *all, int block)
 {
-    return (int)((long long)all->fixed * all->groups * block / all->blocks);
+    return (int)((unsigned)(all->fixed * all->groups) * (unsigned)block / (unsigned)all->blocks);
 }
 BB_DEVICE_FUNCTION
 int bb_stream_fixed_block(const bb_stream_partition *all, int fixed)
 {
-    return (int)(((fixed + 1LL) * all->blocks - 1) / ((long long)all->fixed * all->groups));
+    return (int)(((unsigned)(fixed + 1) * (unsigned)all->blocks - 1U) /
+                 (unsigned)(all->fixed * all->groups));
 }
 
 /// The first block with a run in a group, and how many have one.

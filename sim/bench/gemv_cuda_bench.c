@@ -26,6 +26,7 @@ typedef struct own_storage {
     double bits;
     bb_index run;
     bb_gemv_peer_kind peer;
+    int together; ///< products of a launch; 0: one
 } own_storage;
 
 // clang-format off
@@ -44,6 +45,10 @@ static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
     [BB_GEMV_CUDA_BFP12] = {BB_CODEC_BFP, 12.0, RUN, 0},
     [BB_GEMV_CUDA_BFP16] = {BB_CODEC_BFP, 16.0, RUN, 0},
     [BB_GEMV_CUDA_QUANTISER] = {BB_CODEC_QUANTISER, 0.0, RUN, 0},
+    [BB_GEMV_CUDA_FP32_AXES] = {BB_FORMAT_FP32, 0.0, RUN, 0, 3},
+    [BB_GEMV_CUDA_E4M3_AXES] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP8_AXES] = {BB_CODEC_BFP, 8.0, RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP4_AXES] = {BB_CODEC_BFP, 4.0, RUN, 0, 3},
     [BB_GEMV_CUDA_FIGURE9] = {-1, 0.0, 1, BB_GEMV_FIGURE9},
     [BB_GEMV_CUDA_CUBLAS_S] = {-1, 0.0, 1, BB_GEMV_CUBLAS_S},
     [BB_GEMV_CUDA_CUBLAS_D] = {-1, 0.0, 1, BB_GEMV_CUBLAS_D},
@@ -59,7 +64,7 @@ typedef struct contest {
     double *x, *y, *exact, *values; // host; values [columns]
     bb_coded_matrix *matrix;
     bb_coded_operator *copies[MOST_COPIES];
-    int copy_count, next;
+    int copy_count, next, together;
     void *device_x, *device_y;
     bb_gemv_peer *peer, *ceiling;
     bb_bench_times own, read;
@@ -127,7 +132,8 @@ static bb_status prepare_own(contest *task)
     } while (task->copy_count < MOST_COPIES &&
              (task->copy_count < 2 || task->matrix_bytes * task->copy_count < cold_bytes));
     BB_TRY(bb_device_allocate(task->device, (size_t)task->columns * word, &task->device_x));
-    BB_TRY(bb_device_allocate(task->device, (size_t)task->rows * sizeof(double), &task->device_y));
+    BB_TRY(bb_device_allocate(
+        task->device, (size_t)(BB_CODED_TOGETHER * task->rows) * sizeof(double), &task->device_y));
     for (bb_index j = 0; j < task->columns; ++j) {
         narrow[j] = (float)task->x[j];
     }
@@ -181,10 +187,18 @@ done:
 static bb_status queue_own(void *stream, bb_index rows, void *arguments)
 {
     contest *task = arguments;
+    bb_coded_window window = {0, rows, NULL};
+    double *y[BB_CODED_TOGETHER];
+    for (int i = 0; i < task->together; ++i) {
+        y[i] = (double *)task->device_y + i * rows;
+    }
     for (int k = 0; k < REPEATS; ++k) {
-        bb_coded_operator *copy = task->copies[task->next++ % task->copy_count];
+        bb_coded_operator *turn[BB_CODED_TOGETHER];
+        for (int i = 0; i < task->together; ++i) {
+            turn[i] = task->copies[task->next++ % task->copy_count];
+        }
         BB_RETURN_IF_FAILED(
-            bb_coded_operator_queue(copy, 0, rows, task->device_x, task->device_y, stream));
+            bb_coded_operator_queue(turn, task->together, &window, task->device_x, y, stream));
     }
     return BB_OK;
 }
@@ -196,7 +210,7 @@ static bb_status time_own(contest *task, double *seconds)
     BB_TRY(bb_device_timer_start(task->device));
     BB_TRY(bb_device_launch(task->device, &kernel, task->rows, task));
     BB_TRY(bb_device_timer_stop(task->device, seconds));
-    *seconds /= REPEATS;
+    *seconds /= REPEATS * task->together;
 done:
     return status;
 }
@@ -265,6 +279,7 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
     bb_status status = BB_OK;
     double error = 0.0;
     contest task = {.storage = &storages[self->choice],
+                    .together = storages[self->choice].together > 1 ? BB_CODED_TOGETHER : 1,
                     .rows = setup->quick ? 21 : 378,
                     .columns = (bb_index)MESH * (setup->quick ? 8 : 500)};
     int rounds = setup->quick ? 3 : ROUNDS;

@@ -5,6 +5,7 @@
 #include "solvers/coded_operator.h"
 #include "tests/solvers/dense.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef BB_HAVE_CUDA
@@ -270,8 +271,11 @@ static void a_captured_graph_replays_the_product(void **state)
     check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    check_ok(bb_coded_operator_queue(operation, 0, HALF, x, y, stream));
-    check_ok(bb_coded_operator_queue(operation, HALF, HALF, x, (double *)y + HALF, stream));
+    double *halves[] = {y, (double *)y + HALF};
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, HALF, NULL}, x,
+                                     &halves[1], stream));
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < 3; ++round) {
@@ -296,6 +300,62 @@ static void a_captured_graph_replays_the_product(void **state)
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
     forget(&of);
+}
+
+// Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
+// but for the order of the sums.
+static void three_products_share_a_launch(void **state)
+{
+    (void)state;
+    enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };
+    static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3, BB_FORMAT_COUNT + 4, CODECS - 1};
+    for (size_t c = 0; c < sizeof chosen / sizeof *chosen; ++c) {
+        problem of[3];
+        bb_coded_matrix *matrix[3];
+        bb_coded_operator *operation[3];
+        void *x = NULL;
+        void *row = NULL;
+        void *y[3] = {NULL, NULL, NULL};
+        int32_t first = FIRST;
+        bb_codec_config config = codec(chosen[c]);
+        float *narrow = malloc(COLUMNS * sizeof *narrow);
+        check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+        check_ok(bb_device_allocate(gpu, sizeof first, &row));
+        check_ok(bb_device_upload(gpu, row, &first, sizeof first));
+        for (int i = 0; i < 3; ++i) {
+            of[i] = (problem){ROWS, COLUMNS, dense_new(ROWS * COLUMNS), dense_new(COLUMNS)};
+            dense_random(ROWS * COLUMNS, 20 + i, of[i].c);
+            dense_random(COLUMNS, 2, of[i].x);
+            matrix[i] = encode(&of[i], &config);
+            check_ok(bb_coded_operator_create(gpu, matrix[i], ways[2].arithmetic, &operation[i]));
+            check_ok(bb_coded_operator_sum_in_runs(operation[i], 32));
+            check_ok(bb_device_allocate(gpu, WANTED * sizeof(double), &y[i]));
+        }
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)of[0].x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        check_ok(bb_coded_operator_queue(operation, 3,
+                                         &(bb_coded_window){0, WANTED, (const int32_t *)row}, x,
+                                         (double *const *)y, NULL));
+        cuda_ok(cudaDeviceSynchronize());
+        for (int i = 0; i < 3; ++i) {
+            double found[WANTED], expected[WANTED];
+            double seconds = 0.0;
+            check_ok(bb_device_download(gpu, found, y[i], sizeof found));
+            check_ok(
+                bb_coded_operator_apply(operation[i], FIRST, WANTED, of[i].x, expected, &seconds));
+            expect_close(&of[i], FIRST, WANTED, bound(&of[i], &ways[2]), found, expected);
+            bb_device_release(gpu, &y[i]);
+            bb_coded_operator_destroy(&operation[i]);
+            bb_coded_matrix_destroy(&matrix[i]);
+            forget(&of[i]);
+        }
+        bb_device_release(gpu, &x);
+        bb_device_release(gpu, &row);
+        free(narrow);
+    }
 }
 #endif
 
@@ -339,6 +399,7 @@ int main(void)
         cmocka_unit_test(any_rows_have_the_same_bits_again),
 #ifdef BB_HAVE_CUDA
         cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(three_products_share_a_launch),
 #endif
         cmocka_unit_test(zfp_is_refused),
     };
