@@ -130,7 +130,8 @@ static bb_status prepare_own(contest *task)
         BB_TRY(bb_coded_operator_sum_in_runs(*copy, storage->run));
         task->matrix_bytes = (double)bb_coded_operator_bytes(*copy);
     } while (task->copy_count < MOST_COPIES &&
-             (task->copy_count < 2 || task->matrix_bytes * task->copy_count < cold_bytes));
+             (task->copy_count < 1 + task->together ||
+              task->matrix_bytes * task->copy_count < cold_bytes));
     BB_TRY(bb_device_allocate(task->device, (size_t)task->columns * word, &task->device_x));
     BB_TRY(bb_device_allocate(
         task->device, (size_t)(BB_CODED_TOGETHER * task->rows) * sizeof(double), &task->device_y));

@@ -5,7 +5,6 @@
 #include "solvers/coded_operator.h"
 #include "tests/solvers/dense.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef BB_HAVE_CUDA
@@ -318,7 +317,8 @@ static void three_products_share_a_launch(void **state)
         void *y[3] = {NULL, NULL, NULL};
         int32_t first = FIRST;
         bb_codec_config config = codec(chosen[c]);
-        float *narrow = malloc(COLUMNS * sizeof *narrow);
+        float *narrow = NULL;
+        check_ok(BB_ALLOCATE(COLUMNS, &narrow));
         check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
         check_ok(bb_device_allocate(gpu, sizeof first, &row));
         check_ok(bb_device_upload(gpu, row, &first, sizeof first));
@@ -354,7 +354,7 @@ static void three_products_share_a_launch(void **state)
         }
         bb_device_release(gpu, &x);
         bb_device_release(gpu, &row);
-        free(narrow);
+        BB_RELEASE(&narrow);
     }
 }
 #endif

@@ -134,8 +134,9 @@ static void other_runs_are_refused(void **state)
                 "runs of 16 products");
     check_fails(bb_coded_operator_sum_in_runs(operation, 2048), BB_UNSUPPORTED,
                 "a multiple of 32 up to 1024");
-    check_fails(bb_coded_operator_queue(operation, 0, 1, x, x, NULL), BB_UNSUPPORTED,
-                "this operator is the cpu's");
+    double *y = x;
+    check_fails(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, 1, NULL}, x, &y, NULL),
+                BB_UNSUPPORTED, "this operator is the cpu's");
     bb_coded_operator_destroy(&operation);
     check_ok(bb_coded_operator_create(device, matrix, narrow, &operation));
     check_fails(bb_coded_operator_sum_in_runs(operation, 32), BB_UNSUPPORTED,
