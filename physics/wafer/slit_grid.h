@@ -49,6 +49,11 @@ double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index 
 /// response matrix times columns are the ones to multiply.
 bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb_index step);
 
+/// Weights of the four window rows that give the value at (x, y) as bb_slit_grid_interpolate does,
+/// up to rounding.
+void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_index offset, double x,
+                        double y, bb_index corner[4], double weight[4]);
+
 /// Value at (x, y) of the window that starts at row `offset`: bilinear, exact for linear fields,
 /// continued linearly outside. window [window_rows][columns].
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
