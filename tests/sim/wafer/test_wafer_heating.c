@@ -20,8 +20,7 @@ static void heat(const driver_case *of, heated *out)
     check_ok(bb_threads_set(2));
     check_ok(driver_load(of, &out->config));
     const bb_wafer_study *study = bb_config_study(out->config);
-    out->physics = (bb_wafer_config){&study->wafer, &study->clamp,    &study->mesh,
-                                     &study->scan,  &study->response, &study->metrology};
+    out->physics = bb_wafer_study_physics(study);
     check_ok(bb_wafer_problem_create(&out->physics, &out->problem));
     check_ok(bb_wafer_heating_run(out->problem, &out->heating));
 }
