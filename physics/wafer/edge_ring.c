@@ -81,10 +81,12 @@ bb_status bb_edge_ring_create(const bb_disc_mesh *wafer, const bb_wafer_material
     ring->conductance = config->conductivity_w_per_m_k * thickness;
     ring->water = config->water_exchange_w_per_m2_k;
     BB_TRY(bb_disc_mesh_around(wafer, radius + 1e-3 * config->width_mm, &ring->mesh));
-    BB_TRY(connect(wafer,
-                   config->gap_exchange_w_per_m2_k * 1e-6 * material->thickness_um * 2.0 * M_PI *
-                       radius,
-                   ring));
+    if (config->gap_exchange_w_per_m2_k > 0.0) {
+        BB_TRY(connect(wafer,
+                       config->gap_exchange_w_per_m2_k * 1e-6 * material->thickness_um * 2.0 *
+                           M_PI * radius,
+                       ring));
+    }
     *out = ring;
     ring = NULL;
 done:

@@ -36,7 +36,7 @@ typedef struct bb_edge_ring {
     double conductance;    ///< d_r k_r, W/K
     double water;          ///< h_w, W/(m2 K)
     bb_index contact_count;
-    bb_ring_contact *contacts; ///< [contact_count], ascending ring nodes
+    bb_ring_contact *contacts; ///< [contact_count], ascending ring nodes; none without exchange
 } bb_edge_ring;
 
 /// Whether the configuration has a ring; NULL has none.
