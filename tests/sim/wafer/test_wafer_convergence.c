@@ -52,7 +52,8 @@ static void orders_are_those_of_the_theory(void **state)
         CONFIG_WAFER_SMALL,
         {"scan.usable_radius_mm=60", "wafer.diameter_mm=120", "mesh.spacing_mm=2.0",
           "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
-          "scan.fields=all"}
+          "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
+         "scan.fields=all"}
     };
     bb_config *config = NULL;
     bb_results *results = NULL;
