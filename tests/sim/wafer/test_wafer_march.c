@@ -136,6 +136,52 @@ static void a_ring_apart_leaves_the_wafer_alone(void **state)
     bb_wafer_heating_release(&plain);
 }
 
+static double entry(const bb_results *results, const char *name, bb_index exposure)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "energy/%s", name);
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    assert_int_equal(dataset->count, 3);
+    assert_string_equal(dataset->axes[0], "exposure");
+    assert_string_equal(dataset->unit, strcmp(name, "imbalance") == 0 ? "1" : "J");
+    assert_true(strlen(dataset->long_name) > 10);
+    return dataset->numbers[exposure];
+}
+
+// What stands in the file balances by itself, exposure by exposure.
+static void the_ledger_is_published_by_exposure(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
+    };
+    bb_config *config = NULL;
+    bb_wafer_heating heating;
+    bb_results *results = NULL;
+    bb_wafer_problem *problem = problem_of(&of, &config);
+    check_ok(bb_wafer_heating_run(problem, &heating));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_wafer_heating_publish(&heating, results));
+    for (bb_index f = 0; f < 3; ++f) {
+        double lost = entry(results, "lost_j", f);
+        double put = entry(results, "deposited_j", f);
+        double stored = entry(results, "stored_wafer_j", f) + entry(results, "stored_clamp_j", f) +
+                        entry(results, "stored_ring_j", f);
+        check_close(lost,
+                    entry(results, "lost_water_j", f) + entry(results, "lost_hood_j", f) +
+                        entry(results, "lost_ring_j", f),
+                    1e-15, put);
+        check_close((put - lost - stored) / put, entry(results, "imbalance", f), 1e-14, 1.0);
+        assert_true(entry(results, "clipped_j", f) >= 0.0);
+        assert_true(f == 0 || put > entry(results, "deposited_j", f - 1));
+    }
+    bb_results_destroy(&results);
+    bb_wafer_heating_release(&heating);
+    bb_wafer_problem_destroy(&problem);
+    bb_config_destroy(&config);
+}
+
 static void implicit_steps_and_hood_keep_their_bits(void **state)
 {
     (void)state;
@@ -152,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_wide_hood_warms_the_wafer_evenly),
         cmocka_unit_test(energy_is_accounted_for_everywhere),
         cmocka_unit_test(a_ring_apart_leaves_the_wafer_alone),
+        cmocka_unit_test(the_ledger_is_published_by_exposure),
         cmocka_unit_test(implicit_steps_and_hood_keep_their_bits),
     };
     bb_log_set_level(BB_LOG_QUIET);
