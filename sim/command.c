@@ -80,6 +80,15 @@ static const command commands[] = {
      "  --threads N      default: all processors\n"
      "  --quick          sizes of a test: the figures mean nothing\n"
      "  --force          replace a file that exists\n" LEVEL_HELP},
+    {"convergence", bb_command_convergence,
+     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, "print the orders in space and time of a study's physics",
+     "usage: bitbudget convergence CONFIG [key=value ...] [options]\n\n"
+     "Refines mesh and time step of the heat of a wafer study, against closed forms and against\n"
+     "the next finer level, and prints the observed orders.\n" CONFIG_HELP
+     "\n  -o, --output FILE  write the table to an HDF5 file too\n"
+     "  --threads N      default: all processors; the results do not depend on it\n"
+     "  --force          replace a file that exists\n" LEVEL_HELP},
     {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LEVEL, 1, 2,
      "write a commented configuration to start from",
      "usage: bitbudget new EXPERIMENT [FILE] [--force]\n\n"
@@ -92,7 +101,7 @@ static void print_overview(FILE *file)
 {
     (void)fprintf(file, "usage: bitbudget COMMAND [arguments]\n\n");
     for (int i = 0; i < COMMAND_COUNT; ++i) {
-        (void)fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(file, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
     (void)fprintf(file, "\n'bitbudget COMMAND --help' says more; --version prints the version.\n");
 }

@@ -8,6 +8,7 @@
 #include "sim/product/product_study.h"
 #include "sim/reconstructor/reconstructor_experiment.h"
 #include "sim/reconstructor/reconstructor_study.h"
+#include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_study.h"
@@ -66,7 +67,7 @@ static const bb_experiment rows[] = {
     {.name = "wafer", .schema = &bb_wafer_study_schema,
      .starter = bb_wafer_study_starter,
      .check = bb_wafer_study_check, .plan = bb_wafer_plan,
-     .run = bb_wafer_experiment_run,
+     .run = bb_wafer_experiment_run, .converge = bb_wafer_converge,
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
      .price_name = "overlay error [nm]", .operators = "rows inputs"},

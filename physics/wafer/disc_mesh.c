@@ -14,6 +14,8 @@ typedef struct layout {
     double spacing;
     double radius;
     bool periodic;
+    const bb_disc_mesh *hole; // its cells are left out; NULL for none
+    bb_index shift;           // from its grid to this one
 } layout;
 
 static bool keeps(const layout *plan, bb_index column, bb_index row)
@@ -23,6 +25,10 @@ static bool keeps(const layout *plan, bb_index column, bb_index row)
     }
     double x = plan->origin_x + ((double)column + 0.5) * plan->spacing;
     double y = plan->origin_y + ((double)row + 0.5) * plan->spacing;
+    if (plan->hole != NULL &&
+        bb_disc_mesh_has_cell(plan->hole, column - plan->shift, row - plan->shift)) {
+        return false;
+    }
     return x * x + y * y <= plan->radius * plan->radius;
 }
 
@@ -138,7 +144,24 @@ bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out)
     // A hair below the quotient, so that rounding of 0.15 / 0.0005 adds no empty column.
     bb_index half = (bb_index)ceil(radius / spacing * (1.0 - 1e-12));
     double corner = -(double)half * spacing;
-    layout plan = {2 * half, 2 * half, corner, corner, spacing, radius, false};
+    layout plan = {2 * half, 2 * half, corner, corner, spacing, radius, false, NULL, 0};
+    BB_TRY(build(&plan, out));
+done:
+    return status;
+}
+
+bb_status bb_disc_mesh_around(const bb_disc_mesh *disc, double radius, bb_disc_mesh **out)
+{
+    bb_status status = BB_OK;
+    const double spacing = disc->spacing;
+    BB_REQUIRE(radius > 0.0 && radius / spacing < 14999.0, BB_INVALID,
+               "ring of radius %g m in cells of %g m, expected up to 14999 cells a radius", radius,
+               spacing);
+    bb_index half = (bb_index)ceil(radius / spacing * (1.0 - 1e-12));
+    half = half > disc->columns / 2 ? half : disc->columns / 2;
+    double corner = -(double)half * spacing;
+    bb_index shift = half - disc->columns / 2;
+    layout plan = {2 * half, 2 * half, corner, corner, spacing, radius, false, disc, shift};
     BB_TRY(build(&plan, out));
 done:
     return status;
@@ -147,14 +170,14 @@ done:
 bb_status bb_disc_mesh_rectangle(bb_index columns, bb_index rows, double spacing,
                                  bb_disc_mesh **out)
 {
-    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, false};
+    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, false, NULL, 0};
     return build(&plan, out);
 }
 
 bb_status bb_disc_mesh_periodic(bb_index columns, bb_index rows, double spacing, bb_disc_mesh **out)
 {
     bb_status status = BB_OK;
-    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, true};
+    layout plan = {columns, rows, 0.0, 0.0, spacing, 0.0, true, NULL, 0};
     BB_REQUIRE(columns >= 3 && rows >= 3, BB_INVALID,
                "periodic mesh of %td x %td cells, expected at least 3 a side", columns, rows);
     BB_TRY(build(&plan, out));

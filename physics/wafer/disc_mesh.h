@@ -53,6 +53,12 @@ BB_CHECKED bb_status bb_disc_mesh_rectangle(bb_index columns, bb_index rows, dou
 BB_CHECKED bb_status bb_disc_mesh_periodic(bb_index columns, bb_index rows, double spacing,
                                            bb_disc_mesh **out);
 
+/// Cells around a disc of bb_disc_mesh_create: those of its grid, continued, whose centre lies
+/// within `radius` and that the disc has not. Grid node (column, row) of the disc is (column +
+/// shift, row + shift) here, shift = (columns here - its columns) / 2.
+BB_CHECKED bb_status bb_disc_mesh_around(const bb_disc_mesh *disc, double radius,
+                                         bb_disc_mesh **out);
+
 double bb_disc_mesh_x(const bb_disc_mesh *mesh, bb_index node);
 double bb_disc_mesh_y(const bb_disc_mesh *mesh, bb_index node);
 

@@ -2,49 +2,18 @@
 #include "physics/wafer/exposure.h"
 
 #include "core/memory.h"
+#include "physics/wafer/node_cut.h"
 
 #include <math.h>
 
-typedef struct box {
-    double x0, x1, y0, y1;
-} box;
-
-// A field edge that passes through a node to rounding leaves no sliver on its other side.
-static double from_node(double edge, double at, double half)
-{
-    double away = edge - at;
-    return fabs(away) < 1e-9 * half ? 0.0 : away;
-}
-
-static double overlap(double a0, double a1, double b0, double b1)
-{
-    return fmax(fmin(a1, b1) - fmax(a0, b0), 0.0);
-}
-
 // Live quarters on one side (below: side 0, above: side 1) of a node, cut by the field.
 static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_scan *scan,
-                                   const bb_field *field, const box *area, bb_index node, int side)
+                                   const bb_field *field, const bb_box *area, bb_index node,
+                                   int side)
 {
-    double x = bb_disc_mesh_x(mesh, node);
-    double y = bb_disc_mesh_y(mesh, node);
-    double half = 0.5 * mesh->spacing;
-    bb_index column = mesh->node_column[node];
-    bb_index row = mesh->node_row[node] - 1 + side;
-    double x0 = from_node(area->x0, x, half);
-    double x1 = from_node(area->x1, x, half);
-    // Lengths from the node: a whole quarter is spacing / 2 without rounding.
-    double left = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
-    double right = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
-    // The middle of the covered x; halves that are both covered meet at the node.
-    double from = left > 0.0 ? fmin(x, area->x1) - left : fmax(x, area->x0);
-    bb_exposure_strip strip = {.width = left + right};
-    strip.low = fmax(side == 0 ? -half : 0.0, from_node(area->y0, y, half));
-    strip.high = fmin(side == 0 ? 0.0 : half, from_node(area->y1, y, half));
-    if (strip.high <= strip.low) {
-        strip.width = 0.0;
-    }
-    strip.offset = bb_scan_arc(scan, field, from + 0.5 * strip.width) - y;
-    return strip;
+    bb_node_cut cut = bb_node_cut_of(mesh, area, node, side);
+    double offset = bb_scan_arc(scan, field, cut.middle) - bb_disc_mesh_y(mesh, node);
+    return (bb_exposure_strip){cut.width, cut.low, cut.high, offset};
 }
 
 // Integral of F over the strip: the part that the slit has passed and the part that it is on. In
@@ -59,23 +28,13 @@ static double strip_fraction(const bb_exposure_strip *strip, double slit, double
     return passed - strip->low + 0.5 * (reached - passed) * (at_passed + at_reached);
 }
 
-// Nodes of the mesh grid whose own area may meet the field.
-static void node_range(double low, double high, double origin, double spacing, bb_index count,
-                       bb_index range[2])
-{
-    bb_index first = (bb_index)ceil((low - origin) / spacing - 0.5 - 1e-9);
-    bb_index last = (bb_index)floor((high - origin) / spacing + 0.5 + 1e-9);
-    range[0] = first < 0 ? 0 : first;
-    range[1] = last >= count ? count - 1 : last;
-}
-
-static void collect(const bb_disc_mesh *mesh, const box *area, bb_exposure *exposure)
+static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *exposure)
 {
     bb_index x[2];
     bb_index y[2];
     double covered = 0.0;
-    node_range(area->x0, area->x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
-    node_range(area->y0, area->y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
+    bb_node_range(area->x0, area->x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
+    bb_node_range(area->y0, area->y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
     for (bb_index row = y[0]; row <= y[1]; ++row) {
         for (bb_index column = x[0]; column <= x[1]; ++column) {
             int32_t node = mesh->node_at[row * mesh->node_columns + column];
@@ -99,13 +58,6 @@ static void collect(const bb_disc_mesh *mesh, const box *area, bb_exposure *expo
     exposure->clipped = exposure->energy_density * fmax(whole - covered, 0.0);
 }
 
-static bb_index most_nodes(const bb_disc_mesh *mesh, const bb_scan *scan)
-{
-    bb_index across = (bb_index)ceil(scan->field_width / mesh->spacing) + 3;
-    bb_index along = (bb_index)ceil(scan->field_height / mesh->spacing) + 3;
-    return across * along;
-}
-
 bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_index index,
                              double absorption, bb_exposure **out)
 {
@@ -118,9 +70,10 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     exposure->scan = scan;
     exposure->field = scan->fields[index];
     exposure->energy_density = exposure->field.dose * absorption;
-    BB_TRY(BB_ALLOCATE(most_nodes(mesh, scan), &exposure->node));
-    BB_TRY(BB_ALLOCATE(2 * most_nodes(mesh, scan), &exposure->strips));
-    box area = {
+    const bb_index most = bb_node_most(mesh, scan->field_width, scan->field_height);
+    BB_TRY(BB_ALLOCATE(most, &exposure->node));
+    BB_TRY(BB_ALLOCATE(2 * most, &exposure->strips));
+    bb_box area = {
         exposure->field.x - 0.5 * scan->field_width, exposure->field.x + 0.5 * scan->field_width,
         exposure->field.y - 0.5 * scan->field_height, exposure->field.y + 0.5 * scan->field_height};
     collect(mesh, &area, exposure);

@@ -72,9 +72,25 @@ static bb_status add_exchange(bb_triplets *list, const bb_disc_mesh *mesh,
     return BB_OK;
 }
 
-static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                          const coefficients *of, bb_thermal *thermal)
+// Where wafer and ring touch, across the gap.
+static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_index first)
 {
+    for (bb_index c = 0; c < ring->contact_count; ++c) {
+        const bb_ring_contact *contact = &ring->contacts[c];
+        BB_RETURN_IF_FAILED(add_conductance(list, contact->wafer_node, first + contact->ring_node,
+                                            contact->conductance));
+    }
+    return BB_OK;
+}
+
+static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                          const bb_edge_ring *ring, const coefficients *of, bb_thermal *thermal)
+{
+    const bb_index first = thermal->node_count + thermal->clamp_count;
+    for (bb_index k = 0; ring != NULL && k < thermal->ring_count; ++k) {
+        thermal->capacity[first + k] = ring->areal_capacity * ring->mesh->node_area[k];
+        thermal->loss[first + k] = ring->water * ring->mesh->node_area[k];
+    }
     for (bb_index i = 0; i < thermal->node_count; ++i) {
         thermal->capacity[i] = of->areal_capacity * mesh->node_area[i];
         thermal->loss[i] = grid == NULL ? of->exchange * mesh->node_area[i] : 0.0;
@@ -89,22 +105,50 @@ static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
 }
 
 double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
-                              double spacing)
+                              const bb_hood_config *hood, double spacing)
 {
     const coefficients of = convert(wafer, clamp);
+    const double top = hood == NULL ? 0.0 : hood->exchange_w_per_m2_k;
     return 2.0 / (4.0 * of.conductance / (of.areal_capacity * spacing * spacing) +
-                  2.0 * of.exchange / of.areal_capacity);
+                  2.0 * of.exchange / of.areal_capacity + top / of.areal_capacity);
+}
+
+// The gap's part of the bound in the wafer, and all of the ring's, 1/s.
+static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const coefficients *of,
+                       double *wafer_part, double *ring_rate)
+{
+    double worst_wafer = 0.0;
+    double worst_ring = 0.0;
+    for (bb_index c = 0; c < ring->contact_count; ++c) {
+        const bb_ring_contact *contact = &ring->contacts[c];
+        worst_wafer =
+            fmax(worst_wafer, contact->conductance / mesh->node_area[contact->wafer_node]);
+        worst_ring =
+            fmax(worst_ring, contact->conductance / ring->mesh->node_area[contact->ring_node]);
+    }
+    *wafer_part = 2.0 * worst_wafer / of->areal_capacity;
+    *ring_rate = (4.0 * ring->conductance / (mesh->spacing * mesh->spacing) + 2.0 * worst_ring +
+                  ring->water) /
+                 ring->areal_capacity;
 }
 
 // The bound of the header; 2 over it is a step that is surely stable.
 static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                            const coefficients *of, bb_thermal *thermal)
+                            const bb_thermal_setting *setting, const coefficients *of,
+                            bb_thermal *thermal)
 {
     bb_status status = BB_OK;
     double *covered = NULL;
     double side = mesh->spacing;
     double greatest = 4.0 * of->conductance / (of->areal_capacity * side * side) +
-                      (grid == NULL ? 1.0 : 2.0) * of->exchange / of->areal_capacity;
+                      (grid == NULL ? 1.0 : 2.0) * of->exchange / of->areal_capacity +
+                      setting->hood_exchange / of->areal_capacity;
+    if (setting->ring != NULL) {
+        double gap = 0.0;
+        double rate = 0.0;
+        bound_ring(mesh, setting->ring, of, &gap, &rate);
+        greatest = fmax(greatest + gap, rate);
+    }
     if (grid != NULL) {
         const bb_csr *prolongation = &grid->prolongation;
         BB_TRY(BB_ZEROED(grid->node_count, &covered));
@@ -126,41 +170,65 @@ done:
     return status;
 }
 
-// Turns K + H, in place, into A = I - dt M^-1 (K + H), and finds the positivity limit.
-static void make_step_matrix(bb_thermal *thermal)
+// Finds the positivity limit; `hood` is the rate that the hood adds to a wafer node, 1/s.
+static void bound_sign(const bb_csr *matrix, double hood, bb_thermal *thermal)
 {
-    bb_csr *matrix = &thermal->step_matrix;
     double steepest = 0.0;
     for (bb_index row = 0; row < matrix->rows; ++row) {
-        double scale = thermal->step * thermal->per_joule[row];
         for (bb_index i = matrix->row_start[row]; i < matrix->row_start[row + 1]; ++i) {
             if (matrix->column[i] == row) {
-                steepest = fmax(steepest, matrix->value[i] * thermal->per_joule[row]);
-                matrix->value[i] = 1.0 - scale * matrix->value[i];
-            } else {
-                matrix->value[i] *= -scale;
+                double top = row < thermal->node_count ? hood : 0.0;
+                steepest = fmax(steepest, matrix->value[i] * thermal->per_joule[row] + top);
             }
         }
     }
     thermal->positive_step = 1.0 / steepest;
 }
 
+// Turns K + H, in place, into A = I - dt M^-1 (K + H).
+static void make_step_matrix(const bb_thermal *thermal, bb_csr *matrix)
+{
+    for (bb_index row = 0; row < matrix->rows; ++row) {
+        double scale = thermal->step * thermal->per_joule[row];
+        for (bb_index i = matrix->row_start[row]; i < matrix->row_start[row + 1]; ++i) {
+            if (matrix->column[i] == row) {
+                matrix->value[i] = 1.0 - scale * matrix->value[i];
+            } else {
+                matrix->value[i] *= -scale;
+            }
+        }
+    }
+}
+
 static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                          const coefficients *of, bb_thermal *thermal)
+                          const bb_thermal_setting *setting, const coefficients *of,
+                          bb_thermal *thermal)
 {
     bb_status status = BB_OK;
     bb_triplets list = {0};
+    const bb_edge_ring *ring = setting->ring;
+    const bool explicit = setting->stepping == (int)BB_STEPPING_EXPLICIT;
+    bb_csr *matrix = explicit ? &thermal->step_matrix : &thermal->conductance;
     BB_TRY(add_conduction(&list, mesh->cell_nodes, mesh->cell_count, 0, of->conductance));
     if (grid != NULL) {
         BB_TRY(add_conduction(&list, grid->cell_nodes, grid->cell_count, mesh->node_count,
                               of->clamp_conductance));
         BB_TRY(add_exchange(&list, mesh, grid, of->exchange));
     }
+    if (ring != NULL) {
+        const bb_index first = thermal->node_count + thermal->clamp_count;
+        BB_TRY(add_conduction(&list, ring->mesh->cell_nodes, ring->mesh->cell_count, first,
+                              ring->conductance));
+        BB_TRY(add_contacts(&list, ring, first));
+    }
     for (bb_index i = 0; i < thermal->size; ++i) {
         BB_TRY(bb_triplets_add(&list, i, i, thermal->loss[i]));
     }
-    BB_TRY(bb_csr_assemble(thermal->size, thermal->size, &list, &thermal->step_matrix));
-    make_step_matrix(thermal);
+    BB_TRY(bb_csr_assemble(thermal->size, thermal->size, &list, matrix));
+    bound_sign(matrix, setting->hood_exchange / of->areal_capacity, thermal);
+    if (explicit) {
+        make_step_matrix(thermal, matrix);
+    }
 done:
     bb_triplets_release(&list);
     return status;
@@ -169,6 +237,14 @@ done:
 bb_status bb_thermal_create(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
                             const bb_clamp_config *clamp, bb_clamp_model model, double step,
                             bb_thermal **out)
+{
+    const bb_thermal_setting alone = {.stepping = BB_STEPPING_EXPLICIT};
+    return bb_thermal_create_in(mesh, wafer, clamp, model, step, &alone, out);
+}
+
+bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
+                               const bb_clamp_config *clamp, bb_clamp_model model, double step,
+                               const bb_thermal_setting *setting, bb_thermal **out)
 {
     bb_status status = BB_OK;
     bb_clamp_grid *grid = NULL;
@@ -180,18 +256,21 @@ bb_status bb_thermal_create(const bb_disc_mesh *mesh, const bb_wafer_material_co
     BB_TRY(BB_ZEROED(1, &thermal));
     thermal->node_count = mesh->node_count;
     thermal->clamp_count = grid == NULL ? 0 : grid->node_count;
-    thermal->size = thermal->node_count + thermal->clamp_count;
+    thermal->ring_count = setting->ring == NULL ? 0 : setting->ring->mesh->node_count;
+    thermal->size = thermal->node_count + thermal->clamp_count + thermal->ring_count;
     thermal->step = step;
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->capacity));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
-    fill_capacity(mesh, grid, &of, thermal);
-    BB_TRY(bound_step(mesh, grid, &of, thermal));
-    BB_REQUIRE(step > 0.0 && step <= thermal->stable_step, BB_INVALID,
+    fill_capacity(mesh, grid, setting->ring, &of, thermal);
+    BB_TRY(bound_step(mesh, grid, setting, &of, thermal));
+    BB_REQUIRE(step > 0.0, BB_INVALID, "time step = %g ms, expected above 0", 1e3 * step);
+    BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= thermal->stable_step,
+               BB_INVALID,
                "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
                "stable beyond on a mesh of %g mm",
                1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing);
-    BB_TRY(assemble(mesh, grid, &of, thermal));
+    BB_TRY(assemble(mesh, grid, setting, &of, thermal));
     *out = thermal;
     thermal = NULL;
 done:
@@ -220,9 +299,22 @@ double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state)
                         thermal->clamp_count);
 }
 
+double bb_thermal_ring_energy(const bb_thermal *thermal, const double *state)
+{
+    const bb_index first = thermal->node_count + thermal->clamp_count;
+    return weighted_sum(thermal->capacity + first, state + first, thermal->ring_count);
+}
+
 double bb_thermal_step_loss(const bb_thermal *thermal, const double *state)
 {
-    return thermal->step * weighted_sum(thermal->loss, state, thermal->size);
+    return thermal->step *
+           weighted_sum(thermal->loss, state, thermal->node_count + thermal->clamp_count);
+}
+
+double bb_thermal_ring_loss(const bb_thermal *thermal, const double *state)
+{
+    const bb_index first = thermal->node_count + thermal->clamp_count;
+    return thermal->step * weighted_sum(thermal->loss + first, state + first, thermal->ring_count);
 }
 
 void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
@@ -230,13 +322,26 @@ void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *s
 {
     ledger->deposited += deposited;
     ledger->lost += bb_thermal_step_loss(thermal, state);
+    ledger->lost_ring += bb_thermal_ring_loss(thermal, state);
+}
+
+void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, const int32_t *node,
+                        const double *exchange, double level)
+{
+    double given = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        given += exchange[i] * (state[node[i]] - level);
+    }
+    ledger->lost_hood += given;
 }
 
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state)
 {
     ledger->stored_wafer = bb_thermal_wafer_energy(thermal, state);
     ledger->stored_clamp = bb_thermal_clamp_energy(thermal, state);
-    double gap = ledger->deposited - ledger->lost - ledger->stored_wafer - ledger->stored_clamp;
+    ledger->stored_ring = bb_thermal_ring_energy(thermal, state);
+    double gap = ledger->deposited - ledger->lost - ledger->stored_wafer - ledger->stored_clamp -
+                 ledger->lost_hood - ledger->lost_ring - ledger->stored_ring;
     return ledger->deposited == 0.0 ? gap : gap / ledger->deposited;
 }
 
@@ -246,6 +351,7 @@ void bb_thermal_destroy(bb_thermal **thermal)
         return;
     }
     bb_csr_release(&(*thermal)->step_matrix);
+    bb_csr_release(&(*thermal)->conductance);
     BB_RELEASE(&(*thermal)->per_joule);
     BB_RELEASE(&(*thermal)->capacity);
     BB_RELEASE(&(*thermal)->loss);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heat in wafer and clamp as one linear step T <- A T + B e, in rises above the water, K.
+// Heat in wafer, clamp and edge ring as one linear step T <- A T + B e, in rises above the water,
+// K.
 //
-// Wafer (thin plate, mean over the thickness), insulated at its edge:
-//     C dT/dt = d k lap T - h_c (T - T_c) + q,              C = rho c d
+// Wafer (thin plate, mean over the thickness), insulated at its edge but for the gap to a ring:
+//     C dT/dt = d k lap T - h_c (T - T_c) - h_t(x, t) (T - T_hood) + q,      C = rho c d
 // Clamp (layer on a coarse grid):
 //     C_c dT_c/dt = d_c k_c lap T_c + h_c (T - T_c) - h_w T_c
+// Ring: edge_ring.h. The hood's part, h_t, moves: it is no part of A but an input of the step,
+// T_i <- ... - B_i g_i (T_i - T_hood) with g_i = dt h_t times the covered area (hood.h).
 // Q1 elements with lumped mass and forward Euler: A = I - dt M^-1 (K + H), B = M^-1 for energies in
 // joules that are deposited in the step. Wafer and clamp exchange heat through one conductance for
 // each pair of a wafer node i and a coarse node j, h_c m_i P_ij, where P is the bilinear
@@ -13,16 +16,17 @@
 // The coarse cells are those that touch a wafer cell, with their whole area as capacity.
 //
 // Limits: linear; no drop of temperature through the thickness (about 0.44 K under the slit, gone
-// within 0.7 ms); no exchange at the top. The step is limited by lambda_max <= the bound
-//     wafer: 4 k / (rho c h^2) + 2 h_c / C
+// within 0.7 ms). An explicit step is limited by lambda_max <= the largest of
+//     wafer: 4 k / (rho c h^2) + 2 h_c / C + h_t / C + 2 max_i g_i / (C m_i)
 //     clamp: 4 k_c / (c_c s^2) + 2 h_c sum_i m_i P_ij / (C_c a_j) + h_w / C_c
-// that full square cells obey (each element's pencil K_e, M_e has lambda_max = 4 k / (rho c h^2)).
+//     ring:  4 k_r / (c_r h^2) + 2 max_i g_i / (C_r m_i) + h_w / C_r        (g_i: of the gap)
+// that full square cells obey (each element's pencil K_e, M_e has lambda_max = 4 k / (rho c h^2);
+// a pair of unknowns that exchange through g has at most 2 g over each one's capacity).
 #ifndef BB_PHYSICS_WAFER_THERMAL_H
 #define BB_PHYSICS_WAFER_THERMAL_H
 
 #include "core/csr.h"
-#include "physics/wafer/disc_mesh.h"
-#include "physics/wafer/wafer_config.h"
+#include "physics/wafer/edge_ring.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,51 +35,81 @@ extern "C" {
 /// What the wafer lies on. ISOTHERMAL keeps the clamp at T_0 (for closed forms).
 typedef enum bb_clamp_model { BB_CLAMP_LAYER, BB_CLAMP_ISOTHERMAL } bb_clamp_model;
 
-/// Read-only to users. A state is [node_count wafer rises | clamp_count clamp rises], K.
+/// What stands around wafer and clamp, and how the steps are taken. Zero: nothing, explicit.
+typedef struct bb_thermal_setting {
+    const bb_edge_ring *ring; ///< NULL: none; read while the model is created
+    double hood_exchange;     ///< h_t, W/(m2 K), for the limits of the step
+    int stepping;             ///< bb_mesh_stepping
+} bb_thermal_setting;
+
+/// Read-only to users. A state is [node_count wafer rises | clamp_count | ring_count], K.
 typedef struct bb_thermal {
     bb_index node_count;  ///< wafer nodes, numbered as in the mesh
     bb_index clamp_count; ///< clamp nodes
-    bb_index size;        ///< node_count + clamp_count
+    bb_index ring_count;  ///< ring nodes, numbered as in the ring's mesh; 0 without a ring
+    bb_index size;        ///< of a state
     double step;          ///< dt, s
-    double stable_step;   ///< largest step that is surely stable, s
+    double stable_step;   ///< largest explicit step that is surely stable, s
     double positive_step; ///< largest step for which A has no negative entry, s
-    bb_csr step_matrix;   ///< A, [size][size]
+    bb_csr step_matrix;   ///< A, [size][size]; empty for crank_nicolson
+    bb_csr conductance;   ///< K + H, [size][size] symmetric, W/K; empty for explicit
     double *per_joule;    ///< B, [size]: K per J deposited in a node
     double *capacity;     ///< [size] J/K
     double *loss;         ///< [size] conductance to the water (or isothermal clamp), W/K
 } bb_thermal;
 
-/// Assembles A and B for steps of `step` seconds. Errors: BB_INVALID for a step over stable_step
-/// (the message names the limit in ms), clamp spacing under the mesh's, or a periodic mesh with a
-/// clamp layer; BB_MEMORY.
+/// Assembles A and B for explicit steps of `step` seconds of wafer and clamp alone. Errors:
+/// BB_INVALID for a step over stable_step (the message names the limit in ms), clamp spacing under
+/// the mesh's, or a periodic mesh with a clamp layer; BB_MEMORY.
 BB_CHECKED bb_status bb_thermal_create(const bb_disc_mesh *mesh,
                                        const bb_wafer_material_config *wafer,
                                        const bb_clamp_config *clamp, bb_clamp_model model,
                                        double step, bb_thermal **out);
 
-/// The wafer's part of the stability limit, s: no step above it is stable on a mesh of `spacing` m,
-/// whatever the clamp adds. For checks before anything is built.
+/// As bb_thermal_create in a setting; Crank-Nicolson steps have no limit.
+BB_CHECKED bb_status bb_thermal_create_in(const bb_disc_mesh *mesh,
+                                          const bb_wafer_material_config *wafer,
+                                          const bb_clamp_config *clamp, bb_clamp_model model,
+                                          double step, const bb_thermal_setting *setting,
+                                          bb_thermal **out);
+
+/// The wafer's part of the stability limit under a hood (NULL: none), s: no explicit step above it
+/// is stable on a mesh of `spacing` m, whatever clamp and ring add. For checks before anything is
+/// built.
 double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
-                              double spacing);
+                              const bb_hood_config *hood, double spacing);
 
 /// Heat stored in a range of a state: sum of capacity * T, J. With state [size].
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state);
 double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state);
 
-/// Heat that the step which starts at `state` loses to the water, J.
+double bb_thermal_ring_energy(const bb_thermal *thermal, const double *state);
+
+/// Heat that a step which exchanges at the temperatures `state` loses to the water, J: from wafer
+/// and clamp, and from the ring.
 double bb_thermal_step_loss(const bb_thermal *thermal, const double *state);
+double bb_thermal_ring_loss(const bb_thermal *thermal, const double *state);
 
 /// Balance of energy over steps, J; zero-initialise.
 typedef struct bb_ledger {
     double deposited;
-    double lost;
+    double lost; ///< to the water, not from the ring
     double stored_wafer;
     double stored_clamp;
+    double lost_hood; ///< to the hood; negative where it warms the wafer
+    double lost_ring; ///< from the ring to the water
+    double stored_ring;
 } bb_ledger;
 
-/// Books one step: `state` is the one at its start, `deposited` the energy put in, J.
+/// Books one step that exchanges heat at the temperatures `state` (an explicit step: those at its
+/// start; Crank-Nicolson: the mean of both ends), `deposited` the energy put in, J.
 void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
                    double deposited);
+
+/// Books what the step of bb_ledger_add gave to a hood of rise `level`, K: node[i] exchanges
+/// exchange[i] J/K, `count` of them.
+void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, const int32_t *node,
+                        const double *exchange, double level);
 
 /// Books the state at the end and returns (deposited - lost - stored) / deposited.
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state);

@@ -122,7 +122,34 @@ static const bb_key clamp_keys[] = {
 };
 const bb_schema bb_clamp_schema = BB_SCHEMA("clamp", bb_clamp_config, clamp_keys);
 
-static const char *const steppings[] = {"explicit", NULL};
+static const bb_key hood_keys[] = {
+    REAL(bb_hood_config, exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e5, "0.0",
+         "Heat exchange between the top of the wafer and the hood; 0: no hood."),
+    POSITIVE(bb_hood_config, width_mm, "mm", 0.0, 500.0, "40.0",
+             "Width of the hood along the slit, centred on the slit."),
+    POSITIVE(bb_hood_config, height_mm, "mm", 0.0, 500.0, "20.0",
+             "Height of the hood along the scan, centred on the slit."),
+    REAL(bb_hood_config, rise_k, "K", -100.0, 100.0, "0.0",
+         "Temperature of the hood above that of the water."),
+};
+const bb_schema bb_hood_schema = BB_SCHEMA("hood", bb_hood_config, hood_keys);
+
+static const bb_key ring_keys[] = {
+    REAL(bb_ring_config, width_mm, "mm", 0.0, 100.0, "0.0",
+         "Width of the ring around the wafer; 0: none, else at least mesh.spacing_mm."),
+    POSITIVE(bb_ring_config, thickness_mm, "mm", 0.0, 100.0, "5.0", "Thickness of the ring."),
+    POSITIVE(bb_ring_config, heat_capacity_j_per_m3_k, "J/(m3 K)", 0.0, 1e8, "2.0e+6",
+             "Heat capacity of the ring per volume."),
+    REAL(bb_ring_config, conductivity_w_per_m_k, "W/(m K)", 0.0, 5000.0, "1.3",
+         "Thermal conductivity of the ring."),
+    REAL(bb_ring_config, water_exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e6, "3000.0",
+         "Heat exchange between ring and cooling water."),
+    REAL(bb_ring_config, gap_exchange_w_per_m2_k, "W/(m2 K)", 0.0, 1e5, "100.0",
+         "Heat exchange between the edge face of the wafer and the ring, across the gap."),
+};
+const bb_schema bb_ring_schema = BB_SCHEMA("ring", bb_ring_config, ring_keys);
+
+static const char *const steppings[] = {"explicit", "crank_nicolson", NULL};
 
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
@@ -131,7 +158,7 @@ static const bb_key mesh_keys[] = {
     COUNT(bb_mesh_config, substeps, 1.0, 10000.0, "1",
           "Equal steps of heat in a time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
-           "Time stepping: forward Euler with lumped mass."),
+           "Forward Euler, or Crank-Nicolson as a reference; lumped mass."),
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 

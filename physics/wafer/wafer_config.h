@@ -66,7 +66,25 @@ typedef struct bb_clamp_config {
     bb_burl_config burls;
 } bb_clamp_config;
 
-typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT } bb_mesh_stepping;
+/// Keys of `hood:`, a cooled patch over the wafer that moves with the slit.
+typedef struct bb_hood_config {
+    double exchange_w_per_m2_k; ///< 0: no hood
+    double width_mm;            ///< along the slit
+    double height_mm;           ///< along the scan
+    double rise_k;              ///< of the hood above the water
+} bb_hood_config;
+
+/// Keys of `ring:`, what surrounds the wafer on the table.
+typedef struct bb_ring_config {
+    double width_mm; ///< from the wafer's edge outwards; 0: no ring
+    double thickness_mm;
+    double heat_capacity_j_per_m3_k;
+    double conductivity_w_per_m_k;
+    double water_exchange_w_per_m2_k;
+    double gap_exchange_w_per_m2_k; ///< between the edge face of the wafer and the ring
+} bb_ring_config;
+
+typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT, BB_STEPPING_CRANK_NICOLSON } bb_mesh_stepping;
 
 /// Keys of `mesh:`.
 typedef struct bb_mesh_config {
@@ -135,6 +153,8 @@ typedef struct bb_metrology_config {
 
 extern const bb_schema bb_wafer_material_schema;
 extern const bb_schema bb_clamp_schema;
+extern const bb_schema bb_hood_schema;
+extern const bb_schema bb_ring_schema;
 extern const bb_schema bb_mesh_schema;
 extern const bb_schema bb_scan_schema;
 extern const bb_schema bb_response_schema;

@@ -29,9 +29,17 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     double step = 1e-3 * config->mesh->step_ms;
     BB_TRY(bb_disc_mesh_create(radius, 1e-3 * config->mesh->spacing_mm, &problem->mesh));
     problem->substeps = config->mesh->substeps;
-    BB_TRY(bb_thermal_create(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
-                             step / (double)problem->substeps, &problem->thermal));
+    problem->stepping = config->mesh->stepping;
     BB_TRY(bb_scan_create(config->scan, step, &problem->scan));
+    if (bb_hood_wanted(config->hood)) {
+        problem->hood = bb_hood_make(problem->mesh, problem->scan, config->hood);
+    }
+    if (bb_edge_ring_wanted(config->ring)) {
+        BB_TRY(bb_edge_ring_create(problem->mesh, config->wafer, config->ring, &problem->ring));
+    }
+    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping};
+    BB_TRY(bb_thermal_create_in(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
+                                step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;
 done:
     return status;
@@ -102,6 +110,20 @@ done:
     return status;
 }
 
+bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config, bb_wafer_problem **out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *problem = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(build_heat(config, problem));
+    *out = problem;
+    problem = NULL;
+done:
+    bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
 void bb_wafer_problem_destroy(bb_wafer_problem **problem)
 {
     bb_wafer_problem *whole = *problem;
@@ -119,6 +141,7 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem)
     bb_temperature_grid_destroy(&whole->grid);
     bb_scan_destroy(&whole->scan);
     bb_thermal_destroy(&whole->thermal);
+    bb_edge_ring_destroy(&whole->ring);
     bb_disc_mesh_destroy(&whole->mesh);
     BB_RELEASE(problem);
 }

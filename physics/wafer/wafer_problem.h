@@ -8,6 +8,7 @@
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/exposure.h"
 #include "physics/wafer/fem_response.h"
+#include "physics/wafer/hood.h"
 #include "physics/wafer/plate_response.h"
 #include "physics/wafer/response.h"
 #include "physics/wafer/thermal.h"
@@ -24,14 +25,19 @@ typedef struct bb_wafer_config {
     const bb_scan_config *scan;
     const bb_response_config *response;
     const bb_metrology_config *metrology;
+    const bb_hood_config *hood; ///< NULL: none
+    const bb_ring_config *ring; ///< NULL: none
 } bb_wafer_config;
 
 /// Read-only to users.
 typedef struct bb_wafer_problem {
     bb_disc_mesh *mesh;
     bb_thermal *thermal;
+    int stepping;      ///< bb_mesh_stepping of `thermal`
     bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
+    bb_edge_ring *ring; ///< NULL: none
+    bb_hood hood;       ///< exchange 0: none
     bb_temperature_grid *grid;
     bb_slit_grid slit;
     bb_response *response;   ///< of the kernel generator, else NULL
@@ -48,6 +54,11 @@ typedef struct bb_wafer_problem {
 /// step over the stable limit, scored fields beyond the layout or out of order, ...), BB_MEMORY.
 /// Owner: the caller.
 BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out);
+
+/// The heat alone: mesh, thermal model, scan, hood and ring; the rest stays zero. Errors and owner
+/// as bb_wafer_problem_create.
+BB_CHECKED bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config,
+                                                  bb_wafer_problem **out);
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 
 /// The field of scored index `index`.

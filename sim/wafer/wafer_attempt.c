@@ -317,48 +317,6 @@ done:
     return status;
 }
 
-// Balance of energy at the end of each exposure, since the first.
-static bb_status publish_ledger(bb_results *results, const bb_wafer_heating *heating)
-{
-    static const struct {
-        const char *path, *unit, *long_name;
-    } entries[] = {
-        {"energy/deposited_j",    "J", "energy put into the wafer"                       },
-        {"energy/lost_j",         "J", "energy lost to the cooling water"                },
-        {"energy/stored_wafer_j", "J", "energy stored in the wafer"                      },
-        {"energy/stored_clamp_j", "J", "energy stored in the clamp"                      },
-        {"energy/imbalance",      "1", "(deposited - lost - stored) / deposited"         },
-        {"energy/clipped_j",      "J", "dose that fell beside the wafer in this exposure"},
-    };
-    enum { ENTRIES = sizeof entries / sizeof *entries };
-    bb_status status = BB_OK;
-    bb_index count = heating->exposed_count;
-    double *values = NULL; // [ENTRIES + 1][count]
-    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
-    for (bb_index f = 0; f < count; ++f) {
-        const bb_ledger *ledger = &heating->ledgers[f];
-        const double row[ENTRIES + 1] = {ledger->deposited,
-                                         ledger->lost,
-                                         ledger->stored_wafer,
-                                         ledger->stored_clamp,
-                                         heating->imbalance[f],
-                                         heating->clipped_joules[f],
-                                         (double)f};
-        for (int e = 0; e <= ENTRIES; ++e) {
-            values[e * count + f] = row[e];
-        }
-    }
-    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index", count,
-                           values + ENTRIES * count));
-    for (int e = 0; e < ENTRIES; ++e) {
-        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
-                                 "exposure", values + e * count));
-    }
-done:
-    BB_RELEASE(&values);
-    return status;
-}
-
 bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                     const bb_wafer_heating *heating, bb_wafer_attempt *attempts,
                                     bb_results *results)
@@ -378,7 +336,7 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     BB_TRY(publish_errors(&out));
     BB_TRY(publish_overlay(&out));
     BB_TRY(publish_points(&out));
-    BB_TRY(publish_ledger(results, heating));
+    BB_TRY(bb_wafer_heating_publish(heating, results));
 done:
     release(&out);
     return status;

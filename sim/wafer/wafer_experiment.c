@@ -27,16 +27,10 @@ typedef struct wafer_run {
     double *reference_windows;  // [light_steps][window_points] of one axis and field
 } wafer_run;
 
-static bb_wafer_config physics_of(const bb_wafer_study *study)
-{
-    return (bb_wafer_config){&study->wafer, &study->clamp,    &study->mesh,
-                             &study->scan,  &study->response, &study->metrology};
-}
-
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
 {
     bb_status status = BB_OK;
-    const bb_wafer_config physics = physics_of(study);
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;

@@ -4,15 +4,13 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "solvers/stepper.h"
+#include "sim/wafer/wafer_march.h"
 
 // The state of the loop over exposures.
 typedef struct heating_run {
     const bb_wafer_problem *problem;
     bb_wafer_heating *out;
-    bb_stepper *stepper;
-    bb_ledger ledger;
-    double *energy; // [covered nodes of a field], grown as needed
+    bb_wafer_march march;
     double *before; // [cell_count] S at the start of a step
     double *after;  // [cell_count] S at its end
     bb_index next_scored;
@@ -31,16 +29,9 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
-    BB_TRY(bb_stepper_create(&problem->thermal->step_matrix, problem->thermal->per_joule,
-                             &run->stepper));
+    BB_TRY(bb_wafer_march_open(problem, &run->march));
 done:
     return status;
-}
-
-static bb_status substep(heating_run *run, bb_index count, const int32_t *nodes, double deposited)
-{
-    bb_ledger_add(&run->ledger, run->problem->thermal, bb_stepper_state(run->stepper), deposited);
-    return bb_stepper_step(run->stepper, count, nodes, run->energy);
 }
 
 // u is linear in S, so the mean of both ends of a step gives the mean displacement in it.
@@ -50,7 +41,8 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
     bb_index cells = run->out->cell_count;
     double *input =
         run->out->inputs + (run->next_scored * run->out->light_steps + light_step) * cells;
-    BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->stepper), run->after));
+    BB_TRY(
+        bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper), run->after));
     for (bb_index j = 0; j < cells; ++j) {
         input[j] = 0.5 * (run->before[j] + run->after[j]);
     }
@@ -66,18 +58,17 @@ done:
     return status;
 }
 
-static bb_status expose_light(heating_run *run, const bb_exposure *exposure, bool scored)
+static bb_status expose_light(heating_run *run, bool scored)
 {
     bb_status status = BB_OK;
     const bb_index parts = run->problem->substeps;
+    const double *state = bb_stepper_state(run->march.stepper);
     if (scored) {
-        BB_TRY(
-            bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->stepper), run->before));
+        BB_TRY(bb_wafer_problem_restrict(run->problem, state, run->before));
     }
     for (bb_index light = 0; light < run->out->light_steps; ++light) {
         for (bb_index part = light * parts; part < (light + 1) * parts; ++part) {
-            double deposited = bb_exposure_energy(exposure, part, parts, run->energy);
-            BB_TRY(substep(run, exposure->count, exposure->node, deposited));
+            BB_TRY(bb_wafer_march_step(&run->march, part));
         }
         if (scored) {
             BB_TRY(keep_input(run, light));
@@ -90,22 +81,21 @@ done:
 static bb_status expose(heating_run *run, bb_index field)
 {
     bb_status status = BB_OK;
-    const bb_wafer_problem *problem = run->problem;
-    bb_exposure *exposure = NULL;
-    bool scored = problem->scored[run->next_scored] == field;
-    BB_TRY(bb_exposure_create(problem->mesh, problem->scan, field, problem->absorption, &exposure));
-    run->out->clipped_joules[field] = exposure->clipped;
-    BB_TRY(bb_memory_resize(exposure->count, sizeof *run->energy, (void **)&run->energy));
-    BB_TRY(expose_light(run, exposure, scored));
-    for (bb_index part = 0; part < problem->scan->dark_steps * problem->substeps; ++part) {
-        BB_TRY(substep(run, 0, NULL, 0.0));
+    const bb_scan *scan = run->problem->scan;
+    const bb_index parts = run->problem->substeps;
+    bool scored = run->problem->scored[run->next_scored] == field;
+    BB_TRY(bb_wafer_march_expose(&run->march, field));
+    run->out->clipped_joules[field] = run->march.clipped;
+    BB_TRY(expose_light(run, scored));
+    for (bb_index part = scan->light_steps * parts;
+         part < (scan->light_steps + scan->dark_steps) * parts; ++part) {
+        BB_TRY(bb_wafer_march_step(&run->march, part));
     }
-    run->out->ledgers[field] = run->ledger;
-    run->out->imbalance[field] = bb_ledger_close(&run->out->ledgers[field], problem->thermal,
-                                                 bb_stepper_state(run->stepper));
+    run->out->ledgers[field] = run->march.ledger;
+    run->out->imbalance[field] = bb_ledger_close(&run->out->ledgers[field], run->problem->thermal,
+                                                 bb_stepper_state(run->march.stepper));
     run->next_scored += scored;
 done:
-    bb_exposure_destroy(&exposure);
     return status;
 }
 
@@ -121,13 +111,61 @@ bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating
     }
     bb_progress("heating", out->exposed_count, out->exposed_count);
 done:
-    bb_stepper_destroy(&run.stepper);
-    BB_RELEASE(&run.energy);
+    bb_wafer_march_release(&run.march);
     BB_RELEASE(&run.before);
     BB_RELEASE(&run.after);
     if (status != BB_OK) {
         bb_wafer_heating_release(out);
     }
+    return status;
+}
+
+bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
+{
+    static const struct {
+        const char *path, *unit, *long_name;
+    } entries[] = {
+        {"energy/deposited_j",    "J", "energy put into wafer and ring"                        },
+        {"energy/lost_j",         "J", "energy lost to water and hood"                         },
+        {"energy/lost_water_j",   "J", "energy lost to the cooling water under wafer and clamp"},
+        {"energy/lost_hood_j",    "J", "energy lost to the cooling hood"                       },
+        {"energy/lost_ring_j",    "J", "energy lost from the ring to the cooling water"        },
+        {"energy/stored_wafer_j", "J", "energy stored in the wafer"                            },
+        {"energy/stored_clamp_j", "J", "energy stored in the clamp"                            },
+        {"energy/stored_ring_j",  "J", "energy stored in the ring"                             },
+        {"energy/imbalance",      "1", "(deposited - lost - stored) / deposited"               },
+        {"energy/clipped_j",      "J", "dose that fell beside wafer and ring in this exposure" },
+    };
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    bb_status status = BB_OK;
+    bb_index count = heating->exposed_count;
+    double *values = NULL; // [ENTRIES + 1][count]
+    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
+    for (bb_index f = 0; f < count; ++f) {
+        const bb_ledger *ledger = &heating->ledgers[f];
+        const double row[ENTRIES + 1] = {ledger->deposited,
+                                         ledger->lost + ledger->lost_hood + ledger->lost_ring,
+                                         ledger->lost,
+                                         ledger->lost_hood,
+                                         ledger->lost_ring,
+                                         ledger->stored_wafer,
+                                         ledger->stored_clamp,
+                                         ledger->stored_ring,
+                                         heating->imbalance[f],
+                                         heating->clipped_joules[f],
+                                         (double)f};
+        for (int e = 0; e <= ENTRIES; ++e) {
+            values[e * count + f] = row[e];
+        }
+    }
+    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index", count,
+                           values + ENTRIES * count));
+    for (int e = 0; e < ENTRIES; ++e) {
+        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
+                                 "exposure", values + e * count));
+    }
+done:
+    BB_RELEASE(&values);
     return status;
 }
 

@@ -30,7 +30,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     bool all = fields->count == BB_LIST_ALL;
     bb_index scored = all ? scan->field_count : fields->count;
     bb_index last = all ? scored - 1 : ((const bb_index *)fields->items)[scored - 1]; // ascending
-    double across = study->wafer.diameter_mm / study->mesh.spacing_mm;
+    double across =
+        (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
     *out = (extent){
         .cells = (double)study->response.grid.columns * (double)study->response.grid.rows,
         .points = (double)slit.field_points,
@@ -103,7 +104,8 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
 {
     double points = of->scored * (double)study->metrology.columns * (double)study->metrology.rows;
     double axes = (double)study->response.axes.count;
-    return 8.0 * (points * (4.0 + 2.0 * axes * (double)study->pipelines.count) + 7.0 * of->exposed);
+    return 8.0 *
+           (points * (4.0 + 2.0 * axes * (double)study->pipelines.count) + 11.0 * of->exposed);
 }
 
 // Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
@@ -123,6 +125,12 @@ static double row_seconds(const bb_wafer_study *study, const extent *of)
     return fem ? 5e-7 * of->nodes : of->cells / 2.5e7;
 }
 
+// A step by Crank-Nicolson costs some twelve products with the matrix.
+static double step_updates(const bb_wafer_study *study)
+{
+    return study->mesh.stepping == (int)BB_STEPPING_CRANK_NICOLSON ? 20.0 : 1.0;
+}
+
 // Rough rates of one core: 1e8 node updates and 1.5e9 products a second.
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
@@ -135,8 +143,8 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
         coding += rows * of->cells * bb_coding_seconds(&pipelines[p]);
     }
     return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
-           (coding + rows * row_seconds(study, of) + of->steps * of->nodes / 1e8 +
-            products / 1.5e9) /
+           (coding + rows * row_seconds(study, of) +
+            step_updates(study) * of->steps * of->nodes / 1e8 + products / 1.5e9) /
                cores;
 }
 

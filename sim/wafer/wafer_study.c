@@ -17,6 +17,8 @@ static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_wafer_study),
     GROUP(wafer, &bb_wafer_material_schema, "The wafer and its material."),
     GROUP(clamp, &bb_clamp_schema, "What the wafer lies on."),
+    GROUP(hood, &bb_hood_schema, "A cooled patch over the wafer that moves with the slit."),
+    GROUP(ring, &bb_ring_schema, "The ring of the table around the wafer."),
     GROUP(mesh, &bb_mesh_schema, "Mesh and time step of the heat equation."),
     GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
     GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
@@ -41,6 +43,18 @@ const char bb_wafer_study_starter[] =
     "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
     "  - {name: fp16, storage: fp16, scale: row, multiply: fp32, accumulate: fp32}\n";
 
+bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study)
+{
+    return (bb_wafer_config){.wafer = &study->wafer,
+                             .clamp = &study->clamp,
+                             .mesh = &study->mesh,
+                             .scan = &study->scan,
+                             .response = &study->response,
+                             .metrology = &study->metrology,
+                             .hood = &study->hood,
+                             .ring = &study->ring};
+}
+
 static bb_status check_geometry(const bb_wafer_study *study, const bb_config *config,
                                 bb_problems *problems)
 {
@@ -62,6 +76,11 @@ static bb_status check_geometry(const bb_wafer_study *study, const bb_config *co
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.spacing_mm"),
                                "clamp.spacing_mm = %g: expected at least mesh.spacing_mm = %g",
                                study->clamp.spacing_mm, study->mesh.spacing_mm));
+    }
+    if (bb_edge_ring_wanted(&study->ring) && study->ring.width_mm < study->mesh.spacing_mm) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "ring.width_mm"),
+                               "ring.width_mm = %g: expected 0 or at least mesh.spacing_mm = %g",
+                               study->ring.width_mm, study->mesh.spacing_mm));
     }
 done:
     return status;
@@ -87,10 +106,11 @@ done:
 static bb_status check_step(const bb_wafer_study *study, const bb_config *config,
                             bb_problems *problems)
 {
-    double limit_ms =
-        1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, 1e-3 * study->mesh.spacing_mm);
+    double limit_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
+                                                   1e-3 * study->mesh.spacing_mm);
     double substeps = (double)study->mesh.substeps;
-    if (study->mesh.step_ms <= substeps * limit_ms) {
+    if (study->mesh.stepping != (int)BB_STEPPING_EXPLICIT ||
+        study->mesh.step_ms <= substeps * limit_ms) {
         return BB_OK;
     }
     return bb_problems_add(problems, bb_config_place(config, "mesh.step_ms"),

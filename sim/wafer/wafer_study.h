@@ -4,13 +4,15 @@
 #ifndef BB_SIM_WAFER_WAFER_STUDY_H
 #define BB_SIM_WAFER_WAFER_STUDY_H
 
-#include "physics/wafer/wafer_config.h"
+#include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
 
 typedef struct bb_wafer_study {
     bb_study common;
     bb_wafer_material_config wafer;
     bb_clamp_config clamp;
+    bb_hood_config hood;
+    bb_ring_config ring;
     bb_mesh_config mesh;
     bb_scan_config scan;
     bb_response_config response;
@@ -22,6 +24,9 @@ extern const bb_schema bb_wafer_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_wafer_study_starter[];
+
+/// The part of a study that the physics reads; it points into the study.
+bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
 /// The rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_study_check(const void *study, const bb_config *config,

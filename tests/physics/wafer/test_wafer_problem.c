@@ -51,7 +51,12 @@ static void coarse_case(wafer_case *out)
 
 static bb_wafer_config config_of(const wafer_case *c)
 {
-    return (bb_wafer_config){&c->wafer, &c->clamp, &c->mesh, &c->scan, &c->response, &c->metrology};
+    return (bb_wafer_config){.wafer = &c->wafer,
+                             .clamp = &c->clamp,
+                             .mesh = &c->mesh,
+                             .scan = &c->scan,
+                             .response = &c->response,
+                             .metrology = &c->metrology};
 }
 
 static void scored_fields_are_those_asked_for(void **state)

@@ -162,8 +162,8 @@ static void a_step_over_the_limit_is_refused(void **state)
     bb_config *config = NULL;
     check_ok(driver_load(&small, &config));
     const bb_wafer_study *study = bb_config_study(config);
-    double limit_ms =
-        1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, 1e-3 * study->mesh.spacing_mm);
+    double limit_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
+                                                   1e-3 * study->mesh.spacing_mm);
     bb_config_destroy(&config);
     check_close(limit_ms, 47.64, 1e-4, 47.64);
     char below[64];
