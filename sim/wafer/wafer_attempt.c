@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay.h"
-#include "sim/wafer/wafer_overlay.h"
+#include "sim/wafer/wafer_view.h"
 
 #include <math.h>
 #include <string.h>
@@ -395,6 +395,7 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     const bb_wafer_overlay overlay = {study, problem, attempts,    out.reference,
                                       out.x, out.y,   out.field_x, out.field_y};
     BB_TRY(bb_wafer_overlay_publish(&overlay, results));
+    BB_TRY(bb_wafer_view_publish(&overlay, results));
     BB_TRY(publish_ledger(results, heating));
 done:
     release(&out);
