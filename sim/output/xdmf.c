@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -42,11 +43,11 @@ done:
     return status;
 }
 
-// The array itself, with the extent that the file holds.
-static bb_status add_whole(bb_xdmf *to, const bb_xdmf_array *array)
+// `layers`: the extent before the array's, "" for none.
+static bb_status add_array(bb_xdmf *to, const char *layers, const bb_xdmf_array *array)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(to->text, "<DataItem Dimensions=\"%td", array->rows));
+    BB_TRY(bb_text_add(to->text, "<DataItem Dimensions=\"%s%td", layers, array->rows));
     if (array->columns > 1) {
         BB_TRY(bb_text_add(to->text, " %td", array->columns));
     }
@@ -54,23 +55,6 @@ static bb_status add_whole(bb_xdmf *to, const bb_xdmf_array *array)
     BB_TRY(add_escaped(to->text, to->file));
     BB_TRY(bb_text_add(to->text, ":"));
     BB_TRY(add_escaped(to->text, array->dataset));
-    BB_TRY(bb_text_add(to->text, "</DataItem>\n"));
-done:
-    return status;
-}
-
-// The array or its row, seen as `extent`.
-static bb_status add_array(bb_xdmf *to, const bb_xdmf_array *array, const char *extent)
-{
-    bb_status status = BB_OK;
-    if (array->row < 0) {
-        return add_whole(to, array);
-    }
-    BB_TRY(bb_text_add(to->text,
-                       "<DataItem ItemType=\"HyperSlab\" Type=\"HyperSlab\" Dimensions=\"%s\">\n"
-                       "<DataItem Dimensions=\"3 2\" Format=\"XML\">%td 0 1 1 1 %td</DataItem>\n",
-                       extent, array->row, array->columns));
-    BB_TRY(add_whole(to, array));
     BB_TRY(bb_text_add(to->text, "</DataItem>\n"));
 done:
     return status;
@@ -87,45 +71,54 @@ bb_status bb_xdmf_end(bb_xdmf *to)
     return bb_text_add(to->text, "</Domain>\n</Xdmf>\n");
 }
 
-bb_status bb_xdmf_open_collection(bb_xdmf *to, const char *name, bb_xdmf_collection collection)
+bb_status bb_xdmf_open_collection(bb_xdmf *to, const char *name, bb_xdmf_collection collection,
+                                  double time)
 {
+    bb_status status = BB_OK;
     bool temporal = collection == BB_XDMF_TEMPORAL;
-    return open_named(to, "Grid", name,
+    BB_TRY(open_named(to, "Grid", name,
                       temporal ? "GridType=\"Collection\" CollectionType=\"Temporal\""
-                               : "GridType=\"Collection\" CollectionType=\"Spatial\"");
+                               : "GridType=\"Collection\" CollectionType=\"Spatial\""));
+    if (!isnan(time)) {
+        BB_TRY(bb_text_add(to->text, "<Time Value=\"%.17g\"/>\n", time));
+    }
+done:
+    return status;
 }
 
-bb_status bb_xdmf_open_points(bb_xdmf *to, const char *name, const bb_xdmf_array *points)
+bb_status bb_xdmf_open_points(bb_xdmf *to, const char *name, const bb_xdmf_array *points,
+                              const bb_xdmf_array *index)
 {
     bb_status status = BB_OK;
     BB_TRY(open_named(to, "Grid", name, "GridType=\"Uniform\""));
     BB_TRY(bb_text_add(to->text,
                        "<Topology TopologyType=\"Polyvertex\" NumberOfElements=\"%td\" "
-                       "NodesPerElement=\"1\"/>\n<Geometry GeometryType=\"XYZ\">\n",
+                       "NodesPerElement=\"1\">\n",
                        points->rows));
-    BB_TRY(add_whole(to, points));
+    BB_TRY(add_array(to, "", index));
+    BB_TRY(bb_text_add(to->text, "</Topology>\n<Geometry GeometryType=\"XYZ\">\n"));
+    BB_TRY(add_array(to, "", points));
     BB_TRY(bb_text_add(to->text, "</Geometry>\n"));
 done:
     return status;
 }
 
-bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, double time, const bb_xdmf_image *image)
+bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, const bb_xdmf_image *image)
 {
     bb_status status = BB_OK;
     BB_TRY(open_named(to, "Grid", name, "GridType=\"Uniform\""));
-    BB_TRY(bb_text_add(to->text, "<Time Value=\"%.17g\"/>\n", time));
-    // Extents, origin and sides slowest first: y, x. Two dimensions, of corners.
+    // Extents (of corners), origin and sides slowest first: z, y, x.
     BB_TRY(bb_text_add(to->text,
-                       "<Topology TopologyType=\"2DCoRectMesh\" Dimensions=\"%td %td\"/>\n"
-                       "<Geometry GeometryType=\"ORIGIN_DXDY\">\n",
+                       "<Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"1 %td %td\"/>\n"
+                       "<Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n",
                        image->rows + 1, image->columns + 1));
     BB_TRY(bb_text_add(to->text,
-                       "<DataItem Dimensions=\"2\" NumberType=\"Float\" Precision=\"8\" "
-                       "Format=\"XML\">%.17g %.17g</DataItem>\n",
+                       "<DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" "
+                       "Format=\"XML\">0 %.17g %.17g</DataItem>\n",
                        image->y, image->x));
     BB_TRY(bb_text_add(to->text,
-                       "<DataItem Dimensions=\"2\" NumberType=\"Float\" Precision=\"8\" "
-                       "Format=\"XML\">%.17g %.17g</DataItem>\n</Geometry>\n",
+                       "<DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" "
+                       "Format=\"XML\">1 %.17g %.17g</DataItem>\n</Geometry>\n",
                        image->height, image->width));
 done:
     return status;
@@ -137,23 +130,19 @@ bb_status bb_xdmf_point_array(bb_xdmf *to, const char *name, const bb_xdmf_array
     BB_TRY(open_named(to, "Attribute", name,
                       array->columns == 3 ? "AttributeType=\"Vector\" Center=\"Node\""
                                           : "AttributeType=\"Scalar\" Center=\"Node\""));
-    BB_TRY(add_whole(to, array));
+    BB_TRY(add_array(to, "", array));
     BB_TRY(bb_text_add(to->text, "</Attribute>\n"));
 done:
     return status;
 }
 
-bb_status bb_xdmf_cell_array(bb_xdmf *to, const char *name, const bb_xdmf_image *image,
-                             const bb_xdmf_array *array)
+bb_status bb_xdmf_cell_array(bb_xdmf *to, const char *name, const bb_xdmf_array *array)
 {
     bb_status status = BB_OK;
-    char *extent = NULL;
-    BB_TRY(bb_memory_printf(&extent, "%td %td", image->rows, image->columns));
     BB_TRY(open_named(to, "Attribute", name, "AttributeType=\"Scalar\" Center=\"Cell\""));
-    BB_TRY(add_array(to, array, extent));
+    BB_TRY(add_array(to, "1 ", array));
     BB_TRY(bb_text_add(to->text, "</Attribute>\n"));
 done:
-    BB_RELEASE(&extent);
     return status;
 }
 

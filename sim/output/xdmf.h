@@ -4,6 +4,11 @@
 // reference "<file>:<dataset>" (XDMF 3, read by ParaView's XDMF 2 and 3 readers). The file is named
 // without a folder, so that the pair moves together. Calls append to a text in the order of the
 // elements: begin; grids in collections; end. Arrays are doubles, as all of this program's are.
+//
+// What the readers of ParaView 5.11 made us do: whole datasets only, as XDMF 3 knows no HyperSlab
+// of XDMF 2 and the reverse, and its Function crashes in time series; images in three dimensions,
+// as XDMF 2 puts two-dimensional ones into the plane of y and z; points with their indices, without
+// which XDMF 3 shows none; all grids of a time in one collection, as XDMF 3 drops grids without.
 #ifndef BB_SIM_OUTPUT_XDMF_H
 #define BB_SIM_OUTPUT_XDMF_H
 
@@ -15,12 +20,11 @@ typedef struct bb_xdmf {
     const char *file; ///< name of the HDF5 file, without its folder
 } bb_xdmf;
 
-/// A dataset of the file, or one row of a two-dimensional one.
+/// A dataset of the file.
 typedef struct bb_xdmf_array {
     const char *dataset; ///< "/view/raw_nm"
-    bb_index rows;       ///< of the dataset
-    bb_index columns;    ///< 1: one-dimensional
-    bb_index row;        ///< the row that is meant, -1: the whole
+    bb_index rows;
+    bb_index columns; ///< 1: one-dimensional
 } bb_xdmf_array;
 
 /// An image of equal cells in the plane z = 0; x along columns.
@@ -36,24 +40,24 @@ typedef enum bb_xdmf_collection { BB_XDMF_SPATIAL, BB_XDMF_TEMPORAL } bb_xdmf_co
 BB_CHECKED bb_status bb_xdmf_begin(bb_xdmf *to);
 BB_CHECKED bb_status bb_xdmf_end(bb_xdmf *to);
 
-/// Opens a collection of grids; bb_xdmf_close ends it.
+/// Opens a collection of grids; bb_xdmf_close ends it. `time` in s is that of a spatial one, NaN
+/// for none.
 BB_CHECKED bb_status bb_xdmf_open_collection(bb_xdmf *to, const char *name,
-                                             bb_xdmf_collection collection);
+                                             bb_xdmf_collection collection, double time);
 
-/// Opens a grid of single points, `points` [count][3]; attributes follow, then bb_xdmf_close.
-BB_CHECKED bb_status bb_xdmf_open_points(bb_xdmf *to, const char *name,
-                                         const bb_xdmf_array *points);
+/// Opens a grid of single points, `points` [count][3], whose indices `index` [count] holds;
+/// attributes follow, then bb_xdmf_close.
+BB_CHECKED bb_status bb_xdmf_open_points(bb_xdmf *to, const char *name, const bb_xdmf_array *points,
+                                         const bb_xdmf_array *index);
 
-/// Opens a grid of cells at a time in s; attributes follow, then bb_xdmf_close.
-BB_CHECKED bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, double time,
-                                        const bb_xdmf_image *image);
+/// Opens a grid of cells; attributes follow, then bb_xdmf_close.
+BB_CHECKED bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, const bb_xdmf_image *image);
 
 /// An array on the points: vectors where it has 3 columns.
 BB_CHECKED bb_status bb_xdmf_point_array(bb_xdmf *to, const char *name, const bb_xdmf_array *array);
 
-/// A scalar on the cells of an image, x fastest: all values of the array.
-BB_CHECKED bb_status bb_xdmf_cell_array(bb_xdmf *to, const char *name, const bb_xdmf_image *image,
-                                        const bb_xdmf_array *array);
+/// A scalar on the cells of an image: a dataset [1][rows][columns].
+BB_CHECKED bb_status bb_xdmf_cell_array(bb_xdmf *to, const char *name, const bb_xdmf_array *array);
 
 BB_CHECKED bb_status bb_xdmf_close(bb_xdmf *to);
 

@@ -3,10 +3,9 @@
 
 #include "core/memory.h"
 #include "sim/output/xdmf.h"
-#include "sim/wafer/wafer_rows.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { COMPONENTS = 3, PATH_BYTES = 64 };
 
@@ -86,16 +85,23 @@ done:
     return status;
 }
 
-bb_status bb_wafer_view_grid(const bb_wafer_problem *problem, bb_results *results)
+bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_heating *heating,
+                                bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_temperature_grid *grid = problem->grid;
+    char path[PATH_BYTES];
     BB_TRY(publish_centres("temperature/x", "centres of the columns of cells", grid->columns,
                            grid->origin_x, grid->cell_width, results));
     BB_TRY(publish_centres("temperature/y", "centres of the rows of cells", grid->rows,
                            grid->origin_y, grid->cell_height, results));
-    BB_TRY(bb_results_values(results, "temperature/step", "s", "length of a light step", "",
-                             &problem->scan->step));
+    BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, 0.0, 0.0, results));
+    for (bb_index f = 0; f < problem->scored_count; ++f) {
+        (void)snprintf(path, sizeof path, "temperature/exposure_%td", problem->scored[f]);
+        BB_TRY(bb_results_values(
+            results, path, "K", "mean temperature rise of a cell in the last light step", "z, y, x",
+            bb_wafer_heating_input(heating, f, heating->light_steps - 1)));
+    }
 done:
     return status;
 }
@@ -112,13 +118,14 @@ static bb_status describe_pipeline(bb_xdmf *to, const char *name, bb_index pipel
         const char *name;
         bb_xdmf_array array;
     } arrays[] = {
-        {"raw",      {"/view/raw_nm", points, COMPONENTS, -1}},
-        {"model",    {model, points, COMPONENTS, -1}         },
-        {"residual", {residual, points, COMPONENTS, -1}      },
-        {"exposure", {"/results/point_field", points, 1, -1} },
+        {"raw",      {"/view/raw_nm", points, COMPONENTS}},
+        {"model",    {model, points, COMPONENTS}         },
+        {"residual", {residual, points, COMPONENTS}      },
+        {"exposure", {"/results/point_field", points, 1} },
     };
-    const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS, -1};
-    BB_TRY(bb_xdmf_open_points(to, name, &places));
+    const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS};
+    const bb_xdmf_array index = {"/view/point", points, 1};
+    BB_TRY(bb_xdmf_open_points(to, name, &places, &index));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
         BB_TRY(bb_xdmf_point_array(to, arrays[i].name, &arrays[i].array));
     }
@@ -127,50 +134,11 @@ done:
     return status;
 }
 
-static const bb_matrix_source *find_operator(const bb_results *results, const char *name)
-{
-    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
-        const bb_operator *matrix = bb_results_operator_at(results, i);
-        if (strcmp(matrix->name, name) == 0) {
-            return matrix->source;
-        }
-    }
-    return NULL;
-}
-
-static bb_status describe_field(bb_xdmf *to, bb_index exposure, double start, double step,
-                                const bb_xdmf_image *image, const bb_results *results)
+static bb_status describe_temperature(bb_xdmf *to, bb_index exposure, const bb_dataset *x,
+                                      const bb_dataset *y)
 {
     bb_status status = BB_OK;
-    char operator_name[BB_WAFER_OPERATOR_NAME];
     char dataset[PATH_BYTES];
-    char name[PATH_BYTES];
-    (void)snprintf(operator_name, sizeof operator_name, "S_%td", exposure);
-    (void)snprintf(dataset, sizeof dataset, "/operators/%s", operator_name);
-    const bb_matrix_source *source = find_operator(results, operator_name);
-    for (bb_index n = 0; source != NULL && n < source->rows; ++n) {
-        const bb_xdmf_array array = {dataset, source->rows, source->columns, n};
-        (void)snprintf(name, sizeof name, "exposure %td, light step %td", exposure, n);
-        BB_TRY(bb_xdmf_open_image(to, name, start + ((double)n + 0.5) * step, image));
-        BB_TRY(bb_xdmf_cell_array(to, "temperature", image, &array));
-        BB_TRY(bb_xdmf_close(to));
-    }
-done:
-    return status;
-}
-
-// Temperatures of the light steps, where the run dumped them.
-static bb_status describe_temperatures(bb_xdmf *to, const bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_dataset *x = bb_results_find(results, "temperature/x");
-    const bb_dataset *y = bb_results_find(results, "temperature/y");
-    const bb_dataset *step = bb_results_find(results, "temperature/step");
-    const bb_dataset *field = bb_results_find(results, "results/field");
-    const bb_dataset *start = bb_results_find(results, "results/field_start_s");
-    if (x == NULL || y == NULL || step == NULL || field == NULL || start == NULL) {
-        goto done;
-    }
     double width = x->numbers[1] - x->numbers[0];
     double height = y->numbers[1] - y->numbers[0];
     const bb_xdmf_image image = {.columns = x->count,
@@ -179,10 +147,30 @@ static bb_status describe_temperatures(bb_xdmf *to, const bb_results *results)
                                  .y = y->numbers[0] - 0.5 * height,
                                  .width = width,
                                  .height = height};
-    BB_TRY(bb_xdmf_open_collection(to, "temperature", BB_XDMF_TEMPORAL));
-    for (bb_index f = 0; f < field->count; ++f) {
-        BB_TRY(describe_field(to, (bb_index)field->numbers[f], start->numbers[f], step->numbers[0],
-                              &image, results));
+    const bb_xdmf_array array = {dataset, y->count, x->count};
+    (void)snprintf(dataset, sizeof dataset, "/temperature/exposure_%td", exposure);
+    BB_TRY(bb_xdmf_open_image(to, "temperature", &image));
+    BB_TRY(bb_xdmf_cell_array(to, "temperature", &array));
+    BB_TRY(bb_xdmf_close(to));
+done:
+    return status;
+}
+
+// What there is to see: the overlay, which is of no time, and the temperature of one exposure.
+typedef struct scene {
+    const bb_dataset *pipelines, *points;
+    const bb_dataset *x, *y; // of the temperatures; NULL where they were not dumped
+} scene;
+
+static bb_status describe_scene(bb_xdmf *to, const scene *of, double time, bb_index exposure)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_xdmf_open_collection(to, "overlay", BB_XDMF_SPATIAL, time));
+    for (bb_index p = 0; p < of->pipelines->count; ++p) {
+        BB_TRY(describe_pipeline(to, of->pipelines->texts[p], p, of->points->count));
+    }
+    if (of->x != NULL && of->y != NULL) {
+        BB_TRY(describe_temperature(to, exposure, of->x, of->y));
     }
     BB_TRY(bb_xdmf_close(to));
 done:
@@ -193,17 +181,23 @@ bb_status bb_wafer_view_describe(const bb_results *results, const char *file, bb
 {
     bb_status status = BB_OK;
     bb_xdmf to = {out, file};
-    const bb_dataset *names = bb_results_find(results, "results/pipeline");
-    const bb_dataset *points = bb_results_find(results, "view/point");
-    BB_REQUIRE(names != NULL && points != NULL, BB_INVALID,
-               "results without pipelines or scored points, expected those of a wafer");
+    const scene of = {
+        bb_results_find(results, "results/pipeline"), bb_results_find(results, "view/point"),
+        bb_results_find(results, "temperature/x"), bb_results_find(results, "temperature/y")};
+    const bb_dataset *field = bb_results_find(results, "results/field");
+    const bb_dataset *start = bb_results_find(results, "results/field_start_s");
+    BB_REQUIRE(of.pipelines != NULL && of.points != NULL && field != NULL && start != NULL,
+               BB_INVALID, "results without pipelines, points or fields, expected a wafer's");
     BB_TRY(bb_xdmf_begin(&to));
-    BB_TRY(bb_xdmf_open_collection(&to, "overlay", BB_XDMF_SPATIAL));
-    for (bb_index p = 0; p < names->count; ++p) {
-        BB_TRY(describe_pipeline(&to, names->texts[p], p, points->count));
+    if (of.x == NULL) {
+        BB_TRY(describe_scene(&to, &of, NAN, 0));
+    } else {
+        BB_TRY(bb_xdmf_open_collection(&to, "exposures", BB_XDMF_TEMPORAL, NAN));
+        for (bb_index f = 0; f < field->count; ++f) {
+            BB_TRY(describe_scene(&to, &of, start->numbers[f], (bb_index)field->numbers[f]));
+        }
+        BB_TRY(bb_xdmf_close(&to));
     }
-    BB_TRY(bb_xdmf_close(&to));
-    BB_TRY(describe_temperatures(&to, results));
     BB_TRY(bb_xdmf_end(&to));
 done:
     return status;
