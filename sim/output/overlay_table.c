@@ -170,8 +170,8 @@ bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
     for (bb_index p = 0; p < of.pipeline->count; ++p) {
         (void)snprintf(title, sizeof title, "%s: feed-forward residual", of.pipeline->texts[p]);
         BB_TRY(write_error(&of, title, p * ERRORS + 1, out));
-        BB_TRY(bb_text_add(out, "  corrections %.0f steps late, %.0f missed\n", of.late->numbers[p],
-                           of.missed->numbers[p]));
+        BB_TRY(bb_text_add(out, "  corrections late by %.0f light steps, %.0f missed\n",
+                           of.late->numbers[p], of.missed->numbers[p]));
         (void)snprintf(title, sizeof title, "%s: numerical error", of.pipeline->texts[p]);
         BB_TRY(write_error(&of, title, p * ERRORS + 2, out));
     }

@@ -109,12 +109,12 @@ bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, const bb_xdmf_image 
     BB_TRY(open_named(to, "Grid", name, "GridType=\"Uniform\""));
     // Extents (of corners), origin and sides slowest first: z, y, x.
     BB_TRY(bb_text_add(to->text,
-                       "<Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"1 %td %td\"/>\n"
+                       "<Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"2 %td %td\"/>\n"
                        "<Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n",
                        image->rows + 1, image->columns + 1));
     BB_TRY(bb_text_add(to->text,
                        "<DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" "
-                       "Format=\"XML\">0 %.17g %.17g</DataItem>\n",
+                       "Format=\"XML\">-1 %.17g %.17g</DataItem>\n",
                        image->y, image->x));
     BB_TRY(bb_text_add(to->text,
                        "<DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" "

@@ -5,10 +5,10 @@
 // without a folder, so that the pair moves together. Calls append to a text in the order of the
 // elements: begin; grids in collections; end. Arrays are doubles, as all of this program's are.
 //
-// What the readers of ParaView 5.11 made us do: whole datasets only, as XDMF 3 knows no HyperSlab
-// of XDMF 2 and the reverse, and its Function crashes in time series; images in three dimensions,
-// as XDMF 2 puts two-dimensional ones into the plane of y and z; points with their indices, without
-// which XDMF 3 shows none; all grids of a time in one collection, as XDMF 3 drops grids without.
+// What the readers of ParaView 5.11 ask for: whole datasets, as XDMF 3 skips HyperSlab items;
+// images as one layer of cells, as XDMF 2 puts flat ones into the plane of y and z; points with
+// their indices, without which XDMF 3 makes no cells of them; all grids of a time in one
+// collection, as XDMF 3 drops grids beside a temporal one.
 #ifndef BB_SIM_OUTPUT_XDMF_H
 #define BB_SIM_OUTPUT_XDMF_H
 
@@ -27,7 +27,7 @@ typedef struct bb_xdmf_array {
     bb_index columns; ///< 1: one-dimensional
 } bb_xdmf_array;
 
-/// An image of equal cells in the plane z = 0; x along columns.
+/// An image of equal cells: a layer from z = -1 to 0; x along columns.
 typedef struct bb_xdmf_image {
     bb_index columns, rows;
     double x, y;          ///< lower left corner

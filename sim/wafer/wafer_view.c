@@ -95,7 +95,7 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
                            grid->origin_x, grid->cell_width, results));
     BB_TRY(publish_centres("temperature/y", "centres of the rows of cells", grid->rows,
                            grid->origin_y, grid->cell_height, results));
-    BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, 0.0, 0.0, results));
+    BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, -1e-3, 1e-3, results));
     for (bb_index f = 0; f < problem->scored_count; ++f) {
         (void)snprintf(path, sizeof path, "temperature/exposure_%td", problem->scored[f]);
         BB_TRY(bb_results_values(
