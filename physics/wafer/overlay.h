@@ -14,8 +14,8 @@
 //                dx = k1 + k3 x + k5 y + k7 x^2 + k9 xy + k11 y^2 + k13 x^3 + k15 x^2 y + k17 x y^2
 //                     + k19 y^3, dy = the same of (y, x) with k2 to k20;
 // a field whose points (at least 20) do not determine them gets the 6 parameters. Each model holds
-// the one before it where all fields have the points, so that what is left shrinks. Fits are least squares by
-// QR with column pivoting on columns of unit length.
+// the one before it where all fields have the points, so that what is left shrinks. Fits are least
+// squares by QR with column pivoting on columns of unit length.
 #ifndef BB_PHYSICS_WAFER_OVERLAY_H
 #define BB_PHYSICS_WAFER_OVERLAY_H
 
