@@ -12,6 +12,7 @@
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_study.h"
+#include "sim/wafer/wafer_view.h"
 
 #include <string.h>
 
@@ -70,7 +71,8 @@ static const bb_experiment rows[] = {
      .run = bb_wafer_experiment_run, .converge = bb_wafer_converge,
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
-     .price_name = "overlay error [nm]", .operators = "rows inputs"},
+     .price_name = "overlay error [nm]", .operators = "rows inputs",
+     .describe = bb_wafer_view_describe},
     {.name = "ao", .schema = &bb_ao_study_schema,
      .starter = bb_ao_study_starter,
      .check = bb_ao_study_check, .plan = bb_ao_plan, .run = bb_ao_experiment_run,

@@ -7,6 +7,7 @@
 #include "sim/config/config.h"
 #include "sim/output/results.h"
 #include "sim/plan.h"
+#include "sim/text.h"
 
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
@@ -39,6 +40,8 @@ typedef struct bb_experiment {
     bb_index price_count;
     const char *price_name; ///< "overlay error [nm]"
     const char *operators;  ///< what --dump offers, "Cmm Ctm"; NULL for nothing
+    /// XDMF of the results, to stand beside the HDF5 file `file` (no folder); NULL for none.
+    bb_status (*describe)(const bb_results *results, const char *file, bb_text *out);
 } bb_experiment;
 
 /// A table of experiments; the program's is bb_experiments, tests have their own.

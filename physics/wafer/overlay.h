@@ -10,8 +10,12 @@
 //                dx += (m + ma) x - (r + ra) y,   dy += (m - ma) y + (r - ra) x
 // A correction per exposure is the 6-parameter model of one field's points, in (x, y). It takes 12
 // points: fields of fewer, at the wafer's edge, stay uncorrected, and the outcome's detail counts
-// them. Fits are least squares
-// by QR with column pivoting on columns of unit length.
+// them. Its cubic form takes 20 coefficients of a field, k1 to k20,
+//                dx = k1 + k3 x + k5 y + k7 x^2 + k9 xy + k11 y^2 + k13 x^3 + k15 x^2 y + k17 x y^2
+//                     + k19 y^3, dy = the same of (y, x) with k2 to k20;
+// a field whose points (at least 20) do not determine them gets the 6 parameters. Each model holds
+// the one before it where all fields have the points, so that what is left shrinks. Fits are least
+// squares by QR with column pivoting on columns of unit length.
 #ifndef BB_PHYSICS_WAFER_OVERLAY_H
 #define BB_PHYSICS_WAFER_OVERLAY_H
 
@@ -45,8 +49,9 @@ typedef struct bb_overlay_axis {
 typedef struct bb_overlay_statistics {
     bb_overlay_axis x;
     bb_overlay_axis y;
-    double vector_max; ///< largest length of (dx, dy), nm
-    double rms;        ///< sqrt(mean (dx^2 + dy^2)), nm
+    bb_overlay_axis vector; ///< of the lengths of (dx, dy)
+    double vector_max;      ///< largest length of (dx, dy), nm
+    double rms;             ///< sqrt(mean (dx^2 + dy^2)), nm
 } bb_overlay_statistics;
 
 /// Statistics in nm of errors in m, dx and dy [count]. Errors: BB_MEMORY.
@@ -54,13 +59,16 @@ BB_CHECKED bb_status bb_overlay_statistics_of(bb_index count, const double *dx, 
                                               bb_overlay_statistics *out);
 
 typedef enum bb_overlay_model {
-    BB_OVERLAY_RAW,      ///< nothing is corrected
-    BB_OVERLAY_WAFER_6,  ///< six wafer parameters
-    BB_OVERLAY_WAFER_10, ///< six of field centres and four within fields
-    BB_OVERLAY_FIELD_6,  ///< six of each field by itself: a correction per exposure
+    BB_OVERLAY_RAW,         ///< nothing is corrected
+    BB_OVERLAY_WAFER_6,     ///< six wafer parameters
+    BB_OVERLAY_WAFER_10,    ///< six of field centres and four within fields
+    BB_OVERLAY_FIELD_6,     ///< six of each field by itself: a correction per exposure
+    BB_OVERLAY_FIELD_CUBIC, ///< twenty of each field by itself
+    BB_OVERLAY_MODELS       ///< how many there are
 } bb_overlay_model;
 
-enum { BB_OVERLAY_PARAMETERS = 10 };
+/// Parameters of the models of a whole wafer, and the most that any model has.
+enum { BB_OVERLAY_PARAMETERS = 10, BB_OVERLAY_MOST_PARAMETERS = 20 };
 
 /// Names in the order of bb_overlay_fit.parameter: "Tx", "Ty", "Mx", "My", "Rx", "Ry", "m", "ma",
 /// "r", "ra".
@@ -69,12 +77,13 @@ extern const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS];
 typedef struct bb_overlay_fit {
     bb_outcome outcome; ///< underdetermined (naming a parameter), or non_finite errors
     int parameter_count;
-    double parameter[BB_OVERLAY_PARAMETERS]; ///< translations m, others 1 (1e-6: 1 ppm or 1 urad);
-                                             ///< of the last field for a fit per field
+    /// Translations m, others 1 (1e-6: 1 ppm or 1 urad), of the cubic m^-1 and m^-2 too; of the
+    /// last field for a fit per field; NaN beyond parameter_count.
+    double parameter[BB_OVERLAY_MOST_PARAMETERS];
     double condition; ///< largest over smallest pivot of the scaled columns, of all fields
 } bb_overlay_fit;
 
-/// Number of parameters of a model: 0, 6, 10, and 6 of each field.
+/// Number of parameters of a model: 0, 6, 10, 6 and 20 of each field.
 int bb_overlay_model_parameters(bb_overlay_model model);
 
 /// Fits a model (points of a field stand together) and fills the residuals residual_x, residual_y
@@ -84,6 +93,13 @@ int bb_overlay_model_parameters(bb_overlay_model model);
 BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
                                           bb_overlay_fit *fit, double *residual_x,
                                           double *residual_y);
+
+/// As bb_overlay_fit_model for a model per field, with the fit of each field in `each`, in the
+/// order of the points: [number of fields], NULL for none. A field that stays uncorrected has no
+/// parameters (parameter_count 0).
+BB_CHECKED bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
+                                           bb_overlay_fit *fit, double *residual_x,
+                                           double *residual_y, bb_overlay_fit *each);
 
 #ifdef __cplusplus
 }

@@ -10,9 +10,11 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/table.h"
+#include "sim/output/xdmf.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // Configuration and provenance of any result, on top of what the plan says of its data.
 enum { METADATA_BYTES = 1 << 18 };
@@ -22,11 +24,17 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
 {
     bb_status status = BB_OK;
     bb_plan plan = {0};
+    char *beside = NULL;
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
     BB_TRY(experiment->plan(study, run, &plan));
     BB_TRY(bb_file_check(path, options->output == NULL, options->force,
                          plan.output_bytes + METADATA_BYTES));
+    if (experiment->describe != NULL) {
+        BB_TRY(bb_xdmf_path(path, &beside));
+        BB_TRY(bb_file_check(beside, false, options->force, 0.0));
+    }
 done:
+    BB_RELEASE(&beside);
     bb_plan_release(&plan);
     return status;
 }
@@ -65,6 +73,26 @@ done:
     return status;
 }
 
+// The XDMF beside the results: ParaView opens the pair.
+static bb_status write_description(const bb_options *options, const bb_experiment *experiment,
+                                   const char *path, const bb_results *results)
+{
+    bb_status status = BB_OK;
+    char *beside = NULL;
+    bb_text text = {0};
+    if (experiment->describe == NULL) {
+        goto done;
+    }
+    const char *slash = strrchr(path, '/');
+    BB_TRY(experiment->describe(results, slash == NULL ? path : slash + 1, &text));
+    BB_TRY(bb_xdmf_path(path, &beside));
+    BB_TRY(bb_file_write(beside, options->force, text.data, text.length));
+done:
+    BB_RELEASE(&beside);
+    bb_text_release(&text);
+    return status;
+}
+
 bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -86,6 +114,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     (void)fputs(bb_text_string(&table), stdout); // first: a full disk must not cost the table
     (void)fflush(stdout);
     BB_TRY(write_results(options, path, results));
+    BB_TRY(write_description(options, experiment, path, results));
     (void)printf("results: %s\n", path);
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:

@@ -23,6 +23,9 @@ static const bb_key keys[] = {
      .meaning = "fp32 products a sum in fp64 takes at once, summed in fp32: 1 or a multiple of 32."},
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
+    {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
+     .offset = offsetof(bb_product_pipeline, delivery),
+     .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
 };
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
@@ -101,6 +104,23 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *
                                     problems));
     for (bb_index p = 0; p < count; ++p) {
         BB_TRY(check_one(&items[p], p, config, problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines, const bb_config *config,
+                                               bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *items = pipelines->items;
+    char path[64];
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (!bb_delivery_on_time(&items[p].delivery)) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.delivery", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "%s: only experiment wafer has corrections to deliver", path));
+        }
     }
 done:
     return status;

@@ -5,6 +5,7 @@
 #ifndef BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 #define BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 
+#include "physics/wafer/delivery.h"
 #include "precision/codec.h"
 #include "sim/device_choice.h"
 #include "sim/study.h"
@@ -19,6 +20,7 @@ typedef struct bb_product_pipeline {
     int accumulate;          ///< bb_format, a working one
     bb_index accumulate_run; ///< products summed in the format of products before a sum takes them
     int device;              ///< bb_study_device; -1: the study's
+    bb_delivery_config delivery; ///< of the wafer experiment
 } bb_product_pipeline;
 
 extern const bb_schema bb_product_pipeline_schema;
@@ -30,6 +32,11 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 /// sums, storage. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                                 bb_problems *problems);
+
+/// The rule of studies without a machine to correct: nothing late or missed. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines,
+                                                          const bb_config *config,
+                                                          bb_problems *problems);
 
 /// The operator of a pipeline's arithmetic. Errors: those of bb_coded_operator_create.
 BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline,

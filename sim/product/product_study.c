@@ -51,6 +51,7 @@ bb_status bb_product_study_check(const void *study, const bb_config *config, bb_
                                "inputs: expected both file and dataset, or neither"));
     }
     BB_TRY(bb_product_pipelines_check(&product->pipelines, config, problems));
+    BB_TRY(bb_product_pipelines_refuse_delivery(&product->pipelines, config, problems));
 done:
     return status;
 }

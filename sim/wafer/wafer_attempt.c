@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay.h"
+#include "sim/wafer/wafer_view.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,8 @@ bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
         out->coding[axes[a]] = bb_coding_report_start();
         BB_TRY(bb_attempt_unset(points, &out->mean[axes[a]]));
         BB_TRY(bb_attempt_unset(points, &out->deviation[axes[a]]));
+        BB_TRY(bb_attempt_unset(points, &out->residual[axes[a]]));
+        BB_TRY(bb_attempt_unset(points, &out->residual_deviation[axes[a]]));
     }
 done:
     return status;
@@ -30,6 +33,8 @@ void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
     for (int axis = 0; axis < BB_WAFER_AXES; ++axis) {
         BB_RELEASE(&attempt->mean[axis]);
         BB_RELEASE(&attempt->deviation[axis]);
+        BB_RELEASE(&attempt->residual[axis]);
+        BB_RELEASE(&attempt->residual_deviation[axis]);
     }
 }
 
@@ -195,8 +200,10 @@ done:
     return status;
 }
 
+enum { MEAN, DEVIATION, RESIDUAL, RESIDUAL_DEVIATION };
+
 static bb_status publish_displacements(publication *out, const char *path, const char *long_name,
-                                       bool deviation)
+                                       int which)
 {
     bb_status status = BB_OK;
     const int *axes = out->study->response.axes.items;
@@ -207,7 +214,9 @@ static bb_status publish_displacements(publication *out, const char *path, const
     for (bb_index p = 0; p < out->pipelines; ++p) {
         for (bb_index a = 0; a < axis_count; ++a) {
             const bb_wafer_attempt *attempt = &out->attempts[p];
-            const double *from = deviation ? attempt->deviation[axes[a]] : attempt->mean[axes[a]];
+            double *const *const by_axis[] = {attempt->mean, attempt->deviation, attempt->residual,
+                                              attempt->residual_deviation};
+            const double *from = by_axis[which][axes[a]];
             for (bb_index i = 0; i < out->points; ++i) {
                 *at++ = 1e9 * from[i];
             }
@@ -241,9 +250,14 @@ static bb_status publish_points(publication *out)
     BB_TRY(publish_point(out, "results/point_field", "1", "exposure index of the point's field",
                          out->field, 1.0));
     BB_TRY(publish_displacements(out, "results/displacement_nm",
-                                 "dose-weighted mean displacement over the dwell", false));
+                                 "dose-weighted mean displacement over the dwell", MEAN));
     BB_TRY(publish_displacements(out, "results/displacement_deviation_nm",
-                                 "dose-weighted deviation from that mean (fading)", true));
+                                 "dose-weighted deviation from that mean (fading)", DEVIATION));
+    BB_TRY(publish_displacements(out, "results/residual_nm",
+                                 "dose-weighted mean of what the corrections in force leave",
+                                 RESIDUAL));
+    BB_TRY(publish_displacements(out, "results/residual_deviation_nm",
+                                 "dose-weighted deviation from that mean", RESIDUAL_DEVIATION));
 done:
     return status;
 }
@@ -336,6 +350,10 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     BB_TRY(publish_errors(&out));
     BB_TRY(publish_overlay(&out));
     BB_TRY(publish_points(&out));
+    const bb_wafer_overlay overlay = {study, problem, attempts,    out.reference,
+                                      out.x, out.y,   out.field_x, out.field_y};
+    BB_TRY(bb_wafer_overlay_publish(&overlay, results));
+    BB_TRY(bb_wafer_view_publish(&overlay, results));
     BB_TRY(bb_wafer_heating_publish(heating, results));
 done:
     release(&out);

@@ -15,11 +15,13 @@ enum { BB_WAFER_AXES = 3 };
 /// Displacements by axis (bb_axis): NULL for axes that the study leaves out.
 typedef struct bb_wafer_attempt {
     bb_attempt common;
-    double live_values;                     ///< of the operator without masked columns
-    double squared_error, squared_norm;     ///< of u over x and y, scored points and steps
-    bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
-    double *mean[BB_WAFER_AXES];            ///< [points] MA over the dwell, m
-    double *deviation[BB_WAFER_AXES];       ///< [points] MSD over the dwell, m
+    double live_values;                        ///< of the operator without masked columns
+    double squared_error, squared_norm;        ///< of u over x and y, scored points and steps
+    bb_coding_report coding[BB_WAFER_AXES];    ///< over the scored fields
+    double *mean[BB_WAFER_AXES];               ///< [points] MA over the dwell, m
+    double *deviation[BB_WAFER_AXES];          ///< [points] MSD over the dwell, m
+    double *residual[BB_WAFER_AXES];           ///< [points] the same of what the corrections in
+    double *residual_deviation[BB_WAFER_AXES]; ///< force leave, m
 } bb_wafer_attempt;
 
 /// Makes room for the study's axes and sets sums to zero; `common` is started already. Errors:

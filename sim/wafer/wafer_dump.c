@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/dump.h"
 #include "sim/wafer/wafer_rows.h"
+#include "sim/wafer/wafer_view.h"
 
 #include <stdio.h>
 
@@ -98,6 +99,7 @@ bb_status bb_wafer_dump(const bb_wafer_study *study, const char *names, bb_wafer
     }
     if (inputs) {
         BB_TRY(add_inputs(all, results));
+        BB_TRY(bb_wafer_view_heating(all->problem, &all->heating, results));
     }
 done:
     return status;

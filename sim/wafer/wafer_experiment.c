@@ -25,6 +25,7 @@ typedef struct wafer_run {
     bb_product_devices devices;
     bb_wafer_attempt *attempts; // [pipeline_count]
     double *reference_windows;  // [light_steps][window_points] of one axis and field
+    double *windows;            // the same of the pipeline at work, if that is another
 } wafer_run;
 
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
@@ -48,6 +49,8 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     }
     BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
                        &run->reference_windows));
+    BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
+                       &run->windows));
     bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
                 run->problem->mesh->node_count, run->problem->scan->field_count,
                 run->problem->scored_count, run->problem->slit.field_points,
@@ -63,6 +66,7 @@ static void finish(wafer_run *run)
     }
     BB_RELEASE(&run->attempts);
     BB_RELEASE(&run->reference_windows);
+    BB_RELEASE(&run->windows);
     bb_wafer_heating_release(&run->heating);
     bb_wafer_problem_destroy(&run->problem);
     bb_product_devices_close(&run->devices);
@@ -127,7 +131,8 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_ind
     bb_dwell *dwell = run->problem->dwells[field];
     bb_index points = slit->window_points;
     bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
-    double *kept = run->reference_windows + step * points;
+    double *kept =
+        (pipeline == run->reference ? run->reference_windows : run->windows) + step * points;
     double *window = NULL;
     BB_TRY(BB_ALLOCATE(points, &window));
     BB_TRY(bb_coded_operator_apply(operation, row, points,
@@ -140,15 +145,38 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_ind
                        "displacement %c, field %td, light step %td, slit point %td", "xyz"[axis],
                        run -> problem -> scored[field], step, bad);
     }
-    if (pipeline == run->reference) {
-        memcpy(kept, window, (size_t)points * sizeof *window);
-    }
+    memcpy(kept, window, (size_t)points * sizeof *window);
     if (axis != (int)BB_AXIS_Z) {
         compare(run, field, step, window, attempt);
     }
     bb_dwell_add(dwell, step, window);
 done:
     BB_RELEASE(&window);
+    return status;
+}
+
+// What the corrections of a pipeline leave of one field and axis, delivered as its record says.
+static bb_status score_residual(wafer_run *run, bb_index pipeline, bb_index field,
+                                bb_index first_point, int axis)
+{
+    bb_status status = BB_OK;
+    const bb_delivery_config *delivery = &run->pipelines[pipeline].delivery;
+    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    bb_dwell *dwell = run->problem->dwells[field];
+    bb_index steps = run->heating.light_steps;
+    bb_index *in_force = NULL;
+    BB_TRY(BB_ALLOCATE(steps, &in_force));
+    bb_delivery_plan(delivery, run->problem->scored[field], steps, in_force);
+    bb_dwell_reset(dwell);
+    BB_TRY(bb_delivery_residual(steps, in_force, run->reference_windows,
+                                pipeline == run->reference ? run->reference_windows : run->windows,
+                                dwell));
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        attempt->residual[axis][first_point + i] = dwell->mean[i];
+        attempt->residual_deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
+    }
+done:
+    BB_RELEASE(&in_force);
     return status;
 }
 
@@ -182,6 +210,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
                        "mean displacement %c, field %td, scored point %td", "xyz"[axis],
                        run -> problem -> scored[field], bad);
     }
+    BB_TRY(score_residual(run, pipeline, field, first_point, axis));
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", attempt->common.pipeline,
                   "xyz"[axis], run -> problem -> scored[field], 1e3 * (bb_clock_seconds() - begin));
 done:

@@ -266,6 +266,28 @@ done:
     return status;
 }
 
+static bb_status check_delivery(const bb_wafer_study *study, const bb_config *config,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    char path[64];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_list *missed = &pipelines[p].delivery.missed_steps;
+        for (bb_index i = 0; i < missed->count; ++i) {
+            bb_index step = ((const bb_index *)missed->items)[i];
+            if (step >= study->scan.light_steps) {
+                (void)snprintf(path, sizeof path, "pipelines.%td.delivery.missed_steps", p);
+                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                       "%s: %td, expected under scan.light_steps = %td", path, step,
+                                       study->scan.light_steps));
+            }
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -277,6 +299,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_axes(&wafer->response, config, problems));
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
+    BB_TRY(check_delivery(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

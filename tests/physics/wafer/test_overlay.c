@@ -48,6 +48,11 @@ static void statistics_match_hand_arithmetic(void **state)
     check_relative(got.x.max, 4.0, 1e-14);
     check_relative(got.x.percentile997, 3.991, 1e-14);
     check_relative(got.vector_max, 5.0, 1e-14);
+    // Lengths 1, 2, 3, 5: mean 2.75, squares about it 8.75.
+    check_relative(got.vector.mean, 2.75, 1e-14);
+    check_relative(got.vector.sigma, sqrt(8.75 / 3.0), 1e-14);
+    check_relative(got.vector.max, 5.0, 1e-14);
+    check_relative(got.vector.percentile997, 4.982, 1e-14);
     check_relative(got.rms, sqrt(39.0 / 4.0), 1e-14);
     check_ok(bb_overlay_statistics_of(1, dx, dy, &got));
     assert_true(isnan(got.x.sigma) && isnan(got.x.m3s) && got.x.mean > 0.99);
@@ -193,6 +198,50 @@ static void fields_are_corrected_one_by_one(void **state)
     assert_true(of.residual_x[A_FIELD] == of.dx[A_FIELD]);
 }
 
+// Twenty coefficients of a field are found back; a field on a lattice of three columns bears no
+// cubic in x and gets six parameters, one of eleven points none.
+static void a_cubic_is_found_back(void **state)
+{
+    (void)state;
+    cloud of = cloud_of();
+    bb_overlay_fit fit;
+    bb_overlay_fit each[FIELDS];
+    double k[20];
+    for (int i = 0; i < 20; ++i) {
+        k[i] = 1e-9 * (1 + i) * pow(100.0, (i >= 2) + (i >= 6) + (i >= 12));
+    }
+    for (int i = 0; i < POINTS; ++i) {
+        double x = of.x[i] - of.field_x[i];
+        double y = of.y[i] - of.field_y[i];
+        of.dx[i] = k[0] + k[2] * x + k[4] * y + k[6] * x * x + k[8] * x * y + k[10] * y * y +
+                   k[12] * x * x * x + k[14] * x * x * y + k[16] * x * y * y + k[18] * y * y * y;
+        of.dy[i] = k[1] + k[3] * y + k[5] * x + k[7] * y * y + k[9] * x * y + k[11] * x * x +
+                   k[13] * y * y * y + k[15] * y * y * x + k[17] * y * x * x + k[19] * x * x * x;
+    }
+    bb_overlay_points all = view(&of, POINTS);
+    check_ok(bb_overlay_fit_fields(BB_OVERLAY_FIELD_CUBIC, &all, &fit, of.residual_x, of.residual_y,
+                                   each));
+    assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
+    assert_int_equal(bb_overlay_model_parameters(BB_OVERLAY_FIELD_CUBIC), 20);
+    for (int f = 0; f < FIELDS; ++f) {
+        assert_int_equal(each[f].parameter_count, 20);
+        for (int i = 0; i < 20; ++i) {
+            check_relative(each[f].parameter[i], k[i], 1e-6);
+        }
+    }
+    for (int i = 0; i < A_FIELD; ++i) {
+        of.x[i] = of.field_x[i] + 0.005 * (i % 3 - 1);
+    }
+    bb_overlay_points some = view(&of, 2 * A_FIELD + 11);
+    check_ok(
+        bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, of.residual_x, of.residual_y));
+    assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
+    assert_string_equal(fit.outcome.detail, "1 fields of under 12 points stay uncorrected, "
+                                            "1 have six parameters");
+    assert_true(fabs(of.residual_x[A_FIELD]) < 1e-18);
+    assert_true(of.residual_x[2 * A_FIELD] == of.dx[2 * A_FIELD]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +252,7 @@ int main(void)
         cmocka_unit_test(single_field_leaves_ten_parameters_undetermined),
         cmocka_unit_test(errors_that_are_not_finite_are_an_outcome),
         cmocka_unit_test(fields_are_corrected_one_by_one),
+        cmocka_unit_test(a_cubic_is_found_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

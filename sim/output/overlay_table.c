@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/overlay_table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ERRORS = 3, DIRECTIONS = 3, STATISTICS = 5, PARTS = 4, MODELS = 5, CELL_BYTES = 32 };
+
+static const char *const statistic_labels[STATISTICS] = {"mean", "st.dev.", "|mean| + 3 sigma",
+                                                         "max 99.7 %", "max"};
+static const char *const part_labels[PARTS] = {"centre fields", "edge fields", "up scans",
+                                               "down scans"};
+static const char *const model_labels[MODELS] = {NULL, "6 of the wafer", "10 of wafer and field",
+                                                 "6 of each field", "cubic of each field"};
+
+// What the report reads; all of /results.
+typedef struct overlay {
+    const bb_dataset *pipeline, *statistics, *percent, *parts, *nce, *removed, *headline;
+    const bb_dataset *worst, *worst_field, *median, *late, *missed, *rms, *points;
+} overlay;
+
+static bb_status find(const bb_results *results, overlay *out)
+{
+    const struct {
+        const char *path;
+        const bb_dataset **to;
+        bb_index count; // of a pipeline, 0: any
+    } wanted[] = {
+        {"results/pipeline",                   &out->pipeline,    1                               },
+        {"results/overlay_statistics_nm",      &out->statistics,  ERRORS * DIRECTIONS * STATISTICS},
+        {"results/overlay_statistics_percent", &out->percent,     ERRORS * DIRECTIONS * STATISTICS},
+        {"results/part_m3s_nm",                &out->parts,       ERRORS * PARTS * DIRECTIONS     },
+        {"results/nce_nm",                     &out->nce,         ERRORS * MODELS * DIRECTIONS    },
+        {"results/variance_removed",           &out->removed,     ERRORS * MODELS                 },
+        {"results/overlay_headline_nm",        &out->headline,    ERRORS                          },
+        {"results/worst_field_nm",             &out->worst,       ERRORS                          },
+        {"results/worst_field",                &out->worst_field, ERRORS                          },
+        {"results/median_field_nm",            &out->median,      ERRORS                          },
+        {"results/delivery_late_steps",        &out->late,        1                               },
+        {"results/delivery_missed_steps",      &out->missed,      1                               },
+        {"results/overlay_reference_rms_nm",   &out->rms,         0                               },
+        {"results/field_points",               &out->points,      0                               },
+    };
+    bb_status status = BB_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i) {
+        const bb_dataset *found = bb_results_find(results, wanted[i].path);
+        BB_REQUIRE(found != NULL && found->is_text == (i == 0) && found->count > 0, BB_INVALID,
+                   "overlay report without '%s'", wanted[i].path);
+        *wanted[i].to = found;
+        BB_REQUIRE(wanted[i].count == 0 || found->count == wanted[i].count * out->pipeline->count,
+                   BB_INVALID, "'%s' of %td items, expected %td", wanted[i].path, found->count,
+                   wanted[i].count * out->pipeline->count);
+    }
+done:
+    return status;
+}
+
+// Four significant digits; picometres and less keep an exponent.
+static void print_cell(double value, char out[CELL_BYTES])
+{
+    double size = fabs(value);
+    if (isnan(value)) {
+        (void)snprintf(out, CELL_BYTES, "-");
+    } else if (size == 0.0) {
+        (void)snprintf(out, CELL_BYTES, "0");
+    } else if (size >= 1e-3 && size < 1e5) {
+        int digits = 3 - (int)floor(log10(size));
+        (void)snprintf(out, CELL_BYTES, "%.*f", digits < 0 ? 0 : digits, value);
+    } else {
+        (void)snprintf(out, CELL_BYTES, "%.3e", value);
+    }
+}
+
+// Three numbers, `stride` apart.
+static bb_status write_line(const char *label, const double *values, bb_index stride, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char cell[CELL_BYTES];
+    BB_TRY(bb_text_add(out, "  %-34s", label));
+    for (int d = 0; d < DIRECTIONS; ++d) {
+        print_cell(values[d * stride], cell);
+        BB_TRY(bb_text_add(out, "  %11s", cell));
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+static bb_status write_models(const overlay *of, bb_index item, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char cell[CELL_BYTES];
+    char label[64];
+    for (int m = 1; m < MODELS; ++m) {
+        (void)snprintf(label, sizeof label, "NCE after %s", model_labels[m]);
+        BB_TRY(write_line(label, of->nce->numbers + (item * MODELS + m) * DIRECTIONS, 1, out));
+    }
+    BB_TRY(bb_text_add(out, "  mean square removed by them in turn"));
+    for (int m = 1; m < MODELS; ++m) {
+        double share = 100.0 * of->removed->numbers[item * MODELS + m];
+        (void)snprintf(cell, sizeof cell, isnan(share) ? "-" : "%.1f %%", share);
+        BB_TRY(bb_text_add(out, "%s %s", m == 1 ? ":" : ",", cell));
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+static bb_status write_fields(const overlay *of, bb_index item, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char headline[CELL_BYTES];
+    char worst[CELL_BYTES];
+    char median[CELL_BYTES];
+    print_cell(of->headline->numbers[item], headline);
+    print_cell(of->worst->numbers[item], worst);
+    print_cell(of->median->numbers[item], median);
+    BB_TRY(bb_text_add(out, "  headline %s; worst field %s", headline, worst));
+    if (!isnan(of->worst_field->numbers[item])) {
+        BB_TRY(bb_text_add(out, " (exposure %.0f)", of->worst_field->numbers[item]));
+    }
+    BB_TRY(bb_text_add(out, ", median field %s\n", median));
+done:
+    return status;
+}
+
+// One error: `item` counts pipelines and errors.
+static bb_status write_error(const overlay *of, const char *title, bb_index item, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const double *statistics = of->statistics->numbers + item * DIRECTIONS * STATISTICS;
+    const double *percent = of->percent->numbers + item * DIRECTIONS * STATISTICS;
+    const double *parts = of->parts->numbers + item * PARTS * DIRECTIONS;
+    if (statistics[DIRECTIONS * STATISTICS - 1] == 0.0) { // the longest vector
+        return bb_text_add(out, "\n%s: exactly 0\n", title);
+    }
+    BB_TRY(bb_text_add(out, "\n%-36s  %11s  %11s  %11s\n", title, "x", "y", "vector"));
+    for (int s = 0; s < STATISTICS; ++s) {
+        BB_TRY(write_line(statistic_labels[s], statistics + s, STATISTICS, out));
+    }
+    BB_TRY(write_line("|mean| + 3 sigma [% of rms]", percent + 2, STATISTICS, out));
+    for (int p = 0; p < PARTS; ++p) {
+        char label[64];
+        (void)snprintf(label, sizeof label, "|mean| + 3 sigma, %s", part_labels[p]);
+        BB_TRY(write_line(label, parts + p * DIRECTIONS, 1, out));
+    }
+    BB_TRY(write_models(of, item, out));
+    BB_TRY(write_fields(of, item, out));
+done:
+    return status;
+}
+
+bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
+{
+    bb_status status = BB_OK;
+    overlay of = {0};
+    double points = 0.0;
+    char title[256];
+    if (bb_results_find(results, "results/overlay_statistics_nm") == NULL) {
+        goto done;
+    }
+    BB_TRY(find(results, &of));
+    for (bb_index f = 0; f < of.points->count; ++f) {
+        points += of.points->numbers[f];
+    }
+    print_cell(of.rms->numbers[0], title);
+    BB_TRY(bb_text_add(out, "\noverlay [nm], %.0f points of %td fields, rms of the reference %s\n",
+                       points, of.points->count, title));
+    BB_TRY(write_error(&of, "raw heating overlay", 0, out));
+    for (bb_index p = 0; p < of.pipeline->count; ++p) {
+        (void)snprintf(title, sizeof title, "%s: feed-forward residual", of.pipeline->texts[p]);
+        BB_TRY(write_error(&of, title, p * ERRORS + 1, out));
+        BB_TRY(bb_text_add(out, "  corrections late by %.0f light steps, %.0f missed\n",
+                           of.late->numbers[p], of.missed->numbers[p]));
+        (void)snprintf(title, sizeof title, "%s: numerical error", of.pipeline->texts[p]);
+        BB_TRY(write_error(&of, title, p * ERRORS + 2, out));
+    }
+done:
+    return status;
+}

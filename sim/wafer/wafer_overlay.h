@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The overlay report of a wafer study in /results: raw heating overlay, feed-forward residual and
+// numerical error of every pipeline, of the wafer, its fields and parts, and after each model of
+// corrections. outputs/README.md lists the datasets.
+#ifndef BB_SIM_WAFER_WAFER_OVERLAY_H
+#define BB_SIM_WAFER_WAFER_OVERLAY_H
+
+#include "sim/wafer/wafer_attempt.h"
+
+/// What is reported on; borrowed. Points are those of all scored fields, [problem->point_count].
+typedef struct bb_wafer_overlay {
+    const bb_wafer_study *study;
+    const bb_wafer_problem *problem;
+    const bb_wafer_attempt *attempts; ///< [pipelines of the study]
+    const bb_wafer_attempt *reference;
+    const double *x; ///< on the wafer, m
+    const double *y;
+    const double *field_x; ///< centre of the point's field, m
+    const double *field_y;
+} bb_wafer_overlay;
+
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results);
+
+#endif

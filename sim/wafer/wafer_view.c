@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_view.h"
+
+#include "core/memory.h"
+#include "sim/output/xdmf.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { COMPONENTS = 3, PATH_BYTES = 64 };
+
+// Vectors [points][COMPONENTS] of two components in m, in the unit that `factor` asks for.
+static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *path,
+                                 const char *unit, const char *long_name, const double *x,
+                                 const double *y, double factor, bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    bb_index count = overlay->problem->point_count;
+    BB_TRY(BB_ZEROED(COMPONENTS * count, &values));
+    for (bb_index i = 0; i < count; ++i) {
+        values[COMPONENTS * i] = factor * x[i];
+        values[COMPONENTS * i + 1] = factor * y[i];
+    }
+    BB_TRY(bb_results_values(results, path, unit, long_name, "point, component", values));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status publish_axes(bb_index count, bb_results *results)
+{
+    static const char *const components[COMPONENTS] = {"x", "y", "z"};
+    bb_status status = BB_OK;
+    double *index = NULL;
+    BB_TRY(BB_ALLOCATE(count, &index));
+    for (bb_index i = 0; i < count; ++i) {
+        index[i] = (double)i;
+    }
+    BB_TRY(bb_results_axis(results, "view/point", "1", "index of the scored point", count, index));
+    BB_TRY(bb_results_text_axis(results, "view/component", "component of a vector", COMPONENTS,
+                                components));
+done:
+    BB_RELEASE(&index);
+    return status;
+}
+
+bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_attempt *reference = overlay->reference;
+    char path[PATH_BYTES];
+    BB_TRY(publish_axes(overlay->problem->point_count, results));
+    BB_TRY(publish_vectors(overlay, "view/point_mm", "mm", "the scored point on the wafer",
+                           overlay->x, overlay->y, 1e3, results));
+    BB_TRY(publish_vectors(overlay, "view/raw_nm", "nm", "displacement of the reference",
+                           reference->mean[BB_AXIS_X], reference->mean[BB_AXIS_Y], 1e9, results));
+    for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
+        const bb_wafer_attempt *attempt = &overlay->attempts[p];
+        (void)snprintf(path, sizeof path, "view/model_%td_nm", p);
+        BB_TRY(publish_vectors(overlay, path, "nm", "displacement by the pipeline of that index",
+                               attempt->mean[BB_AXIS_X], attempt->mean[BB_AXIS_Y], 1e9, results));
+        (void)snprintf(path, sizeof path, "view/residual_%td_nm", p);
+        BB_TRY(publish_vectors(
+            overlay, path, "nm", "what its corrections in force leave of the reference's",
+            attempt->residual[BB_AXIS_X], attempt->residual[BB_AXIS_Y], 1e9, results));
+    }
+done:
+    return status;
+}
+
+// Centres of `count` cells from `origin` on, mm.
+static bb_status publish_centres(const char *path, const char *long_name, bb_index count,
+                                 double origin, double pitch, bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *centres = NULL;
+    BB_TRY(BB_ALLOCATE(count, &centres));
+    for (bb_index i = 0; i < count; ++i) {
+        centres[i] = 1e3 * (origin + ((double)i + 0.5) * pitch);
+    }
+    BB_TRY(bb_results_axis(results, path, "mm", long_name, count, centres));
+done:
+    BB_RELEASE(&centres);
+    return status;
+}
+
+bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_heating *heating,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_temperature_grid *grid = problem->grid;
+    char path[PATH_BYTES];
+    BB_TRY(publish_centres("temperature/x", "centres of the columns of cells", grid->columns,
+                           grid->origin_x, grid->cell_width, results));
+    BB_TRY(publish_centres("temperature/y", "centres of the rows of cells", grid->rows,
+                           grid->origin_y, grid->cell_height, results));
+    BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, -1e-3, 1e-3, results));
+    for (bb_index f = 0; f < problem->scored_count; ++f) {
+        (void)snprintf(path, sizeof path, "temperature/exposure_%td", problem->scored[f]);
+        BB_TRY(bb_results_values(
+            results, path, "K", "mean temperature rise of a cell in the last light step", "z, y, x",
+            bb_wafer_heating_input(heating, f, heating->light_steps - 1)));
+    }
+done:
+    return status;
+}
+
+static bb_status describe_pipeline(bb_xdmf *to, const char *name, bb_index pipeline,
+                                   bb_index points)
+{
+    bb_status status = BB_OK;
+    char model[PATH_BYTES];
+    char residual[PATH_BYTES];
+    (void)snprintf(model, sizeof model, "/view/model_%td_nm", pipeline);
+    (void)snprintf(residual, sizeof residual, "/view/residual_%td_nm", pipeline);
+    const struct {
+        const char *name;
+        bb_xdmf_array array;
+    } arrays[] = {
+        {"raw",      {"/view/raw_nm", points, COMPONENTS}},
+        {"model",    {model, points, COMPONENTS}         },
+        {"residual", {residual, points, COMPONENTS}      },
+        {"exposure", {"/results/point_field", points, 1} },
+    };
+    const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS};
+    const bb_xdmf_array index = {"/view/point", points, 1};
+    BB_TRY(bb_xdmf_open_points(to, name, &places, &index));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+        BB_TRY(bb_xdmf_point_array(to, arrays[i].name, &arrays[i].array));
+    }
+    BB_TRY(bb_xdmf_close(to));
+done:
+    return status;
+}
+
+static bb_status describe_temperature(bb_xdmf *to, bb_index exposure, const bb_dataset *x,
+                                      const bb_dataset *y)
+{
+    bb_status status = BB_OK;
+    char dataset[PATH_BYTES];
+    double width = x->numbers[1] - x->numbers[0];
+    double height = y->numbers[1] - y->numbers[0];
+    const bb_xdmf_image image = {.columns = x->count,
+                                 .rows = y->count,
+                                 .x = x->numbers[0] - 0.5 * width,
+                                 .y = y->numbers[0] - 0.5 * height,
+                                 .width = width,
+                                 .height = height};
+    const bb_xdmf_array array = {dataset, y->count, x->count};
+    (void)snprintf(dataset, sizeof dataset, "/temperature/exposure_%td", exposure);
+    BB_TRY(bb_xdmf_open_image(to, "temperature", &image));
+    BB_TRY(bb_xdmf_cell_array(to, "temperature", &array));
+    BB_TRY(bb_xdmf_close(to));
+done:
+    return status;
+}
+
+// What there is to see: the overlay, which is of no time, and the temperature of one exposure.
+typedef struct scene {
+    const bb_dataset *pipelines, *points;
+    const bb_dataset *x, *y; // of the temperatures; NULL where they were not dumped
+} scene;
+
+static bb_status describe_scene(bb_xdmf *to, const scene *of, double time, bb_index exposure)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_xdmf_open_collection(to, "overlay", BB_XDMF_SPATIAL, time));
+    for (bb_index p = 0; p < of->pipelines->count; ++p) {
+        BB_TRY(describe_pipeline(to, of->pipelines->texts[p], p, of->points->count));
+    }
+    if (of->x != NULL && of->y != NULL) {
+        BB_TRY(describe_temperature(to, exposure, of->x, of->y));
+    }
+    BB_TRY(bb_xdmf_close(to));
+done:
+    return status;
+}
+
+bb_status bb_wafer_view_describe(const bb_results *results, const char *file, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_xdmf to = {out, file};
+    const scene of = {
+        bb_results_find(results, "results/pipeline"), bb_results_find(results, "view/point"),
+        bb_results_find(results, "temperature/x"), bb_results_find(results, "temperature/y")};
+    const bb_dataset *field = bb_results_find(results, "results/field");
+    const bb_dataset *start = bb_results_find(results, "results/field_start_s");
+    BB_REQUIRE(of.pipelines != NULL && of.points != NULL && field != NULL && start != NULL,
+               BB_INVALID, "results without pipelines, points or fields, expected a wafer's");
+    BB_TRY(bb_xdmf_begin(&to));
+    if (of.x == NULL) {
+        BB_TRY(describe_scene(&to, &of, NAN, 0));
+    } else {
+        BB_TRY(bb_xdmf_open_collection(&to, "exposures", BB_XDMF_TEMPORAL, NAN));
+        for (bb_index f = 0; f < field->count; ++f) {
+            BB_TRY(describe_scene(&to, &of, start->numbers[f], (bb_index)field->numbers[f]));
+        }
+        BB_TRY(bb_xdmf_close(&to));
+    }
+    BB_TRY(bb_xdmf_end(&to));
+done:
+    return status;
+}

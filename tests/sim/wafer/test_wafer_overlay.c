@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The overlay report from configuration to table and XDMF: what deliveries cost, that the three
+// errors are what they are called, and that ParaView's file names what there is.
+#include "sim/hdf5_library.h"
+#include "sim/output/overlay_table.h"
+#include "sim/output/xdmf.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <sys/wait.h>
+
+#define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64"
+#define SEED      ", storage: fp32, multiply: fp32, accumulate: fp64"
+#define PIPELINES                                                                                  \
+    "pipelines=[" REFERENCE "}, {name: on time" SEED "}, {name: late" SEED                         \
+    ", delivery: {late_steps: 1}}, {name: later" SEED                                              \
+    ", delivery: {late_steps: 3}}, {name: missed" SEED                                             \
+    ", delivery: {missed_steps: [7, 8]}}, {name: drawn" SEED                                       \
+    ", delivery: {missed_fraction: 0.5, seed: 4}}, {name: never" SEED                              \
+    ", delivery: {missed_fraction: 1.0}}]"
+
+enum { RAW, RESIDUAL, NUMERICAL, ERRORS };
+
+// Exposures 6 and 7 are scanned up and down; the first of a row is at the edge.
+static const driver_case deliveries = {
+    CONFIG_WAFER_SMALL, {PIPELINES, "scan.fields=[4, 6, 7, 15]", "metrology.columns=7"}
+};
+static bb_results *usual;
+
+static int enter(void **state)
+{
+    (void)state;
+    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    return driver_run(&deliveries, 2, &usual) == BB_OK ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    bb_results_destroy(&usual);
+    return fixture_leave() + driver_leave(state);
+}
+
+static double headline(const char *pipeline, int error)
+{
+    return driver_row(usual, "overlay_headline_nm", pipeline)[error];
+}
+
+static void late_and_missed_corrections_cost(void **state)
+{
+    (void)state;
+    print_message("residual: on time %.3g, missed %.3g, late %.3g, later %.3g, drawn %.3g, never "
+                  "%.3g nm\n",
+                  headline("on time", RESIDUAL), headline("missed", RESIDUAL),
+                  headline("late", RESIDUAL), headline("later", RESIDUAL),
+                  headline("drawn", RESIDUAL), headline("never", RESIDUAL));
+    assert_true(headline("reference", RESIDUAL) == 0.0);
+    assert_true(headline("on time", RESIDUAL) > 0.0);
+    assert_true(headline("on time", RESIDUAL) < 1e-6);
+    assert_true(headline("missed", RESIDUAL) > 1e3 * headline("on time", RESIDUAL));
+    assert_true(headline("late", RESIDUAL) > headline("missed", RESIDUAL));
+    assert_true(headline("later", RESIDUAL) > headline("late", RESIDUAL));
+    // Without any correction the residual is the raw overlay.
+    assert_true(headline("never", RESIDUAL) == headline("never", RAW));
+    // Precision alone does not see deliveries.
+    assert_true(headline("late", NUMERICAL) == headline("on time", NUMERICAL));
+    // On time the two are the same but for the sign.
+    check_relative(headline("on time", RESIDUAL), headline("on time", NUMERICAL), 1e-6);
+    assert_true(driver_number(usual, "delivery_missed_steps", "missed") == 8.0);
+    assert_true(driver_number(usual, "delivery_held_steps", "missed") == 8.0);
+    assert_true(driver_number(usual, "delivery_uncorrected_steps", "late") == 4.0);
+    assert_true(driver_number(usual, "delivery_held_steps", "late") == 4.0 * 16.0);
+    assert_true(driver_number(usual, "delivery_uncorrected_steps", "never") == 4.0 * 17.0);
+    double drawn = driver_number(usual, "delivery_missed_steps", "drawn");
+    assert_true(drawn > 20.0 && drawn < 48.0);
+}
+
+// A late reference is scored against the truth, which is never late.
+static void the_reference_may_be_late_itself(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.fields=[0]",
+          "pipelines=[" REFERENCE ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}
+    };
+    bb_results *results = driver_results(&of);
+    const double *late = driver_row(results, "overlay_headline_nm", "reference");
+    const double *fp32 = driver_row(results, "overlay_headline_nm", "fp32");
+    assert_true(late[RESIDUAL] > 1e3 * fp32[RESIDUAL] && late[NUMERICAL] == 0.0);
+    assert_true(late[RAW] == driver_row(results, "overlay_x_nm", "reference")[0] ||
+                late[RAW] == driver_row(results, "overlay_y_nm", "reference")[0]);
+    bb_results_destroy(&results);
+}
+
+// What stood in the file before says the same.
+static void the_report_agrees_with_what_there_was(void **state)
+{
+    (void)state;
+    enum { DIRECTIONS = 3, STATISTICS = 5, M3S = 2, MODELS = 5 };
+    const double *raw = driver_row(usual, "overlay_statistics_nm", "late");
+    const double *numerical = raw + NUMERICAL * DIRECTIONS * STATISTICS;
+    const double *x = driver_row(usual, "overlay_x_nm", "reference");
+    const double *y = driver_row(usual, "overlay_y_nm", "reference");
+    const double *nce = driver_row(usual, "nce_nm", "late");
+    assert_true(raw[M3S] == x[0] && raw[STATISTICS + M3S] == y[0]);
+    for (int m = 0; m < 4; ++m) {
+        assert_true(nce[m * DIRECTIONS] == x[m] && nce[m * DIRECTIONS + 1] == y[m]);
+    }
+    assert_true(nce[4 * DIRECTIONS] < x[3] && nce[4 * DIRECTIONS + 1] < y[3]);
+    check_relative(numerical[M3S], driver_number(usual, "overlay_error_x_nm", "late"), 1e-12);
+    check_relative(numerical[STATISTICS + M3S], driver_number(usual, "overlay_error_y_nm", "late"),
+                   1e-12);
+    double rms = driver_dataset(usual, "overlay_reference_rms_nm")->numbers[0];
+    check_relative(driver_row(usual, "overlay_statistics_percent", "late")[M3S],
+                   100.0 * raw[M3S] / rms, 1e-14);
+    // Parts take every point twice: by place and by sense of the scan.
+    const double *points = driver_dataset(usual, "part_points")->numbers;
+    double all = (double)driver_dataset(usual, "point")->count;
+    assert_true(points[0] + points[1] == all && points[2] + points[3] == all);
+    assert_true(points[0] > 0.0 && points[1] > 0.0 && points[2] > 0.0 && points[3] > 0.0);
+    const double *fields = driver_row(usual, "field_headline_nm", "late");
+    double worst = 0.0;
+    for (int f = 0; f < 4; ++f) {
+        worst = fmax(worst, fields[f]);
+    }
+    assert_true(worst == driver_row(usual, "worst_field_nm", "late")[RAW]);
+}
+
+static void the_table_has_every_error(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"raw heating overlay ",
+                                        "|mean| + 3 sigma [% of rms]",
+                                        "|mean| + 3 sigma, down scans",
+                                        "NCE after cubic of each field",
+                                        "mean square removed by them in turn: ",
+                                        "reference: feed-forward residual: exactly 0\n",
+                                        "reference: numerical error: exactly 0\n",
+                                        "late: feed-forward residual ",
+                                        "corrections late by 1 light steps, 0 missed\n",
+                                        "corrections late by 0 light steps, 8 missed\n",
+                                        "(exposure "};
+    bb_text text = {0};
+    bb_results *none = NULL;
+    check_ok(bb_overlay_table_write(usual, &text));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        if (strstr(bb_text_string(&text), lines[i]) == NULL) {
+            print_error("no '%s' in\n%s", lines[i], bb_text_string(&text));
+            fail();
+        }
+    }
+    bb_text_release(&text);
+    check_ok(bb_results_create(&none));
+    check_ok(bb_overlay_table_write(none, &text));
+    assert_int_equal(text.length, 0);
+    check_ok(bb_results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
+    check_fails(bb_overlay_table_write(none, &text), BB_INVALID, "without 'results/pipeline'");
+    bb_results_destroy(&none);
+    bb_text_release(&text);
+}
+
+static void walk(const char *arguments)
+{
+    char command[512];
+    (void)snprintf(command, sizeof command, "/usr/bin/python3 '%s/tests/sim/read_xdmf.py' %s",
+                   BB_SOURCE_DIR, arguments);
+    int how = system(command);
+    if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
+        skip();
+    }
+    assert_int_equal(how, 0);
+}
+
+// Two pipelines, one with a name that XML has to escape; with inputs the two exposures are times
+// and have a temperature each.
+static void xdmf_names_what_there_is(void **state)
+{
+    (void)state;
+    static program_run run;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
+                                                      CONFIG_WAFER_SMALL,
+                                                      "pipelines=[" REFERENCE
+                                                      "}, {name: \"a<'b'&c\"" SEED "}]",
+                                                      "-q",
+                                                      "-o",
+                                                      "seen.h5",
+                                                      "--dump",
+                                                      "inputs",
+                                                      NULL};
+    const char *const plain[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}]", "-q", "-o", "bare", NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: seen.h5");
+    program_call(plain, &run);
+    program_expect(&run, 0, "results: bare");
+    // A description that exists is kept, as results are.
+    assert_int_equal(unlink("bare"), 0);
+    program_call(plain, &run);
+    program_expect(&run, 3, "output 'bare.xdmf' exists");
+    assert_int_equal(access("bare", F_OK), -1);
+    walk("seen.xdmf 6 2");
+}
+
+static void xdmf_stands_beside(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"a.h5",     "a.xdmf"       },
+        {"b/c.d.h5", "b/c.d.xdmf"   },
+        {"plain",    "plain.xdmf"   },
+        {"x.h5.old", "x.h5.old.xdmf"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+        char *path = NULL;
+        check_ok(bb_xdmf_path(pairs[i][0], &path));
+        assert_string_equal(path, pairs[i][1]);
+        BB_RELEASE(&path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_and_missed_corrections_cost),
+        cmocka_unit_test(the_reference_may_be_late_itself),
+        cmocka_unit_test(the_report_agrees_with_what_there_was),
+        cmocka_unit_test(the_table_has_every_error),
+        cmocka_unit_test(xdmf_names_what_there_is),
+        cmocka_unit_test(xdmf_stands_beside),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
