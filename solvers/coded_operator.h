@@ -12,6 +12,8 @@
 // each lane. cuda: the order of solvers/coded_stream_cuda.h; in runs and in fp32 sums a product is
 // fused with its sum, and block floating point multiplies a block's unit once; sums in fp32 are
 // those of a lane, lanes are summed in fp64. The two agree within the error bound of either sum.
+//
+// Low-rank tiles are never decoded: solvers/low_rank_product.h and low_rank_stream.h.
 #ifndef BB_SOLVERS_CODED_OPERATOR_H
 #define BB_SOLVERS_CODED_OPERATOR_H
 
