@@ -6,9 +6,9 @@
 //
 // The tolerance is on a tile's root mean square error, roundings included: ||E||_F <= tolerance
 // sqrt(m n) of every tile of m x n values, but for tiles that even fp32 cannot hold so closely. A
-// tile whose values are all below 2^-10 of it in the mean costs nothing; any other keeps at least
-// one term, so that far fields of one sign do not vanish together. A NaN, an infinity or a value of
-// 2^100 or more poisons its tile.
+// row's errors in a tile add up to no more than independent ones of that size, so that far fields
+// of one sign do not vanish together. Zeros cost nothing. A NaN, an infinity or a value of 2^100 or
+// more poisons its tile.
 #include "core/memory.h"
 #include "precision/codec_ops.h"
 #include "precision/format.h"

@@ -14,10 +14,6 @@
 // 2^(TOP + 1), which leaves fp16 22 binades below with all its bits. TRIES: at less room each.
 enum { FIRST = 8, TOP = 8, TRIES = 6 };
 
-// A tile that is not zero keeps a term, since far fields of one sign add up, unless it is far below
-// the tolerance.
-static const double NOTHING = 1.0 / 1024.0;
-
 static bb_index least(bb_index a, bb_index b)
 {
     return a < b ? a : b;
@@ -44,6 +40,7 @@ bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_roo
     BB_TRY(BB_ALLOCATE(room.rank, &room.rounding));
     BB_TRY(BB_ALLOCATE(room.rank, &room.tau));
     BB_TRY(BB_ALLOCATE(2 * (rows + cells), &room.work));
+    BB_TRY(BB_ALLOCATE(cells, &room.live));
     *out = room;
     room = (bb_low_rank_room){0};
 done:
@@ -64,6 +61,7 @@ void bb_low_rank_room_release(bb_low_rank_room *room)
     BB_RELEASE(&room->rounding);
     BB_RELEASE(&room->tau);
     BB_RELEASE(&room->work);
+    BB_RELEASE(&room->live);
 }
 
 void bb_low_rank_form_release(bb_low_rank_form *form)
@@ -98,9 +96,40 @@ typedef struct task {
     int m, n;     // rows, cells
     int rank;     // columns of Q so far
     double limit; // of the error's Frobenius norm
-    double left;  // norm of the remainder
+    double left;  // norm of the remainder, weighted
+    double count; // of columns that are not all zeros
     bool all_wide;
 } task;
+
+static void find_live(task *of)
+{
+    double *live = of->room->live;
+    memset(live, 0, (size_t)of->n * sizeof *live);
+    for (int i = 0; i < of->m; ++i) {
+        const double *row = of->room->tile + (bb_index)i * of->n;
+        for (int j = 0; j < of->n; ++j) {
+            live[j] = row[j] != 0.0 ? 1.0 : live[j];
+        }
+    }
+    of->count = 0.0;
+    for (int j = 0; j < of->n; ++j) {
+        of->count += live[j];
+    }
+}
+
+// Multiplies the mean over the live columns by `factor`.
+static void weigh(const task *of, double factor, double *row)
+{
+    const double *live = of->room->live;
+    double sum = 0.0;
+    for (int j = 0; j < of->n; ++j) {
+        sum += live[j] * row[j];
+    }
+    double step = (factor - 1.0) * sum / of->count;
+    for (int j = 0; j < of->n; ++j) {
+        row[j] += live[j] * step;
+    }
+}
 
 // Adds `count` columns to Q and B and takes their part from the remainder.
 static bb_status widen(task *of, int count)
@@ -139,9 +168,15 @@ static bb_status find_range(task *of)
 {
     bb_status status = BB_OK;
     int most = (int)least(least(of->m, of->n), of->room->rank);
+    double enough = of->limit;
     of->rank = 0;
     memcpy(of->room->rest, of->room->tile, (size_t)of->m * (size_t)of->n * sizeof(double));
-    for (int step = FIRST; of->rank < most && (of->rank == 0 || of->left > 0.125 * of->limit);) {
+    for (bb_index i = 0; i < of->m; ++i) {
+        weigh(of, sqrt(of->count), of->room->rest + i * of->n);
+    }
+    of->left = norm(of->room->rest, (bb_index)of->m * of->n);
+    for (int step = FIRST; of->rank < most && of->left > enough;) {
+        enough = 0.125 * of->limit;
         BB_TRY(widen(of, (int)least(step, most - of->rank)));
         step = of->rank;
     }
@@ -160,6 +195,9 @@ static bb_status order_terms(task *of)
     BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of a tile gave %d", (int)info);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, of->m, k, k, 1.0, room->q, of->m,
                 room->core, k, 0.0, room->left, of->m);
+    for (bb_index i = 0; i < k; ++i) {
+        weigh(of, 1.0 / sqrt(of->count), room->right + i * of->n);
+    }
 done:
     return status;
 }
@@ -216,8 +254,7 @@ static void foresee_rounding(const task *of)
                             words, room->work, &unused);
         double of_v = store(room->right + (bb_index)i * of->n, of->n, 1.0, BB_FORMAT_FP16, words,
                             room->work, &unused);
-        room->rounding[i] =
-            ldexp(of_u + significand * significand * of_v, 2 * exponent); // u and v are unit
+        room->rounding[i] = ldexp(of_u + significand * significand * of_v, 2 * exponent);
     }
 }
 
@@ -309,7 +346,11 @@ static bb_status factorise(task *of, bool *held, bb_low_rank_form *out)
     *held = false;
     BB_TRY(find_range(of));
     double budget = of->limit * of->limit - of->left * of->left;
-    if (!(budget > 0.0)) {
+    if (of->rank == 0) { // all of it is less than the tolerance
+        out->error = norm(of->room->tile, (bb_index)of->m * of->n);
+        *held = true;
+    }
+    if (of->rank == 0 || !(budget > 0.0)) {
         goto done;
     }
     BB_TRY(order_terms(of));
@@ -383,10 +424,9 @@ bb_status bb_low_rank_compress(bb_low_rank_room *room, const double *gaussians, 
                .n = (int)cells,
                .limit = tolerance * sqrt((double)rows * (double)values),
                .all_wide = all_wide};
-    double size = norm(room->tile, rows * cells);
     *out = (bb_low_rank_form){0};
-    if (size <= NOTHING * of.limit) {
-        out->error = size;
+    find_live(&of);
+    if (of.count == 0.0) {
         goto done;
     }
     BB_TRY(factorise(&of, &held, out));

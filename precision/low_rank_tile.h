@@ -9,6 +9,12 @@
 //     ||R||^2 + sum of dropped sigma^2 + sum of (sigma * rounding of u and v)^2 <= tolerance^2 m n,
 // roundings as they are of the vectors at hand. The error of the result is then computed, and the
 // choice repeated with less room where it is too large; a tile that is cheaper dense is dense.
+//
+// Sums over a tile's columns are kept more closely than its values, since a smooth input adds them
+// up: of errors of the tolerance in the mean, all alike, n add up to n, independent ones to
+// sqrt(n). So it is A W that is approximated, W = I + (sqrt(n) - 1) 1 1^T / n over the n columns
+// that are not all zeros, and W taken from the terms again: a row's errors add up to at most what
+// independent ones would, however few the terms.
 #ifndef BB_PRECISION_LOW_RANK_TILE_H
 #define BB_PRECISION_LOW_RANK_TILE_H
 
@@ -22,6 +28,7 @@ typedef struct bb_low_rank_room {
     bb_index rows, cells, rank; ///< rank: most columns of Q
     double *tile;               ///< [rows][cells] exact values, lines filled up with zeros
     double *rest, *q, *b, *left, *right, *core, *sigma, *rounding, *tau, *work;
+    double *live; ///< [cells], 1 where a column of the tile is not all zeros, else 0
 } bb_low_rank_room;
 
 /// Most terms of a tile: with more it is cheaper dense.
