@@ -8,11 +8,12 @@
 // y: its row of U in 16-byte loads, then the band's t. Sums are those of a lane, then a tree over
 // the lanes; t is rounded to the format of products.
 //
-// What it should take for 378 rows of a field's 2163 x 256000 on an H200 (4.3 TB/s), counted on the
-// response of tests with burls at a tolerance of 2.9e-6 of the range: V 2.8 MB and items 0.03 MB of
-// three bands, U 0.7 MB, x 2.05 MB: 5.6 MB, 1.3 us of reading. The rest is latency: a launch of 2
-// us, two dependent cold reads (an item, then its V and x) of 0.8 us each, sums 0.4 us, t through
-// the last cache 0.7 us, sums 0.3 us. About 5 us in all, 3.5 where V and x are in the last cache.
+// What it should take for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
+// TB/s), counted on the response with burls of sim/bench/low_rank_bench.c at its tolerance: 4.8 MB
+// of V, U and items (0.2 bits a value), half of U not read, x 2.05 MB: under 6.9 MB, 1.6 us of
+// reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and
+// x) of 0.8 us each, sums 0.4 us, t through the last cache 0.7 us, sums 0.3 us. About 5 to 6 us in
+// all; not measured yet.
 #ifndef BB_SOLVERS_LOW_RANK_STREAM_H
 #define BB_SOLVERS_LOW_RANK_STREAM_H
 
