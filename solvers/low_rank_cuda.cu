@@ -204,6 +204,49 @@ __device__ void gather(const bb_low_rank_job &job, const bb_low_rank_item &item,
     }
 }
 
+// A lane's part of an item's rows of V; of fp32 rows, word 2 row + half holds half a chunk.
+__device__ void fetch(const bb_low_rank_job &job, const bb_low_rank_item &item, int chunks,
+                      int lane, uint4 (&words)[most_steps][item_rows])
+{
+    const uint4 *v = reinterpret_cast<const uint4 *>(job.v) + item.v;
+#pragma unroll
+    for (int step = 0; step < most_steps; ++step) {
+        const int at = step * lanes + lane;
+#pragma unroll
+        for (int r = 0; r < item_rows; ++r) {
+            const int row = item.wide ? r / 2 : r;
+            words[step][r] = make_uint4(0, 0, 0, 0);
+            if (at < chunks && row < item.rows) {
+                const int place = item.wide ? 2 * (row * chunks + at) + r % 2 : row * chunks + at;
+                words[step][r] = __ldcs(v + place);
+            }
+        }
+    }
+}
+
+template <class Sums>
+__device__ void add_chunk(bool wide, const uint4 (&words)[item_rows],
+                          const typename Sums::factor *x, typename Sums::total (&sums)[item_rows])
+{
+    typename Sums::factor b[chunk];
+    read_shared(x, b);
+#pragma unroll
+    for (int r = 0; r < item_rows; ++r) {
+        if (!wide) {
+            float a[chunk];
+            widen(words[r], a);
+            Sums::add(sums[r], a, b);
+        } else {
+            constexpr int half = chunk / 2;
+            float a[half];
+            const typename Sums::factor of_half[half] = {b[r % 2 * half], b[r % 2 * half + 1],
+                                                         b[r % 2 * half + 2], b[r % 2 * half + 3]};
+            widen(words[r], a);
+            Sums::add(sums[r / 2], a, of_half);
+        }
+    }
+}
+
 // t = scale (V x) of an item's rows.
 template <class Sums>
 __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_low_rank_task task)
@@ -224,21 +267,8 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     const bb_low_rank_item item = job.items[index];
     const int pitch = (item.columns + chunk - 1) / chunk * chunk;
     const int chunks = pitch / chunk * item.lines;
-    const uint4 *v = reinterpret_cast<const uint4 *>(job.v) + item.v;
     uint4 words[most_steps][item_rows];
-#pragma unroll
-    for (int step = 0; step < most_steps; ++step) {
-        const int at = step * lanes + lane;
-#pragma unroll
-        for (int r = 0; r < item_rows; ++r) {
-            const int row = item.wide ? r / 2 : r;
-            words[step][r] = make_uint4(0, 0, 0, 0);
-            if (at < chunks && row < item.rows) {
-                const int place = item.wide ? 2 * (row * chunks + at) + r % 2 : row * chunks + at;
-                words[step][r] = __ldcs(v + place);
-            }
-        }
-    }
+    fetch(job, item, chunks, lane, words);
     wait_for_kernel_before(); // x is its to write, t its to read
     gather(job, item, pitch, lane, x);
     __syncwarp();
@@ -247,22 +277,7 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     for (int step = 0; step < most_steps; ++step) {
         const int at = step * lanes + lane;
         if (at < chunks) {
-            factor b[chunk];
-            read_shared(x + at * chunk, b);
-#pragma unroll
-            for (int r = 0; r < item_rows; ++r) {
-                if (!item.wide) {
-                    float a[chunk];
-                    widen(words[step][r], a);
-                    Sums::add(sums[r], a, b);
-                } else {
-                    float a[4];
-                    const factor half[4] = {b[r % 2 * 4], b[r % 2 * 4 + 1], b[r % 2 * 4 + 2],
-                                            b[r % 2 * 4 + 3]};
-                    widen(words[step][r], a);
-                    Sums::add(sums[r / 2], a, half);
-                }
-            }
+            add_chunk<Sums>(item.wide != 0, words[step], x + at * chunk, sums);
         }
     }
 #pragma unroll
@@ -275,11 +290,53 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     }
 }
 
+// A lane's part of a row of U, `count` values in 16 bytes: the first steps wait in registers.
+template <class Sums, int steps, int count> struct row_of_u {
+    const uint4 *words;
+    int chunks;
+    uint4 first[steps];
+
+    __device__ void fetch(int lane)
+    {
+#pragma unroll
+        for (int step = 0; step < steps; ++step) {
+            const int at = step * lanes + lane;
+            first[step] = at < chunks ? __ldcs(words + at) : make_uint4(0, 0, 0, 0);
+        }
+    }
+
+    __device__ void add_chunk(uint4 chunk_words, const typename Sums::factor *terms,
+                              typename Sums::total &sum) const
+    {
+        float a[count];
+        typename Sums::factor b[count];
+        widen(chunk_words, a);
+        read_terms(terms, b);
+        Sums::add(sum, a, b);
+    }
+
+    __device__ void add(const typename Sums::factor *terms, int lane,
+                        typename Sums::total &sum) const
+    {
+#pragma unroll
+        for (int step = 0; step < steps; ++step) {
+            const int at = step * lanes + lane;
+            if (at < chunks) {
+                add_chunk(first[step], terms + at * count, sum);
+            }
+        }
+        for (int at = steps * lanes + lane; at < chunks; at += lanes) {
+            add_chunk(__ldcs(words + at), terms + at * count, sum);
+        }
+    }
+};
+
 // y = U t: a warp a row.
 template <class Sums>
 __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low_rank_task task)
 {
     using factor = typename Sums::factor;
+    using total = typename Sums::total;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const int which = job_of(task.first_rows, task.count, blockIdx.x);
@@ -293,64 +350,25 @@ __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low
     const uint32_t row = job.row + index;
     const bb_low_rank_band_place &band = job.bands[row / job.band_rows];
     const uint32_t i = row % job.band_rows;
-    const int narrow = static_cast<int>(band.narrow / chunk);
-    const int wide = static_cast<int>(band.wide / 4);
-    const uint4 *u_narrow = reinterpret_cast<const uint4 *>(job.u_narrow + band.u_narrow) +
-                            static_cast<size_t>(i) * narrow;
-    const uint4 *u_wide =
-        reinterpret_cast<const uint4 *>(job.u_wide + band.u_wide) + static_cast<size_t>(i) * wide;
-    uint4 first_narrow[narrow_steps];
-    uint4 first_wide[wide_steps];
-#pragma unroll
-    for (int step = 0; step < narrow_steps; ++step) {
-        const int at = step * lanes + lane;
-        first_narrow[step] = at < narrow ? __ldcs(u_narrow + at) : make_uint4(0, 0, 0, 0);
-    }
-#pragma unroll
-    for (int step = 0; step < wide_steps; ++step) {
-        const int at = step * lanes + lane;
-        first_wide[step] = at < wide ? __ldcs(u_wide + at) : make_uint4(0, 0, 0, 0);
-    }
+    const size_t first_narrow = band.u_narrow + static_cast<size_t>(i) * band.narrow;
+    const size_t first_wide = band.u_wide + static_cast<size_t>(i) * band.wide;
+    row_of_u<Sums, narrow_steps, chunk> narrow = {
+        reinterpret_cast<const uint4 *>(job.u_narrow + first_narrow),
+        static_cast<int>(band.narrow / chunk),
+        {}};
+    row_of_u<Sums, wide_steps, 4> wide = {reinterpret_cast<const uint4 *>(job.u_wide + first_wide),
+                                          static_cast<int>(band.wide / 4),
+                                          {}};
+    narrow.fetch(lane);
+    wide.fetch(lane);
     wait_for_kernel_before(); // t is its to write
     const factor *terms = static_cast<const factor *>(job.terms) + band.term;
-    typename Sums::total sum = 0;
-    float a[chunk];
-    factor b[chunk];
-    float c[4];
-    factor d[4];
-#pragma unroll
-    for (int step = 0; step < narrow_steps; ++step) {
-        const int at = step * lanes + lane;
-        if (at < narrow) {
-            widen(first_narrow[step], a);
-            read_terms(terms + at * chunk, b);
-            Sums::add(sum, a, b);
-        }
-    }
-    for (int at = narrow_steps * lanes + lane; at < narrow; at += lanes) {
-        widen(__ldcs(u_narrow + at), a);
-        read_terms(terms + at * chunk, b);
-        Sums::add(sum, a, b);
-    }
-    terms += band.narrow;
-#pragma unroll
-    for (int step = 0; step < wide_steps; ++step) {
-        const int at = step * lanes + lane;
-        if (at < wide) {
-            widen(first_wide[step], c);
-            read_terms(terms + at * 4, d);
-            Sums::add(sum, c, d);
-        }
-    }
-    for (int at = wide_steps * lanes + lane; at < wide; at += lanes) {
-        widen(__ldcs(u_wide + at), c);
-        read_terms(terms + at * 4, d);
-        Sums::add(sum, c, d);
-    }
-    terms += band.wide + i;
+    total sum = 0;
+    narrow.add(terms, lane, sum);
+    wide.add(terms + band.narrow, lane, sum);
+    terms += band.narrow + band.wide + i;
     for (int tile = lane; tile < static_cast<int>(band.dense_tiles); tile += lanes) {
-        sum += static_cast<typename Sums::total>(
-            __ldcg(terms + static_cast<size_t>(tile) * band.rows));
+        sum += static_cast<total>(__ldcg(terms + static_cast<size_t>(tile) * band.rows));
     }
     sum = over_lanes(sum);
     if (lane == 0) {

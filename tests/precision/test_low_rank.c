@@ -268,6 +268,31 @@ static void wide_factors_cost_twice(void **state)
     BB_RELEASE(&of.values);
 }
 
+// Every allocation of coding fails in turn: an error of memory, and nothing is kept.
+static void no_memory_is_an_error(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 1.0);
+    bb_codec_config config = low_rank(1e-4);
+    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    bb_index blocks = bb_memory_blocks();
+    bool done = false;
+    for (bb_index k = 1; !done; ++k) {
+        bb_coded_matrix *matrix = NULL;
+        bb_memory_fail_at(k);
+        bb_status status = bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &of.layout, &matrix);
+        if (status == BB_OK) {
+            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of.values, 24, 2560));
+        }
+        done = status == BB_OK;
+        assert_true(done || status == BB_MEMORY);
+        bb_coded_matrix_destroy(&matrix);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+    bb_memory_fail_at(0);
+    BB_RELEASE(&of.values);
+}
+
 static void keys_are_checked(void **state)
 {
     (void)state;
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(all_ways_of_decoding_agree),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(wide_factors_cost_twice),
+        cmocka_unit_test(no_memory_is_an_error),
         cmocka_unit_test(keys_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
