@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
-const char *const bb_codec_names[] = {"fp64", "fp32", "tf32",      "bf16", "fp16", "e4m3",
-                                      "e5m2", "bfp",  "quantiser", "zfp",  NULL};
+const char *const bb_codec_names[] = {"fp64", "fp32", "tf32",      "bf16", "fp16",     "e4m3",
+                                      "e5m2", "bfp",  "quantiser", "zfp",  "low_rank", NULL};
 const char *const bb_zfp_mode_names[] = {"rate", "precision", "accuracy", "reversible", NULL};
 
 static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
@@ -17,6 +17,7 @@ static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
     [BB_FORMAT_FP16] = &bb_plain_ops,         [BB_FORMAT_E4M3] = &bb_plain_ops,
     [BB_FORMAT_E5M2] = &bb_plain_ops,         [BB_CODEC_BFP] = &bb_bfp_ops,
     [BB_CODEC_QUANTISER] = &bb_quantiser_ops, [BB_CODEC_ZFP] = &bb_zfp_ops,
+    [BB_CODEC_LOW_RANK] = &bb_low_rank_ops,
 };
 
 // clang-format off
@@ -25,7 +26,7 @@ static const bb_key keys[] = {
      .choices = bb_codec_names, .meaning = "How the operator's values are stored."},
     {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
      .minimum = 0.0, .maximum = 32.0, .exclusive_minimum = true, .optional = true,
-     .meaning = "bfp: of a value, whole, 4 to 16. zfp: of a value (rate), bit planes (precision)."},
+     .meaning = "bfp: of a value, 4 to 16. zfp: of a value (rate), planes (precision). low_rank: 16 or 32."},
     {.name = "block", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, block), .minimum = 32.0, .maximum = 32.0, .optional = true,
      .meaning = "bfp, quantiser: values that share an exponent or a width; 32 where not given."},
@@ -34,7 +35,7 @@ static const bb_key keys[] = {
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "unit of the values",
      .offset = offsetof(bb_codec_config, tolerance), .minimum = 0.0, .maximum = 1e30,
      .exclusive_minimum = true, .optional = true,
-     .meaning = "quantiser, zfp accuracy: largest error of a value."},
+     .meaning = "quantiser, zfp accuracy: largest error of a value. low_rank: rms of a tile."},
     {.name = "tolerance_of_range", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
@@ -43,6 +44,16 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
      .optional = true,
      .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; 2 where not given."},
+    {.name = "band_lines", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, band_lines), .minimum = 1.0, .maximum = 16.0,
+     .optional = true,
+     .meaning = "low_rank: lines of the row grid that share tiles; 12 where not given."},
+    {.name = "tile_columns", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, tile_columns), .minimum = 1.0, .maximum = 1024.0,
+     .optional = true, .meaning = "low_rank: mesh columns of a tile; 32 where not given."},
+    {.name = "tile_rows", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, tile_rows), .minimum = 1.0, .maximum = 1024.0,
+     .optional = true, .meaning = "low_rank: mesh rows of a tile; 20 where not given."},
 };
 // clang-format on
 const bb_schema bb_codec_schema = BB_SCHEMA("storage", bb_codec_config, keys);
@@ -60,7 +71,10 @@ bb_codec_config bb_codec_plain(bb_format format)
                              .mode = -1,
                              .tolerance = NAN,
                              .tolerance_of_range = NAN,
-                             .dimensions = BB_INTEGER_UNSET};
+                             .dimensions = BB_INTEGER_UNSET,
+                             .band_lines = BB_INTEGER_UNSET,
+                             .tile_columns = BB_INTEGER_UNSET,
+                             .tile_rows = BB_INTEGER_UNSET};
 }
 
 // The keys after `codec`: which are given, and which family knows them.
@@ -69,16 +83,21 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
     bool zfp = config->codec == (int)BB_CODEC_ZFP;
     bool bfp = config->codec == (int)BB_CODEC_BFP;
     bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
+    bool low_rank = config->codec == (int)BB_CODEC_LOW_RANK;
+    bool tolerant = zfp || quantiser || low_rank;
     const struct {
         const char *name;
         bool given, known;
     } rows[] = {
-        {"bits",               !isnan(config->bits),                   zfp || bfp      },
-        {"block",              config->block != BB_INTEGER_UNSET,      bfp || quantiser},
-        {"mode",               config->mode != -1,                     zfp             },
-        {"tolerance",          !isnan(config->tolerance),              zfp || quantiser},
-        {"tolerance_of_range", !isnan(config->tolerance_of_range),     zfp || quantiser},
-        {"dimensions",         config->dimensions != BB_INTEGER_UNSET, zfp             },
+        {"bits",               !isnan(config->bits),                     zfp || bfp || low_rank},
+        {"block",              config->block != BB_INTEGER_UNSET,        bfp || quantiser      },
+        {"mode",               config->mode != -1,                       zfp                   },
+        {"tolerance",          !isnan(config->tolerance),                tolerant              },
+        {"tolerance_of_range", !isnan(config->tolerance_of_range),       tolerant              },
+        {"dimensions",         config->dimensions != BB_INTEGER_UNSET,   zfp                   },
+        {"band_lines",         config->band_lines != BB_INTEGER_UNSET,   low_rank              },
+        {"tile_columns",       config->tile_columns != BB_INTEGER_UNSET, low_rank              },
+        {"tile_rows",          config->tile_rows != BB_INTEGER_UNSET,    low_rank              },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (rows[i].given && !rows[i].known) {

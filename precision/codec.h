@@ -27,6 +27,7 @@ typedef enum bb_codec {
     BB_CODEC_BFP = BB_FORMAT_COUNT, ///< shared power-of-two exponent a block, 4 to 16 bits a value
     BB_CODEC_QUANTISER,             ///< multiples of 2 tolerance, as many bits as a block needs
     BB_CODEC_ZFP,                   ///< Lindstrom's transform codec, libzfp's own streams
+    BB_CODEC_LOW_RANK,              ///< tiles of a few rank-one terms, or dense (low_rank.h)
     BB_CODEC_COUNT,
 } bb_codec;
 
@@ -41,12 +42,17 @@ typedef enum bb_zfp_mode {
 /// are NaN where the file does not give them, whole ones BB_INTEGER_UNSET.
 typedef struct bb_codec_config {
     int codec;                 ///< index into bb_codec_names: a bb_format or a bb_codec
-    double bits;               ///< bfp: 4..16 whole; zfp: of a value (rate) or planes (precision)
+    double bits;               ///< bfp: 4..16 whole; zfp: of a value (rate) or planes (precision);
+                               ///< low_rank: least of a factor's value, 16 or 32
     bb_index block;            ///< values that share an exponent or width: 32, the default
     int mode;                  ///< bb_zfp_mode, -1 where not given
-    double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy
+    double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy; of a
+                               ///< low_rank tile's root mean square error
     double tolerance_of_range; ///< the same as a part of the matrix's range (maximum - minimum)
     bb_index dimensions;       ///< zfp: 1..4, default 2
+    bb_index band_lines;       ///< low_rank: lines of the row grid in a band, 1..16, default 12
+    bb_index tile_columns;     ///< low_rank: columns of the mesh in a tile, default 32
+    bb_index tile_rows;        ///< low_rank: lines of the mesh in a tile, default 20
 } bb_codec_config;
 
 extern const bb_schema bb_codec_schema;
@@ -106,7 +112,8 @@ BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_ro
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
 
-/// Rows of a band: 1, a line of the row grid (zfp 3-D), or four lines (zfp 4-D).
+/// Rows of a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D), or band_lines of them
+/// (low_rank).
 bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix);
 
 /// Encodes a panel [panel rows][columns] (F64, host) as rows [row, row + panel rows): whole bands,
@@ -118,8 +125,8 @@ enum {
     BB_GROUP_ROWS = 16, ///< most rows of a group
 };
 
-/// Groups of rows that decode together: one row, four rows of a line (zfp 3-D) or four by four
-/// (zfp 4-D). Groups are in the order of their first row.
+/// Groups of rows that decode together: one row, four rows of a line (zfp 3-D), four by four (zfp
+/// 4-D) or one of each line of a band (low_rank). Groups are in the order of their first row.
 bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix);
 
 /// Rows of a group, ascending; returns how many.

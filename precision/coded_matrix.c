@@ -16,7 +16,7 @@ static void resolve(bb_codec_config *config, double range)
     if (zfp && config->dimensions == BB_INTEGER_UNSET) {
         config->dimensions = 2;
     }
-    if (!zfp && config->codec >= (int)BB_CODEC_BFP) {
+    if (config->codec == (int)BB_CODEC_BFP || config->codec == (int)BB_CODEC_QUANTISER) {
         config->block = 32;
     }
 }

@@ -5,6 +5,8 @@
 #include "core/portable.h"
 #include "solvers/coded_product.h"
 #include "solvers/coded_stream.h"
+#include "solvers/low_rank_product.h"
+#include "solvers/low_rank_stream.h"
 
 #include <math.h>
 
@@ -20,16 +22,20 @@ static const bb_kernel piece_kernel = {
 static const bb_kernel stream_kernel = {
     .name = "coded_stream_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_stream_multiply_cuda)};
 
+static const bb_kernel low_rank_kernel = {
+    .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
+
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix;
     bb_gemv_arithmetic arithmetic;
     bb_index run;
-    float *x_f32;            // [columns] on the host, NULL for fp64 products
-    bool finite;             // no stored value is NaN, infinite or large
-    bb_coded_stream *stream; // the matrix on a GPU, NULL on the cpu
-    void *device_x;          // [columns] in the multiply format on a GPU
-    void *device_y;          // [rows] on a GPU
+    float *x_f32;                 // [columns] on the host, NULL for fp64 products
+    bool finite;                  // no stored value is NaN, infinite or large
+    bb_coded_stream *stream;      // the matrix on a GPU, NULL on the cpu
+    bb_low_rank_stream *low_rank; // the same where it is one of low_rank tiles
+    void *device_x;               // [columns] in the multiply format on a GPU
+    void *device_y;               // [rows] on a GPU
 };
 
 static bb_status copy_to_device(bb_coded_operator *operation)
@@ -37,7 +43,11 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     bb_status status = BB_OK;
     const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
-    BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
+    if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
+        BB_TRY(bb_low_rank_stream_create(operation->device, matrix, &operation->low_rank));
+    } else {
+        BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
+    }
     BB_TRY(bb_device_allocate(operation->device, (size_t)bb_coded_matrix_columns(matrix) * word,
                               &operation->device_x));
     BB_TRY(bb_device_allocate(operation->device,
@@ -83,6 +93,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
     bb_coded_operator *whole = *operation;
     if (whole != NULL) {
         bb_coded_stream_destroy(&whole->stream);
+        bb_low_rank_stream_destroy(&whole->low_rank);
         bb_device_release(whole->device, &whole->device_x);
         bb_device_release(whole->device, &whole->device_y);
         BB_RELEASE(&whole->x_f32);
@@ -122,6 +133,26 @@ static bool fused_bfp8(const bb_coded_operator *operation)
     return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
 }
 
+// Products of low-rank tiles take their x in fp64, rounded where products are narrower.
+static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                const double *x, double *y)
+{
+    bb_status status = BB_OK;
+    bb_index columns = bb_coded_matrix_columns(operation->matrix);
+    double *rounded = NULL;
+    if (operation->x_f32 != NULL) {
+        BB_TRY(BB_ALLOCATE(columns, &rounded));
+        for (bb_index j = 0; j < columns; ++j) {
+            rounded[j] = (double)(float)x[j];
+        }
+    }
+    BB_TRY(bb_low_rank_multiply(operation->device, operation->matrix, operation->arithmetic, row,
+                                rows, rounded != NULL ? rounded : x, y));
+done:
+    BB_RELEASE(&rounded);
+    return status;
+}
+
 static bb_status multiply_here(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                const double *x, double *y)
 {
@@ -148,7 +179,9 @@ static bb_status multiply_here(const bb_coded_operator *operation, bb_index row,
                                .x_f32 = operation->x_f32,
                                .finite = finite,
                                .y = y};
-    if (plain.words != NULL) {
+    if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
+        BB_TRY(multiply_tiles(operation, row, rows, x, y));
+    } else if (plain.words != NULL) {
         BB_TRY(bb_device_launch(operation->device, &kernel, rows, &plain));
     } else if (fused_bfp8(operation)) {
         BB_TRY(bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces));
@@ -163,19 +196,57 @@ done:
     return status;
 }
 
+static bb_stream_sums sums_of(const bb_coded_operator *operation)
+{
+    const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
+    return arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
+           : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
+           : operation->run > 1                       ? BB_STREAM_RUNS
+                                                      : BB_STREAM_EACH;
+}
+
 static bb_stream_task task_of(const bb_coded_operator *operation, bb_index row, bb_index rows)
 {
     bb_stream_task task = bb_coded_stream_task(operation->stream);
-    const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
     task.row = row;
     task.rows = rows;
     task.run = (int)operation->run;
-    task.sums = arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
-                : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
-                : operation->run > 1                       ? BB_STREAM_RUNS
-                                                           : BB_STREAM_EACH;
+    task.sums = sums_of(operation);
     return task;
 }
+
+// Products of low-rank tiles on a GPU.
+typedef struct tile_product {
+    bb_coded_operator *const *operations;
+    int count;
+    bb_index row;
+    const void *x;
+    double *const *y;
+} tile_product;
+
+// A launch takes a bounded number of bands, more than a slit touches.
+static bb_status queue_tiles(void *stream, bb_index rows, void *arguments)
+{
+    const tile_product *of = arguments;
+    const bb_coded_operator *first = of->operations[0];
+    bb_low_rank_task task = {.sums = sums_of(first), .count = of->count};
+    for (bb_index done = 0, taken = 0; done < rows; done += taken) {
+        for (int i = 0; i < of->count; ++i) {
+            const bb_low_rank_stream *matrix = of->operations[i]->low_rank;
+            bb_low_rank_job *job = &task.jobs[i];
+            int cells = bb_low_rank_stream_cells(matrix);
+            task.cells = cells > task.cells ? cells : task.cells;
+            taken = bb_low_rank_stream_job(matrix, of->row + done, rows - done, job);
+            job->x = task.sums == BB_STREAM_WIDE ? of->x : NULL;
+            job->x_f32 = task.sums == BB_STREAM_WIDE ? NULL : of->x;
+            job->y = of->y[i] + done;
+        }
+        BB_RETURN_IF_FAILED(low_rank_kernel.cuda(stream, taken, &task));
+    }
+    return BB_OK;
+}
+
+static const bb_kernel tile_kernel = {.name = "low_rank_products", .grain = 1, .cuda = queue_tiles};
 
 static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_index rows,
                                 const double *x, double *y)
@@ -183,20 +254,36 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
     bb_status status = BB_OK;
     bb_device *device = operation->device;
     size_t columns = (size_t)bb_coded_matrix_columns(operation->matrix);
-    bb_stream_task task = task_of(operation, row, rows);
-    if (operation->x_f32 != NULL) {
+    bool single = operation->x_f32 != NULL;
+    if (single) {
         (void)narrow_x(x, (bb_index)columns, operation->x_f32);
         BB_TRY(bb_device_upload(device, operation->device_x, operation->x_f32,
                                 columns * sizeof(float)));
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
     }
-    task.operand[0].x = operation->device_x;
-    task.operand[0].y = operation->device_y;
-    BB_TRY(bb_device_launch(device, &stream_kernel, rows, &task));
+    if (operation->low_rank != NULL) {
+        double *y_there = operation->device_y;
+        tile_product product = {.operations = &operation,
+                                .count = 1,
+                                .row = row,
+                                .x = operation->device_x,
+                                .y = &y_there};
+        BB_TRY(bb_device_launch(device, &tile_kernel, rows, &product));
+    } else {
+        bb_stream_task task = task_of(operation, row, rows);
+        task.operand[0].x = operation->device_x;
+        task.operand[0].y = operation->device_y;
+        BB_TRY(bb_device_launch(device, &stream_kernel, rows, &task));
+    }
     BB_TRY(bb_device_download(device, y, operation->device_y, (size_t)rows * sizeof *y));
 done:
     return status;
+}
+
+static bool on_cpu(const bb_coded_operator *operation)
+{
+    return operation->stream == NULL && operation->low_rank == NULL;
 }
 
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
@@ -216,8 +303,8 @@ bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb
     double elapsed = 0.0;
     BB_TRY(check_rows(operation, row, rows));
     BB_TRY(bb_device_timer_start(operation->device));
-    BB_TRY(operation->stream == NULL ? multiply_here(operation, row, rows, x, y)
-                                     : multiply_there(operation, row, rows, x, y));
+    BB_TRY(on_cpu(operation) ? multiply_here(operation, row, rows, x, y)
+                             : multiply_there(operation, row, rows, x, y));
     BB_TRY(bb_device_timer_stop(operation->device, &elapsed));
     *seconds += elapsed;
 done:
@@ -229,10 +316,11 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
     bb_status status = BB_OK;
     const bb_codec_config *a = bb_coded_matrix_config(first->matrix);
     const bb_codec_config *b = bb_coded_matrix_config(other->matrix);
-    BB_REQUIRE(first->stream != NULL && other->stream != NULL && stream_kernel.cuda != NULL,
-               BB_UNSUPPORTED, "a product is queued on a GPU: this operator is the cpu's");
+    BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && stream_kernel.cuda != NULL, BB_UNSUPPORTED,
+               "a product is queued on a GPU: this operator is the cpu's");
     BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
                    (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
+                   (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
                    bb_coded_matrix_rows(first->matrix) == bb_coded_matrix_rows(other->matrix) &&
                    bb_coded_matrix_columns(first->matrix) ==
                        bb_coded_matrix_columns(other->matrix) &&
@@ -246,36 +334,64 @@ done:
     return status;
 }
 
+bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
+{
+    return operation->stream != NULL;
+}
+
+static bb_status queue_streams(bb_coded_operator *const *operations, int count,
+                               const bb_coded_window *window, const void *x, double *const *y,
+                               void *stream)
+{
+    bb_stream_task task = task_of(operations[0], window->row, window->rows);
+    task.row_at = window->row_at;
+    task.operands = count;
+    for (int i = 0; i < count; ++i) {
+        task.operand[i] = bb_coded_stream_task(operations[i]->stream).operand[0];
+        task.operand[i].x = x;
+        task.operand[i].y = y[i];
+    }
+    return stream_kernel.cuda(stream, window->rows, &task);
+}
+
 bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
                                   const bb_coded_window *window, const void *x, double *const *y,
                                   void *stream)
 {
     bb_status status = BB_OK;
     const bb_coded_operator *first = operations[0];
-    BB_REQUIRE(count >= 1 && count <= BB_STREAM_OPERANDS, BB_INVALID,
-               "%d products in one launch: expected 1 to %d", count, (int)BB_STREAM_OPERANDS);
+    BB_REQUIRE(count >= 1 && count <= BB_CODED_TOGETHER, BB_INVALID,
+               "%d products in one launch: expected 1 to %d", count, (int)BB_CODED_TOGETHER);
     BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
-    BB_TRY(check_alike(first, first));
-    bb_stream_task task = task_of(first, window->row, window->rows);
-    task.row_at = window->row_at;
-    task.operands = count;
     for (int i = 0; i < count; ++i) {
         BB_TRY(check_alike(first, operations[i]));
-        task.operand[i] = bb_coded_stream_task(operations[i]->stream).operand[0];
-        task.operand[i].x = x;
-        task.operand[i].y = y[i];
     }
-    if (window->rows > 0) {
-        BB_TRY(stream_kernel.cuda(stream, window->rows, &task));
+    BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
+               "storage %s: which rows a product takes is known when it is queued",
+               bb_codec_names[bb_coded_matrix_config(first->matrix)->codec]);
+    if (window->rows == 0) {
+        goto done;
+    }
+    if (first->low_rank != NULL) {
+        tile_product product = {operations, count, window->row, x, y};
+        BB_TRY(queue_tiles(stream, window->rows, &product));
+    } else {
+        BB_TRY(queue_streams(operations, count, window, x, y, stream));
     }
 done:
     return status;
 }
 
+bb_index bb_coded_operator_rows(const bb_coded_operator *operation)
+{
+    return bb_coded_matrix_rows(operation->matrix);
+}
+
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
-    return operation->stream == NULL ? bb_coded_matrix_bytes(operation->matrix)
-                                     : bb_coded_stream_bytes(operation->stream);
+    return operation->low_rank != NULL ? bb_low_rank_stream_bytes(operation->low_rank)
+           : operation->stream != NULL ? bb_coded_stream_bytes(operation->stream)
+                                       : bb_coded_matrix_bytes(operation->matrix);
 }
 
 double bb_coded_operator_flops(bb_index rows, bb_index columns)

@@ -12,6 +12,8 @@
 // each lane. cuda: the order of solvers/coded_stream_cuda.h; in runs and in fp32 sums a product is
 // fused with its sum, and block floating point multiplies a block's unit once; sums in fp32 are
 // those of a lane, lanes are summed in fp64. The two agree within the error bound of either sum.
+//
+// Low-rank tiles are never decoded: solvers/low_rank_product.h and low_rank_stream.h.
 #ifndef BB_SOLVERS_CODED_OPERATOR_H
 #define BB_SOLVERS_CODED_OPERATOR_H
 
@@ -68,16 +70,22 @@ enum {
     BB_CODED_TOGETHER = 3, ///< most products of one launch: the axes of a displacement
 };
 
+/// Whether a product on a GPU can find its first row in the device's memory (bb_coded_window).
+bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
+
 /// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
 /// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
 /// multiple of 16 bytes; queued on `stream` (a cudaStream_t of the operators' device, which has to
 /// be the current one): nothing waits or allocates, so that a stream under capture takes it. The
 /// first operator's workspace serves one launch at a time. Errors: BB_INVALID (rows outside the
-/// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90),
+/// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90,
+/// row_at with an operator that does not take it),
 /// BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
                                              const bb_coded_window *window, const void *x,
                                              double *const *y, void *stream);
+
+bb_index bb_coded_operator_rows(const bb_coded_operator *operation);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation);

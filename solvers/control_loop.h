@@ -11,8 +11,9 @@
 // The loop of Bamakhrama et al. (wafer feed-forward). Steps come in periods (a field): the first
 // `light_steps` of one have input, window and outputs, the others the state alone. Everything that
 // changes from step to step lies on the device before a period begins, so that a step is one graph
-// launch and nothing else; there are two graphs a set of matrices, with products and without, each
-// for even and odd steps, between which old and new state change places.
+// launch and nothing else. Graphs are captured for steps with products (of each set of matrices,
+// and of each window where the operators do not find it on the device), with input alone and with
+// neither, each for even and odd steps, between which old and new state change places.
 //
 // The last kernel of a step writes the count of steps done to memory of the host, which polls it.
 #ifndef BB_SOLVERS_CONTROL_LOOP_H
@@ -47,7 +48,7 @@ typedef struct bb_loop_output {
 
 /// A period's data; borrowed while it is added. A point has at most one output a step.
 typedef struct bb_loop_period {
-    bb_index set; ///< of matrices
+    bb_index set; ///< of matrices; -1: the light steps have input and neither window nor output
     bb_index light_steps, dark_steps;
     const int32_t *input_begin;  ///< [light_steps + 1]
     const int32_t *input_where;  ///< unknowns, each once a step
@@ -67,8 +68,8 @@ typedef enum bb_loop_stage {
     BB_LOOP_STAGES,
 } bb_loop_stage;
 
-/// What the last step that was waited for noted, ns of the device's clock; 0 for stages that a dark
-/// step does not have.
+/// What the last step that was waited for noted, ns of the device's clock; 0 for stages that a step
+/// without products does not have.
 typedef struct bb_loop_stamps {
     uint64_t ns[BB_LOOP_STAGES];
 } bb_loop_stamps;
@@ -82,7 +83,8 @@ BB_CHECKED bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
                                             bb_control_loop **out);
 void bb_control_loop_destroy(bb_control_loop **loop);
 
-/// Copies a period to the device; periods are numbered from 0 in the order of their adding. Errors:
+/// Copies a period to the device and captures what graphs it needs; periods are numbered from 0 in
+/// the order of their adding. Errors:
 /// BB_INVALID (indices beyond the system's), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *period);
 

@@ -1,285 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Floors of a light step at the wafer's sizes (283k fine and 8k coarse unknowns, 256k cells, 0.5
-// mm): A 36 MB, W 15 MB, vectors 5 MB, which the last cache does not keep beside the matrices:
-// 12 us at 4.5 TB/s. Launches overlap (programmatic dependent launch): while state and reading are
-// under way the products' producers fill their rings.
-#include "core/device_cuda.h"
 #include "core/memory.h"
-#include "solvers/control_loop.h"
-#include "solvers/hopper_cuda.h"
+#include "solvers/control_loop_cuda.h"
 #include "solvers/sliced_rows.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <vector>
 
-namespace
-{
+using namespace control_loop;
 
-constexpr int threads = 256;
-constexpr int lanes = 32;
+// Graph of a step with products: set, first row of C (-1: the device knows), parity.
+using light_key = std::tuple<bb_index, int, int>;
 
-struct device_rows {
-    bb_index rows, slices, long_rows;
-    const int32_t *slice_start, *column, *long_row, *long_start, *long_column;
-    const uint32_t *apart;
-    const float *value, *long_value;
+// What the host keeps of a period.
+struct host_period {
+    bb_index set, light_steps, steps;
+    std::vector<int32_t> window;
+    period_view *at; // on the device
 };
-
-// An output as the device has it.
-struct output_entry {
-    int32_t point;
-    int32_t corner[4];
-    float padding;
-    double weight[4];
-};
-
-// A period on the device.
-struct period_view {
-    int light_steps;
-    const int32_t *input_begin, *input_where;
-    const float *input;
-    const int32_t *window, *output_begin;
-    const output_entry *output;
-};
-
-// Where the loop is; written by the last kernel of a step and the start of a period only.
-struct loop_now {
-    period_view period;
-    int step;
-    int32_t window_row; // of the step
-};
-
-// In memory of the host that the device writes.
-struct loop_report {
-    unsigned long long done; // steps since the loop was made
-    unsigned long long stamps[BB_LOOP_STAGES];
-};
-
-// What every kernel of a step gets.
-struct loop_view {
-    device_rows a, w;
-    const float *state;
-    float *next;
-    float *x;
-    const double *y; // [axes][window_rows]
-    double *z;       // [axes][points]
-    int axes;
-    bb_index window_rows, points;
-    loop_now *now;
-    unsigned long long *steps; // done, on the device
-    loop_report *report;
-    const float *b;
-};
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
-__device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage stage)
-{
-    hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        unsigned long long ns = 0;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-        view.report->stamps[stage] = ns;
-    }
-}
-
-__device__ __forceinline__ float short_row(const device_rows &rows, bb_index row, const float *x)
-{
-    const bb_index slice = row / lanes;
-    const int end = rows.slice_start[slice + 1];
-    float sum = 0.0F;
-#pragma unroll 4
-    for (int line = rows.slice_start[slice]; line < end; ++line) {
-        const bb_index at = static_cast<bb_index>(line) * lanes + row % lanes;
-        sum = __fmaf_rn(__ldg(rows.value + at), x[__ldg(rows.column + at)], sum);
-    }
-    return sum;
-}
-
-__device__ __forceinline__ float long_row(const device_rows &rows, bb_index which, const float *x,
-                                          int lane)
-{
-    const int end = rows.long_start[which + 1];
-    float sum = 0.0F;
-#pragma unroll 4
-    for (int k = rows.long_start[which] + lane; k < end; k += lanes) {
-        sum = __fmaf_rn(__ldg(rows.long_value + k), x[__ldg(rows.long_column + k)], sum);
-    }
-#pragma unroll
-    for (int half = lanes / 2; half > 0; half /= 2) {
-        sum += __shfl_down_sync(0xffffffffU, sum, half);
-    }
-    return sum;
-}
-
-// T' = A T: a thread a row, then a warp a long row.
-__global__ void __launch_bounds__(threads) advance_state(const __grid_constant__ loop_view view)
-{
-    begin_stage(view, BB_LOOP_STATE);
-    const device_rows &a = view.a;
-    const bb_index short_blocks = (a.slices * lanes + threads - 1) / threads;
-    const bb_index block = static_cast<bb_index>(blockIdx.x);
-    if (block < short_blocks) {
-        const bb_index row = block * threads + threadIdx.x;
-        if (row < a.rows && (a.apart[row / lanes] >> (row % lanes) & 1U) == 0) {
-            view.next[row] = short_row(a, row, view.state);
-        }
-        return;
-    }
-    const bb_index which = (block - short_blocks) * (threads / lanes) + threadIdx.x / lanes;
-    if (which < a.long_rows) {
-        const int lane = static_cast<int>(threadIdx.x) % lanes;
-        const float sum = long_row(a, which, view.state, lane);
-        if (lane == 0) {
-            view.next[a.long_row[which]] = sum;
-        }
-    }
-}
-
-// T' += B u.
-__global__ void __launch_bounds__(threads) add_input(const __grid_constant__ loop_view view)
-{
-    begin_stage(view, BB_LOOP_INPUT);
-    const period_view &period = view.now->period;
-    const int step = view.now->step;
-    const int end = period.input_begin[step + 1];
-    for (int k = period.input_begin[step] + static_cast<int>(blockIdx.x * threads + threadIdx.x);
-         k < end; k += static_cast<int>(gridDim.x) * threads) {
-        const int where = period.input_where[k];
-        view.next[where] = __fmaf_rn(view.b[where], period.input[k], view.next[where]);
-    }
-}
-
-// x = W (T + T') / 2.
-__global__ void __launch_bounds__(threads) read_state(const __grid_constant__ loop_view view)
-{
-    begin_stage(view, BB_LOOP_READING);
-    const bb_index row = static_cast<bb_index>(blockIdx.x) * threads + threadIdx.x;
-    if (row < view.w.rows) {
-        view.x[row] =
-            0.5F * (short_row(view.w, row, view.state) + short_row(view.w, row, view.next));
-    }
-}
-
-__device__ __forceinline__ void end_step(const loop_view &view)
-{
-    const int step = view.now->step + 1;
-    view.now->step = step;
-    if (step < view.now->period.light_steps) {
-        view.now->window_row = view.now->period.window[step];
-    }
-    unsigned long long ns = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    view.report->stamps[BB_LOOP_END] = ns;
-    *view.steps += 1;
-    __threadfence_system();
-    *reinterpret_cast<volatile unsigned long long *>(&view.report->done) = *view.steps;
-}
-
-// z += weights of the windows; one block, which also ends the step.
-__global__ void __launch_bounds__(1024) add_outputs(const __grid_constant__ loop_view view)
-{
-    begin_stage(view, BB_LOOP_OUTPUT);
-    const period_view &period = view.now->period;
-    const int step = view.now->step;
-    const int begin = period.output_begin[step];
-    const int count = period.output_begin[step + 1] - begin;
-    for (int i = static_cast<int>(threadIdx.x); i < count * view.axes;
-         i += static_cast<int>(blockDim.x)) {
-        const int axis = i / count;
-        const output_entry &entry = period.output[begin + i % count];
-        const double *y = view.y + axis * view.window_rows;
-        double sum = 0.0;
-        for (int k = 0; k < 4; ++k) {
-            sum += entry.weight[k] * y[entry.corner[k]];
-        }
-        view.z[axis * view.points + entry.point] += sum;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        end_step(view);
-    }
-}
-
-// A dark step has no output.
-__global__ void end_dark_step(const __grid_constant__ loop_view view)
-{
-    hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before();
-    view.report->stamps[BB_LOOP_INPUT] = 0;
-    view.report->stamps[BB_LOOP_READING] = 0;
-    view.report->stamps[BB_LOOP_OUTPUT] = 0;
-    end_step(view);
-}
-
-__global__ void begin_period(const period_view *period, loop_now *now)
-{
-    now->period = *period;
-    now->step = 0;
-    now->window_row = period->light_steps > 0 ? period->window[0] : 0;
-}
-
-#else
-
-__global__ void advance_state(const __grid_constant__ loop_view)
-{
-}
-__global__ void add_input(const __grid_constant__ loop_view)
-{
-}
-__global__ void read_state(const __grid_constant__ loop_view)
-{
-}
-__global__ void add_outputs(const __grid_constant__ loop_view)
-{
-}
-__global__ void end_dark_step(const __grid_constant__ loop_view)
-{
-}
-__global__ void begin_period(const period_view *, loop_now *)
-{
-}
-
-#endif
-
-// Launches a kernel of a step, which may start while the one before is under way.
-bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
-                 const loop_view &view, cudaStream_t stream)
-{
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(static_cast<unsigned>(block_threads));
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, view));
-    return BB_OK;
-}
-
-} // namespace
 
 struct bb_control_loop {
     bb_device *device;
-    bb_index state_count, cells, window_rows, points, set_count;
+    bb_index state_count, cells, matrix_rows, window_rows, points, set_count;
     int axes;
     double step_bytes[2]; // dark, light
     bb_coded_operator *const *operators;
     loop_view view;
+    float *states[2];
     loop_report *report;        // of the host
     unsigned long long queued;  // steps
     int parity;                 // of the next step
     bb_index period, step;      // where the host is
     std::vector<void *> blocks; // of device memory
-    std::vector<period_view> periods;
-    std::vector<period_view *> period_at; // on the device
-    std::vector<bb_index> sets, light, steps;
-    std::vector<cudaGraphExec_t> graphs; // [set][dark, light][parity]
-    float *states[2];
+    std::vector<host_period> periods;
+    cudaGraphExec_t dark[2], heat[2]; // [parity]: state alone, state and input
+    bool any_row;                     // products find their rows on the device
+    std::map<light_key, cudaGraphExec_t> light;
 };
 
 namespace
@@ -403,53 +160,75 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
     return bb_control_loop_reset(loop);
 }
 
-// The kernels of a step, on a stream that is being captured.
-bb_status queue_step(bb_control_loop *loop, bb_index set, bool light, int parity,
-                     cudaStream_t stream)
+enum step_kind { DARK, HEAT, LIGHT };
+
+// A step's graph to be.
+struct capturing {
+    bb_control_loop *loop;
+    step_kind kind;
+    bb_index set;
+    int row; // first of the window, -1: the device knows
+    int parity;
+    cudaGraphExec_t plan;
+};
+
+bb_status queue_products(const capturing &of, const loop_view &view, cudaStream_t stream)
 {
-    loop_view view = loop->view;
-    view.state = loop->states[parity];
-    view.next = loop->states[1 - parity];
-    const bb_index short_blocks = (view.a.slices * lanes + threads - 1) / threads;
-    const bb_index long_blocks = (view.a.long_rows * lanes + threads - 1) / threads;
-    BB_RETURN_IF_FAILED(launch(advance_state, short_blocks + long_blocks, threads, view, stream));
-    if (!light) {
-        return launch(end_dark_step, 1, 1, view, stream);
-    }
-    BB_RETURN_IF_FAILED(launch(add_input, 16, threads, view, stream));
-    BB_RETURN_IF_FAILED(
-        launch(read_state, (view.w.rows + threads - 1) / threads, threads, view, stream));
+    const bb_control_loop *loop = of.loop;
     double *y[BB_CODED_TOGETHER] = {};
     for (int axis = 0; axis < loop->axes; ++axis) {
         y[axis] = const_cast<double *>(view.y) + axis * loop->window_rows;
     }
-    bb_coded_window window = {0, loop->window_rows, &view.now->window_row};
-    BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + set * loop->axes, loop->axes,
-                                                &window, view.x, y, stream));
-    return launch(add_outputs, 1, 1024, view, stream);
+    const bb_coded_window window = {of.row < 0 ? 0 : of.row, loop->window_rows,
+                                    of.row < 0 ? &view.now->window_row : nullptr};
+    return bb_coded_operator_queue(loop->operators + of.set * loop->axes, loop->axes, &window,
+                                   view.x, y, stream);
 }
 
-bb_status capture(bb_control_loop *loop, bb_index set, bool light, int parity, cudaStream_t stream)
+// The kernels of a step, on a stream that is being captured.
+bb_status queue_step(const capturing &of, cudaStream_t stream)
 {
+    loop_view view = of.loop->view;
+    view.state = of.loop->states[of.parity];
+    view.next = of.loop->states[1 - of.parity];
+    BB_RETURN_IF_FAILED(queue_state(view, stream));
+    if (of.kind != DARK) {
+        BB_RETURN_IF_FAILED(queue_input(view, stream));
+    }
+    if (of.kind != LIGHT) {
+        return queue_end(view, stream);
+    }
+    BB_RETURN_IF_FAILED(queue_reading(view, stream));
+    BB_RETURN_IF_FAILED(queue_products(of, view, stream));
+    return queue_outputs(view, stream);
+}
+
+bb_status capture(void *on, bb_index, void *arguments)
+{
+    capturing *of = static_cast<capturing *>(arguments);
+    cudaStream_t stream = static_cast<cudaStream_t>(on);
     cudaGraph_t graph = nullptr;
-    cudaGraphExec_t plan = nullptr;
     BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    bb_status status = queue_step(loop, set, light, parity, stream);
+    bb_status status = queue_step(*of, stream);
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
     if (status != BB_OK) {
-        (void)cudaGraphDestroy(graph);
+        if (graph != nullptr) {
+            (void)cudaGraphDestroy(graph);
+        }
         return status;
     }
     BB_CUDA_TRY(error);
-    error = cudaGraphInstantiate(&plan, graph, 0);
+    error = cudaGraphInstantiate(&of->plan, graph, 0);
     (void)cudaGraphDestroy(graph);
     BB_CUDA_TRY(error);
-    loop->graphs.push_back(plan);
-    BB_CUDA_TRY(cudaGraphUpload(plan, stream));
+    BB_CUDA_TRY(cudaGraphUpload(of->plan, stream));
     return BB_OK;
 }
 
-bb_status capture_all(void *stream, bb_index, void *arguments)
+const bb_kernel capture_kernel = {"capture of a control loop", 1, nullptr, capture};
+
+// The report in the host's memory.
+bb_status take_report(void *, bb_index, void *arguments)
 {
     bb_control_loop *loop = static_cast<bb_control_loop *>(arguments);
     void *report = nullptr;
@@ -458,31 +237,67 @@ bb_status capture_all(void *stream, bb_index, void *arguments)
     *loop->report = {};
     BB_CUDA_TRY(cudaHostGetDevicePointer(&report, loop->report, 0));
     loop->view.report = static_cast<loop_report *>(report);
-    for (bb_index set = 0; set < loop->set_count; ++set) {
-        for (int kind = 0; kind < 4; ++kind) {
-            BB_RETURN_IF_FAILED(
-                capture(loop, set, kind / 2 == 1, kind % 2, static_cast<cudaStream_t>(stream)));
+    return BB_OK;
+}
+
+const bb_kernel report_kernel = {"report of a control loop", 1, nullptr, take_report};
+
+bb_status capture_idle(bb_control_loop *loop)
+{
+    BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &report_kernel, 1, loop));
+    for (int parity = 0; parity < 2; ++parity) {
+        capturing dark = {loop, DARK, 0, 0, parity, nullptr};
+        capturing heat = {loop, HEAT, 0, 0, parity, nullptr};
+        BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &dark));
+        loop->dark[parity] = dark.plan;
+        BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &heat));
+        loop->heat[parity] = heat.plan;
+    }
+    return BB_OK;
+}
+
+// Graphs of every window that a period takes.
+bb_status capture_light(bb_control_loop *loop, const host_period &period)
+{
+    for (int32_t first : period.window) {
+        for (int parity = 0; parity < 2; ++parity) {
+            const int row = loop->any_row ? -1 : first;
+            const light_key key = {period.set, row, parity};
+            if (loop->light.count(key) == 0) {
+                capturing light = {loop, LIGHT, period.set, row, parity, nullptr};
+                BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &light));
+                loop->light[key] = light.plan;
+            }
         }
     }
-    BB_CUDA_TRY(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    return bb_device_wait(loop->device);
+}
+
+cudaGraphExec_t graph_of(const bb_control_loop *loop)
+{
+    const host_period &period = loop->periods[static_cast<size_t>(loop->period)];
+    if (loop->step >= period.light_steps) {
+        return loop->dark[loop->parity];
+    }
+    if (period.set < 0) {
+        return loop->heat[loop->parity];
+    }
+    const int row = loop->any_row ? -1 : period.window[static_cast<size_t>(loop->step)];
+    return loop->light.at({period.set, row, loop->parity});
+}
+
+bb_status launch_graph(void *stream, bb_index, void *arguments)
+{
+    const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
+    BB_CUDA_TRY(cudaGraphLaunch(graph_of(loop), static_cast<cudaStream_t>(stream)));
     return BB_OK;
 }
 
-bb_status launch_graph(void *stream, bb_index graph, void *arguments)
+bb_status launch_begin(void *stream, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    BB_CUDA_TRY(cudaGraphLaunch(loop->graphs[static_cast<size_t>(graph - 1)],
-                                static_cast<cudaStream_t>(stream)));
-    return BB_OK;
-}
-
-bb_status launch_begin(void *stream, bb_index period, void *arguments)
-{
-    const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    begin_period<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(
-        loop->period_at[static_cast<size_t>(period - 1)], loop->view.now);
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now,
+                       static_cast<cudaStream_t>(stream));
 }
 
 // Names a failure of what was queued while the host polls.
@@ -495,7 +310,6 @@ bb_status query(void *stream, bb_index, void *)
     return BB_OK;
 }
 
-const bb_kernel capture_kernel = {"capture of a control loop", 1, nullptr, capture_all};
 const bb_kernel graph_kernel = {"step of a control loop", 1, nullptr, launch_graph};
 const bb_kernel begin_kernel = {"begin of a period", 1, nullptr, launch_begin};
 const bb_kernel query_kernel = {"step of a control loop", 1, nullptr, query};
@@ -539,20 +353,26 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
         std::copy(from.corner, from.corner + 4, output[k].corner);
         std::copy(from.weight, from.weight + 4, output[k].weight);
     }
+    // Without products, windows and outputs are not read.
+    const std::vector<int32_t> none(static_cast<size_t>(light + 1), 0);
+    const int32_t *window = period->set < 0 ? none.data() : period->window;
     view.light_steps = static_cast<int>(light);
     BB_RETURN_IF_FAILED(put(loop, period->input_begin, light + 1, &view.input_begin));
     BB_RETURN_IF_FAILED(
         put(loop, period->input_where, period->input_begin[light], &view.input_where));
     BB_RETURN_IF_FAILED(put(loop, input.data(), static_cast<bb_index>(input.size()), &view.input));
-    BB_RETURN_IF_FAILED(put(loop, period->window, light, &view.window));
+    BB_RETURN_IF_FAILED(put(loop, window, light, &view.window));
     BB_RETURN_IF_FAILED(put(loop, period->output_begin, light + 1, &view.output_begin));
     BB_RETURN_IF_FAILED(
         put(loop, output.data(), static_cast<bb_index>(output.size()), &view.output));
     BB_RETURN_IF_FAILED(put(loop, &view, 1, &at));
-    loop->period_at.push_back(const_cast<period_view *>(at));
-    loop->sets.push_back(period->set);
-    loop->light.push_back(light);
-    loop->steps.push_back(light + period->dark_steps);
+    host_period kept = {
+        period->set, light, light + period->dark_steps, {}, const_cast<period_view *>(at)};
+    if (period->set >= 0) {
+        kept.window.assign(window, window + light);
+        BB_RETURN_IF_FAILED(capture_light(loop, kept));
+    }
+    loop->periods.push_back(kept);
     return BB_OK;
 }
 
@@ -572,9 +392,11 @@ extern "C" bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
     loop->set_count = system->set_count;
     loop->axes = system->axes;
     loop->operators = system->operators;
+    loop->matrix_rows = bb_coded_operator_rows(system->operators[0]);
+    loop->any_row = bb_coded_operator_takes_row_at(system->operators[0]);
     bb_status status = build(loop, system);
     if (status == BB_OK) {
-        status = bb_device_launch(device, &capture_kernel, 1, loop);
+        status = capture_idle(loop);
     }
     if (status != BB_OK) {
         bb_control_loop_destroy(&loop);
@@ -590,8 +412,12 @@ extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
     if (whole == nullptr) {
         return;
     }
-    for (cudaGraphExec_t graph : whole->graphs) {
-        (void)cudaGraphExecDestroy(graph);
+    for (int parity = 0; parity < 2; ++parity) {
+        (void)cudaGraphExecDestroy(whole->dark[parity]);
+        (void)cudaGraphExecDestroy(whole->heat[parity]);
+    }
+    for (const auto &light : whole->light) {
+        (void)cudaGraphExecDestroy(light.second);
     }
     for (void *block : whole->blocks) {
         bb_device_release(whole->device, &block);
@@ -611,31 +437,29 @@ extern "C" bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_pe
 
 extern "C" bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
 {
-    if (period < 0 || period >= static_cast<bb_index>(loop->steps.size())) {
+    if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
                              "period %td of a control loop that has %zu", period,
-                             loop->steps.size());
+                             loop->periods.size());
     }
     loop->period = period;
     loop->step = 0;
     BB_RETURN_IF_FAILED(bb_device_zero(loop->device, loop->view.z,
                                        static_cast<size_t>(loop->axes) *
                                            static_cast<size_t>(loop->points) * sizeof(double)));
-    return bb_device_launch(loop->device, &begin_kernel, period + 1, loop);
+    return bb_device_launch(loop->device, &begin_kernel, 1, loop);
 }
 
 extern "C" bb_status bb_control_loop_step(bb_control_loop *loop)
 {
     const size_t period = static_cast<size_t>(loop->period);
-    if (period >= loop->steps.size() || loop->step >= loop->steps[period]) {
+    if (period >= loop->periods.size() || loop->step >= loop->periods[period].steps) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
                              "step %td of period %td of a control loop: expected a period that has "
                              "begun and has it",
                              loop->step, loop->period);
     }
-    const bool light = loop->step < loop->light[period];
-    const bb_index graph = loop->sets[period] * 4 + (light ? 2 : 0) + loop->parity;
-    BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, graph + 1, loop));
+    BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));
     loop->parity = 1 - loop->parity;
     loop->step += 1;
     loop->queued += 1;

@@ -73,14 +73,18 @@ __device__ __forceinline__ void plain_before_copies()
 }
 
 /// Programmatic dependent launch: lets the kernel after this one start where there is room, and
-/// waits for the one before to be over.
+/// waits for the one before to be over. Before sm_90 kernels follow one another anyway.
 __device__ __forceinline__ void let_next_kernel_start()
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 __device__ __forceinline__ void wait_for_kernel_before()
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 /// Copies the box of `map` at (column, row) to shared memory, counted by `barrier`.

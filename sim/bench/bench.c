@@ -28,6 +28,8 @@ static const bb_bench_case cases[] = {
     {"gemv-e5m2-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_FORMAT_E5M2},
     {"gemv-bfp8-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, BB_CODEC_BFP},
     {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, BB_CODEC_ZFP},
+    {"gemv-low-rank", "y = C x of a slit, low-rank tiles", "read", NAN, bb_bench_low_rank, 0},
+    {"gemv-cuda-low-rank", "y = C x of a slit on a cuda device, low-rank tiles, cold, alone", "10 us", 1.0, bb_bench_low_rank_cuda, 0},
     {"gemv-cuda-fp64", "y = C x on a cuda device, stored and multiplied in fp64", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP64},
     {"gemv-cuda-fp32", "y = C x on a cuda device, stored in fp32, runs of 32 products", "fp32 read", 0.92, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32},
     {"gemv-cuda-fp32-each", "y = C x on a cuda device, stored in fp32, every product by itself in fp64", "fp32 read", 0.92, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32_EACH},

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// y = C x of a slit's window with C as low-rank tiles: 378 rows of 756, in the middle of three
+// bands. A value falls as 1 over the distance from a point of the slit and carries a texture of
+// burls, 5 % at 2.5 mm of source and of output, that translation-invariant data lack; the cells are
+// those of a disc of 300 mm. The tolerance is the 1e-12 of Bamakhrama et al. on a range like
+// theirs.
+//
+// `gemv-low-rank`: against reading as many bytes as the bands have. `gemv-cuda-low-rank`: as many
+// copies of matrix and x as the last cache does not hold take turns, each product a graph of its
+// own that is launched and waited for; the time is between events around it. `back to back` is the
+// mean of a graph of all copies, whose launches overlap. `error` is ||y - C x|| / ||C x||.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/bench/bench.h"
+#include "sim/bench/ceiling.h"
+#include "sim/bench/graph.h"
+#include "solvers/coded_operator.h"
+#include "solvers/low_rank_product.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MESH = 512, ROW_COLUMNS = 21, ROUNDS = 20, MOST_COPIES = 32, RUN = 32 };
+
+static const double cold_bytes = 256e6; // several times what a last cache holds
+static const double disc_mm = 300.0;
+
+typedef struct contest {
+    bb_matrix_layout layout;
+    bb_index row, rows;         // of the window
+    double *x, *y, *exact;      // exact [rows]
+    double error, matrix_bytes; // of the bands that the window touches
+    bb_coded_matrix *matrix;
+    bb_device *device; // a cuda one
+    bb_coded_operator *copies[MOST_COPIES];
+    void *device_x[MOST_COPIES], *device_y;
+    bb_bench_graph *alone[MOST_COPIES], *together;
+    int copy_count, next;
+    bb_ceiling ceiling;
+    bb_bench_times own, other; // other: reads, or products back to back
+} contest;
+
+static double texture(double x, double y)
+{
+    const double wave = 2.0 * 3.14159265358979323846 / 2.5;
+    return 1.0 + 0.05 * cos(wave * x) * cos(wave * y);
+}
+
+static void fill_row(const bb_matrix_layout *layout, bb_index row, double *out)
+{
+    double px = 20.0 + 1.3 * (double)(row % ROW_COLUMNS);
+    double py = 10.0 + 0.33 * (double)(row / ROW_COLUMNS);
+    double of_point = 1.9e-8 * texture(px, py);
+    double pitch_y = disc_mm / (double)(layout->columns / MESH);
+    for (bb_index j = 0; j < layout->columns; ++j) {
+        double x = (disc_mm / MESH) * ((double)(j % MESH) + 0.5) - 0.5 * disc_mm;
+        double y = pitch_y * ((double)(j / MESH) + 0.5) - 0.5 * disc_mm;
+        double dx = px - x;
+        double dy = py - y;
+        bool inside = x * x + y * y < 0.25 * disc_mm * disc_mm;
+        out[j] = inside ? of_point * texture(x, y) * 0.8 * dx / (0.64 + dx * dx + dy * dy) : 0.0;
+    }
+}
+
+// Rows of a band, coded; those of the window times x as well.
+static bb_status encode_band(void *context, bb_index band)
+{
+    bb_status status = BB_OK;
+    const contest *task = context;
+    bb_index step = bb_coded_matrix_band(task->matrix);
+    bb_index columns = task->layout.columns;
+    bb_index first = band * step;
+    bb_index left = task->layout.rows - first;
+    bb_index rows = left < step ? left : step;
+    double *panel = NULL;
+    BB_TRY(BB_ALLOCATE(rows * columns, &panel));
+    for (bb_index i = 0; i < rows; ++i) {
+        double *values = panel + i * columns;
+        bb_index of_window = first + i - task->row;
+        fill_row(&task->layout, first + i, values);
+        if (of_window >= 0 && of_window < task->rows) {
+            double sum = 0.0;
+            for (bb_index j = 0; j < columns; ++j) {
+                sum += values[j] * task->x[j];
+            }
+            task->exact[of_window] = sum;
+        }
+    }
+    BB_TRY(bb_coded_matrix_encode(task->matrix, first, bb_view_matrix(panel, rows, columns)));
+done:
+    BB_RELEASE(&panel);
+    return status;
+}
+
+// A warm disc with a hot slit.
+static void fill_x(contest *task)
+{
+    for (bb_index j = 0; j < task->layout.columns; ++j) {
+        double dx = (double)(j % MESH) / MESH - 0.6;
+        double dy = (double)(j / MESH) / (double)(task->layout.columns / MESH) - 0.55;
+        task->x[j] = 0.1 + exp(-200.0 * dx * dx - 2000.0 * dy * dy);
+    }
+}
+
+static bb_status prepare(const bb_bench_setup *setup, contest *task)
+{
+    bb_status status = BB_OK;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    config.codec = BB_CODEC_LOW_RANK;
+    config.tolerance = 1e-12;
+    task->rows = ROW_COLUMNS * (setup->quick ? 2 : 18);
+    task->row = ROW_COLUMNS * (setup->quick ? 1 : 9);
+    task->layout = (bb_matrix_layout){.rows = ROW_COLUMNS * (setup->quick ? 4 : 36),
+                                      .columns = (bb_index)MESH * (setup->quick ? 20 : 500),
+                                      .mesh_columns = MESH,
+                                      .row_columns = ROW_COLUMNS};
+    BB_TRY(BB_ALLOCATE(task->layout.columns, &task->x));
+    BB_TRY(BB_ALLOCATE(task->rows, &task->y));
+    BB_TRY(BB_ALLOCATE(task->rows, &task->exact));
+    fill_x(task);
+    BB_TRY(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &task->layout, &task->matrix));
+    BB_TRY(bb_parallel_for(bb_coded_matrix_low_rank_bands(task->matrix), encode_band, task));
+    task->matrix_bytes = (double)bb_coded_matrix_bytes(task->matrix);
+done:
+    return status;
+}
+
+static void measure_error(contest *task)
+{
+    double difference = 0.0;
+    double norm = 0.0;
+    for (bb_index i = 0; i < task->rows; ++i) {
+        difference += (task->y[i] - task->exact[i]) * (task->y[i] - task->exact[i]);
+        norm += task->exact[i] * task->exact[i];
+    }
+    task->error = sqrt(difference / norm);
+}
+
+static void leave(contest *task)
+{
+    for (int k = 0; k < task->copy_count; ++k) {
+        bb_bench_graph_destroy(&task->alone[k]);
+        bb_coded_operator_destroy(&task->copies[k]);
+        if (task->device != NULL) {
+            bb_device_release(task->device, &task->device_x[k]);
+        }
+    }
+    bb_bench_graph_destroy(&task->together);
+    bb_coded_matrix_destroy(&task->matrix);
+    bb_ceiling_release(&task->ceiling);
+    if (task->device != NULL) {
+        bb_device_release(task->device, &task->device_y);
+    }
+    bb_device_close(&task->device);
+    BB_RELEASE(&task->x);
+    BB_RELEASE(&task->y);
+    BB_RELEASE(&task->exact);
+}
+
+static void conclude(const contest *task, bb_bench_outcome *out)
+{
+    double values = (double)task->layout.rows * (double)task->layout.columns;
+    out->best_s = bb_bench_best(&task->own);
+    out->median_s = bb_bench_median(&task->own);
+    out->flops = bb_low_rank_flops(task->matrix, task->row, task->rows);
+    out->bytes = task->matrix_bytes + 8.0 * (double)(task->layout.columns + task->rows);
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%td of %td x %td, %.3f bits a value, error %.1e, back to back %.2f us",
+                   task->rows, task->layout.rows, task->layout.columns,
+                   8.0 * task->matrix_bytes / values, task->error,
+                   1e6 * bb_bench_best(&task->other));
+}
+
+bb_status bb_bench_low_rank(const bb_bench_case *self, const bb_bench_setup *setup,
+                            bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    contest task = {0};
+    (void)self;
+    BB_TRY(prepare(setup, &task));
+    BB_TRY(bb_coded_operator_create(setup->device, task.matrix, mixed, &task.copies[0]));
+    task.copy_count = 1;
+    BB_TRY(bb_ceiling_create(task.matrix_bytes, false, &task.ceiling));
+    for (int round = 0; round < (setup->quick ? 3 : ROUNDS); ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
+        bb_bench_add(&task.other, seconds);
+        seconds = 0.0;
+        BB_TRY(
+            bb_coded_operator_apply(task.copies[0], task.row, task.rows, task.x, task.y, &seconds));
+        bb_bench_add(&task.own, seconds);
+    }
+    measure_error(&task);
+    conclude(&task, out);
+    out->ratio = bb_bench_best(&task.other) / out->best_s;
+    out->peer = 1e-9 * task.matrix_bytes / bb_bench_best(&task.other);
+    out->binds = "instructions";
+    (void)snprintf(
+        out->detail, sizeof out->detail, "%td of %td x %td, %.3f bits a value, error %.1e",
+        task.rows, task.layout.rows, task.layout.columns,
+        8.0 * task.matrix_bytes / ((double)task.layout.rows * (double)task.layout.columns),
+        task.error);
+done:
+    leave(&task);
+    return status;
+}
+
+static bb_status queue_next(void *stream, void *arguments)
+{
+    contest *task = arguments;
+    int k = task->next++ % task->copy_count;
+    const bb_coded_window window = {task->row, task->rows, NULL};
+    double *y = task->device_y;
+    return bb_coded_operator_queue(&task->copies[k], 1, &window, task->device_x[k], &y, stream);
+}
+
+static bb_status queue_all(void *stream, void *arguments)
+{
+    contest *task = arguments;
+    for (int k = 0; k < task->copy_count; ++k) {
+        BB_RETURN_IF_FAILED(queue_next(stream, task));
+    }
+    return BB_OK;
+}
+
+static bb_status prepare_device(contest *task)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    size_t x_bytes = (size_t)task->layout.columns * sizeof(float);
+    double bytes = 0.0;
+    float *narrow = NULL;
+    BB_TRY(BB_ALLOCATE(task->layout.columns, &narrow));
+    for (bb_index j = 0; j < task->layout.columns; ++j) {
+        narrow[j] = (float)task->x[j];
+    }
+    BB_TRY(bb_device_allocate(task->device, (size_t)task->rows * sizeof *task->y, &task->device_y));
+    while (task->copy_count < MOST_COPIES && bytes < cold_bytes) {
+        int k = task->copy_count++;
+        BB_TRY(bb_coded_operator_create(task->device, task->matrix, mixed, &task->copies[k]));
+        BB_TRY(bb_coded_operator_sum_in_runs(task->copies[k], RUN));
+        BB_TRY(bb_device_allocate(task->device, x_bytes, &task->device_x[k]));
+        BB_TRY(bb_device_upload(task->device, task->device_x[k], narrow, x_bytes));
+        bytes += (double)bb_coded_operator_bytes(task->copies[k]) + (double)x_bytes;
+    }
+    BB_TRY(bb_device_wait(task->device));
+    for (int k = 0; k < task->copy_count; ++k) {
+        BB_TRY(bb_bench_graph_create(queue_next, task, &task->alone[k]));
+    }
+    BB_TRY(bb_bench_graph_create(queue_all, task, &task->together));
+done:
+    BB_RELEASE(&narrow);
+    return status;
+}
+
+static bb_status time_graphs(contest *task, int rounds)
+{
+    bb_status status = BB_OK;
+    for (int round = -2; round < rounds; ++round) { // the first ones warm up
+        double seconds = 0.0;
+        double alone = 0.0;
+        for (int k = 0; k < task->copy_count; ++k) {
+            BB_TRY(bb_bench_graph_time(task->alone[k], &seconds));
+            alone += seconds / task->copy_count;
+        }
+        BB_TRY(bb_bench_graph_time(task->together, &seconds));
+        if (round >= 0) {
+            bb_bench_add(&task->own, alone);
+            bb_bench_add(&task->other, seconds / task->copy_count);
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_bench_low_rank_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                 bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    contest task = {0};
+    (void)self;
+    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    if (task.device == NULL) {
+        goto done;
+    }
+    BB_TRY(prepare(setup, &task));
+    BB_TRY(prepare_device(&task));
+    BB_TRY(time_graphs(&task, setup->quick ? 3 : ROUNDS));
+    BB_TRY(
+        bb_device_download(task.device, task.y, task.device_y, (size_t)task.rows * sizeof *task.y));
+    measure_error(&task);
+    conclude(&task, out);
+    out->ratio = 10e-6 / out->best_s;
+    out->binds = "latency";
+done:
+    leave(&task);
+    return status;
+}

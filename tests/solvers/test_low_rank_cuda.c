@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products with low-rank tiles on a GPU against the cpu's.
+#include "solvers/coded_operator.h"
+#include "solvers/low_rank_stream.h"
+#include "tests/precision/low_rank_problem.h"
+#include "tests/solvers/dense.h"
+
+#ifdef BB_HAVE_CUDA
+#include <cuda_runtime.h>
+#endif
+
+static bb_device *cpu, *gpu;
+
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+enum { WAYS = 4 };
+static const way ways[WAYS] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+
+static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
+                  bb_index rows, const double *x, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    bb_coded_operator_destroy(&operation);
+}
+
+// Products, t and sums of both sides; factors cancel less than their product, which 20 covers.
+static double bound(const way *how)
+{
+    return 40.0 * (12.0 * bb_format_unit_roundoff(how->arithmetic.multiply) +
+                   90.0 * bb_format_unit_roundoff(how->arithmetic.accumulate));
+}
+
+static void compare(const response *of, const bb_coded_matrix *matrix, const double *x,
+                    const way *how, bb_index row, bb_index rows)
+{
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    apply(cpu, matrix, how, row, rows, x, expected);
+    apply(gpu, matrix, how, row, rows, x, y);
+    apply(gpu, matrix, how, row, rows, x, again);
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < of->layout.columns; ++j) {
+            magnitude += fabs(of->values[(row + i) * of->layout.columns + j] * x[j]);
+        }
+        if (isnan(expected[i])) {
+            assert_true(isnan(y[i]));
+        } else {
+            check_close(y[i], expected[i], bound(how), magnitude + 1e-30);
+        }
+    }
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+static void windows_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    static const bb_index meshes[][2] = {
+        {128, 125},
+        {61,  47 },
+        {33,  3  },
+        {500, 1  }
+    };
+    for (int m = 0; m < 4; ++m) {
+        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 5, x);
+        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= 1e3) {
+            for (bb_index band = 1; band <= 16; band += 5) {
+                bb_codec_config config = low_rank(tolerance);
+                config.band_lines = band;
+                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+                for (int how = 0; how < WAYS; ++how) {
+                    compare(&of, matrix, x, &ways[how], 0, 91);
+                    compare(&of, matrix, x, &ways[how], 13, 35);
+                    compare(&of, matrix, x, &ways[how], 90, 1);
+                }
+                bb_coded_matrix_destroy(&matrix);
+            }
+        }
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
+}
+
+static void zeros_noise_and_poison_agree(void **state)
+{
+    (void)state;
+    response of = response_make(5, 24, 61, 47, 0.0);
+    bb_codec_config config = low_rank(1e-3);
+    double *x = dense_new(of.layout.columns);
+    dense_random(of.layout.columns, 5, x);
+    for (int kind = 0; kind < 4; ++kind) {
+        if (kind == 1) {
+            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+        } else if (kind == 2) {
+            config.tolerance = 1e-7;
+        } else if (kind == 3) {
+            of.values[70 * of.layout.columns + 999] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        for (int how = 0; how < WAYS; ++how) {
+            compare(&of, matrix, x, &ways[how], 3, 110);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+#ifdef BB_HAVE_CUDA
+static void cuda_ok(cudaError_t error)
+{
+    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
+}
+
+// Two products after one another in one graph, the second from the first's workspace, and x that
+// changes between launches.
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
+    response of = response_make(7, 13, 128, 125, 1.0);
+    bb_codec_config config = low_rank(1e-5);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    double *host_x = dense_new(COLUMNS);
+    float *narrow = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 32));
+    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    double *halves[] = {y, (double *)y + HALF};
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
+                                     &halves[1], stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < 5; ++round) {
+        dense_random(COLUMNS, 10 + (uint64_t)round, host_x);
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)host_x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, ROWS, host_x, expected, &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    BB_RELEASE(&narrow);
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&host_x);
+    BB_RELEASE(&of.values);
+}
+
+// Three matrices and windows of their own in one task, as the axes of a response.
+static void jobs_of_one_launch_are_each_their_own(void **state)
+{
+    (void)state;
+    enum { JOBS = 3, COLUMNS = 61 * 47, ROWS = 91 };
+    static const bb_index first[JOBS] = {0, 13, 40};
+    static const bb_index counts[JOBS] = {91, 1, 29};
+    bb_coded_matrix *matrices[JOBS] = {NULL};
+    bb_low_rank_stream *streams[JOBS] = {NULL};
+    void *x = NULL;
+    void *y = NULL;
+    double found[JOBS][ROWS], expected[ROWS];
+    double *host_x = dense_new(COLUMNS);
+    bb_low_rank_task task = {.sums = BB_STREAM_EACH, .count = JOBS};
+    dense_random(COLUMNS, 5, host_x);
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
+    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
+    for (int j = 0; j < JOBS; ++j) {
+        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        bb_codec_config config = low_rank(1e-5);
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_low_rank_stream_create(gpu, matrices[j], &streams[j]));
+        assert_int_equal(bb_low_rank_stream_job(streams[j], first[j], counts[j], &task.jobs[j]),
+                         counts[j]);
+        task.jobs[j].x = x;
+        task.jobs[j].y = (double *)y + (bb_index)j * ROWS;
+        task.cells = bb_low_rank_stream_cells(streams[j]);
+        BB_RELEASE(&of.values);
+    }
+    check_ok(bb_device_wait(gpu));
+    check_ok(bb_low_rank_multiply_cuda(NULL, ROWS, &task));
+    cuda_ok(cudaDeviceSynchronize());
+    check_ok(bb_device_download(gpu, found, y, sizeof found));
+    for (int j = 0; j < JOBS; ++j) {
+        apply(gpu, matrices[j], &ways[1], first[j], counts[j], host_x, expected);
+        assert_memory_equal(found[j], expected, (size_t)counts[j] * sizeof(double));
+        bb_low_rank_stream_destroy(&streams[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    BB_RELEASE(&host_x);
+}
+#endif
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
+        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
+        print_error("%s\n", bb_status_message());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_agree_with_the_cpu),
+        cmocka_unit_test(zeros_noise_and_poison_agree),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(jobs_of_one_launch_are_each_their_own),
+#endif
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    bb_device_close(&cpu);
+    return failures;
+}
