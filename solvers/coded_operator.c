@@ -382,6 +382,25 @@ done:
     return status;
 }
 
+bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
+                                   bb_coded_block blocks[BB_CODED_BLOCKS], int *count)
+{
+    bb_status status = BB_OK;
+    const bb_coded_stream *stream = operation->stream;
+    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
+               BB_UNSUPPORTED,
+               "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
+               bb_codec_names[bb_coded_matrix_config(operation->matrix)->codec]);
+    const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
+    bb_index rows = bb_coded_matrix_rows(operation->matrix);
+    blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
+    blocks[1] =
+        (bb_coded_block){(void *)(uintptr_t)operand.scales, (size_t)rows * sizeof *operand.scales};
+    *count = BB_CODED_BLOCKS;
+done:
+    return status;
+}
+
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation)
 {
     return bb_coded_matrix_rows(operation->matrix);

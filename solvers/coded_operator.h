@@ -85,6 +85,19 @@ BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operation
                                              const bb_coded_window *window, const void *x,
                                              double *const *y, void *stream);
 
+/// Where an operator's matrix lies on a GPU.
+typedef struct bb_coded_block {
+    void *address; ///< the device's
+    size_t bytes;
+} bb_coded_block;
+
+enum { BB_CODED_BLOCKS = 2 };
+
+/// Everything that differs between operators of one shape and storage, for whoever moves matrices.
+/// Errors: BB_UNSUPPORTED (an operator on the cpu, storage whose bytes the data decide).
+BB_CHECKED bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
+                                              bb_coded_block blocks[BB_CODED_BLOCKS], int *count);
+
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.

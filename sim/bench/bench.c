@@ -53,6 +53,8 @@ static const bb_bench_case cases[] = {
     {"gemv-cublas-d", "peer of gemv-cuda: cublasDgemv", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D},
     {"gemv-split-batched", "peer of gemv-cuda: cublasGemmStridedBatchedEx over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_BATCHED},
     {"gemv-split-gemv", "peer of gemv-cuda: cublasSgemvStridedBatched over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_GEMV},
+    {"streamed-fp32", "fields that cross PCIe in fp32, products of a slow field", "Table 1", NAN, bb_bench_streamed, BB_FORMAT_FP32},
+    {"streamed-e4m3", "fields that cross PCIe in e4m3, products of a slow field", "Table 1", NAN, bb_bench_streamed, BB_FORMAT_E4M3},
     {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp_cuda, 0},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},

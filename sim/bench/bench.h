@@ -81,6 +81,8 @@ BB_CHECKED bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench
                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                             bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_streamed(const bb_bench_case *self, const bb_bench_setup *setup,
+                                       bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
                                   bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,

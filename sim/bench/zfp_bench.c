@@ -23,7 +23,7 @@ enum {
     CPU_ROWS = 21,
     ROUNDS = 10,
     KINDS = 5,
-    COUNTED = 2 // of run_lengths: what the row's figures are of
+    COUNTED = 1 // of run_lengths: what the row's figures are of
 };
 
 static const bb_index run_lengths[KINDS] = {1, 2, 4, 8, 16};
