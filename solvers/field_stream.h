@@ -51,8 +51,10 @@ BB_CHECKED bb_status bb_field_stream_enter(bb_field_stream *stream, int slot);
 /// The slot may be overwritten when what was queued so far is done. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_leave(bb_field_stream *stream, int slot);
 
-/// Time from the start to the end of the slot's last copy, s; waits for it. Errors: BB_DEVICE.
-BB_CHECKED bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *seconds);
+/// Times of the slot's last copy from its start, s: to its end and to the last
+/// bb_field_stream_leave, NaN where the slot was not left since. Waits for both. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
+                                             double *left);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "solvers/field_stream.h"
 
+#include <cmath>
 #include <vector>
 
 namespace
@@ -74,7 +75,7 @@ bb_status open_events(void *stream, bb_index, void *arguments)
     for (slot_events &events : fields->events) {
         BB_CUDA_TRY(cudaEventCreate(&events.begun));
         BB_CUDA_TRY(cudaEventCreate(&events.copied));
-        BB_CUDA_TRY(cudaEventCreateWithFlags(&events.left, cudaEventDisableTiming));
+        BB_CUDA_TRY(cudaEventCreate(&events.left));
         BB_CUDA_TRY(cudaEventRecord(events.left, static_cast<cudaStream_t>(stream)));
         BB_CUDA_TRY(cudaEventRecord(events.copied, static_cast<cudaStream_t>(stream)));
     }
@@ -244,12 +245,17 @@ extern "C" bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
     return bb_device_launch(stream->device, &leave_kernel, 1, &task);
 }
 
-extern "C" bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *seconds)
+extern "C" bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
+                                             double *left)
 {
-    float milliseconds = 0.0F;
+    float to_copied = 0.0F;
+    float to_left = 0.0F;
     const slot_events *events = &stream->events[slot];
     BB_CUDA_TRY(cudaEventSynchronize(events->copied));
-    BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, events->begun, events->copied));
-    *seconds = 1e-3 * static_cast<double>(milliseconds);
+    BB_CUDA_TRY(cudaEventSynchronize(events->left));
+    BB_CUDA_TRY(cudaEventElapsedTime(&to_copied, events->begun, events->copied));
+    BB_CUDA_TRY(cudaEventElapsedTime(&to_left, events->begun, events->left));
+    *copied = 1e-3 * static_cast<double>(to_copied);
+    *left = to_left < to_copied ? NAN : 1e-3 * static_cast<double>(to_left);
     return BB_OK;
 }

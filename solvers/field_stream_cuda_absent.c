@@ -66,10 +66,10 @@ bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
     return absent();
 }
 
-bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *seconds)
+bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied, double *left)
 {
     (void)stream;
     (void)slot;
-    *seconds = 0.0;
+    *copied = *left = 0.0;
     return absent();
 }

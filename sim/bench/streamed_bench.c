@@ -95,8 +95,9 @@ static bb_status measure_alone(contest *task, double *transfer, double *compute)
     *transfer = *compute = INFINITY;
     for (int round = 0; round < 3; ++round) {
         double seconds = 0.0;
+        double left = 0.0;
         BB_TRY(bb_field_stream_fetch(task->stream, 0, task->image));
-        BB_TRY(bb_field_stream_seconds(task->stream, 0, &seconds));
+        BB_TRY(bb_field_stream_seconds(task->stream, 0, &seconds, &left));
         *transfer = fmin(*transfer, seconds);
         BB_TRY(bb_device_timer_start(task->device));
         BB_TRY(bb_device_launch(task->device, &steps_kernel, 1, task));
@@ -112,12 +113,10 @@ static bb_status measure_streamed(contest *task, bb_bench_times *periods, double
 {
     bb_status status = BB_OK;
     double last = bb_clock_seconds();
-    double begun[FIELDS + 1];
-    begun[0] = last;
+    double copied = 0.0;
     BB_TRY(bb_field_stream_fetch(task->stream, 0, task->image));
     for (int field = 0; field < FIELDS; ++field) {
         task->slot = field % BB_FIELD_SLOTS;
-        begun[field + 1] = bb_clock_seconds();
         BB_TRY(bb_field_stream_fetch(task->stream, 1 - task->slot, task->image));
         BB_TRY(bb_field_stream_enter(task->stream, task->slot));
         BB_TRY(bb_device_launch(task->device, &steps_kernel, 1, task));
@@ -127,11 +126,9 @@ static bb_status measure_streamed(contest *task, bb_bench_times *periods, double
         if (field > 0) { // the first one's transfer hides behind nothing
             bb_bench_add(periods, now - last);
         }
-        *latency = now - begun[field];
         last = now;
+        BB_TRY(bb_field_stream_seconds(task->stream, task->slot, &copied, latency));
     }
-    double seconds = 0.0;
-    BB_TRY(bb_field_stream_seconds(task->stream, FIELDS % BB_FIELD_SLOTS, &seconds));
 done:
     return status;
 }
