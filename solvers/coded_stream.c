@@ -134,6 +134,14 @@ static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts
     }
 }
 
+// Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
+static void bias_block(int bits, unsigned char *out)
+{
+    for (int i = bits / 8 - 1; i < BB_BLOCK * bits / 8; i += bits / 8) {
+        out[i] ^= 0x80U;
+    }
+}
+
 static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index tile,
                      const unsigned char *parts, unsigned char *out)
 {
@@ -146,8 +154,11 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index ti
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
         block_in_order(from, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
-        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4,
-                   out + (size_t)b * (by_lane ? 4 : block_bytes));
+        unsigned char *to = out + (size_t)b * (by_lane ? 4 : block_bytes);
+        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4, to);
+        if (!by_lane && from->bits >= 8) {
+            bias_block(from->bits, to);
+        }
     }
     memcpy(out + (size_t)blocks * block_bytes, parts + from->exponents + first, (size_t)count);
 }

@@ -10,11 +10,12 @@
 // last tile is filled up with zeros, and so is x.
 //
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
-// bits: 512 bytes of mantissas, as in bfp_core.h, and the exponents, up to a multiple of 16. Other
-// bfp: word k of lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents.
-// Quantiser: the same words, as many as the widest block of the row's tile needs, rounded up where
-// another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above
-// 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as a quotient.
+// bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
+// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: word k of
+// lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. Quantiser: the
+// same words, as many as the widest block of the row's tile needs, rounded up where another plane
+// less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above 16 bits 32
+// words of quotients, or of fp32 where some value of the tile is not held as a quotient.
 #ifndef BB_SOLVERS_CODED_STREAM_H
 #define BB_SOLVERS_CODED_STREAM_H
 

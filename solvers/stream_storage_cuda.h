@@ -188,16 +188,15 @@ template <int LANES_OF> struct with_exponents {
 
 struct of_bfp16 : fixed_rows<256, 528, 4>, with_exponents<4> {
     using value = float;
-    // With its sign bit turned over, m + 2^15 is put below 2^23's exponent.
+    // m + 2^15, as it is stored, is put below 2^23's exponent.
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[8])
     {
         uint4 four = load_16(row.bytes + 16 * lane);
         const uint32_t words[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            uint32_t biased = words[k] ^ 0x80008000U;
-            c[2 * k] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7410)) - 8421376.0F;
-            c[2 * k + 1] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7432)) - 8421376.0F;
+            c[2 * k] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7410)) - 8421376.0F;
+            c[2 * k + 1] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7432)) - 8421376.0F;
         }
     }
 };
@@ -211,11 +210,10 @@ struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
         const uint32_t words[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            uint32_t biased = words[k] ^ 0x80808080U;
-            c[4 * k] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7440)) - 8388736.0F;
-            c[4 * k + 1] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7441)) - 8388736.0F;
-            c[4 * k + 2] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7442)) - 8388736.0F;
-            c[4 * k + 3] = __uint_as_float(__byte_perm(biased, 0x4b000000U, 0x7443)) - 8388736.0F;
+            c[4 * k] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7440)) - 8388736.0F;
+            c[4 * k + 1] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7441)) - 8388736.0F;
+            c[4 * k + 2] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7442)) - 8388736.0F;
+            c[4 * k + 3] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7443)) - 8388736.0F;
         }
     }
 };
