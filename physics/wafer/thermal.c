@@ -343,7 +343,8 @@ double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const doubl
     double gap = ledger->deposited - ledger->lost - ledger->stored_wafer - ledger->stored_clamp -
                  ledger->lost_hood - ledger->lost_ring - ledger->stored_ring - ledger->unloaded +
                  ledger->arrived;
-    return ledger->deposited == 0.0 ? gap : gap / ledger->deposited;
+    double brought = ledger->deposited + fabs(ledger->arrived);
+    return brought == 0.0 ? gap : gap / brought;
 }
 
 void bb_thermal_destroy(bb_thermal **thermal)

@@ -114,7 +114,7 @@ void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, 
                         const double *exchange, double level);
 
 /// Books the state at the end and returns (deposited + arrived - lost - unloaded - stored) /
-/// deposited.
+/// (deposited + |arrived|).
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state);
 
 void bb_thermal_destroy(bb_thermal **thermal);
