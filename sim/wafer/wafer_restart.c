@@ -6,6 +6,8 @@
 #include "core/memory.h"
 #include "sim/config/emission.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -90,6 +92,12 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
     return count;
 }
 
+static bool is_due(const bb_wafer_restart *restart)
+{
+    const double wait = restart->every_s > 0.0 ? fmax(restart->every_s, 9.0 * restart->cost) : 0.0;
+    return bb_clock_seconds() - restart->last >= wait;
+}
+
 bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_heating_place *place,
                                 const bb_wafer_march *march, const bb_wafer_heating *heating)
 {
@@ -101,13 +109,14 @@ bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_he
         {bb_stepper_state(march->stepper),
          march->problem->thermal->size * (bb_index)sizeof(double)      }
     };
-    if (restart == NULL || restart->checkpoint == NULL ||
-        (!now && bb_clock_seconds() - restart->last < restart->every_s)) {
+    if (restart == NULL || restart->checkpoint == NULL || (!now && !is_due(restart))) {
         goto done;
     }
+    const double begin = bb_clock_seconds();
     const bb_index count = 4 + list_pieces(place, march->problem, heating, pieces + 4);
     BB_TRY(bb_checkpoint_write(restart->checkpoint, restart->subject, pieces, count));
     restart->last = bb_clock_seconds();
+    restart->cost = restart->last - begin;
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
                   place->step);
 done:

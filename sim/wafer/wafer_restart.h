@@ -15,6 +15,7 @@ typedef struct bb_wafer_restart {
     const char *checkpoint; ///< borrowed; NULL: none is written
     double every_s;         ///< 0: at the end of every step
     double last;            ///< clock when one was written last
+    double cost;            ///< seconds that this took
     char subject[BB_DIGEST_BYTES];
     bb_checkpoint *resumed; ///< NULL: from the start
 } bb_wafer_restart;
@@ -29,7 +30,8 @@ BB_CHECKED bb_status bb_wafer_restart_open(const bb_wafer_study *study,
                                            const bb_run_options *options, bb_wafer_restart *out);
 void bb_wafer_restart_release(bb_wafer_restart *restart);
 
-/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
+/// Writes a checkpoint where one is due, or `now`: every_s after the last one, and late enough that
+/// writing takes no more than about a tenth of the time. Errors: those of bb_checkpoint_write.
 BB_CHECKED bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now,
                                            const bb_heating_place *place,
                                            const bb_wafer_march *march,
