@@ -33,7 +33,7 @@ typedef struct command {
 static const command commands[] = {
     {"run", bb_command_run,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP,
+         BB_OPTION_DUMP | BB_OPTION_RESTART,
      1, INTPTR_MAX, "simulate a study and write its results",
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
@@ -42,10 +42,13 @@ static const command commands[] = {
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a result file that exists\n"
      "  --dump NAMES     add operators to the file: rows,inputs (wafer), Cmm,Ctm,Ctt,R,pupil (ao)\n"
+     "  --checkpoint FILE  keep the state of the heating in FILE (wafer)\n"
+     "  --checkpoint-every S  at most every S seconds; default 60, 0: after every step\n"
+     "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP,
+         BB_OPTION_DUMP | BB_OPTION_RESTART,
      1, INTPTR_MAX, "check a study and print its plan; nothing is computed",
      "usage: bitbudget check CONFIG [key=value ...] [options of run]\n\n"
      "Checks a study and prints its plan: sizes, memory, time, output.\n" CONFIG_HELP},

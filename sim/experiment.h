@@ -11,8 +11,11 @@
 
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
-    bb_index threads; ///< as bb_threads_set was told
-    const char *dump; ///< operators to add to the file, "Cmm,R"; NULL for none
+    bb_index threads;          ///< as bb_threads_set was told
+    const char *dump;          ///< operators to add to the file, "Cmm,R"; NULL for none
+    const char *checkpoint;    ///< where the state goes, NULL: nowhere
+    double checkpoint_every_s; ///< at least this long after the last one
+    const char *resume;        ///< checkpoint to go on from, NULL: from the start
 } bb_run_options;
 
 /// One column of the result table: a dataset of /results over `pipeline`.
@@ -38,8 +41,11 @@ typedef struct bb_experiment {
     bb_index column_count;
     const char *const *prices; ///< [price_count] datasets; the price is the largest of them
     bb_index price_count;
-    const char *price_name; ///< "overlay error [nm]"
-    const char *operators;  ///< what --dump offers, "Cmm Ctm"; NULL for nothing
+    const char *price_name;               ///< "overlay error [nm]"
+    bool restarts;                        ///< takes checkpoints and goes on from them
+    bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`
+    const char *sheet;     ///< group that is written as CSV too where a result has it; NULL: none
+    const char *operators; ///< what --dump offers, "Cmm Ctm"; NULL for nothing
     /// XDMF of the results, to stand beside the HDF5 file `file` (no folder); NULL for none.
     bb_status (*describe)(const bb_results *results, const char *file, bb_text *out);
 } bb_experiment;

@@ -8,22 +8,40 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_LONG = 256, DEVICE = FIRST_LONG, THREADS, FORCE, WITHIN, LIST, RESOLVED, DUMP, QUICK };
+enum {
+    FIRST_LONG = 256,
+    DEVICE = FIRST_LONG,
+    THREADS,
+    FORCE,
+    WITHIN,
+    LIST,
+    RESOLVED,
+    DUMP,
+    QUICK,
+    CHECKPOINT,
+    EVERY,
+    RESUME
+};
+
+static const double CHECKPOINT_SECONDS = 60.0;
 
 static const struct option long_options[] = {
-    {"output",   required_argument, NULL, 'o'     },
-    {"device",   required_argument, NULL, DEVICE  },
-    {"threads",  required_argument, NULL, THREADS },
-    {"force",    no_argument,       NULL, FORCE   },
-    {"quiet",    no_argument,       NULL, 'q'     },
-    {"verbose",  no_argument,       NULL, 'v'     },
-    {"within",   required_argument, NULL, WITHIN  },
-    {"list",     no_argument,       NULL, LIST    },
-    {"resolved", no_argument,       NULL, RESOLVED},
-    {"dump",     required_argument, NULL, DUMP    },
-    {"quick",    no_argument,       NULL, QUICK   },
-    {"help",     no_argument,       NULL, 'h'     },
-    {NULL,       0,                 NULL, 0       },
+    {"output",           required_argument, NULL, 'o'       },
+    {"device",           required_argument, NULL, DEVICE    },
+    {"threads",          required_argument, NULL, THREADS   },
+    {"force",            no_argument,       NULL, FORCE     },
+    {"quiet",            no_argument,       NULL, 'q'       },
+    {"verbose",          no_argument,       NULL, 'v'       },
+    {"within",           required_argument, NULL, WITHIN    },
+    {"list",             no_argument,       NULL, LIST      },
+    {"resolved",         no_argument,       NULL, RESOLVED  },
+    {"dump",             required_argument, NULL, DUMP      },
+    {"quick",            no_argument,       NULL, QUICK     },
+    {"checkpoint",       required_argument, NULL, CHECKPOINT},
+    {"checkpoint-every", required_argument, NULL, EVERY     },
+    {"resume",           required_argument, NULL, RESUME    },
+    {"help",             no_argument,       NULL, 'h'       },
+    {NULL,               0,                 NULL, 0         },
 };
 
 static unsigned bit_of(int option)
@@ -32,17 +50,20 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o',      BB_OPTION_OUTPUT  },
-        {DEVICE,   BB_OPTION_DEVICE  },
-        {THREADS,  BB_OPTION_THREADS },
-        {FORCE,    BB_OPTION_FORCE   },
-        {'q',      BB_OPTION_LEVEL   },
-        {'v',      BB_OPTION_LEVEL   },
-        {WITHIN,   BB_OPTION_WITHIN  },
-        {LIST,     BB_OPTION_LIST    },
-        {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP,     BB_OPTION_DUMP    },
-        {QUICK,    BB_OPTION_QUICK   },
+        {'o',        BB_OPTION_OUTPUT  },
+        {DEVICE,     BB_OPTION_DEVICE  },
+        {THREADS,    BB_OPTION_THREADS },
+        {FORCE,      BB_OPTION_FORCE   },
+        {'q',        BB_OPTION_LEVEL   },
+        {'v',        BB_OPTION_LEVEL   },
+        {WITHIN,     BB_OPTION_WITHIN  },
+        {LIST,       BB_OPTION_LIST    },
+        {RESOLVED,   BB_OPTION_RESOLVED},
+        {DUMP,       BB_OPTION_DUMP    },
+        {QUICK,      BB_OPTION_QUICK   },
+        {CHECKPOINT, BB_OPTION_RESTART },
+        {EVERY,      BB_OPTION_RESTART },
+        {RESUME,     BB_OPTION_RESTART },
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -86,6 +107,17 @@ static bb_status take_value(int option, const char *value, bb_options *out)
     case QUICK:
         out->quick = true;
         break;
+    case CHECKPOINT:
+        out->checkpoint = value;
+        break;
+    case RESUME:
+        out->resume = value;
+        break;
+    case EVERY:
+        BB_REQUIRE(bb_scalar_double(value, &out->checkpoint_every_s) &&
+                       out->checkpoint_every_s >= 0.0,
+                   BB_INVALID, "--checkpoint-every %s, expected seconds of at least 0", value);
+        break;
     case THREADS:
         BB_REQUIRE(bb_scalar_integer(value, &out->threads) && out->threads >= 1 &&
                        out->threads <= 1024,
@@ -107,6 +139,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                         .arguments = arguments,
                         .threads = bb_threads_available(),
                         .within = NAN,
+                        .checkpoint_every_s = CHECKPOINT_SECONDS,
                         .level = BB_LOG_NORMAL};
     // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
     int count = argument_count - 1;

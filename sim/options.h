@@ -19,7 +19,8 @@ enum {
     BB_OPTION_LIST = 1 << 6,     ///< --list
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
     BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
-    BB_OPTION_QUICK = 1 << 9     ///< --quick
+    BB_OPTION_QUICK = 1 << 9,    ///< --quick
+    BB_OPTION_RESTART = 1 << 10  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -30,9 +31,12 @@ typedef struct bb_options {
     bb_index operand_count;
     const char *output;
     const char *device;
-    const char *dump; ///< names, NULL unless given
-    bb_index threads; ///< all online processors unless given
-    double within;    ///< NaN unless given
+    const char *dump;          ///< names, NULL unless given
+    const char *checkpoint;    ///< NULL unless given
+    const char *resume;        ///< NULL unless given
+    double checkpoint_every_s; ///< 60 unless given
+    bb_index threads;          ///< all online processors unless given
+    double within;             ///< NaN unless given
     bool force;
     bool list;
     bool resolved;

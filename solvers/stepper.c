@@ -143,6 +143,11 @@ bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *wh
     return bb_stepper_advance(stepper, &(bb_stepper_input){.count = count, .where = where, .u = u});
 }
 
+void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const double *values)
+{
+    memcpy(stepper->state + first, values, (size_t)count * sizeof *values);
+}
+
 const double *bb_stepper_state(const bb_stepper *stepper)
 {
     return stepper->state;

@@ -51,6 +51,9 @@ BB_CHECKED bb_status bb_stepper_advance(bb_stepper *stepper, const bb_stepper_in
 BB_CHECKED bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
                                      const double *u);
 
+/// Sets `count` unknowns from `first` on to `values` [count].
+void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const double *values);
+
 /// The state [n]; valid until the next step.
 const double *bb_stepper_state(const bb_stepper *stepper);
 

@@ -101,7 +101,7 @@ static void fill_cells(const coarse *grid, bb_clamp_grid *out)
             out->cell_nodes[4 * next + k] = node;
             out->node_area[node] += quarter;
         }
-        ++next;
+        grid->cell_at[cell] = (int32_t)++next;
     }
 }
 
@@ -125,6 +125,15 @@ static bool locate(const coarse *grid, double at_x, double at_y, bb_index cell[2
     return false;
 }
 
+// Bilinear weights of the corners, counter-clockwise from the lower left.
+static void weigh(const double at[2], double weight[4])
+{
+    weight[0] = (1.0 - at[0]) * (1.0 - at[1]);
+    weight[1] = at[0] * (1.0 - at[1]);
+    weight[2] = at[0] * at[1];
+    weight[3] = (1.0 - at[0]) * at[1];
+}
+
 static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
 {
     bb_status status = BB_OK;
@@ -137,8 +146,8 @@ static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
             locate(grid, (bb_disc_mesh_x(mesh, node) - grid->origin_x) / grid->spacing,
                    (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, at);
         BB_REQUIRE(found, BB_INTERNAL, "wafer node %td lies on no clamp cell", node);
-        double weight[4] = {(1.0 - at[0]) * (1.0 - at[1]), at[0] * (1.0 - at[1]), at[0] * at[1],
-                            (1.0 - at[0]) * at[1]};
+        double weight[4];
+        weigh(at, weight);
         bb_index corner[4];
         corners(grid, cell[0], cell[1], corner);
         for (int k = 0; k < 4; ++k) {
@@ -173,6 +182,12 @@ bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing, bb_clam
     BB_TRY(BB_ZEROED(made->node_count, &made->node_area));
     fill_cells(&grid, made);
     BB_TRY(prolong(&grid, made));
+    made->origin_x = grid.origin_x;
+    made->origin_y = grid.origin_y;
+    made->columns = grid.columns;
+    made->rows = grid.rows;
+    made->cell_at = grid.cell_at;
+    grid.cell_at = NULL;
     *out = made;
     made = NULL;
 done:
@@ -182,11 +197,33 @@ done:
     return status;
 }
 
+bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
+                         double weight[4])
+{
+    const coarse whole = {.spacing = grid->spacing,
+                          .columns = grid->columns,
+                          .rows = grid->rows,
+                          .cell_at = grid->cell_at};
+    bb_index cell[2];
+    double at[2];
+    if (!locate(&whole, (x - grid->origin_x) / grid->spacing, (y - grid->origin_y) / grid->spacing,
+                cell, at)) {
+        return false;
+    }
+    const bb_index number = grid->cell_at[cell[1] * grid->columns + cell[0]] - 1;
+    for (int k = 0; k < 4; ++k) {
+        node[k] = grid->cell_nodes[4 * number + k];
+    }
+    weigh(at, weight);
+    return true;
+}
+
 void bb_clamp_grid_destroy(bb_clamp_grid **grid)
 {
     if (grid == NULL || *grid == NULL) {
         return;
     }
+    BB_RELEASE(&(*grid)->cell_at);
     BB_RELEASE(&(*grid)->cell_nodes);
     BB_RELEASE(&(*grid)->node_area);
     bb_csr_release(&(*grid)->prolongation);

@@ -341,8 +341,10 @@ double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const doubl
     ledger->stored_clamp = bb_thermal_clamp_energy(thermal, state);
     ledger->stored_ring = bb_thermal_ring_energy(thermal, state);
     double gap = ledger->deposited - ledger->lost - ledger->stored_wafer - ledger->stored_clamp -
-                 ledger->lost_hood - ledger->lost_ring - ledger->stored_ring;
-    return ledger->deposited == 0.0 ? gap : gap / ledger->deposited;
+                 ledger->lost_hood - ledger->lost_ring - ledger->stored_ring - ledger->unloaded +
+                 ledger->arrived;
+    double brought = ledger->deposited + fabs(ledger->arrived);
+    return brought == 0.0 ? gap : gap / brought;
 }
 
 void bb_thermal_destroy(bb_thermal **thermal)

@@ -99,6 +99,8 @@ typedef struct bb_ledger {
     double lost_hood; ///< to the hood; negative where it warms the wafer
     double lost_ring; ///< from the ring to the water
     double stored_ring;
+    double arrived;  ///< brought by wafers that were warmer than the water
+    double unloaded; ///< left with wafers
 } bb_ledger;
 
 /// Books one step that exchanges heat at the temperatures `state` (an explicit step: those at its
@@ -111,7 +113,8 @@ void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *s
 void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, const int32_t *node,
                         const double *exchange, double level);
 
-/// Books the state at the end and returns (deposited - lost - stored) / deposited.
+/// Books the state at the end and returns (deposited + arrived - lost - unloaded - stored) /
+/// (deposited + |arrived|).
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state);
 
 void bb_thermal_destroy(bb_thermal **thermal);

@@ -41,6 +41,11 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     BB_TRY(bb_thermal_create_in(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
                                 step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;
+    problem->wafer_count = config->lot == NULL ? 1 : config->lot->count;
+    problem->arrival_rise = config->lot == NULL ? 0.0 : config->lot->arrival_rise_k;
+    if (problem->wafer_count > 1) {
+        BB_TRY(bb_bare_clamp_create(problem->thermal, config->lot->exchange_s, &problem->bare));
+    }
 done:
     return status;
 }
@@ -101,6 +106,12 @@ bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_proble
     BB_TRY(BB_ZEROED(1, &problem));
     BB_TRY(build_heat(config, problem));
     BB_TRY(list_scored(config->scan, problem));
+    if (config->probes != NULL) {
+        problem->probe_count = config->probes->count;
+        BB_TRY(bb_probes_create(config->probes->items, problem->probe_count, problem->mesh,
+                                0.5e-3 * config->wafer->diameter_mm,
+                                1e-3 * config->clamp->spacing_mm, &problem->probes));
+    }
     BB_TRY(build_response(config, problem));
     BB_TRY(build_metrology(config, problem));
     *out = problem;
@@ -140,6 +151,8 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem)
     bb_coupled_plate_destroy(&whole->plate);
     bb_temperature_grid_destroy(&whole->grid);
     bb_scan_destroy(&whole->scan);
+    BB_RELEASE(&whole->probes);
+    bb_bare_clamp_destroy(&whole->bare);
     bb_thermal_destroy(&whole->thermal);
     bb_edge_ring_destroy(&whole->ring);
     bb_disc_mesh_destroy(&whole->mesh);

@@ -5,11 +5,13 @@
 #ifndef BB_PHYSICS_WAFER_WAFER_PROBLEM_H
 #define BB_PHYSICS_WAFER_WAFER_PROBLEM_H
 
+#include "physics/wafer/bare_clamp.h"
 #include "physics/wafer/dwell.h"
 #include "physics/wafer/exposure.h"
 #include "physics/wafer/fem_response.h"
 #include "physics/wafer/hood.h"
 #include "physics/wafer/plate_response.h"
+#include "physics/wafer/probe.h"
 #include "physics/wafer/response.h"
 #include "physics/wafer/thermal.h"
 
@@ -27,6 +29,8 @@ typedef struct bb_wafer_config {
     const bb_metrology_config *metrology;
     const bb_hood_config *hood; ///< NULL: none
     const bb_ring_config *ring; ///< NULL: none
+    const bb_lot_config *lot;   ///< NULL: one wafer
+    const bb_list *probes;      ///< of bb_probe_config; NULL: none
 } bb_wafer_config;
 
 /// Read-only to users.
@@ -36,8 +40,13 @@ typedef struct bb_wafer_problem {
     int stepping;      ///< bb_mesh_stepping of `thermal`
     bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
-    bb_edge_ring *ring; ///< NULL: none
-    bb_hood hood;       ///< exchange 0: none
+    bb_edge_ring *ring;   ///< NULL: none
+    bb_hood hood;         ///< exchange 0: none
+    bb_index wafer_count; ///< in a row
+    double arrival_rise;  ///< of every wafer, K
+    bb_bare_clamp *bare;  ///< between two wafers; NULL for one
+    bb_index probe_count;
+    bb_probe *probes; ///< [probe_count]
     bb_temperature_grid *grid;
     bb_slit_grid slit;
     bb_response *response;   ///< of the kernel generator, else NULL
@@ -55,8 +64,8 @@ typedef struct bb_wafer_problem {
 /// Owner: the caller.
 BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out);
 
-/// The heat alone: mesh, thermal model, scan, hood and ring; the rest stays zero. Errors and owner
-/// as bb_wafer_problem_create.
+/// The heat alone: mesh, thermal model, scan, hood, ring and wafers; the rest stays zero. Errors
+/// and owner as bb_wafer_problem_create.
 BB_CHECKED bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config,
                                                   bb_wafer_problem **out);
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);

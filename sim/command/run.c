@@ -9,15 +9,66 @@
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
+#include "sim/output/sheet.h"
 #include "sim/output/table.h"
 #include "sim/output/xdmf.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 // Configuration and provenance of any result, on top of what the plan says of its data.
 enum { METADATA_BYTES = 1 << 18 };
+
+// Whether two names stand for one file.
+static bool same_file(const char *a, const char *b)
+{
+    struct stat of_a;
+    struct stat of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+// An existing checkpoint is replaced only by the run that goes on from it, or with --force.
+static bb_status check_restart(const bb_options *options, const bb_experiment *experiment,
+                               const char *path)
+{
+    bb_status status = BB_OK;
+    const char *to = options->checkpoint;
+    const char *from = options->resume;
+    BB_REQUIRE(experiment->restarts || (to == NULL && from == NULL), BB_INVALID,
+               "--checkpoint and --resume: experiment %s has no checkpoints, wafer has",
+               experiment->name);
+    if (to == NULL) {
+        goto done;
+    }
+    BB_REQUIRE(strcmp(to, path) != 0, BB_INVALID, "--checkpoint '%s' is the result file", to);
+    const bool own = from != NULL && same_file(to, from);
+    BB_REQUIRE(own || options->force || access(to, F_OK) != 0, BB_IO,
+               "checkpoint '%s' exists; go on from it with --resume, name another, or replace it "
+               "with --force",
+               to);
+    BB_TRY(bb_file_check(to, false, true, 0.0));
+done:
+    return status;
+}
+
+// Where the result has a sheet beside it, whether that can be written.
+static bb_status check_sheet(const bb_options *options, const bb_experiment *experiment,
+                             const void *study, const char *path)
+{
+    bb_status status = BB_OK;
+    char *sheet = NULL;
+    if (experiment->sheet != NULL && experiment->has_sheet(study)) {
+        BB_TRY(bb_sheet_path(path, experiment->sheet, &sheet));
+        BB_TRY(bb_file_check(sheet, false, options->force, 0.0));
+    }
+done:
+    BB_RELEASE(&sheet);
+    return status;
+}
 
 static bb_status check_output(const bb_options *options, const bb_experiment *experiment,
                               const void *study, const bb_run_options *run, const char *path)
@@ -33,6 +84,8 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
         BB_TRY(bb_xdmf_path(path, &beside));
         BB_TRY(bb_file_check(beside, false, options->force, 0.0));
     }
+    BB_TRY(check_restart(options, experiment, path));
+    BB_TRY(check_sheet(options, experiment, study, path));
 done:
     BB_RELEASE(&beside);
     bb_plan_release(&plan);
@@ -93,6 +146,26 @@ done:
     return status;
 }
 
+static bb_status write_sheet(const bb_options *options, const bb_experiment *experiment,
+                             const bb_results *results, const char *path)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    char *sheet = NULL;
+    if (experiment->sheet != NULL) {
+        BB_TRY(bb_sheet_build(results, experiment->sheet, &text));
+    }
+    if (text.length > 0) {
+        BB_TRY(bb_sheet_path(path, experiment->sheet, &sheet));
+        BB_TRY(bb_file_write(sheet, options->force, text.data, text.length));
+        (void)printf("%s: %s\n", experiment->sheet, sheet);
+    }
+done:
+    BB_RELEASE(&sheet);
+    bb_text_release(&text);
+    return status;
+}
+
 bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -100,7 +173,11 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     char *path = NULL;
     bb_text table = {0};
-    const bb_run_options run = {.threads = options->threads, .dump = options->dump};
+    const bb_run_options run = {.threads = options->threads,
+                                .dump = options->dump,
+                                .checkpoint = options->checkpoint,
+                                .checkpoint_every_s = options->checkpoint_every_s,
+                                .resume = options->resume};
     double start = bb_clock_seconds();
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =
@@ -116,6 +193,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(write_results(options, path, results));
     BB_TRY(write_description(options, experiment, path, results));
     (void)printf("results: %s\n", path);
+    BB_TRY(write_sheet(options, experiment, results, path));
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:
     bb_text_release(&table);

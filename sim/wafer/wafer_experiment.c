@@ -8,6 +8,7 @@
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
 #include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_rows.h"
 #include "solvers/coded_operator.h"
 
@@ -272,12 +273,15 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
 {
     bb_status status = BB_OK;
     wafer_run run = {0};
+    bb_wafer_restart restart = {0};
+    BB_TRY(bb_wafer_restart_open(study, options, &restart));
     BB_TRY(start(study, &run));
-    BB_TRY(bb_wafer_heating_run(run.problem, &run.heating));
+    BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
     BB_TRY(run_axes(&run));
     BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
+    bb_wafer_restart_release(&restart);
     finish(&run);
     return status;
 }

@@ -4,32 +4,50 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/wafer/wafer_march.h"
+#include "sim/wafer/wafer_restart.h"
 
-// The state of the loop over exposures.
+// The state of the loop over steps.
 typedef struct heating_run {
     const bb_wafer_problem *problem;
     bb_wafer_heating *out;
+    bb_wafer_restart *restart; // NULL: none
+    bb_heating_place place;
+    bool exposed; // the march's exposure is that of the place
     bb_wafer_march march;
+    bb_wafer_exchange exchange;
     double *before; // [cell_count] S at the start of a step
     double *after;  // [cell_count] S at its end
-    bb_index next_scored;
 } heating_run;
+
+static bb_index steps_of_field(const heating_run *run)
+{
+    return run->problem->scan->light_steps + run->problem->scan->dark_steps;
+}
 
 static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
 {
     bb_status status = BB_OK;
     bb_wafer_heating *out = run->out;
-    out->exposed_count = problem->scored[problem->scored_count - 1] + 1;
+    const bb_index last = problem->scored[problem->scored_count - 1] + 1;
+    const bb_index before = problem->wafer_count - 1;
+    out->wafer_count = problem->wafer_count;
+    out->field_count = problem->scan->field_count;
+    out->exposed_count = before * out->field_count + last;
     out->light_steps = problem->scan->light_steps;
     out->cell_count = problem->grid->cell_count;
     BB_TRY(BB_ALLOCATE(problem->scored_count * out->light_steps * out->cell_count, &out->inputs));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->imbalance));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
+    BB_TRY(BB_ZEROED(out->wafer_count, &out->visits));
+    BB_TRY(bb_wafer_probes_create(problem,
+                                  out->exposed_count * steps_of_field(run) +
+                                      (before > 0 ? before * problem->bare->steps : 0),
+                                  &out->probes));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
     BB_TRY(bb_wafer_march_open(problem, &run->march));
+    BB_TRY(bb_wafer_exchange_open(problem, &run->exchange));
 done:
     return status;
 }
@@ -40,7 +58,7 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
     bb_status status = BB_OK;
     bb_index cells = run->out->cell_count;
     double *input =
-        run->out->inputs + (run->next_scored * run->out->light_steps + light_step) * cells;
+        run->out->inputs + (run->place.next_scored * run->out->light_steps + light_step) * cells;
     BB_TRY(
         bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper), run->after));
     for (bb_index j = 0; j < cells; ++j) {
@@ -50,7 +68,7 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
     BB_REQUIRE(
         bad < 0, BB_INVALID,
         "temperature of cell %td in light step %td of field %td: %g, expected a finite value", bad,
-        light_step, run->problem->scored[run->next_scored], input[bad]);
+        light_step, run->problem->scored[run->place.next_scored], input[bad]);
     double *done_with = run->before;
     run->before = run->after;
     run->after = done_with;
@@ -58,60 +76,147 @@ done:
     return status;
 }
 
-static bb_status expose_light(heating_run *run, bool scored)
+// Time at the end of the running step, s, from whole numbers: it does not add up errors.
+static double time_of(const heating_run *run)
+{
+    const bb_heating_place *at = &run->place;
+    const bb_bare_clamp *bare = run->problem->bare;
+    const double scan = run->problem->scan->step * (double)steps_of_field(run);
+    double time = (double)at->field * scan;
+    if (bare != NULL) {
+        time += (double)at->wafer *
+                ((double)run->out->field_count * scan + (double)bare->steps * bare->step);
+    }
+    const bool away = at->field == run->out->field_count;
+    return time + (double)(at->step + 1) * (away ? bare->step : run->problem->scan->step);
+}
+
+static bool is_scored(const heating_run *run)
+{
+    const bb_heating_place *at = &run->place;
+    return at->wafer == run->out->wafer_count - 1 &&
+           run->problem->scored[at->next_scored] == at->field;
+}
+
+static bb_status begin_exposure(heating_run *run)
 {
     bb_status status = BB_OK;
-    const bb_index parts = run->problem->substeps;
-    const double *state = bb_stepper_state(run->march.stepper);
-    if (scored) {
-        BB_TRY(bb_wafer_problem_restrict(run->problem, state, run->before));
+    const bb_heating_place *at = &run->place;
+    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    bb_progress("heating", exposure, run->out->exposed_count);
+    BB_TRY(bb_wafer_march_expose(&run->march, at->field));
+    run->out->clipped_joules[exposure] = run->march.clipped;
+    if (is_scored(run)) {
+        BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+                                         run->before));
     }
-    for (bb_index light = 0; light < run->out->light_steps; ++light) {
-        for (bb_index part = light * parts; part < (light + 1) * parts; ++part) {
-            BB_TRY(bb_wafer_march_step(&run->march, part));
-        }
-        if (scored) {
-            BB_TRY(keep_input(run, light));
-        }
+    run->exposed = true;
+done:
+    return status;
+}
+
+static void end_exposure(heating_run *run)
+{
+    bb_heating_place *at = &run->place;
+    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    run->out->ledgers[exposure] = run->march.ledger;
+    run->out->imbalance[exposure] = bb_ledger_close(
+        &run->out->ledgers[exposure], run->problem->thermal, bb_stepper_state(run->march.stepper));
+    at->next_scored += is_scored(run);
+    at->field += 1;
+    at->step = 0;
+    run->exposed = false;
+}
+
+// A step of the scan.
+static bb_status expose(heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_heating_place *at = &run->place;
+    const bb_index parts = run->problem->substeps;
+    if (!run->exposed) {
+        BB_TRY(begin_exposure(run));
+    }
+    for (bb_index part = at->step * parts; part < (at->step + 1) * parts; ++part) {
+        BB_TRY(bb_wafer_march_step(&run->march, part));
+    }
+    if (at->step < run->out->light_steps && is_scored(run)) {
+        BB_TRY(keep_input(run, at->step));
+    }
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+                         bb_stepper_state(run->march.stepper));
+    if (++at->step == steps_of_field(run)) {
+        end_exposure(run);
     }
 done:
     return status;
 }
 
-static bb_status expose(heating_run *run, bb_index field)
+static void load(heating_run *run)
+{
+    run->out->visits[run->place.wafer] = bb_wafer_exchange_visit(&run->march);
+    bb_wafer_exchange_load(&run->march);
+}
+
+// A step of the bare clamp.
+static bb_status exchange(heating_run *run)
 {
     bb_status status = BB_OK;
-    const bb_scan *scan = run->problem->scan;
-    const bb_index parts = run->problem->substeps;
-    bool scored = run->problem->scored[run->next_scored] == field;
-    BB_TRY(bb_wafer_march_expose(&run->march, field));
-    run->out->clipped_joules[field] = run->march.clipped;
-    BB_TRY(expose_light(run, scored));
-    for (bb_index part = scan->light_steps * parts;
-         part < (scan->light_steps + scan->dark_steps) * parts; ++part) {
-        BB_TRY(bb_wafer_march_step(&run->march, part));
+    bb_heating_place *at = &run->place;
+    if (at->step == 0) {
+        run->out->visits[at->wafer].unloaded_joules = bb_wafer_exchange_unload(&run->march);
     }
-    run->out->ledgers[field] = run->march.ledger;
-    run->out->imbalance[field] = bb_ledger_close(&run->out->ledgers[field], run->problem->thermal,
-                                                 bb_stepper_state(run->march.stepper));
-    run->next_scored += scored;
+    BB_TRY(bb_wafer_exchange_step(&run->exchange, &run->march));
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, true,
+                         bb_stepper_state(run->march.stepper));
+    if (++at->step == run->problem->bare->steps) {
+        *at = (bb_heating_place){.wafer = at->wafer + 1};
+        load(run);
+    }
+done:
+    return status;
+}
+
+static bool is_done(const heating_run *run)
+{
+    return run->place.wafer * run->out->field_count + run->place.field == run->out->exposed_count &&
+           run->place.wafer == run->out->wafer_count - 1;
+}
+
+static bb_status march(heating_run *run)
+{
+    bb_status status = BB_OK;
+    if (run->restart != NULL && run->restart->resumed != NULL) {
+        BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->march, run->out));
+    } else {
+        load(run);
+    }
+    while (!is_done(run)) {
+        BB_TRY(run->place.field == run->out->field_count ? exchange(run) : expose(run));
+        BB_TRY(
+            bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->march, run->out));
+    }
+    bb_progress("heating", run->out->exposed_count, run->out->exposed_count);
 done:
     return status;
 }
 
 bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out)
 {
+    return bb_wafer_heating_resume(problem, NULL, out);
+}
+
+bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_wafer_restart *restart,
+                                  bb_wafer_heating *out)
+{
     bb_status status = BB_OK;
-    heating_run run = {.problem = problem, .out = out};
+    heating_run run = {.problem = problem, .out = out, .restart = restart};
     *out = (bb_wafer_heating){0};
     BB_TRY(allocate(problem, &run));
-    for (bb_index field = 0; field < out->exposed_count; ++field) {
-        bb_progress("heating", field, out->exposed_count);
-        BB_TRY(expose(&run, field));
-    }
-    bb_progress("heating", out->exposed_count, out->exposed_count);
+    BB_TRY(march(&run));
 done:
     bb_wafer_march_release(&run.march);
+    bb_wafer_exchange_release(&run.exchange);
     BB_RELEASE(&run.before);
     BB_RELEASE(&run.after);
     if (status != BB_OK) {
@@ -133,8 +238,12 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
         {"energy/stored_wafer_j", "J", "energy stored in the wafer"                            },
         {"energy/stored_clamp_j", "J", "energy stored in the clamp"                            },
         {"energy/stored_ring_j",  "J", "energy stored in the ring"                             },
-        {"energy/imbalance",      "1", "(deposited - lost - stored) / deposited"               },
+        {"energy/arrived_j",      "J", "energy brought by wafers warmer than the water"        },
+        {"energy/unloaded_j",     "J", "energy that left with earlier wafers"                  },
+        {"energy/imbalance",      "1",
+         "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"       },
         {"energy/clipped_j",      "J", "dose that fell beside wafer and ring in this exposure" },
+        {"energy/wafer",          "1", "index of the wafer"                                    },
     };
     enum { ENTRIES = sizeof entries / sizeof *entries };
     bb_status status = BB_OK;
@@ -151,19 +260,24 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
                                          ledger->stored_wafer,
                                          ledger->stored_clamp,
                                          ledger->stored_ring,
+                                         ledger->arrived,
+                                         ledger->unloaded,
                                          heating->imbalance[f],
                                          heating->clipped_joules[f],
+                                         (double)(f / heating->field_count),
                                          (double)f};
         for (int e = 0; e <= ENTRIES; ++e) {
             values[e * count + f] = row[e];
         }
     }
-    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index", count,
-                           values + ENTRIES * count));
+    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index, over all wafers",
+                           count, values + ENTRIES * count));
     for (int e = 0; e < ENTRIES; ++e) {
         BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
                                  "exposure", values + e * count));
     }
+    BB_TRY(bb_wafer_visits_publish(heating->visits, heating->wafer_count, results));
+    BB_TRY(bb_wafer_probes_publish(&heating->probes, results));
 done:
     BB_RELEASE(&values);
     return status;
@@ -175,6 +289,8 @@ void bb_wafer_heating_release(bb_wafer_heating *heating)
     BB_RELEASE(&heating->ledgers);
     BB_RELEASE(&heating->imbalance);
     BB_RELEASE(&heating->clipped_joules);
+    BB_RELEASE(&heating->visits);
+    bb_wafer_probes_release(&heating->probes);
 }
 
 const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,

@@ -1,28 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The temperatures that the pipelines of a wafer study share: the wafer is heated exposure by
-// exposure in fp64, and the input of every scored light step is kept.
+// The temperatures that the pipelines of a wafer study share: wafer after wafer is heated exposure
+// by exposure in fp64, and the input of every scored light step of the last wafer is kept.
 #ifndef BB_SIM_WAFER_WAFER_HEATING_H
 #define BB_SIM_WAFER_WAFER_HEATING_H
 
-#include "physics/wafer/wafer_problem.h"
-#include "sim/output/results.h"
+#include "sim/wafer/wafer_exchange.h"
+#include "sim/wafer/wafer_probes.h"
+
+/// What is to be done next: a step of an exposure, or of the bare clamp where `field` is the number
+/// of fields.
+typedef struct bb_heating_place {
+    bb_index wafer;
+    bb_index field;
+    bb_index step; ///< of the scan, or of the bare clamp
+    bb_index next_scored;
+} bb_heating_place;
 
 typedef struct bb_wafer_heating {
-    bb_index exposed_count; ///< fields heated: up to the last scored one
+    bb_index exposed_count; ///< exposures of all wafers: of the last one up to the last scored one
+    bb_index wafer_count;
+    bb_index field_count; ///< exposures of a whole wafer
     bb_index light_steps;
     bb_index cell_count;
     double *inputs;         ///< [scored][light_steps][cell_count], K: mean over each light step
     bb_ledger *ledgers;     ///< [exposed_count] balance since the first exposure, at each one's end
     double *imbalance;      ///< [exposed_count] relative, of the same
     double *clipped_joules; ///< [exposed_count] dose that fell beside wafer and ring
+    bb_wafer_visit *visits; ///< [wafer_count]
+    bb_wafer_probes probes;
 } bb_wafer_heating;
 
-/// Runs the thermal model over all exposures up to the last scored one. Errors: BB_MEMORY,
-/// BB_INVALID. Release with bb_wafer_heating_release.
+struct bb_wafer_restart;
+
+/// Runs the thermal model over all exposures up to the last scored one of the last wafer. Errors:
+/// BB_MEMORY, BB_INVALID. Release with bb_wafer_heating_release.
 BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out);
 
-/// Writes /energy: the ledger at the end of each exposure.
+/// The same, from where `restart` (wafer_restart.h) goes on, with its checkpoints. Errors: those of
+/// the checkpoints too.
+BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
+                                             struct bb_wafer_restart *restart,
+                                             bb_wafer_heating *out);
+
+/// Writes /energy, the ledger at the end of each exposure; /wafers of several; /probes.
 BB_CHECKED bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results);
 void bb_wafer_heating_release(bb_wafer_heating *heating);
 

@@ -2,6 +2,7 @@
 #include "sim/wafer/wafer_plan.h"
 
 #include "core/device.h"
+#include "physics/wafer/bare_clamp.h"
 #include "physics/wafer/plate_response.h"
 #include "physics/wafer/slit_grid.h"
 #include "sim/dump.h"
@@ -16,7 +17,8 @@ typedef struct extent {
     double cells, points, window; // of S, of a field and of a slit window
     double nodes, steps;          // of the mesh; time steps in all
     double fields, exposed, scored;
-    double matrices; // of all scored fields and axes
+    double wafers, samples; // rows of the probes
+    double matrices;        // of all scored fields and axes
 } extent;
 
 static bb_status measure(const bb_wafer_study *study, extent *out)
@@ -30,6 +32,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     bool all = fields->count == BB_LIST_ALL;
     bb_index scored = all ? scan->field_count : fields->count;
     bb_index last = all ? scored - 1 : ((const bb_index *)fields->items)[scored - 1]; // ascending
+    const double before = (double)(study->wafers.count - 1);
+    const double exposed = before * (double)scan->field_count + (double)(last + 1);
     double across =
         (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
     *out = (extent){
@@ -37,10 +41,13 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
-        .steps = (double)(last + 1) * (double)(scan->light_steps + scan->dark_steps) *
-                 (double)study->mesh.substeps,
+        .steps =
+            exposed * (double)(scan->light_steps + scan->dark_steps) * (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
-        .exposed = (double)(last + 1),
+        .exposed = exposed,
+        .wafers = (double)study->wafers.count,
+        .samples = exposed * (double)(scan->light_steps + scan->dark_steps) +
+                   before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
         .scored = (double)scored,
         .matrices = (double)study->response.axes.count * (double)scored,
     };
@@ -108,7 +115,10 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
     double axes = (double)study->response.axes.count;
     double pipelines = (double)study->pipelines.count;
     double report = 3.0 * pipelines * (86.0 + 26.0 * of->scored) + 7.0 * of->scored;
-    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + 11.0 * of->exposed);
+    double probes =
+        study->probes.count > 0 ? of->samples * (2.0 + (double)study->probes.count) : 0.0;
+    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + 14.0 * of->exposed +
+                  probes);
 }
 
 // Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
@@ -188,6 +198,13 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
+    }
+    if (of.wafers > 1.0) {
+        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, the last is scored", of.wafers,
+                           wafer->wafers.exchange_s));
+    }
+    if (wafer->probes.count > 0) {
+        BB_TRY(bb_plan_add(plan, "probes", "%td, %.0f rows", wafer->probes.count, of.samples));
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));

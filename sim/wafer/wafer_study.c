@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // clang-format off
 #define GROUP(member, table, text)                                                                 \
@@ -23,6 +24,10 @@ static const bb_key keys[] = {
     GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
     GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
     GROUP(metrology, &bb_metrology_schema, "Where overlay is scored in a field."),
+    GROUP(wafers, &bb_lot_schema, "Wafers in a row on one clamp."),
+    {.name = "probes", .kind = BB_KEY_RECORDS, .schema = &bb_probe_schema, .optional = true,
+     .offset = offsetof(bb_wafer_study, probes),
+     .meaning = "Named points whose temperature is written at every step of the scan."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
@@ -52,7 +57,14 @@ bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study)
                              .response = &study->response,
                              .metrology = &study->metrology,
                              .hood = &study->hood,
-                             .ring = &study->ring};
+                             .ring = &study->ring,
+                             .lot = &study->wafers,
+                             .probes = &study->probes};
+}
+
+bool bb_wafer_study_has_probes(const void *study)
+{
+    return ((const bb_wafer_study *)study)->probes.count > 0;
 }
 
 static bb_status check_geometry(const bb_wafer_study *study, const bb_config *config,
@@ -288,6 +300,41 @@ done:
     return status;
 }
 
+static bb_status check_probes(const bb_wafer_study *study, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_probe_config *probes = study->probes.items;
+    const double radius = 0.5 * study->wafer.diameter_mm;
+    char path[48];
+    for (bb_index i = 0; i < study->probes.count; ++i) {
+        const bb_probe_config *probe = &probes[i];
+        (void)snprintf(path, sizeof path, "probes.%td.name", i);
+        if (!bb_probe_name_valid(probe->name)) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "%s = \"%s\": expected 1 to %d letters, digits and _", path,
+                                   probe->name, BB_PROBE_NAME));
+        }
+        for (bb_index j = 0; j < i; ++j) {
+            if (strcmp(probes[j].name, probe->name) == 0) {
+                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                       "%s = %s: probe %td has this name too", path, probe->name,
+                                       j));
+                break;
+            }
+        }
+        if (hypot(probe->x_mm, probe->y_mm) > radius) {
+            (void)snprintf(path, sizeof path, "probes.%td.x_mm", i);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "probes.%td at (%g, %g) mm: expected within half of "
+                                   "wafer.diameter_mm, %g, of the centre",
+                                   i, probe->x_mm, probe->y_mm, radius));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -300,6 +347,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));
+    BB_TRY(check_probes(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

@@ -17,6 +17,8 @@ typedef struct bb_wafer_study {
     bb_scan_config scan;
     bb_response_config response;
     bb_metrology_config metrology;
+    bb_lot_config wafers;
+    bb_list probes;    ///< of bb_probe_config
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 
@@ -27,6 +29,9 @@ extern const char bb_wafer_study_starter[];
 
 /// The part of a study that the physics reads; it points into the study.
 bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
+
+/// Whether a bb_wafer_study has probes.
+bool bb_wafer_study_has_probes(const void *study);
 
 /// The rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_study_check(const void *study, const bb_config *config,

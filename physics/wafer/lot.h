@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several wafers in a row on one table, and the named points whose temperatures are followed.
+#ifndef BB_PHYSICS_WAFER_LOT_H
+#define BB_PHYSICS_WAFER_LOT_H
+
+#include "core/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Keys of `wafers:`.
+typedef struct bb_lot_config {
+    bb_index count;
+    double exchange_s;     ///< from the last step of a wafer to the first of the next
+    double arrival_rise_k; ///< of every wafer above the water
+} bb_lot_config;
+
+typedef enum bb_probe_layer { BB_PROBE_WAFER, BB_PROBE_CLAMP } bb_probe_layer;
+
+/// A record of `probes:`, in coordinates of the undeformed wafer.
+typedef struct bb_probe_config {
+    const char *name;
+    double x_mm;
+    double y_mm;
+    int layer; ///< bb_probe_layer
+} bb_probe_config;
+
+enum { BB_PROBE_NAME = 40 }; ///< longest name
+
+/// NULL-terminated words in the order of bb_probe_layer.
+extern const char *const bb_probe_layers[];
+
+extern const bb_schema bb_lot_schema;
+extern const bb_schema bb_probe_schema;
+
+/// Whether a name is 1 to BB_PROBE_NAME letters, digits and _.
+bool bb_probe_name_valid(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

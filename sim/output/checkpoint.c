@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/checkpoint.h"
+
+#include "build_info.h"
+#include "core/memory.h"
+#include "sim/output/file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { BUILD_BYTES = 96, BUFFER_BYTES = 1 << 16 };
+
+static const char MAGIC[8] = "BBSTATE";
+static const uint64_t ORDER = 0x0102030405060708U;
+
+typedef struct head {
+    char magic[8];
+    uint64_t order;
+    char build[BUILD_BYTES];
+    char subject[40];
+} head;
+
+struct bb_checkpoint {
+    FILE *file;
+    char *path;
+};
+
+static head make_head(const char *subject)
+{
+    head of = {.order = ORDER};
+    memcpy(of.magic, MAGIC, sizeof of.magic);
+    (void)snprintf(of.build, sizeof of.build, "%s (%s)", BB_VERSION, BB_COMMIT);
+    (void)snprintf(of.subject, sizeof of.subject, "%s", subject);
+    return of;
+}
+
+// What goes into one file.
+typedef struct writing {
+    const char *path;
+    head head;
+    const bb_checkpoint_piece *pieces;
+    bb_index count;
+    FILE *file;
+    XXH3_state_t *state;
+} writing;
+
+static bb_status put(writing *to, const void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    if (bytes > 0) {
+        (void)XXH3_128bits_update(to->state, data, (size_t)bytes);
+        BB_REQUIRE(fwrite(data, 1, (size_t)bytes, to->file) == (size_t)bytes, BB_IO,
+                   "cannot write checkpoint '%s': %s", to->path, strerror(errno));
+    }
+done:
+    return status;
+}
+
+static bb_status fill(const char *temporary, void *context)
+{
+    bb_status status = BB_OK;
+    writing *to = context;
+    XXH128_canonical_t sum;
+    to->file = fopen(temporary, "wb");
+    BB_REQUIRE(to->file != NULL, BB_IO, "cannot write checkpoint '%s': %s", to->path,
+               strerror(errno));
+    BB_TRY(put(to, &to->head, sizeof to->head));
+    for (bb_index i = 0; i < to->count; ++i) {
+        const uint64_t bytes = (uint64_t)to->pieces[i].bytes;
+        BB_TRY(put(to, &bytes, sizeof bytes));
+        BB_TRY(put(to, to->pieces[i].data, to->pieces[i].bytes));
+    }
+    XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(to->state));
+    BB_TRY(put(to, &sum, sizeof sum));
+    FILE *file = to->file;
+    to->file = NULL;
+    BB_REQUIRE(fclose(file) == 0, BB_IO, "cannot write checkpoint '%s': %s", to->path,
+               strerror(errno));
+done:
+    if (to->file != NULL) {
+        (void)fclose(to->file);
+        to->file = NULL;
+    }
+    return status;
+}
+
+bb_status bb_checkpoint_write(const char *path, const char subject[BB_DIGEST_BYTES],
+                              const bb_checkpoint_piece *pieces, bb_index count)
+{
+    bb_status status = BB_OK;
+    writing to = {.path = path, .head = make_head(subject), .pieces = pieces, .count = count};
+    to.state = XXH3_createState();
+    BB_REQUIRE(to.state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
+    (void)XXH3_128bits_reset(to.state);
+    BB_TRY(bb_file_write_by(path, true, fill, &to));
+done:
+    (void)XXH3_freeState(to.state);
+    return status;
+}
+
+// Whether the last bytes are the checksum of all before them.
+static bb_status verify(const bb_checkpoint *checkpoint)
+{
+    bb_status status = BB_OK;
+    unsigned char *buffer = NULL;
+    XXH128_canonical_t sum;
+    XXH128_canonical_t stored;
+    XXH3_state_t *state = XXH3_createState();
+    BB_REQUIRE(state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
+    BB_TRY(BB_ALLOCATE(BUFFER_BYTES, &buffer));
+    (void)XXH3_128bits_reset(state);
+    rewind(checkpoint->file);
+    size_t held = 0; // the last of what is read may be the checksum
+    for (;;) {
+        size_t got = fread(buffer + held, 1, BUFFER_BYTES - held, checkpoint->file);
+        held += got;
+        if (got == 0) {
+            break;
+        }
+        if (held > sizeof sum) {
+            (void)XXH3_128bits_update(state, buffer, held - sizeof sum);
+            memmove(buffer, buffer + held - sizeof sum, sizeof sum);
+            held = sizeof sum;
+        }
+    }
+    BB_REQUIRE(ferror(checkpoint->file) == 0, BB_IO, "cannot read checkpoint '%s': %s",
+               checkpoint->path, strerror(errno));
+    XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(state));
+    memcpy(&stored, buffer, sizeof stored);
+    BB_REQUIRE(held == sizeof sum && memcmp(&sum, &stored, sizeof sum) == 0, BB_IO,
+               "checkpoint '%s' is truncated or corrupted: its checksum does not hold",
+               checkpoint->path);
+    rewind(checkpoint->file);
+done:
+    BB_RELEASE(&buffer);
+    (void)XXH3_freeState(state);
+    return status;
+}
+
+static bb_status check_head(const bb_checkpoint *checkpoint, const char *subject)
+{
+    bb_status status = BB_OK;
+    const char *path = checkpoint->path;
+    const head expected = make_head(subject);
+    head got = {.order = 0};
+    const bool whole = fread(&got, sizeof got, 1, checkpoint->file) == 1;
+    BB_REQUIRE(memcmp(got.magic, expected.magic, sizeof got.magic) == 0, BB_IO,
+               "'%s' is no checkpoint of bitbudget", path);
+    BB_REQUIRE(whole, BB_IO,
+               "checkpoint '%s' is truncated or corrupted: its checksum does not hold", path);
+    BB_REQUIRE(got.order == expected.order, BB_IO,
+               "checkpoint '%s' comes from a machine of another byte order", path);
+    BB_TRY(verify(checkpoint));
+    BB_REQUIRE(strcmp(got.build, expected.build) == 0, BB_INVALID,
+               "checkpoint '%s' was written by bitbudget %s, this is %s: only the same build goes "
+               "on bit for bit",
+               path, got.build, expected.build);
+    BB_REQUIRE(strcmp(got.subject, expected.subject) == 0, BB_INVALID,
+               "checkpoint '%s' belongs to another configuration: what it depends on has digest "
+               "%s there and %s here",
+               path, got.subject, expected.subject);
+    BB_REQUIRE(fseek(checkpoint->file, (long)sizeof got, SEEK_SET) == 0, BB_IO,
+               "cannot read checkpoint '%s': %s", path, strerror(errno));
+done:
+    return status;
+}
+
+bb_status bb_checkpoint_open(const char *path, const char subject[BB_DIGEST_BYTES],
+                             bb_checkpoint **out)
+{
+    bb_status status = BB_OK;
+    bb_checkpoint *checkpoint = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &checkpoint));
+    BB_TRY(bb_memory_text(path, &checkpoint->path));
+    checkpoint->file = fopen(path, "rb");
+    BB_REQUIRE(checkpoint->file != NULL, BB_IO, "cannot read checkpoint '%s': %s", path,
+               strerror(errno));
+    BB_TRY(check_head(checkpoint, subject));
+    *out = checkpoint;
+    checkpoint = NULL;
+done:
+    bb_checkpoint_close(&checkpoint);
+    return status;
+}
+
+bb_status bb_checkpoint_take(bb_checkpoint *checkpoint, void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    uint64_t stored = 0;
+    BB_REQUIRE(fread(&stored, sizeof stored, 1, checkpoint->file) == 1 &&
+                   stored == (uint64_t)bytes &&
+                   fread(data, 1, (size_t)bytes, checkpoint->file) == (size_t)bytes,
+               BB_IO, "checkpoint '%s' holds a piece of %llu bytes, expected %td", checkpoint->path,
+               (unsigned long long)stored, bytes);
+done:
+    return status;
+}
+
+void bb_checkpoint_close(bb_checkpoint **checkpoint)
+{
+    if (*checkpoint != NULL) {
+        if ((*checkpoint)->file != NULL) {
+            (void)fclose((*checkpoint)->file);
+        }
+        BB_RELEASE(&(*checkpoint)->path);
+        BB_RELEASE(checkpoint);
+    }
+}

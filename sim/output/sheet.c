@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/sheet.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bb_status bb_sheet_path(const char *path, const char *group, char **out)
+{
+    size_t length = strlen(path);
+    if (length > 3 && strcmp(path + length - 3, ".h5") == 0) {
+        length -= 3;
+    }
+    return bb_memory_printf(out, "%.*s-%s.csv", (int)length, path, group);
+}
+
+// The shortest of 15 and 17 digits that reads back to the same number.
+static bb_status add_number(bb_text *out, double value)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) {
+        (void)snprintf(text, sizeof text, isnan(value) ? "nan" : "%.17g", value);
+    }
+    return bb_text_add(out, "%s", text);
+}
+
+static const bb_dataset *find_axis(const bb_results *results, const char *group)
+{
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        if (dataset->is_axis && !dataset->is_text && strcmp(dataset->group, group) == 0) {
+            return dataset;
+        }
+    }
+    return NULL;
+}
+
+static bool is_column(const bb_dataset *dataset, const bb_dataset *axis)
+{
+    return strcmp(dataset->group, axis->group) == 0 && !dataset->is_text && !dataset->is_axis &&
+           dataset->rank == 1 && strcmp(dataset->axes[0], axis->name) == 0;
+}
+
+static bb_status add_line(const bb_results *results, const bb_dataset *axis, bb_index row,
+                          bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(row < 0 ? bb_text_add(out, "%s", axis->name) : add_number(out, axis->numbers[row]));
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        if (!is_column(dataset, axis)) {
+            continue;
+        }
+        BB_TRY(bb_text_add(out, ","));
+        BB_TRY(row < 0 ? bb_text_add(out, "%s", dataset->name)
+                       : add_number(out, dataset->numbers[row]));
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+bb_status bb_sheet_build(const bb_results *results, const char *group, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_dataset *axis = find_axis(results, group);
+    for (bb_index row = -1; axis != NULL && row < axis->count; ++row) {
+        BB_TRY(add_line(results, axis, row, out));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_restart.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/config/emission.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { MOST_KEYS = 16, MOST_PIECES = 10 };
+
+bb_status bb_wafer_restart_subject(const bb_wafer_study *study, char out[BB_DIGEST_BYTES])
+{
+    static const char *const names[] = {"wafer", "clamp", "hood",   "ring",
+                                        "mesh",  "scan",  "wafers", "probes"};
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    bb_key keys[MOST_KEYS];
+    bb_schema heat = {"heat", sizeof *study, keys, 0};
+    for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
+        for (bb_index k = 0; k < bb_wafer_study_schema.key_count; ++k) {
+            if (strcmp(bb_wafer_study_schema.keys[k].name, names[n]) == 0) {
+                keys[heat.key_count++] = bb_wafer_study_schema.keys[k];
+            }
+        }
+    }
+    BB_TRY(bb_emission_write(&heat, study, false, &text));
+    BB_TRY(bb_text_add(&text, "grid: %td %td\n", study->response.grid.columns,
+                       study->response.grid.rows));
+    XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
+    (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+bb_status bb_wafer_restart_open(const bb_wafer_study *study, const bb_run_options *options,
+                                bb_wafer_restart *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_wafer_restart){.checkpoint = options->checkpoint,
+                              .every_s = options->checkpoint_every_s,
+                              .last = bb_clock_seconds()};
+    BB_TRY(bb_wafer_restart_subject(study, out->subject));
+    if (options->resume != NULL) {
+        BB_TRY(bb_checkpoint_open(options->resume, out->subject, &out->resumed));
+    }
+done:
+    return status;
+}
+
+void bb_wafer_restart_release(bb_wafer_restart *restart)
+{
+    bb_checkpoint_close(&restart->resumed);
+}
+
+// Light steps whose inputs are kept by then.
+static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating *heating,
+                           const bb_wafer_problem *problem)
+{
+    bb_index kept = place->next_scored * heating->light_steps;
+    if (place->wafer == heating->wafer_count - 1 && place->next_scored < problem->scored_count &&
+        problem->scored[place->next_scored] == place->field) {
+        kept += place->step < heating->light_steps ? place->step : heating->light_steps;
+    }
+    return kept;
+}
+
+// What is kept beside place, ledger and rows of probes, by then; the last piece is the state.
+static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_problem *problem,
+                            const bb_wafer_heating *heating, bb_checkpoint_piece *pieces)
+{
+    const bb_index ended = place->wafer * heating->field_count + place->field;
+    const bb_index each = (bb_index)sizeof(double);
+    bb_index count = 0;
+    pieces[count++] =
+        (bb_checkpoint_piece){heating->ledgers, ended * (bb_index)sizeof *heating->ledgers};
+    pieces[count++] = (bb_checkpoint_piece){heating->imbalance, ended * each};
+    pieces[count++] = (bb_checkpoint_piece){heating->clipped_joules, ended * each};
+    pieces[count++] = (bb_checkpoint_piece){heating->visits, heating->wafer_count *
+                                                                 (bb_index)sizeof *heating->visits};
+    pieces[count++] = (bb_checkpoint_piece){heating->probes.rows,
+                                            heating->probes.taken * heating->probes.width * each};
+    pieces[count++] = (bb_checkpoint_piece){heating->inputs, kept_steps(place, heating, problem) *
+                                                                 heating->cell_count * each};
+    return count;
+}
+
+static bool is_due(const bb_wafer_restart *restart)
+{
+    const double wait = restart->every_s > 0.0 ? fmax(restart->every_s, 9.0 * restart->cost) : 0.0;
+    return bb_clock_seconds() - restart->last >= wait;
+}
+
+bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_heating_place *place,
+                                const bb_wafer_march *march, const bb_wafer_heating *heating)
+{
+    bb_status status = BB_OK;
+    bb_checkpoint_piece pieces[MOST_PIECES] = {
+        {place,                            sizeof *place               },
+        {&march->ledger,                   sizeof march->ledger        },
+        {&heating->probes.taken,           sizeof heating->probes.taken},
+        {bb_stepper_state(march->stepper),
+         march->problem->thermal->size * (bb_index)sizeof(double)      }
+    };
+    if (restart == NULL || restart->checkpoint == NULL || (!now && !is_due(restart))) {
+        goto done;
+    }
+    const double begin = bb_clock_seconds();
+    const bb_index count = 4 + list_pieces(place, march->problem, heating, pieces + 4);
+    BB_TRY(bb_checkpoint_write(restart->checkpoint, restart->subject, pieces, count));
+    restart->last = bb_clock_seconds();
+    restart->cost = restart->last - begin;
+    bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
+                  place->step);
+done:
+    return status;
+}
+
+static bb_status check_place(const bb_heating_place *place, const bb_wafer_heating *heating,
+                             const bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(place->wafer >= 0 && place->wafer < heating->wafer_count && place->field >= 0 &&
+                   place->field <= heating->field_count && place->step >= 0 &&
+                   place->wafer * heating->field_count + place->field <= heating->exposed_count &&
+                   place->next_scored >= 0 && place->next_scored <= problem->scored_count &&
+                   heating->probes.taken >= 0 && heating->probes.taken <= heating->probes.capacity,
+               BB_IO, "checkpoint at wafer %td, exposure %td, step %td: beyond this study",
+               place->wafer, place->field, place->step);
+done:
+    return status;
+}
+
+bb_status bb_wafer_restart_load(bb_wafer_restart *restart, bb_heating_place *place,
+                                bb_wafer_march *march, bb_wafer_heating *heating)
+{
+    bb_status status = BB_OK;
+    bb_checkpoint_piece pieces[MOST_PIECES];
+    double *state = NULL;
+    const bb_index size = march->problem->thermal->size;
+    BB_TRY(bb_checkpoint_take(restart->resumed, place, sizeof *place));
+    BB_TRY(bb_checkpoint_take(restart->resumed, &march->ledger, sizeof march->ledger));
+    BB_TRY(
+        bb_checkpoint_take(restart->resumed, &heating->probes.taken, sizeof heating->probes.taken));
+    BB_TRY(check_place(place, heating, march->problem));
+    BB_TRY(BB_ALLOCATE(size, &state));
+    BB_TRY(bb_checkpoint_take(restart->resumed, state, size * (bb_index)sizeof *state));
+    bb_stepper_set(march->stepper, 0, size, state);
+    const bb_index count = list_pieces(place, march->problem, heating, pieces);
+    for (bb_index i = 0; i < count; ++i) {
+        // The pieces are listed for readers and writers alike: these are heating's own arrays.
+        BB_TRY(bb_checkpoint_take(restart->resumed, (void *)(uintptr_t)pieces[i].data,
+                                  pieces[i].bytes));
+    }
+    bb_checkpoint_close(&restart->resumed);
+    bb_log_info("going on at wafer %td, exposure %td, step %td", place->wafer, place->field,
+                place->step);
+done:
+    BB_RELEASE(&state);
+    return status;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checkpoints read back to the same bytes; what is not whole, not a checkpoint, or another's is
+// refused with a sentence.
+#include "core/memory.h"
+#include "sim/output/checkpoint.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+enum { VALUES = 40000 };
+
+static const char SUBJECT[BB_DIGEST_BYTES] = "0123456789abcdef0123456789abcdef";
+static double numbers[VALUES];
+
+static void write_one(const char *path)
+{
+    for (int i = 0; i < VALUES; ++i) {
+        numbers[i] = sin(0.1 * i);
+    }
+    const bb_index place = 17;
+    const bb_checkpoint_piece pieces[] = {
+        {&place,  sizeof place  },
+        {NULL,    0             },
+        {numbers, sizeof numbers}
+    };
+    check_ok(bb_checkpoint_write(path, SUBJECT, pieces, 3));
+}
+
+static bb_status open_one(const char *path)
+{
+    bb_checkpoint *checkpoint = NULL;
+    bb_status status = bb_checkpoint_open(path, SUBJECT, &checkpoint);
+    bb_checkpoint_close(&checkpoint);
+    return status;
+}
+
+static void pieces_read_back(void **state)
+{
+    (void)state;
+    static double got[VALUES];
+    bb_index place = 0;
+    bb_checkpoint *checkpoint = NULL;
+    write_one("a");
+    write_one("a"); // in place of the first
+    check_ok(bb_checkpoint_open("a", SUBJECT, &checkpoint));
+    check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
+    check_ok(bb_checkpoint_take(checkpoint, got, 0));
+    check_ok(bb_checkpoint_take(checkpoint, got, sizeof got));
+    assert_int_equal(place, 17);
+    assert_memory_equal(got, numbers, sizeof got);
+    check_fails(bb_checkpoint_take(checkpoint, got, 8), BB_IO, "expected 8");
+    bb_checkpoint_close(&checkpoint);
+    check_ok(bb_checkpoint_open("a", SUBJECT, &checkpoint));
+    check_fails(bb_checkpoint_take(checkpoint, got, 16), BB_IO, "piece of 8 bytes, expected 16");
+    bb_checkpoint_close(&checkpoint);
+}
+
+static void others_are_refused(void **state)
+{
+    (void)state;
+    bb_checkpoint *checkpoint = NULL;
+    write_one("a");
+    check_fails(bb_checkpoint_open("a", "ffffffffffffffffffffffffffffffff", &checkpoint),
+                BB_INVALID, "belongs to another configuration");
+    assert_null(checkpoint);
+    check_fails(open_one("nothing"), BB_IO, "cannot read checkpoint 'nothing'");
+    FILE *file = fopen("text", "w");
+    (void)fputs("BBSTATUS quo", file);
+    (void)fclose(file);
+    check_fails(open_one("text"), BB_IO, "no checkpoint of bitbudget");
+    file = fopen("empty", "w");
+    (void)fclose(file);
+    check_fails(open_one("empty"), BB_IO, "no checkpoint of bitbudget");
+}
+
+static long size_of(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    (void)fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    (void)fclose(file);
+    return size;
+}
+
+static void a_part_is_refused(void **state)
+{
+    (void)state;
+    write_one("a");
+    const long whole = size_of("a");
+    const long kept[] = {8,     60,    151,        152,        153,      160,
+                         65536, 65552, whole - 17, whole - 16, whole - 1};
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; ++k) {
+        write_one("a");
+        assert_int_equal(truncate("a", kept[k]), 0);
+        check_fails(open_one("a"), BB_IO, "truncated or corrupted");
+    }
+    write_one("a");
+    FILE *file = fopen("a", "ab");
+    (void)fputc(0, file);
+    (void)fclose(file);
+    check_fails(open_one("a"), BB_IO, "truncated or corrupted");
+}
+
+static void a_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    write_one("a");
+    const long whole = size_of("a");
+    for (long at = 8; at < whole; at += at < 200 ? 1 : 7919) {
+        write_one("b");
+        FILE *file = fopen("b", "r+b");
+        (void)fseek(file, at, SEEK_SET);
+        int byte = fgetc(file);
+        (void)fseek(file, at, SEEK_SET);
+        (void)fputc(byte ^ 1 << at % 8, file);
+        (void)fclose(file);
+        assert_int_equal(open_one("b"), BB_IO);
+    }
+}
+
+static void what_stood_there_stays_where_it_cannot_be_replaced(void **state)
+{
+    (void)state;
+    const bb_checkpoint_piece piece = {numbers, sizeof numbers};
+    check_fails(bb_checkpoint_write("missing/a", SUBJECT, &piece, 1), BB_IO, "missing/a");
+    check_fails(bb_checkpoint_write(".", SUBJECT, &piece, 1), BB_IO, "no regular file");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave() + (bb_memory_blocks() == 0 ? 0 : -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_read_back),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(a_part_is_refused),
+        cmocka_unit_test(a_flipped_bit_is_refused),
+        cmocka_unit_test(what_stood_there_stays_where_it_cannot_be_replaced),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

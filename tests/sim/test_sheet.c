@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CSV beside a result file: its name, and a group's columns to the last bit.
+#include "core/memory.h"
+#include "sim/output/sheet.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+
+static void names_stand_beside_the_result(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"outputs/wafer-a.h5", "outputs/wafer-a-probes.csv"},
+        {"a.hdf",              "a.hdf-probes.csv"          },
+        {".h5",                ".h5-probes.csv"            },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        char *path = NULL;
+        check_ok(bb_sheet_path(cases[c][0], "probes", &path));
+        assert_string_equal(path, cases[c][1]);
+        BB_RELEASE(&path);
+    }
+}
+
+static void columns_read_back(void **state)
+{
+    (void)state;
+    static const double time[] = {0.1, 0.1 + 0.2};
+    static const double rise[] = {1.0 / 3.0, NAN};
+    static const double table[] = {1.0, 2.0, 3.0, 4.0};
+    static const char *const words[] = {"a", "b"};
+    bb_results *results = NULL;
+    bb_text text = {0};
+    check_ok(bb_results_create(&results));
+    check_ok(bb_sheet_build(results, "probes", &text));
+    assert_int_equal(text.length, 0);
+    check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 2, time));
+    check_ok(bb_results_text_axis(results, "probes/word", "word", 2, words));
+    check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", rise));
+    check_ok(bb_results_values(results, "probes/two", "K", "no column", "time_s, word", table));
+    check_ok(bb_results_values(results, "probes/b_k", "K", "rise", "time_s", time));
+    check_ok(bb_sheet_build(results, "probes", &text));
+    assert_string_equal(bb_text_string(&text), "time_s,a_k,b_k\n"
+                                               "0.1,0.33333333333333331,0.1\n"
+                                               "0.30000000000000004,nan,0.30000000000000004\n");
+    bb_text_release(&text);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_stand_beside_the_result),
+        cmocka_unit_test(columns_read_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
+// not fit is refused; a run that a signal ends leaves a whole one.
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "sim/wafer/wafer_restart.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#define LOT                                                                                        \
+    "scan.order=given", "scan.sequence=[50, 49, 95]", "scan.fields=[0, 2]",                        \
+        "wafers={count: 2, exchange_s: 0.3}",                                                      \
+        "probes=[{name: middle}, {name: under, layer: clamp}]"
+
+static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
+static const driver_case furnished = {
+    CONFIG_WAFER_SMALL,
+    {LOT, "hood={exchange_w_per_m2_k: 300, rise_k: -0.1}", "ring.width_mm=9.0",
+      "mesh.stepping=crank_nicolson", "mesh.substeps=2"}
+};
+
+typedef struct stand {
+    bb_config *config;
+    bb_wafer_problem *problem;
+    bb_wafer_heating whole; // not interrupted
+} stand;
+
+static void make(const driver_case *of, stand *out)
+{
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(of, &out->config));
+    const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
+    check_ok(bb_wafer_problem_create(&physics, &out->problem));
+    check_ok(bb_wafer_heating_run(out->problem, &out->whole));
+}
+
+static void drop(stand *of)
+{
+    bb_wafer_heating_release(&of->whole);
+    bb_wafer_problem_destroy(&of->problem);
+    bb_config_destroy(&of->config);
+}
+
+static void expect_same(const stand *at, const bb_wafer_heating *got)
+{
+    const bb_wafer_heating *whole = &at->whole;
+    const size_t exposed = (size_t)whole->exposed_count;
+    assert_int_equal(got->exposed_count, whole->exposed_count);
+    assert_int_equal(got->probes.taken, whole->probes.taken);
+    assert_memory_equal(got->ledgers, whole->ledgers, exposed * sizeof *whole->ledgers);
+    assert_memory_equal(got->imbalance, whole->imbalance, exposed * sizeof(double));
+    assert_memory_equal(got->clipped_joules, whole->clipped_joules, exposed * sizeof(double));
+    assert_memory_equal(got->visits, whole->visits,
+                        (size_t)whole->wafer_count * sizeof *whole->visits);
+    assert_memory_equal(got->probes.rows, whole->probes.rows,
+                        (size_t)(whole->probes.taken * whole->probes.width) * sizeof(double));
+    assert_memory_equal(
+        got->inputs, whole->inputs,
+        (size_t)(at->problem->scored_count * whole->light_steps * whole->cell_count) *
+            sizeof(double));
+}
+
+static void resume(const stand *at, const char *path)
+{
+    bb_wafer_restart restart;
+    bb_wafer_heating heating;
+    const bb_run_options options = {.resume = path};
+    check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
+    check_ok(bb_wafer_heating_resume(at->problem, &restart, &heating));
+    assert_null(restart.resumed);
+    expect_same(at, &heating);
+    bb_wafer_heating_release(&heating);
+    bb_wafer_restart_release(&restart);
+}
+
+// Where a checkpoint stands: a light step of a scored field, of another, dark, exchange, the end.
+enum { SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
+
+static int kind_of(const stand *at, const char *path)
+{
+    bb_heating_place place;
+    bb_checkpoint *checkpoint = NULL;
+    char subject[BB_DIGEST_BYTES];
+    check_ok(bb_wafer_restart_subject(bb_config_study(at->config), subject));
+    check_ok(bb_checkpoint_open(path, subject, &checkpoint));
+    check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
+    bb_checkpoint_close(&checkpoint);
+    if (place.field == at->whole.field_count) {
+        return place.wafer == 1 ? END : EXCHANGE;
+    }
+    if (place.step > at->whole.light_steps) {
+        return DARK;
+    }
+    return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;
+}
+
+// A child heats with a checkpoint after every step; each one that is seen is kept by a name of its
+// own, as it would be if the child had ended there.
+static int collect(const stand *at, int most)
+{
+    struct stat seen = {0};
+    struct stat now;
+    char name[32];
+    int count = 0;
+    int how = 0;
+    (void)fflush(stdout);
+    bb_threads_stop();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bb_wafer_restart restart;
+        bb_wafer_heating heating;
+        const bb_run_options options = {.checkpoint = "steps"};
+        bb_status status = bb_threads_set(2);
+        status = status != BB_OK
+                     ? status
+                     : bb_wafer_restart_open(bb_config_study(at->config), &options, &restart);
+        status =
+            status != BB_OK ? status : bb_wafer_heating_resume(at->problem, &restart, &heating);
+        _exit(status == BB_OK ? 0 : 1);
+    }
+    while (waitpid(child, &how, WNOHANG) == 0 && count < most) {
+        if (stat("steps", &now) == 0 && now.st_ino != seen.st_ino) {
+            (void)snprintf(name, sizeof name, "seen-%d", count);
+            count += link("steps", name) == 0;
+            seen = now;
+        }
+        (void)usleep(200);
+    }
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    (void)snprintf(name, sizeof name, "seen-%d", count);
+    assert_int_equal(rename("steps", name), 0);
+    check_ok(bb_threads_set(2));
+    return count + 1;
+}
+
+// Up to three checkpoints of each kind, spread over those that were seen.
+static void resume_everywhere(const driver_case *of)
+{
+    enum { MOST = 4096, EACH = 3 };
+    static int kinds[MOST + 1];
+    int total[KINDS] = {0};
+    int met[KINDS] = {0};
+    char name[32];
+    stand at;
+    make(of, &at);
+    const int count = collect(&at, MOST);
+    for (int i = 0; i < count; ++i) {
+        (void)snprintf(name, sizeof name, "seen-%d", i);
+        kinds[i] = kind_of(&at, name);
+        ++total[kinds[i]];
+    }
+    for (int i = 0; i < count; ++i) {
+        const int kind = kinds[i];
+        const int apart = total[kind] / EACH + 1;
+        (void)snprintf(name, sizeof name, "seen-%d", i);
+        if (met[kind]++ % apart == apart / 2 || kind == END) {
+            resume(&at, name);
+        }
+        assert_int_equal(unlink(name), 0);
+    }
+    print_message("%d checkpoints: %d scored, %d light, %d dark, %d bare, %d at the end\n", count,
+                  total[SCORED], total[LIGHT], total[DARK], total[EXCHANGE], total[END]);
+    for (int kind = 0; kind < KINDS; ++kind) {
+        assert_true(total[kind] > 0);
+    }
+    drop(&at);
+}
+
+static void plain_runs_go_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    resume_everywhere(&plain);
+}
+
+static void hood_ring_and_implicit_steps_go_on_too(void **state)
+{
+    (void)state;
+    resume_everywhere(&furnished);
+}
+
+static void other_configurations_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *override;
+        bool fits;
+    } cases[] = {
+        {"clamp.exchange_w_per_m2_k=1500.0000001",                                 false},
+        {"scan.dose_mj_per_cm2=31",                                                false},
+        {"wafers.exchange_s=0.31",                                                 false},
+        {"probes=[{name: middle}]",                                                false},
+        {"response.grid.rows=38",                                                  false},
+        {"mesh.substeps=2",                                                        false},
+        {"hood.exchange_w_per_m2_k=1",                                             false},
+        {"ring.width_mm=9",                                                        false},
+        {"title=another",                                                          true },
+        {"response.slit_points={columns: 7, rows: 5}",                             true },
+        {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", true },
+    };
+    bb_wafer_restart restart;
+    bb_wafer_heating heating;
+    stand at;
+    make(&plain, &at);
+    const bb_run_options writing = {.checkpoint = "other", .checkpoint_every_s = 1e9};
+    check_ok(bb_wafer_restart_open(bb_config_study(at.config), &writing, &restart));
+    check_ok(bb_wafer_heating_resume(at.problem, &restart, &heating));
+    bb_wafer_heating_release(&heating);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {LOT, cases[c].override}
+        };
+        const bb_run_options reading = {.resume = "other"};
+        bb_config *config = NULL;
+        check_ok(driver_load(&of, &config));
+        bb_status status = bb_wafer_restart_open(bb_config_study(config), &reading, &restart);
+        assert_int_equal(status, cases[c].fits ? BB_OK : BB_INVALID);
+        bb_wafer_restart_release(&restart);
+        bb_config_destroy(&config);
+    }
+    drop(&at);
+}
+
+static char *const *words(const char *output, const char *option, const char *file)
+{
+    static char *list[16];
+    const char *all[] = {BB_BINARY_DIR "/bitbudget",
+                         "run",
+                         CONFIG_WAFER_SMALL,
+                         plain.overrides[0],
+                         plain.overrides[1],
+                         plain.overrides[2],
+                         plain.overrides[3],
+                         plain.overrides[4],
+                         "-q",
+                         "-o",
+                         output,
+                         "--checkpoint-every",
+                         "0",
+                         option,
+                         file,
+                         NULL};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        list[i] = (char *)(uintptr_t)all[i];
+    }
+    return list;
+}
+
+// Runs the program; with `end` it is ended by that signal once the checkpoint stands.
+static int call(char *const *list, int end)
+{
+    int how = 0;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        (void)dup2(file, STDOUT_FILENO);
+        (void)dup2(file, STDERR_FILENO);
+        (void)execv(list[0], list);
+        _exit(127);
+    }
+    for (int i = 0; end != 0 && i < 20000 && access("state", F_OK) != 0; ++i) {
+        (void)usleep(500);
+    }
+    if (end != 0) {
+        assert_int_equal(kill(child, end), 0);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+static void digest_of(const char *path, char out[BB_DIGEST_BYTES])
+{
+    bb_results *results = NULL;
+    check_ok(bb_reader_read(path, &results));
+    check_ok(bb_results_digest(results, true, out));
+    bb_results_destroy(&results);
+}
+
+static void the_program_goes_on_after_a_signal(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGINT, SIGKILL};
+    static const int codes[] = {143, 130, -SIGKILL};
+    char expected[BB_DIGEST_BYTES];
+    char digest[BB_DIGEST_BYTES];
+    assert_int_equal(call(words("whole.h5", "-q", NULL), 0), 0);
+    digest_of("whole.h5", expected);
+    for (int s = 0; s < 3; ++s) {
+        (void)unlink("state");
+        (void)unlink("resumed.h5");
+        (void)unlink("resumed-probes.csv");
+        int code = call(words("resumed.h5", "--checkpoint", "state"), signals[s]);
+        assert_true(code == codes[s]);
+        assert_int_equal(access("resumed.h5", F_OK), -1);
+        // Not silently anew: an existing checkpoint is gone on from, or named.
+        assert_int_equal(call(words("resumed.h5", "--checkpoint", "state"), 0), 3);
+        assert_int_equal(call(words("resumed.h5", "--resume", "state"), 0), 0);
+        digest_of("resumed.h5", digest);
+        assert_string_equal(digest, expected);
+        assert_int_equal(system("cmp whole-probes.csv resumed-probes.csv"), 0);
+    }
+    assert_int_equal(truncate("state", 4000), 0);
+    (void)unlink("resumed.h5");
+    (void)unlink("resumed-probes.csv");
+    assert_int_equal(call(words("resumed.h5", "--resume", "state"), 0), 3);
+    assert_int_equal(call(words("resumed.h5", "--resume", "missing"), 0), 3);
+    assert_int_equal(access("resumed.h5", F_OK), -1);
+    assert_int_equal(call(words("whole.h5", "--checkpoint", "whole.h5"), 0), 3);
+    assert_int_equal(call(words("new.h5", "--checkpoint", "new.h5"), 0), 2);
+}
+
+static void other_experiments_have_no_checkpoints(void **state)
+{
+    (void)state;
+    program_run run;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_AO_SMALL, "--checkpoint", "a", "-o", "ao.h5", NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 2, "experiment ao has no checkpoints");
+    const char *const bad[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--checkpoint-every",
+                                                "-1", NULL};
+    program_call(bad, &run);
+    program_expect(&run, 2, "expected seconds of at least 0");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return driver_leave(state) + fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_runs_go_on_to_the_same_bits),
+        cmocka_unit_test(hood_ring_and_implicit_steps_go_on_too),
+        cmocka_unit_test(other_configurations_are_refused),
+        cmocka_unit_test(the_program_goes_on_after_a_signal),
+        cmocka_unit_test(other_experiments_have_no_checkpoints),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
