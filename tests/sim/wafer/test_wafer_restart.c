@@ -296,6 +296,7 @@ static void the_program_goes_on_after_a_signal(void **state)
         (void)unlink("state");
         (void)unlink("resumed.h5");
         (void)unlink("resumed-probes.csv");
+        (void)unlink("resumed.xdmf");
         int code = call(words("resumed.h5", "--checkpoint", "state"), signals[s]);
         assert_true(code == codes[s]);
         assert_int_equal(access("resumed.h5", F_OK), -1);
@@ -309,6 +310,7 @@ static void the_program_goes_on_after_a_signal(void **state)
     assert_int_equal(truncate("state", 4000), 0);
     (void)unlink("resumed.h5");
     (void)unlink("resumed-probes.csv");
+    (void)unlink("resumed.xdmf");
     assert_int_equal(call(words("resumed.h5", "--resume", "state"), 0), 3);
     assert_int_equal(call(words("resumed.h5", "--resume", "missing"), 0), 3);
     assert_int_equal(access("resumed.h5", F_OK), -1);
