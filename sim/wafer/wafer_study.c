@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // clang-format off
 #define GROUP(member, table, text)                                                                 \
@@ -23,6 +24,7 @@ static const bb_key keys[] = {
     GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
     GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
     GROUP(metrology, &bb_metrology_schema, "Where overlay is scored in a field."),
+    GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
@@ -288,6 +290,30 @@ done:
     return status;
 }
 
+bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const char *wanted = study->realtime.pipeline;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (wanted == NULL ? p != reference : strcmp(pipelines[p].name, wanted) == 0) {
+            return p;
+        }
+    }
+    return wanted == NULL ? reference : -1;
+}
+
+static bb_status check_realtime(const bb_wafer_study *study, const bb_config *config,
+                                bb_problems *problems)
+{
+    if (study->realtime.pipeline == NULL || bb_wafer_study_realtime(study) >= 0) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                           "realtime.pipeline = %s: expected the name of one of the pipelines",
+                           study->realtime.pipeline);
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -300,6 +326,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));
+    BB_TRY(check_realtime(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }
