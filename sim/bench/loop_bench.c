@@ -209,7 +209,7 @@ static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
     out->flops = light * (double)loop->axes *
                  bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
     out->ratio = field_bar / out->best_s;
-    out->binds = "bytes";
+    out->binds = loop->pipeline->storage.codec == (int)BB_CODEC_LOW_RANK ? "latency" : "bytes";
     (void)snprintf(out->detail, sizeof out->detail,
                    "%td steps, %d axes, %.1f MB coded in %.1f s; queued at once %.3f ms",
                    loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds,

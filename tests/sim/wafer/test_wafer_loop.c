@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the wafer's loop refuses, in words, and the report of a measurement that is made up: both
-// without a GPU.
+// The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
+// it refuses, in words; the harness on the emulation, and the report of a measurement that is made
+// up.
 #include "sim/wafer/realtime_report.h"
-#include "tests/sim/driver.h"
+#include "tests/sim/wafer/emulated_loop.h"
+#include "tests/sim/wafer/loop_parity.h"
 
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
@@ -151,6 +153,72 @@ static void a_report_says_what_was_measured(void **state)
     bb_config_destroy(&config);
 }
 
+static void periods_give_what_the_offline_path_does(void **state)
+{
+    (void)state;
+    check_parity(BB_DEVICE_CPU);
+}
+
+// Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
+// of exposures 0 to 2 the second is not scored.
+static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop *loop, bool fixed)
+{
+    for (bb_index k = 0; k < measured->count; ++k) {
+        const bb_step_record *record = &measured->records[k];
+        const bb_index at = (k + 12) % (3 * loop->steps);
+        assert_int_equal(record->exposure, at / loop->steps);
+        assert_int_equal(record->step, at % loop->steps);
+        const bool light = record->step < 17;
+        assert_int_equal(record->kind, !light                  ? BB_STEP_DARK
+                                       : record->exposure == 1 ? BB_STEP_HEAT
+                                                               : BB_STEP_LIGHT);
+        assert_true(record->latency > 0.0);
+        assert_int_equal(isnan(record->stage[BB_STEP_PRODUCTS]), record->kind != BB_STEP_LIGHT);
+        if (fixed) {
+            check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
+        }
+    }
+    check_relative(measured->records[0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+}
+
+static void the_harness_takes_every_step_in_turn(void **state)
+{
+    (void)state;
+    static const char *const releases[] = {"realtime.release=fixed",
+                                           "realtime.release=back_to_back"};
+    for (int i = 0; i < 2; ++i) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL,
+            {releases[i], "realtime.pipeline=e4m3", "realtime.steps=150",
+              "realtime.warm_up_steps=12"}
+        };
+        bb_config *config = NULL;
+        bb_device *cpu = NULL;
+        bb_wafer_problem *problem = NULL;
+        bb_wafer_loop *loop = NULL;
+        bb_wafer_realtime measured;
+        check_ok(driver_load(&of, &config));
+        const bb_wafer_study *study = bb_config_study(config);
+        const bb_wafer_config physics = bb_wafer_study_physics(study);
+        check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+        check_ok(bb_wafer_problem_create(&physics, &problem));
+        const bb_product_pipeline *pipelines = study->pipelines.items;
+        check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
+        check_ok(bb_wafer_realtime_measure(loop, &measured));
+        assert_int_equal(measured.count, 150);
+        assert_false(measured.interrupted);
+        check_records(&measured, loop, i == 0);
+        assert_true(measured.wall_seconds >= (i == 0 ? 0.149 : 0.0));
+        assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
+        bb_wafer_realtime_release(&measured);
+        bb_wafer_loop_destroy(&loop);
+        bb_wafer_problem_destroy(&problem);
+        bb_device_close(&cpu);
+        bb_config_destroy(&config);
+    }
+}
+
 // What is refused leaves the thread as it was.
 static void a_thread_is_as_it_was_afterwards(void **state)
 {
@@ -166,6 +234,8 @@ static void a_thread_is_as_it_was_afterwards(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_give_what_the_offline_path_does),
+        cmocka_unit_test(the_harness_takes_every_step_in_turn),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
         cmocka_unit_test(the_pipeline_is_chosen_by_name),
         cmocka_unit_test(a_study_on_the_cpu_is_refused),
