@@ -92,6 +92,18 @@ static const command commands[] = {
      "\n  -o, --output FILE  write the table to an HDF5 file too\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a file that exists\n" LEVEL_HELP},
+    {"realtime", bb_command_realtime,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, "measure the latencies of a wafer study's control loop on a GPU",
+     "usage: bitbudget realtime CONFIG [key=value ...] [options]\n\n"
+     "Runs the feed-forward of one pipeline of a wafer study on a cuda device, a captured graph a\n"
+     "step, released at fixed times or back to back, and prints latencies, misses of the deadline\n"
+     "and the worst steps; the keys are those of `realtime:`. An interrupt ends the run early.\n"
+     CONFIG_HELP
+     "\n  -o, --output FILE  write latencies, histogram and worst steps to an HDF5 file too\n"
+     "  --device WORD    auto or cuda\n"
+     "  --threads N      default: all processors; they code the rows\n"
+     "  --force          replace a file that exists\n" LEVEL_HELP},
     {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LEVEL, 1, 2,
      "write a commented configuration to start from",
      "usage: bitbudget new EXPERIMENT [FILE] [--force]\n\n"

@@ -11,6 +11,7 @@
 #include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
+#include "sim/wafer/wafer_realtime.h"
 #include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
 
@@ -69,6 +70,7 @@ static const bb_experiment rows[] = {
      .starter = bb_wafer_study_starter,
      .check = bb_wafer_study_check, .plan = bb_wafer_plan,
      .run = bb_wafer_experiment_run, .converge = bb_wafer_converge,
+     .realtime = bb_wafer_realtime_run,
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
      .price_name = "overlay error [nm]", .restarts = true, .sheet = "probes",

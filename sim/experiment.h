@@ -37,6 +37,8 @@ typedef struct bb_experiment {
     bb_status (*run)(const void *study, const bb_run_options *options, bb_results *results);
     /// Convergence study of the physics into `results` and a table for the user; NULL: none.
     bb_status (*converge)(const void *study, bb_results *results, bb_text *table);
+    /// Latencies of a control loop into `results` and a table for the user; NULL: none.
+    bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
     const char *const *prices; ///< [price_count] datasets; the price is the largest of them

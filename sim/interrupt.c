@@ -8,8 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+static volatile sig_atomic_t deferred, noted;
+
 static void leave(int number)
 {
+    if (deferred && !noted) {
+        noted = 1;
+        return;
+    }
     bb_file_abandon();
     _exit(128 + number);
 }
@@ -27,4 +33,15 @@ bb_status bb_interrupt_install(void)
                BB_INTERNAL, "cannot install signal handlers: %s", strerror(errno));
 done:
     return status;
+}
+
+void bb_interrupt_defer(bool defer)
+{
+    noted = 0;
+    deferred = defer;
+}
+
+bool bb_interrupt_noted(void)
+{
+    return noted != 0;
 }

@@ -314,19 +314,16 @@ const bb_kernel graph_kernel = {"step of a control loop", 1, nullptr, launch_gra
 const bb_kernel begin_kernel = {"begin of a period", 1, nullptr, launch_begin};
 const bb_kernel query_kernel = {"step of a control loop", 1, nullptr, query};
 
-bb_status check_period(const bb_control_loop *loop, const bb_loop_period *period)
+bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *period)
 {
     bb_status status = BB_OK;
-    bb_index light = period->light_steps;
-    BB_REQUIRE(
-        period->set >= 0 && period->set < loop->set_count && light >= 0 && period->dark_steps >= 0,
-        BB_INVALID, "period of a control loop: set %td of %td", period->set, loop->set_count);
-    for (bb_index k = 0; k < period->input_begin[light]; ++k) {
-        BB_REQUIRE(period->input_where[k] >= 0 && period->input_where[k] < loop->state_count,
-                   BB_INVALID, "input of a control loop: unknown %d of %td",
-                   static_cast<int>(period->input_where[k]), loop->state_count);
+    for (bb_index step = 0; step < period->light_steps; ++step) {
+        BB_REQUIRE(period->window[step] >= 0 &&
+                       period->window[step] + loop->window_rows <= loop->matrix_rows,
+                   BB_INVALID, "step %td of a period: window of %td rows from %d of %td", step,
+                   loop->window_rows, static_cast<int>(period->window[step]), loop->matrix_rows);
     }
-    for (bb_index k = 0; k < period->output_begin[light]; ++k) {
+    for (bb_index k = 0; k < period->output_begin[period->light_steps]; ++k) {
         const bb_loop_output *output = &period->output[k];
         bool inside = output->point >= 0 && output->point < loop->points;
         for (int corner : output->corner) {
@@ -339,13 +336,37 @@ done:
     return status;
 }
 
+bb_status check_period(const bb_control_loop *loop, const bb_loop_period *period)
+{
+    bb_status status = BB_OK;
+    bb_index light = period->light_steps;
+    BB_REQUIRE(period->set >= -1 && period->set < loop->set_count && light >= 0 &&
+                   period->dark_steps >= 0,
+               BB_INVALID, "period of a control loop: set %td of %td, %td light and %td dark steps",
+               period->set, loop->set_count, light, period->dark_steps);
+    for (bb_index k = 0; k < period->input_begin[light]; ++k) {
+        BB_REQUIRE(period->input_where[k] >= 0 && period->input_where[k] < loop->state_count,
+                   BB_INVALID, "input of a control loop: unknown %d of %td",
+                   static_cast<int>(period->input_where[k]), loop->state_count);
+    }
+    if (period->set >= 0) {
+        BB_TRY(check_outputs(loop, period));
+    }
+done:
+    return status;
+}
+
 bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
 {
     const bb_index light = period->light_steps;
     period_view view = {};
     const period_view *at = nullptr;
+    // Without products, windows and outputs are not read.
+    const std::vector<int32_t> none(static_cast<size_t>(light + 1), 0);
+    const int32_t *window = period->set < 0 ? none.data() : period->window;
+    const int32_t *output_begin = period->set < 0 ? none.data() : period->output_begin;
     std::vector<float> input(static_cast<size_t>(period->input_begin[light]));
-    std::vector<output_entry> output(static_cast<size_t>(period->output_begin[light]));
+    std::vector<output_entry> output(static_cast<size_t>(output_begin[light]));
     std::copy(period->input, period->input + input.size(), input.begin());
     for (size_t k = 0; k < output.size(); ++k) {
         const bb_loop_output &from = period->output[k];
@@ -353,16 +374,13 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
         std::copy(from.corner, from.corner + 4, output[k].corner);
         std::copy(from.weight, from.weight + 4, output[k].weight);
     }
-    // Without products, windows and outputs are not read.
-    const std::vector<int32_t> none(static_cast<size_t>(light + 1), 0);
-    const int32_t *window = period->set < 0 ? none.data() : period->window;
     view.light_steps = static_cast<int>(light);
     BB_RETURN_IF_FAILED(put(loop, period->input_begin, light + 1, &view.input_begin));
     BB_RETURN_IF_FAILED(
         put(loop, period->input_where, period->input_begin[light], &view.input_where));
     BB_RETURN_IF_FAILED(put(loop, input.data(), static_cast<bb_index>(input.size()), &view.input));
     BB_RETURN_IF_FAILED(put(loop, window, light, &view.window));
-    BB_RETURN_IF_FAILED(put(loop, period->output_begin, light + 1, &view.output_begin));
+    BB_RETURN_IF_FAILED(put(loop, output_begin, light + 1, &view.output_begin));
     BB_RETURN_IF_FAILED(
         put(loop, output.data(), static_cast<bb_index>(output.size()), &view.output));
     BB_RETURN_IF_FAILED(put(loop, &view, 1, &at));
@@ -413,8 +431,11 @@ extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
         return;
     }
     for (int parity = 0; parity < 2; ++parity) {
-        (void)cudaGraphExecDestroy(whole->dark[parity]);
-        (void)cudaGraphExecDestroy(whole->heat[parity]);
+        for (cudaGraphExec_t plan : {whole->dark[parity], whole->heat[parity]}) {
+            if (plan != nullptr) {
+                (void)cudaGraphExecDestroy(plan);
+            }
+        }
     }
     for (const auto &light : whole->light) {
         (void)cudaGraphExecDestroy(light.second);

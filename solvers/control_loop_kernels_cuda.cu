@@ -157,6 +157,9 @@ __global__ void end_step_alone(const __grid_constant__ loop_view view)
 {
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
+    if (view.now->step >= view.now->period.light_steps) {
+        view.report->stamps[BB_LOOP_INPUT] = 0;
+    }
     view.report->stamps[BB_LOOP_READING] = 0;
     view.report->stamps[BB_LOOP_OUTPUT] = 0;
     end_step(view);

@@ -91,5 +91,9 @@ BB_CHECKED bb_status bb_bench_low_rank(const bb_bench_case *self, const bb_bench
                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_low_rank_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                             bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                        bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
+                                   bb_bench_outcome *out);
 
 #endif

@@ -3,6 +3,8 @@
 // One thermal step T <- A T of a 300 mm wafer on its clamp, mesh 0.5 mm, against a triad that moves
 // the bytes that the step cannot do without: values, columns and row starts of A, T read and
 // written once.
+#include "sim/bench/heat_bench.h"
+
 #include "core/clock.h"
 #include "core/memory.h"
 #include "physics/wafer/thermal.h"
@@ -12,23 +14,23 @@
 
 #include <stdio.h>
 
-static const bb_wafer_material_config wafer = {.diameter_mm = 300.0,
-                                               .thickness_um = 775.0,
-                                               .conductivity_w_per_m_k = 148.0,
-                                               .density_kg_per_m3 = 2330.0,
-                                               .specific_heat_j_per_kg_k = 712.0,
-                                               .expansion_per_k = 2.6e-6,
-                                               .youngs_modulus_gpa = 160.0,
-                                               .poisson_ratio = 0.28,
-                                               .absorption = 1.0};
-static const bb_clamp_config clamp = {.exchange_w_per_m2_k = 1500.0,
-                                      .tangential_stiffness_n_per_m3 = 1e11,
-                                      .normal_stiffness_n_per_m3 = 1e12,
-                                      .spacing_mm = 3.0,
-                                      .thickness_mm = 8.0,
-                                      .heat_capacity_j_per_m3_k = 2e6,
-                                      .conductivity_w_per_m_k = 1.3,
-                                      .water_exchange_w_per_m2_k = 3000.0};
+const bb_wafer_material_config bb_bench_wafer = {.diameter_mm = 300.0,
+                                                 .thickness_um = 775.0,
+                                                 .conductivity_w_per_m_k = 148.0,
+                                                 .density_kg_per_m3 = 2330.0,
+                                                 .specific_heat_j_per_kg_k = 712.0,
+                                                 .expansion_per_k = 2.6e-6,
+                                                 .youngs_modulus_gpa = 160.0,
+                                                 .poisson_ratio = 0.28,
+                                                 .absorption = 1.0};
+const bb_clamp_config bb_bench_clamp = {.exchange_w_per_m2_k = 1500.0,
+                                        .tangential_stiffness_n_per_m3 = 1e11,
+                                        .normal_stiffness_n_per_m3 = 1e12,
+                                        .spacing_mm = 3.0,
+                                        .thickness_mm = 8.0,
+                                        .heat_capacity_j_per_m3_k = 2e6,
+                                        .conductivity_w_per_m_k = 1.3,
+                                        .water_exchange_w_per_m2_k = 3000.0};
 
 static double floor_bytes(const bb_csr *a)
 {
@@ -66,9 +68,9 @@ bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
     double spacing = setup->quick ? 5e-3 : 0.5e-3;
     (void)self;
     BB_TRY(bb_disc_mesh_create(0.15, spacing, &mesh));
-    bb_clamp_config layer = clamp;
+    bb_clamp_config layer = bb_bench_clamp;
     layer.spacing_mm = 6e3 * spacing;
-    BB_TRY(bb_thermal_create(mesh, &wafer, &layer, BB_CLAMP_LAYER, 1e-3, &thermal));
+    BB_TRY(bb_thermal_create(mesh, &bb_bench_wafer, &layer, BB_CLAMP_LAYER, 1e-3, &thermal));
     BB_TRY(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &stepper));
     out->bytes = floor_bytes(&thermal->step_matrix);
     out->flops = 2.0 * (double)bb_csr_nonzeros(&thermal->step_matrix);

@@ -8,6 +8,7 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/wafer_loop.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -185,6 +186,21 @@ static bb_status list_operator(const bb_product_pipeline *pipeline, double value
                        1e-6 * bits / 8.0 * values);
 }
 
+// What lies on the device in `bitbudget realtime`, where the study asks for it.
+static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, bb_plan *plan)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    if (study->realtime.pipeline == NULL) {
+        return BB_OK;
+    }
+    const bb_product_pipeline *pipeline = &pipelines[bb_wafer_study_realtime(study)];
+    const double values = of->matrices * of->cells * of->points;
+    return bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes on the device, %s%.1f MB",
+                       pipeline->name, of->scored, study->response.axes.count,
+                       isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "",
+                       1e-6 * bb_wafer_loop_bytes(pipeline, values));
+}
+
 bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -211,6 +227,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
+    BB_TRY(plan_realtime(wafer, &of, plan));
     if (has_plate(wafer)) {
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",

@@ -28,6 +28,7 @@ static const bb_key keys[] = {
     {.name = "probes", .kind = BB_KEY_RECORDS, .schema = &bb_probe_schema, .optional = true,
      .offset = offsetof(bb_wafer_study, probes),
      .meaning = "Named points whose temperature is written at every step of the scan."},
+    GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
@@ -335,6 +336,30 @@ done:
     return status;
 }
 
+bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const char *wanted = study->realtime.pipeline;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (wanted == NULL ? p != reference : strcmp(pipelines[p].name, wanted) == 0) {
+            return p;
+        }
+    }
+    return wanted == NULL ? reference : -1;
+}
+
+static bb_status check_realtime(const bb_wafer_study *study, const bb_config *config,
+                                bb_problems *problems)
+{
+    if (study->realtime.pipeline == NULL || bb_wafer_study_realtime(study) >= 0) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                           "realtime.pipeline = %s: expected the name of one of the pipelines",
+                           study->realtime.pipeline);
+}
+
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -348,6 +373,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));
     BB_TRY(check_probes(wafer, config, problems));
+    BB_TRY(check_realtime(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

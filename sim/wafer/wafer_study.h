@@ -6,6 +6,7 @@
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
+#include "sim/wafer/realtime_config.h"
 
 typedef struct bb_wafer_study {
     bb_study common;
@@ -19,6 +20,7 @@ typedef struct bb_wafer_study {
     bb_metrology_config metrology;
     bb_lot_config wafers;
     bb_list probes;    ///< of bb_probe_config
+    bb_realtime_config realtime;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 
@@ -32,6 +34,8 @@ bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
 /// Whether a bb_wafer_study has probes.
 bool bb_wafer_study_has_probes(const void *study);
+/// Index of the pipeline that `realtime` runs; -1 where it names none of the study's.
+bb_index bb_wafer_study_realtime(const bb_wafer_study *study);
 
 /// The rules between keys of a bb_wafer_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_study_check(const void *study, const bb_config *config,

@@ -194,6 +194,7 @@ static void other_commands(void **state)
     expect("bitbudget new toy new.yaml", 3, "--force");
     expect("bitbudget check new.yaml", 0, "toy: ");
     expect("bitbudget convergence a.yaml", 2, "experiment toy has no convergence study");
+    expect("bitbudget realtime a.yaml", 2, "experiment toy has no control loop");
     expect("bitbudget info", 0, "output           passed");
 }
 

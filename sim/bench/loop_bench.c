@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's control loop on a cuda device, at the sizes of Bamakhrama et al.: mesh 0.5 mm, 512 x
+// 500 cells, windows of 378 out of 2163 rows.
+//
+// `heat-step-cuda`: steps of the state alone, graphs launched one after the other; the time of one
+// by the device's clock. `loop-slow-field-*`: all 81 light and 29 dark steps of one scored field,
+// three axes, each step launched when the host has seen the one before done, by the host's clock;
+// rows by the closed-form kernel.
+#include "core/memory.h"
+#include "sim/bench/bench.h"
+#include "sim/bench/heat_bench.h"
+#include "sim/wafer/wafer_loop.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ROUNDS = 40, HEAT_STEPS = 128, TINY = 32 };
+
+static const double heat_bar = 15e-6;
+static const double field_bar = 12e-3;
+
+// A loop of the state alone; its products, of one tiny matrix, are never run.
+typedef struct heat_contest {
+    bb_device *device;
+    bb_disc_mesh *mesh;
+    bb_thermal *thermal;
+    bb_csr reading;
+    bb_coded_matrix *matrix;
+    bb_coded_operator *operation;
+    bb_control_loop *loop;
+} heat_contest;
+
+static bb_status make_tiny(heat_contest *task)
+{
+    bb_status status = BB_OK;
+    const bb_codec_config plain = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_matrix_layout layout = {.rows = TINY, .columns = TINY};
+    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    bb_triplets ones = {0};
+    double *values = NULL;
+    BB_TRY(BB_ZEROED((bb_index)TINY * TINY, &values));
+    for (bb_index i = 0; i < TINY; ++i) {
+        BB_TRY(bb_triplets_add(&ones, i, i, 1.0));
+    }
+    BB_TRY(bb_csr_assemble(TINY, task->thermal->size, &ones, &task->reading));
+    BB_TRY(bb_coded_matrix_create(&plain, BB_ROW_SCALE_NONE, &layout, &task->matrix));
+    BB_TRY(bb_coded_matrix_encode(task->matrix, 0, bb_view_matrix(values, TINY, TINY)));
+    BB_TRY(bb_coded_operator_create(task->device, task->matrix, arithmetic, &task->operation));
+done:
+    bb_triplets_release(&ones);
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status prepare_heat(bool quick, heat_contest *task)
+{
+    bb_status status = BB_OK;
+    const double spacing = quick ? 5e-3 : 0.5e-3;
+    const int32_t none = 0;
+    bb_clamp_config layer = bb_bench_clamp;
+    layer.spacing_mm = 6e3 * spacing;
+    BB_TRY(bb_disc_mesh_create(0.15, spacing, &task->mesh));
+    BB_TRY(bb_thermal_create(task->mesh, &bb_bench_wafer, &layer, BB_CLAMP_LAYER, 1e-3,
+                             &task->thermal));
+    BB_TRY(make_tiny(task));
+    const bb_loop_system system = {.a = &task->thermal->step_matrix,
+                                   .b = task->thermal->per_joule,
+                                   .w = &task->reading,
+                                   .window_rows = TINY,
+                                   .points = 1,
+                                   .axes = 1,
+                                   .set_count = 1,
+                                   .operators = &task->operation};
+    BB_TRY(bb_control_loop_create(task->device, &system, &task->loop));
+    const bb_loop_period dark = {.set = -1, .dark_steps = HEAT_STEPS, .input_begin = &none};
+    BB_TRY(bb_control_loop_add(task->loop, &dark));
+done:
+    return status;
+}
+
+static bb_status time_heat(heat_contest *task, int rounds, bb_bench_times *times)
+{
+    bb_status status = BB_OK;
+    for (int round = -2; round < rounds; ++round) { // the first ones warm up
+        double seconds = 0.0;
+        BB_TRY(bb_control_loop_begin(task->loop, 0));
+        BB_TRY(bb_device_timer_start(task->device));
+        for (int step = 0; step < HEAT_STEPS; ++step) {
+            BB_TRY(bb_control_loop_step(task->loop));
+        }
+        BB_TRY(bb_device_timer_stop(task->device, &seconds));
+        BB_TRY(bb_control_loop_wait(task->loop));
+        if (round >= 0) {
+            bb_bench_add(times, seconds / HEAT_STEPS);
+        }
+    }
+done:
+    return status;
+}
+
+static void leave_heat(heat_contest *task)
+{
+    bb_control_loop_destroy(&task->loop);
+    bb_coded_operator_destroy(&task->operation);
+    bb_coded_matrix_destroy(&task->matrix);
+    bb_csr_release(&task->reading);
+    bb_thermal_destroy(&task->thermal);
+    bb_disc_mesh_destroy(&task->mesh);
+    bb_device_close(&task->device);
+}
+
+bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                             bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    heat_contest task = {0};
+    bb_bench_times times = {0};
+    (void)self;
+    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    if (task.device == NULL) {
+        goto done;
+    }
+    BB_TRY(prepare_heat(setup->quick, &task));
+    BB_TRY(time_heat(&task, setup->quick ? 3 : ROUNDS, &times));
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
+    out->bytes = bb_control_loop_bytes(task.loop, false);
+    out->flops = 2.0 * (double)bb_csr_nonzeros(&task.thermal->step_matrix);
+    out->ratio = heat_bar / out->best_s;
+    out->binds = "bytes";
+    (void)snprintf(out->detail, sizeof out->detail, "%td unknowns, %d graphs in a row",
+                   task.thermal->size, (int)HEAT_STEPS);
+done:
+    leave_heat(&task);
+    return status;
+}
+
+// A study of one scored field and one pipeline; `field` and `axes` are borrowed.
+static bb_wafer_study make_study(bool quick, int codec, bb_index *field, int axes[3],
+                                 bb_product_pipeline *pipeline)
+{
+    *pipeline = (bb_product_pipeline){.name = bb_codec_names[codec],
+                                      .storage = bb_codec_plain(BB_FORMAT_E4M3),
+                                      .scale = BB_ROW_SCALE_ROW,
+                                      .multiply = BB_FORMAT_FP32,
+                                      .accumulate = BB_FORMAT_FP64,
+                                      .accumulate_run = 32};
+    if (codec == (int)BB_CODEC_LOW_RANK) {
+        pipeline->storage.codec = codec;
+        pipeline->storage.tolerance_of_range = 2.9e-5;
+        pipeline->scale = BB_ROW_SCALE_NONE;
+    }
+    bb_wafer_study study = {
+        .wafer = bb_bench_wafer,
+        .clamp = bb_bench_clamp,
+        .mesh = {.spacing_mm = quick ? 3.0 : 0.5, .step_ms = 1.0, .substeps = 1},
+        .scan = {.field_width_mm = 26.0,
+                 .field_height_mm = 33.0,
+                 .usable_radius_mm = 147.0,
+                 .fields = {field, 1},
+                 .dose_mj_per_cm2 = 30.0,
+                 .light_steps = 81,
+                 .dark_steps = 29,
+                 .slit_width_mm = 1.6,
+                 .slit_arc_radius_mm = 30.0},
+        .response = {.generator = BB_GENERATOR_KERNEL,
+                 .axes = {axes, 3},
+                 .grid = {quick ? 40 : 512, quick ? 37 : 500},
+                 .slit_points = {quick ? 6 : 21, quick ? 5 : 18},
+                 .field_rows = quick ? BB_INTEGER_UNSET : 103},
+        .metrology = {13,               19                               },
+        .pipelines = {pipeline,      1                   }
+    };
+    study.clamp.spacing_mm = quick ? 6.0 : 3.0;
+    return study;
+}
+
+static bb_status time_field(bb_wafer_loop *loop, int rounds, bb_bench_times *each,
+                            bb_bench_times *queued)
+{
+    bb_status status = BB_OK;
+    for (int round = -2; round < rounds; ++round) { // the first ones warm up
+        double apart = 0.0;
+        double together = 0.0;
+        BB_TRY(bb_wafer_loop_time(loop, 0, true, &apart));
+        BB_TRY(bb_wafer_loop_time(loop, 0, false, &together));
+        if (round >= 0) {
+            bb_bench_add(each, apart);
+            bb_bench_add(queued, together);
+        }
+    }
+done:
+    return status;
+}
+
+// Bytes of matrix are an even share of all rows'.
+static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
+                     const bb_bench_times *queued, bb_bench_outcome *out)
+{
+    const bb_slit_grid *slit = &loop->problem->slit;
+    const double light = (double)loop->problem->scan->light_steps;
+    const double dark = (double)loop->problem->scan->dark_steps;
+    const double share = (double)slit->window_points / (double)slit->field_points;
+    out->best_s = bb_bench_best(each);
+    out->median_s = bb_bench_median(each);
+    out->bytes = light * (share * loop->device_bytes + bb_control_loop_bytes(loop->loop, true)) +
+                 dark * bb_control_loop_bytes(loop->loop, false);
+    out->flops = light * (double)loop->axes *
+                 bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
+    out->ratio = field_bar / out->best_s;
+    out->binds = loop->pipeline->storage.codec == (int)BB_CODEC_LOW_RANK ? "latency" : "bytes";
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%td steps, %d axes, %.1f MB coded in %.1f s; queued at once %.3f ms",
+                   loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds,
+                   1e3 * bb_bench_best(queued));
+}
+
+bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
+                        bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_index field = 40;
+    int axes[3] = {BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z};
+    bb_product_pipeline pipeline;
+    const bb_wafer_study study = make_study(setup->quick, self->choice, &field, axes, &pipeline);
+    const bb_wafer_config physics = bb_wafer_study_physics(&study);
+    bb_device *device = NULL;
+    bb_wafer_problem *problem = NULL;
+    bb_wafer_loop *loop = NULL;
+    bb_bench_times each = {0};
+    bb_bench_times queued = {0};
+    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    if (device == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_wafer_problem_create(&physics, &problem));
+    BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, device, field, &loop));
+    BB_TRY(time_field(loop, setup->quick ? 3 : ROUNDS, &each, &queued));
+    conclude(loop, &each, &queued, out);
+done:
+    bb_wafer_loop_destroy(&loop);
+    bb_wafer_problem_destroy(&problem);
+    bb_device_close(&device);
+    return status;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keys of `realtime:`, what `bitbudget realtime` measures: one pipeline's steps, released at fixed
+// times or back to back.
+#ifndef BB_SIM_WAFER_REALTIME_CONFIG_H
+#define BB_SIM_WAFER_REALTIME_CONFIG_H
+
+#include "core/schema.h"
+
+typedef enum bb_release {
+    BB_RELEASE_FIXED,        ///< step k at t0 + k period
+    BB_RELEASE_BACK_TO_BACK, ///< when the step before has ended
+} bb_release;
+
+typedef struct bb_realtime_config {
+    const char *pipeline; ///< NULL: the first that is not the reference
+    int release;          ///< bb_release
+    bb_index steps;
+    double period_ms;
+    double deadline_ms;
+    bb_index warm_up_steps;
+} bb_realtime_config;
+
+extern const bb_schema bb_realtime_schema;
+extern const char *const bb_release_names[];
+
+#endif

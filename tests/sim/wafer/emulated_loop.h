@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls of solvers/control_loop.h on the cpu, a step at once and in the same arithmetic but for
+// the products, which are the cpu's: it stands in for the loop of a GPU in one test program, whose
+// linker takes it before the library's.
+#ifndef BB_TESTS_SIM_WAFER_EMULATED_LOOP_H
+#define BB_TESTS_SIM_WAFER_EMULATED_LOOP_H
+
+#include "core/memory.h"
+#include "solvers/control_loop.h"
+#include "solvers/sliced_rows.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { EMULATED_PERIODS = 8 };
+
+struct bb_control_loop {
+    bb_sliced_rows a, w;
+    bb_loop_system system; // a, b, w are not to be used
+    bb_index n, cells;
+    const double *b;
+    float *state, *next, *x, *part;
+    double *wide, *y, *z; // wide: x in fp64
+    bb_loop_period periods[EMULATED_PERIODS];
+    bb_index period_count, period, step;
+    bb_loop_stamps stamps;
+    void *blocks[6 * EMULATED_PERIODS];
+    int block_count;
+};
+
+// A copy that goes with the loop.
+static inline void *emulated_copy(bb_control_loop *loop, const void *from, bb_index count,
+                                  size_t bytes)
+{
+    void **block = &loop->blocks[loop->block_count++];
+    check_ok(bb_memory_allocate(count + 1, bytes, block));
+    if (count > 0) {
+        memcpy(*block, from, (size_t)count * bytes);
+    }
+    return *block;
+}
+
+bb_status bb_control_loop_create(bb_device *device, const bb_loop_system *system,
+                                 bb_control_loop **out)
+{
+    bb_status status = BB_OK;
+    bb_control_loop *loop = NULL;
+    (void)device;
+    BB_TRY(BB_ZEROED(1, &loop));
+    loop->system = *system;
+    loop->b = system->b;
+    loop->n = system->a->rows;
+    loop->cells = system->w->rows;
+    BB_TRY(bb_sliced_rows_of(system->a, &loop->a));
+    BB_TRY(bb_sliced_rows_of(system->w, &loop->w));
+    BB_TRY(BB_ZEROED(loop->n, &loop->state));
+    BB_TRY(BB_ZEROED(loop->n, &loop->next));
+    BB_TRY(BB_ZEROED(loop->cells, &loop->x));
+    BB_TRY(BB_ZEROED(loop->cells, &loop->part));
+    BB_TRY(BB_ZEROED(loop->cells, &loop->wide));
+    BB_TRY(BB_ZEROED(system->axes * system->window_rows, &loop->y));
+    BB_TRY(BB_ZEROED(system->axes * system->points, &loop->z));
+    *out = loop;
+    loop = NULL;
+done:
+    bb_control_loop_destroy(&loop);
+    return status;
+}
+
+void bb_control_loop_destroy(bb_control_loop **loop)
+{
+    bb_control_loop *whole = *loop;
+    if (whole == NULL) {
+        return;
+    }
+    for (int block = 0; block < whole->block_count; ++block) {
+        bb_memory_release(&whole->blocks[block]);
+    }
+    bb_sliced_rows_release(&whole->a);
+    bb_sliced_rows_release(&whole->w);
+    BB_RELEASE(&whole->state);
+    BB_RELEASE(&whole->next);
+    BB_RELEASE(&whole->x);
+    BB_RELEASE(&whole->part);
+    BB_RELEASE(&whole->wide);
+    BB_RELEASE(&whole->y);
+    BB_RELEASE(&whole->z);
+    BB_RELEASE(loop);
+}
+
+bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *from)
+{
+    const bb_index light = from->light_steps;
+    const bb_index inputs = from->input_begin[light];
+    bb_loop_period *to = &loop->periods[loop->period_count++];
+    *to = (bb_loop_period){.set = from->set, .light_steps = light, .dark_steps = from->dark_steps};
+    to->input_begin = emulated_copy(loop, from->input_begin, light + 1, sizeof(int32_t));
+    to->input_where = emulated_copy(loop, from->input_where, inputs, sizeof(int32_t));
+    to->input = emulated_copy(loop, from->input, inputs, sizeof(double));
+    if (from->set >= 0) {
+        to->window = emulated_copy(loop, from->window, light, sizeof(int32_t));
+        to->output_begin = emulated_copy(loop, from->output_begin, light + 1, sizeof(int32_t));
+        to->output =
+            emulated_copy(loop, from->output, from->output_begin[light], sizeof *from->output);
+    }
+    return BB_OK;
+}
+
+bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
+{
+    loop->period = period;
+    loop->step = 0;
+    memset(loop->z, 0, (size_t)(loop->system.axes * loop->system.points) * sizeof *loop->z);
+    return BB_OK;
+}
+
+static inline bb_status emulated_products(bb_control_loop *loop, const bb_loop_period *period)
+{
+    bb_status status = BB_OK;
+    const bb_loop_system *system = &loop->system;
+    bb_sliced_rows_multiply(&loop->w, loop->state, loop->x);
+    bb_sliced_rows_multiply(&loop->w, loop->next, loop->part);
+    for (bb_index j = 0; j < loop->cells; ++j) {
+        loop->x[j] = 0.5F * (loop->x[j] + loop->part[j]);
+        loop->wide[j] = (double)loop->x[j];
+    }
+    for (int axis = 0; axis < system->axes; ++axis) {
+        double seconds = 0.0;
+        double *y = loop->y + axis * system->window_rows;
+        BB_TRY(bb_coded_operator_apply(system->operators[period->set * system->axes + axis],
+                                       period->window[loop->step], system->window_rows, loop->wide,
+                                       y, &seconds));
+        for (int k = period->output_begin[loop->step]; k < period->output_begin[loop->step + 1];
+             ++k) {
+            for (int c = 0; c < 4; ++c) {
+                loop->z[axis * system->points + period->output[k].point] +=
+                    period->output[k].weight[c] * y[period->output[k].corner[c]];
+            }
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_control_loop_step(bb_control_loop *loop)
+{
+    bb_status status = BB_OK;
+    const bb_loop_period *period = &loop->periods[loop->period];
+    const bool light = loop->step < period->light_steps;
+    bb_sliced_rows_multiply(&loop->a, loop->state, loop->next);
+    for (int k = light ? period->input_begin[loop->step] : 0;
+         light && k < period->input_begin[loop->step + 1]; ++k) {
+        const int32_t at = period->input_where[k];
+        loop->next[at] = fmaf((float)loop->b[at], (float)period->input[k], loop->next[at]);
+    }
+    if (light && period->set >= 0) {
+        BB_TRY(emulated_products(loop, period));
+    }
+    const bb_index n = loop->n;
+    memcpy(loop->state, loop->next, (size_t)n * sizeof *loop->state);
+    loop->stamps = (bb_loop_stamps){
+        {1000, light ? 3000 : 0, light && period->set >= 0 ? 6000 : 0,
+         light && period->set >= 0 ? 10000 : 0, 15000}
+    };
+    loop->step += 1;
+done:
+    return status;
+}
+
+bb_status bb_control_loop_wait(bb_control_loop *loop)
+{
+    (void)loop;
+    return BB_OK;
+}
+
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop)
+{
+    return loop->stamps;
+}
+
+bb_status bb_control_loop_reset(bb_control_loop *loop)
+{
+    memset(loop->state, 0, (size_t)loop->n * sizeof *loop->state);
+    return BB_OK;
+}
+
+bb_status bb_control_loop_state(bb_control_loop *loop, float *out)
+{
+    memcpy(out, loop->state, (size_t)loop->n * sizeof *out);
+    return BB_OK;
+}
+
+bb_status bb_control_loop_reading(bb_control_loop *loop, float *out)
+{
+    memcpy(out, loop->x, (size_t)loop->cells * sizeof *out);
+    return BB_OK;
+}
+
+bb_status bb_control_loop_windows(bb_control_loop *loop, double *out)
+{
+    memcpy(out, loop->y, (size_t)(loop->system.axes * loop->system.window_rows) * sizeof *out);
+    return BB_OK;
+}
+
+bb_status bb_control_loop_outputs(bb_control_loop *loop, double *out)
+{
+    memcpy(out, loop->z, (size_t)(loop->system.axes * loop->system.points) * sizeof *out);
+    return BB_OK;
+}
+
+double bb_control_loop_bytes(const bb_control_loop *loop, bool light)
+{
+    (void)loop;
+    return light ? 2.0 : 1.0;
+}
+
+#endif

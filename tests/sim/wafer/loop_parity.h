@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's loop against the offline path on the cpu: fp64 heat, coded products of the same
+// matrices, dwell. The loop's state is in fp32, which bounds what they may differ by.
+#ifndef BB_TESTS_SIM_WAFER_LOOP_PARITY_H
+#define BB_TESTS_SIM_WAFER_LOOP_PARITY_H
+
+#include "sim/wafer/wafer_heating.h"
+#include "sim/wafer/wafer_march.h"
+#include "sim/wafer/wafer_realtime.h"
+#include "tests/sim/driver.h"
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}, "                              \
+    "{name: e4m3, storage: e4m3, scale: row, multiply: fp32, accumulate: fp64, "                   \
+    "accumulate_run: 32}, {name: low-rank, storage: {codec: low_rank, "                            \
+    "tolerance_of_range: 2.9e-5}, multiply: fp32, accumulate: fp64}]"
+
+static const driver_case loop_small = {
+    CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}
+};
+
+enum { LOOP_AXES = 3 };
+
+// Relative to the largest of each: fp32 rounds 100 steps of the state, and displacements are sums
+// of both signs.
+static const double state_bound = 1e-5;
+static const double output_bound = 1e-5;
+
+typedef struct truth {
+    bb_config *config;
+    const bb_wafer_study *study;
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+    double *state;           // [size] after the last step
+    bb_device *cpu, *device; // of the offline path, of the loop
+} truth;
+
+static inline void open_truth(bb_device_kind kind, truth *of)
+{
+    bb_wafer_march march = {0};
+    *of = (truth){0};
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(&loop_small, &of->config));
+    of->study = bb_config_study(of->config);
+    const bb_wafer_config physics = bb_wafer_study_physics(of->study);
+    check_ok(bb_wafer_problem_create(&physics, &of->problem));
+    check_ok(bb_wafer_heating_run(of->problem, &of->heating));
+    check_ok(bb_wafer_march_open(of->problem, &march));
+    const bb_scan *scan = of->problem->scan;
+    for (bb_index field = 0; field < of->heating.exposed_count; ++field) {
+        check_ok(bb_wafer_march_expose(&march, field));
+        for (bb_index part = 0; part < scan->light_steps + scan->dark_steps; ++part) {
+            check_ok(bb_wafer_march_step(&march, part));
+        }
+    }
+    const bb_index size = of->problem->thermal->size;
+    check_ok(BB_ALLOCATE(size, &of->state));
+    memcpy(of->state, bb_stepper_state(march.stepper), (size_t)size * sizeof *of->state);
+    bb_wafer_march_release(&march);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &of->cpu));
+    check_ok(bb_device_open(kind, 0, &of->device));
+}
+
+static inline void close_truth(truth *of)
+{
+    BB_RELEASE(&of->state);
+    bb_wafer_heating_release(&of->heating);
+    bb_wafer_problem_destroy(&of->problem);
+    bb_config_destroy(&of->config);
+    bb_device_close(&of->cpu);
+    bb_device_close(&of->device);
+}
+
+// Largest difference over the largest expected value.
+static inline double distance_f32(bb_index count, const float *got, const double *expected)
+{
+    double worst = 0.0;
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        worst = fmax(worst, fabs((double)got[i] - expected[i]));
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    return worst / largest;
+}
+
+static inline double distance(bb_index count, const double *got, const double *expected)
+{
+    double worst = 0.0;
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        worst = fmax(worst, fabs(got[i] - expected[i]));
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    return worst / largest;
+}
+
+// Means of one field and axis by the offline path, with the loop's own matrix.
+static inline const double *dwell_means(const truth *of, const bb_wafer_loop *loop, bb_index field,
+                                        int axis)
+{
+    const bb_slit_grid *slit = &of->problem->slit;
+    bb_dwell *dwell = of->problem->dwells[field];
+    bb_coded_operator *operation = NULL;
+    double *window = NULL;
+    double seconds = 0.0;
+    check_ok(BB_ALLOCATE(slit->window_points, &window));
+    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu,
+                                          loop->matrices[field * loop->axes + axis], &operation));
+    bb_dwell_reset(dwell);
+    for (bb_index step = 0; step < of->heating.light_steps; ++step) {
+        const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+        check_ok(bb_coded_operator_apply(operation, row, slit->window_points,
+                                         bb_wafer_heating_input(&of->heating, field, step), window,
+                                         &seconds));
+        bb_dwell_add(dwell, step, window);
+    }
+    bb_coded_operator_destroy(&operation);
+    BB_RELEASE(&window);
+    return dwell->mean;
+}
+
+static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index field)
+{
+    const bb_index cells = of->heating.cell_count;
+    const bb_index count = of->problem->dwells[field]->count;
+    float *x = NULL;
+    double *z = NULL;
+    check_ok(BB_ALLOCATE(cells, &x));
+    check_ok(BB_ALLOCATE(LOOP_AXES * loop->points, &z));
+    check_ok(bb_control_loop_reading(loop->loop, x));
+    check_ok(bb_control_loop_outputs(loop->loop, z));
+    double reading = distance_f32(
+        cells, x, bb_wafer_heating_input(&of->heating, field, of->heating.light_steps - 1));
+    assert_true(reading <= state_bound);
+    for (int axis = 0; axis < LOOP_AXES; ++axis) {
+        double away = distance(count, z + axis * loop->points, dwell_means(of, loop, field, axis));
+        print_message("%s, field %td, %c: reading %.2g, means %.2g of the largest\n",
+                      loop->pipeline->name, field, "xyz"[axis], reading, away);
+        assert_true(away <= output_bound);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&z);
+}
+
+// All steps from rest; `z` [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the
+// end.
+static inline void run_all(const truth *of, bb_wafer_loop *loop, bool check, double *z,
+                           float *state)
+{
+    check_ok(bb_control_loop_reset(loop->loop));
+    for (bb_index period = 0; period < loop->period_count; ++period) {
+        check_ok(bb_control_loop_begin(loop->loop, period));
+        for (bb_index step = 0; step < loop->steps; ++step) {
+            check_ok(bb_control_loop_step(loop->loop));
+            check_ok(bb_control_loop_wait(loop->loop));
+        }
+        check_ok(bb_control_loop_outputs(loop->loop, z + period * LOOP_AXES * loop->points));
+        if (check && bb_wafer_loop_scored(loop, period) >= 0) {
+            check_field(of, loop, bb_wafer_loop_scored(loop, period));
+        }
+    }
+    check_ok(bb_control_loop_state(loop->loop, state));
+}
+
+static inline void compare(const truth *of, bb_index pipeline)
+{
+    const bb_product_pipeline *pipelines = of->study->pipelines.items;
+    const bb_index size = of->problem->thermal->size;
+    bb_wafer_loop *loop = NULL;
+    double *z[2] = {NULL, NULL};
+    float *state[2] = {NULL, NULL};
+    check_ok(
+        bb_wafer_loop_create(of->study, of->problem, &pipelines[pipeline], of->device, 0, &loop));
+    assert_int_equal(loop->period_count, 3);
+    const bb_index outputs = loop->period_count * LOOP_AXES * loop->points;
+    for (int run = 0; run < 2; ++run) {
+        check_ok(BB_ALLOCATE(outputs, &z[run]));
+        check_ok(BB_ALLOCATE(size, &state[run]));
+        run_all(of, loop, run == 0, z[run], state[run]);
+    }
+    double away = distance_f32(size, state[0], of->state);
+    print_message("%s: state %.2g of the largest\n", loop->pipeline->name, away);
+    assert_true(away <= state_bound);
+    assert_memory_equal(z[0], z[1], (size_t)outputs * sizeof *z[0]);
+    assert_memory_equal(state[0], state[1], (size_t)size * sizeof *state[0]);
+    for (int run = 0; run < 2; ++run) {
+        BB_RELEASE(&z[run]);
+        BB_RELEASE(&state[run]);
+    }
+    bb_wafer_loop_destroy(&loop);
+}
+
+// Every pipeline but the reference.
+static inline void check_parity(bb_device_kind kind)
+{
+    truth of;
+    open_truth(kind, &of);
+    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
+        compare(&of, pipeline);
+    }
+    close_truth(&of);
+}
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
+// it refuses, in words; the harness on the emulation, and the report of a measurement that is made
+// up.
+#include "sim/wafer/realtime_report.h"
+#include "tests/sim/wafer/emulated_loop.h"
+#include "tests/sim/wafer/loop_parity.h"
+
+static void refuse(const char *override, const char *pipeline, const char *sentence)
+{
+    const driver_case of = {CONFIG_WAFER_SMALL, {override}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    bb_index which = 0;
+    while (strcmp(pipelines[which].name, pipeline) != 0) {
+        ++which;
+    }
+    if (sentence == NULL) {
+        check_ok(bb_wafer_loop_check(study, &pipelines[which]));
+    } else {
+        check_fails(bb_wafer_loop_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
+    }
+    bb_config_destroy(&config);
+}
+
+static void what_the_loop_cannot_do_is_said(void **state)
+{
+    (void)state;
+    refuse("title=x", "e4m3", NULL);
+    refuse("mesh.substeps=2", "e4m3", "mesh.substeps = 2: the loop on a GPU takes whole steps");
+    refuse("mesh.stepping=crank_nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
+    refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");
+    refuse("ring={width_mm: 10.0}", "e4m3", "ring.width_mm = 10: the loop on a GPU has no ring");
+    refuse("title=x", "reference", "pipeline reference, multiply: the loop on a GPU multiplies in");
+    refuse("pipelines.2.storage={codec: zfp, mode: precision, bits: 12}", "seed",
+           "pipeline seed, storage: the loop on a GPU multiplies coded matrices, and zfp");
+}
+
+static void the_pipeline_is_chosen_by_name(void **state)
+{
+    (void)state;
+    const driver_case plain = {CONFIG_WAFER_SMALL, {NULL}};
+    const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
+    const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&plain, &config));
+    assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 1);
+    bb_config_destroy(&config);
+    check_ok(driver_load(&named, &config));
+    assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 5);
+    bb_config_destroy(&config);
+    check_fails(driver_load(&wrong, &config), BB_INVALID, "1 problem");
+}
+
+static void a_study_on_the_cpu_is_refused(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}
+    };
+    bb_config *config = NULL;
+    bb_text table = {0};
+    check_ok(driver_load(&of, &config));
+    check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+                "device: the loop runs on a cuda device");
+    bb_config_destroy(&config);
+}
+
+// Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
+static void invent(bb_wafer_realtime *out, bb_index count)
+{
+    *out = (bb_wafer_realtime){.count = count, .wall_seconds = 0.07, .interrupted = true};
+    check_ok(BB_ALLOCATE(count, &out->records));
+    for (bb_index k = 0; k < count; ++k) {
+        bool light = k % 35 < 17;
+        out->records[k] = (bb_step_record){
+            .release = 1e-3 * (double)k,
+            .latency = k == 40 ? 1.5e-3 : 1e-4,
+            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, 4e-5},
+            .exposure = (int32_t)(k / 35),
+            .step = (int32_t)(k % 35),
+            .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
+        };
+    }
+    for (int k = 0; k < BB_REALTIME_FIELDS; ++k) {
+        out->field_each[k] = 5e-3;
+        out->field_queued[k] = 4e-3;
+    }
+    bb_host_facts_read(&out->before);
+    out->after = out->before;
+}
+
+static double number(const bb_results *results, const char *path, bb_index at)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    return dataset->numbers[at];
+}
+
+static void check_numbers(const bb_results *results)
+{
+    assert_true(number(results, "results/steps", 0) == 70.0);
+    assert_true(number(results, "results/steps", 1) == 34.0);
+    assert_true(number(results, "results/steps", 2) == 0.0);
+    assert_true(number(results, "results/misses", 0) == 1.0);
+    check_relative(number(results, "results/latency_p50_us", 0), 100.0, 1e-12);
+    check_relative(number(results, "results/latency_max_us", 1), 1500.0, 1e-12);
+    check_relative(number(results, "results/latency_max_us", 3), 100.0, 1e-12);
+    check_relative(number(results, "results/stage_p50_us", BB_STEP_STAGES + BB_STEP_PRODUCTS), 30.0,
+                   1e-12);
+    assert_true(number(results, "worst/exposure", 0) == 1.0);
+    assert_true(number(results, "worst/step", 0) == 5.0);
+    check_relative(number(results, "worst/release_s", 0), 0.04, 1e-12);
+    assert_true(number(results, "latency/count", 100) + number(results, "latency/count", 99) ==
+                69.0);
+    assert_true(number(results, "latency/count", 1500) + number(results, "latency/count", 1499) ==
+                1.0);
+    assert_string_equal(bb_results_note_text(results, "results", "ended"), "by an interrupt");
+    assert_non_null(bb_results_note_text(results, "host", "processor"));
+}
+
+static void a_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3"}};
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    bb_wafer_realtime measured;
+    check_ok(driver_load(&of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_wafer_problem problem = {.scored_count = 2};
+    const bb_wafer_loop loop = {.study = study,
+                                .problem = &problem,
+                                .pipeline = (bb_product_pipeline *)study->pipelines.items + 6,
+                                .steps = 35,
+                                .axes = 2};
+    invent(&measured, 70);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_realtime_report(&loop, &measured, results, &table));
+    print_message("%s", bb_text_string(&table));
+    assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
+    assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
+    assert_non_null(
+        strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
+    check_numbers(results);
+    bb_wafer_realtime_release(&measured);
+    bb_results_destroy(&results);
+    bb_text_release(&table);
+    bb_config_destroy(&config);
+}
+
+static void periods_give_what_the_offline_path_does(void **state)
+{
+    (void)state;
+    check_parity(BB_DEVICE_CPU);
+}
+
+// Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
+// of exposures 0 to 2 the second is not scored.
+static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop *loop, bool fixed)
+{
+    for (bb_index k = 0; k < measured->count; ++k) {
+        const bb_step_record *record = &measured->records[k];
+        const bb_index at = (k + 12) % (3 * loop->steps);
+        assert_int_equal(record->exposure, at / loop->steps);
+        assert_int_equal(record->step, at % loop->steps);
+        const bool light = record->step < 17;
+        assert_int_equal(record->kind, !light                  ? BB_STEP_DARK
+                                       : record->exposure == 1 ? BB_STEP_HEAT
+                                                               : BB_STEP_LIGHT);
+        assert_true(record->latency > 0.0);
+        assert_int_equal(isnan(record->stage[BB_STEP_PRODUCTS]), record->kind != BB_STEP_LIGHT);
+        if (fixed) {
+            check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
+        }
+    }
+    check_relative(measured->records[0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+}
+
+static void the_harness_takes_every_step_in_turn(void **state)
+{
+    (void)state;
+    static const char *const releases[] = {"realtime.release=fixed",
+                                           "realtime.release=back_to_back"};
+    for (int i = 0; i < 2; ++i) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL,
+            {releases[i], "realtime.pipeline=e4m3", "realtime.steps=150",
+              "realtime.warm_up_steps=12"}
+        };
+        bb_config *config = NULL;
+        bb_device *cpu = NULL;
+        bb_wafer_problem *problem = NULL;
+        bb_wafer_loop *loop = NULL;
+        bb_wafer_realtime measured;
+        check_ok(driver_load(&of, &config));
+        const bb_wafer_study *study = bb_config_study(config);
+        const bb_wafer_config physics = bb_wafer_study_physics(study);
+        check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+        check_ok(bb_wafer_problem_create(&physics, &problem));
+        const bb_product_pipeline *pipelines = study->pipelines.items;
+        check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
+        check_ok(bb_wafer_realtime_measure(loop, &measured));
+        assert_int_equal(measured.count, 150);
+        assert_false(measured.interrupted);
+        check_records(&measured, loop, i == 0);
+        assert_true(measured.wall_seconds >= (i == 0 ? 0.149 : 0.0));
+        assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
+        bb_wafer_realtime_release(&measured);
+        bb_wafer_loop_destroy(&loop);
+        bb_wafer_problem_destroy(&problem);
+        bb_device_close(&cpu);
+        bb_config_destroy(&config);
+    }
+}
+
+// What is refused leaves the thread as it was.
+static void a_thread_is_as_it_was_afterwards(void **state)
+{
+    (void)state;
+    bb_host_conduct conduct;
+    bb_host_conduct_enter(&conduct, true);
+    print_message("%s; memory %s; %s\n", conduct.core, conduct.memory, conduct.policy);
+    assert_true(conduct.core[0] != '\0' && conduct.memory[0] != '\0' && conduct.policy[0] != '\0');
+    bb_host_conduct_leave(&conduct);
+    assert_false(conduct.pinned || conduct.locked || conduct.raised);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_give_what_the_offline_path_does),
+        cmocka_unit_test(the_harness_takes_every_step_in_turn),
+        cmocka_unit_test(what_the_loop_cannot_do_is_said),
+        cmocka_unit_test(the_pipeline_is_chosen_by_name),
+        cmocka_unit_test(a_study_on_the_cpu_is_refused),
+        cmocka_unit_test(a_report_says_what_was_measured),
+        cmocka_unit_test(a_thread_is_as_it_was_afterwards),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random sparse matrices for the solver tests: asymmetric, with empty, short and long rows side by
+// side.
+#ifndef BB_TESTS_SOLVERS_SPARSE_H
+#define BB_TESTS_SOLVERS_SPARSE_H
+
+#include "core/csr.h"
+#include "tests/solvers/dense.h"
+
+enum { SPARSE_SEED = 20261 };
+
+/// Row r has least + r % (most - least + 1) entries, every `apart`th row `far` (0: none such);
+/// columns are spread over all, values are normal over the square root of the row's length.
+static inline void sparse_random(bb_index rows, bb_index columns, bb_index least, bb_index most,
+                                 bb_index apart, bb_index far, bb_csr *out)
+{
+    bb_triplets list = {0};
+    uint64_t draw = 0;
+    for (bb_index row = 0; row < rows; ++row) {
+        bool is_long = apart > 0 && row % apart == apart / 2;
+        bb_index count = is_long ? far : least + row % (most - least + 1);
+        bb_index step = columns / (count + 1);
+        bb_index column = (7 * row) % columns;
+        for (bb_index k = 0; k < count; ++k, column = (column + step) % columns) {
+            double value = bb_random_normal(SPARSE_SEED, BB_STREAM_SELF_TEST, draw++);
+            check_ok(bb_triplets_add(&list, row, column, value / sqrt((double)count)));
+        }
+    }
+    check_ok(bb_csr_assemble(rows, columns, &list, out));
+    bb_triplets_release(&list);
+}
+
+static inline void sparse_narrow(bb_index count, const double *from, float *to)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        to[i] = (float)from[i];
+    }
+}
+
+static inline float *sparse_floats(bb_index count)
+{
+    float *values = NULL;
+    check_ok(BB_ZEROED(count, &values));
+    return values;
+}
+
+#endif
