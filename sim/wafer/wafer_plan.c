@@ -175,6 +175,26 @@ static bb_status list_operator(const bb_product_pipeline *pipeline, double value
                        1e-6 * bits / 8.0 * values);
 }
 
+static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)
+{
+    const double across = study->wafer.diameter_mm / study->clamp.spacing_mm;
+    const double clamp = M_PI / 4.0 * across * across;
+    const bb_requirement_sizes sizes = {
+        .unknowns = of->nodes + clamp,
+        .sources = of->cells,
+        .window = of->window,
+        .field_points = of->points,
+        .entries = bb_requirement_entries(of->nodes, clamp,
+                                          study->clamp.spacing_mm / study->mesh.spacing_mm),
+        .inputs = 1.0,
+        .light = (double)study->scan.light_steps,
+        .dark = (double)study->scan.dark_steps,
+        .axes = (double)study->response.axes.count,
+    };
+    return bb_wafer_requirements_plan(
+        &study->machine, (sizes.light + sizes.dark) * study->mesh.step_ms, sizes, plan);
+}
+
 bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -194,6 +214,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
+    BB_TRY(list_requirements(wafer, &of, plan));
     if (has_plate(wafer)) {
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",

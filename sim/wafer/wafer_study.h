@@ -6,6 +6,7 @@
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
+#include "sim/wafer/wafer_requirements.h"
 
 typedef struct bb_wafer_study {
     bb_study common;
@@ -17,6 +18,7 @@ typedef struct bb_wafer_study {
     bb_scan_config scan;
     bb_response_config response;
     bb_metrology_config metrology;
+    bb_machine_config machine;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 
