@@ -303,6 +303,7 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
 {
     bb_status status = BB_OK;
     wafer_run run = {0};
+    BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
     BB_TRY(start(study, &run));
     BB_TRY(bb_wafer_heating_run(run.problem, &run.heating));
     BB_TRY(run_axes(&run));

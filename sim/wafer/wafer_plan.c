@@ -7,6 +7,7 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -205,6 +206,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     if (wafer->response.generator == (int)BB_GENERATOR_FILE) {
         BB_TRY(bb_matrix_file_find(wafer->response.file, &file_bytes));
     }
+    BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));

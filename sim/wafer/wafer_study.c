@@ -23,6 +23,7 @@ static const bb_key keys[] = {
     GROUP(scan, &bb_scan_schema, "What is exposed, in which order, and how it is heated."),
     GROUP(response, &bb_response_schema, "The matrix from temperatures to displacements."),
     GROUP(metrology, &bb_metrology_schema, "Where overlay is scored in a field."),
+    GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
     GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to."),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,

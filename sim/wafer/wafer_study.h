@@ -8,6 +8,16 @@
 #include "sim/pipelines/product_pipeline.h"
 #include "sim/wafer/wafer_requirements.h"
 
+typedef enum bb_dump_filter { BB_DUMP_PLAIN, BB_DUMP_ZFP } bb_dump_filter;
+
+/// Keys of `dump:`.
+typedef struct bb_dump_config {
+    int filter; ///< bb_dump_filter, of response rows
+    double tolerance_m_per_k;
+} bb_dump_config;
+
+extern const bb_schema bb_dump_schema;
+
 typedef struct bb_wafer_study {
     bb_study common;
     bb_wafer_material_config wafer;
@@ -19,6 +29,7 @@ typedef struct bb_wafer_study {
     bb_response_config response;
     bb_metrology_config metrology;
     bb_machine_config machine;
+    bb_dump_config dump;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 
