@@ -68,8 +68,9 @@ static bb_status list_schedules(const bb_machine_config *machine, const bb_requi
     const bb_field_schedule compressed = bb_field_schedule_compressed(&stages);
     BB_TRY(list_schedule("with compression", &compressed, sizes->budget, plan));
     BB_TRY(bb_plan_add(
-        plan, "time with compression", "%.0f %% less, decoding %.1f ms is %.0f %% of it%s",
-        100.0 * (1.0 - compressed.latency / plain.latency), 1e3 * stages.decode,
+        plan, "time with compression", "%.0f %% %s, decoding %.1f ms is %.0f %% of it%s",
+        100.0 * fabs(1.0 - compressed.latency / plain.latency),
+        compressed.latency <= plain.latency ? "less" : "more", 1e3 * stages.decode,
         100.0 * stages.decode / compressed.latency,
         bb_field_decodes_in_time(&stages) ? "" : "; decoding is slower than the link"));
 done:
