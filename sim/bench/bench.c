@@ -55,6 +55,27 @@ static const bb_bench_case cases[] = {
     {"gemv-split-gemv", "peer of gemv-cuda: cublasSgemvStridedBatched over runs of columns", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_SPLIT_GEMV},
     {"streamed-fp32", "fields that cross PCIe in fp32, products of a slow field", "Table 1", NAN, bb_bench_streamed, BB_FORMAT_FP32},
     {"streamed-e4m3", "fields that cross PCIe in e4m3, products of a slow field", "Table 1", NAN, bb_bench_streamed, BB_FORMAT_E4M3},
+    {"gemv-fp32-square", "gemv-fp32 of 9728 x 9728", "read", NAN, bb_bench_gemv, BB_FORMAT_FP32 | BB_BENCH_SQUARE},
+    {"gemv-fp32-tall", "gemv-fp32 of 252000 x 384", "read", NAN, bb_bench_gemv, BB_FORMAT_FP32 | BB_BENCH_TALL},
+    {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32},
+    {"gemv-blas-s-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_SQUARE},
+    {"gemv-blas-s-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_TALL},
+    {"gemv-blas-d", "peer of gemv-fp32: the BLAS's dgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64},
+    {"gemv-blas-d-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_SQUARE},
+    {"gemv-blas-d-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_TALL},
+    {"gemv-cuda-fp32-square", "gemv-cuda-fp32 of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32 | BB_BENCH_SQUARE},
+    {"gemv-cuda-fp32-tall", "gemv-cuda-fp32 of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32 | BB_BENCH_TALL},
+    {"gemv-cuda-fp32-each-square", "gemv-cuda-fp32-each of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32_EACH | BB_BENCH_SQUARE},
+    {"gemv-cuda-fp32-each-tall", "gemv-cuda-fp32-each of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FP32_EACH | BB_BENCH_TALL},
+    {"gemv-figure9-square", "gemv-figure9 of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FIGURE9 | BB_BENCH_SQUARE},
+    {"gemv-figure9-tall", "gemv-figure9 of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_FIGURE9 | BB_BENCH_TALL},
+    {"gemv-cublas-s-square", "gemv-cublas-s of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_SQUARE},
+    {"gemv-cublas-s-tall", "gemv-cublas-s of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TALL},
+    {"gemv-cublas-d-square", "gemv-cublas-d of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_SQUARE},
+    {"gemv-cublas-d-tall", "gemv-cublas-d of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_TALL},
+    {"roofline-thermal", "T <- A T under the roof of this machine", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_THERMAL},
+    {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_RESTRICTION},
+    {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_DEFORMATION},
     {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp_cuda, 0},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0},
@@ -87,6 +108,16 @@ bb_index bb_bench_cases(const bb_bench_case **out)
 {
     *out = cases;
     return CASES;
+}
+
+bb_bench_sizes bb_bench_sizes_of(int choice, bool quick)
+{
+    static const bb_bench_sizes wide = {378, 256000, 512}, quick_wide = {21, 4096, 512};
+    static const bb_bench_sizes square = {9728, 9728, 512}, quick_square = {512, 512, 512};
+    static const bb_bench_sizes tall = {252000, 384, 128}, quick_tall = {2048, 384, 128};
+    return (choice & BB_BENCH_TALL) != 0     ? (quick ? quick_tall : tall)
+           : (choice & BB_BENCH_SQUARE) != 0 ? (quick ? quick_square : square)
+                                             : (quick ? quick_wide : wide);
 }
 
 void bb_bench_add(bb_bench_times *times, double seconds)
@@ -170,7 +201,7 @@ static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *out
     bb_status status = BB_OK;
     bool by_flops = isnan(outcome->bytes);
     double rate = 1e-9 * (by_flops ? outcome->flops : outcome->bytes) / outcome->best_s;
-    BB_TRY(bb_text_add(table, "%-24s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
+    BB_TRY(bb_text_add(table, "%-26s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
                        1e3 * outcome->median_s, 1e3 * outcome->best_s, rate,
                        by_flops ? "GFLOP/s" : "GB/s",
                        1e-9 * (by_flops ? outcome->flops : outcome->bytes)));
@@ -264,7 +295,7 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
         }
     }
     BB_TRY(declare(chosen, chosen_count, results));
-    BB_TRY(bb_text_add(table, "%-24s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n", "benchmark",
+    BB_TRY(bb_text_add(table, "%-26s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n", "benchmark",
                        "median ms", "best ms", "rate of best", "floor 1e9", "ratio", "bar", "",
                        "binds", "detail"));
     for (bb_index i = 0; i < chosen_count; ++i) {

@@ -44,6 +44,22 @@ typedef struct bb_bench_outcome {
     char detail[160];  ///< sizes and choices: "378 x 256000", "tile 512"
 } bb_bench_outcome;
 
+/// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
+/// these, which are added to a `choice`.
+enum {
+    BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
+    BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
+    BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
+};
+
+/// Rows, columns, and a mesh that divides the columns.
+typedef struct bb_bench_sizes {
+    bb_index rows, columns, mesh_columns;
+} bb_bench_sizes;
+
+/// Of a `choice`.
+bb_bench_sizes bb_bench_sizes_of(int choice, bool quick);
+
 typedef struct bb_bench_case bb_bench_case;
 struct bb_bench_case {
     const char *name;
@@ -52,13 +68,20 @@ struct bb_bench_case {
     double bar;          ///< least ratio; NaN: none
     bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out);
-    int choice; ///< codec or variant
+    int choice; ///< codec or variant, and a layout
 };
 
 /// The first cuda device; NULL, with times of NaN and the reason in `detail`, where benchmarks of
 /// it are to be skipped. Errors: BB_DEVICE. Owner: the caller.
 BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                                         bb_device **device);
+
+/// `choice` of bb_bench_roofline.
+typedef enum bb_bench_step {
+    BB_BENCH_STEP_THERMAL,
+    BB_BENCH_STEP_RESTRICTION,
+    BB_BENCH_STEP_DEFORMATION,
+} bb_bench_step;
 
 /// All benchmarks; returns how many.
 bb_index bb_bench_cases(const bb_bench_case **out);
@@ -73,6 +96,10 @@ BB_CHECKED bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_set
                                    bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_gemv_fp32_sums(const bb_bench_case *self, const bb_bench_setup *setup,
                                              bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_gemv_blas(const bb_bench_case *self, const bb_bench_setup *setup,
+                                        bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_roofline(const bb_bench_case *self, const bb_bench_setup *setup,
+                                       bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,

@@ -41,11 +41,12 @@ done:
     return status;
 }
 
-static bb_status encode(int codec, bb_index rows, bb_index columns, bb_coded_matrix **out)
+static bb_status encode(int codec, const bb_bench_sizes *sizes, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    encoding task = {.columns = columns, .mesh_columns = 512};
-    bb_matrix_layout layout = {.rows = rows, .columns = columns, .mesh_columns = 512};
+    encoding task = {.columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
+    bb_matrix_layout layout = {
+        .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_codec_config config = bb_codec_plain((bb_format)codec);
     bb_row_scale scale = BB_ROW_SCALE_ROW;
     if (codec == (int)BB_CODEC_BFP) {
@@ -59,7 +60,7 @@ static bb_status encode(int codec, bb_index rows, bb_index columns, bb_coded_mat
     }
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
     task.matrix = *out;
-    BB_TRY(bb_parallel_for(rows, encode_row, &task));
+    BB_TRY(bb_parallel_for(sizes->rows, encode_row, &task));
 done:
     return status;
 }
@@ -73,21 +74,24 @@ typedef struct contest {
 } contest;
 
 static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, bb_format sums,
-                         bb_index rows, bb_index columns, contest *out)
+                         const bb_bench_sizes *sizes, contest *out)
 {
     bb_status status = BB_OK;
+    const bb_index rows = sizes->rows;
+    const bb_index columns = sizes->columns;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_gemv_arithmetic own = {
-        self->choice == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32, sums};
+        (self->choice & BB_BENCH_CHOICE) == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
+        sums};
     BB_TRY(BB_ALLOCATE(columns, &out->x));
     BB_TRY(BB_ALLOCATE(rows, &out->y));
     for (bb_index j = 0; j < columns; ++j) {
         out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
     }
-    BB_TRY(encode(self->choice, rows, columns, &out->matrix));
+    BB_TRY(encode((self->choice & BB_BENCH_CHOICE), sizes, &out->matrix));
     BB_TRY(bb_coded_operator_create(setup->device, out->matrix, own, &out->operation));
-    if (self->choice > (int)BB_FORMAT_FP32) {
-        BB_TRY(encode((int)BB_FORMAT_FP32, rows, columns, &out->single));
+    if ((self->choice & BB_BENCH_CHOICE) > (int)BB_FORMAT_FP32) {
+        BB_TRY(encode((int)BB_FORMAT_FP32, sizes, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
     }
     BB_TRY(bb_ceiling_create((double)(rows * columns) * 4.0, false, &out->ceiling));
@@ -129,20 +133,19 @@ static bb_status compete(const bb_bench_case *self, const bb_bench_setup *setup,
 {
     bb_status status = BB_OK;
     contest task = {0};
-    bb_index rows = setup->quick ? 21 : 378;
-    bb_index columns = 512 * (setup->quick ? 8 : 500);
-    int rounds = setup->quick || self->choice == (int)BB_CODEC_ZFP ? 3 : 20;
-    BB_TRY(prepare(self, setup, sums, rows, columns, &task));
+    const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
+    int rounds = setup->quick || (self->choice & BB_BENCH_CHOICE) == (int)BB_CODEC_ZFP ? 3 : 20;
+    BB_TRY(prepare(self, setup, sums, &sizes, &task));
     for (int round = 0; round < rounds; ++round) {
         double seconds = 0.0;
         BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
         bb_bench_add(&task.read, seconds);
-        BB_TRY(apply(task.operation, &task, rows, &task.own));
+        BB_TRY(apply(task.operation, &task, sizes.rows, &task.own));
         if (task.single != NULL) {
-            BB_TRY(apply(task.single_operation, &task, rows, &task.peer));
+            BB_TRY(apply(task.single_operation, &task, sizes.rows, &task.peer));
         }
     }
-    conclude(&task, rows, columns, out);
+    conclude(&task, sizes.rows, sizes.columns, out);
 done:
     bb_ceiling_release(&task.ceiling);
     bb_coded_operator_destroy(&task.operation);

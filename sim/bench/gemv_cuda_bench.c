@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { REPEATS = 24, ROUNDS = 20, MESH = 512, RUN = 32, MOST_COPIES = 16 };
+enum { REPEATS = 24, ROUNDS = 20, RUN = 32, MOST_COPIES = 16 };
 
 static const double cold_bytes = 512e6; // several times what a last cache holds
 
@@ -31,36 +31,36 @@ typedef struct own_storage {
 
 // clang-format off
 static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
-    [BB_GEMV_CUDA_FP64] = {BB_FORMAT_FP64, 0.0, 1, 0},
-    [BB_GEMV_CUDA_FP32] = {BB_FORMAT_FP32, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_FP32_EACH] = {BB_FORMAT_FP32, 0.0, 1, 0},
-    [BB_GEMV_CUDA_TF32] = {BB_FORMAT_TF32, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_BF16] = {BB_FORMAT_BF16, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_FP16] = {BB_FORMAT_FP16, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_E4M3] = {BB_FORMAT_E4M3, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_E5M2] = {BB_FORMAT_E5M2, 0.0, RUN, 0},
-    [BB_GEMV_CUDA_BFP4] = {BB_CODEC_BFP, 4.0, RUN, 0},
-    [BB_GEMV_CUDA_BFP6] = {BB_CODEC_BFP, 6.0, RUN, 0},
-    [BB_GEMV_CUDA_BFP8] = {BB_CODEC_BFP, 8.0, RUN, 0},
-    [BB_GEMV_CUDA_BFP12] = {BB_CODEC_BFP, 12.0, RUN, 0},
-    [BB_GEMV_CUDA_BFP16] = {BB_CODEC_BFP, 16.0, RUN, 0},
-    [BB_GEMV_CUDA_QUANTISER] = {BB_CODEC_QUANTISER, 0.0, RUN, 0},
+    [BB_GEMV_CUDA_FP64] = {BB_FORMAT_FP64, 0.0, 1, 0, 0},
+    [BB_GEMV_CUDA_FP32] = {BB_FORMAT_FP32, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_FP32_EACH] = {BB_FORMAT_FP32, 0.0, 1, 0, 0},
+    [BB_GEMV_CUDA_TF32] = {BB_FORMAT_TF32, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BF16] = {BB_FORMAT_BF16, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_FP16] = {BB_FORMAT_FP16, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_E4M3] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_E5M2] = {BB_FORMAT_E5M2, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP4] = {BB_CODEC_BFP, 4.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP6] = {BB_CODEC_BFP, 6.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP8] = {BB_CODEC_BFP, 8.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP12] = {BB_CODEC_BFP, 12.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP16] = {BB_CODEC_BFP, 16.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_QUANTISER] = {BB_CODEC_QUANTISER, 0.0, RUN, 0, 0},
     [BB_GEMV_CUDA_FP32_AXES] = {BB_FORMAT_FP32, 0.0, RUN, 0, 3},
     [BB_GEMV_CUDA_E4M3_AXES] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 3},
     [BB_GEMV_CUDA_BFP8_AXES] = {BB_CODEC_BFP, 8.0, RUN, 0, 3},
     [BB_GEMV_CUDA_BFP4_AXES] = {BB_CODEC_BFP, 4.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_FIGURE9] = {-1, 0.0, 1, BB_GEMV_FIGURE9},
-    [BB_GEMV_CUDA_CUBLAS_S] = {-1, 0.0, 1, BB_GEMV_CUBLAS_S},
-    [BB_GEMV_CUDA_CUBLAS_D] = {-1, 0.0, 1, BB_GEMV_CUBLAS_D},
-    [BB_GEMV_CUDA_SPLIT_BATCHED] = {-1, 0.0, 1, BB_GEMV_SPLIT_BATCHED},
-    [BB_GEMV_CUDA_SPLIT_GEMV] = {-1, 0.0, 1, BB_GEMV_SPLIT_GEMV},
+    [BB_GEMV_CUDA_FIGURE9] = {-1, 0.0, 1, BB_GEMV_FIGURE9, 0},
+    [BB_GEMV_CUDA_CUBLAS_S] = {-1, 0.0, 1, BB_GEMV_CUBLAS_S, 0},
+    [BB_GEMV_CUDA_CUBLAS_D] = {-1, 0.0, 1, BB_GEMV_CUBLAS_D, 0},
+    [BB_GEMV_CUDA_SPLIT_BATCHED] = {-1, 0.0, 1, BB_GEMV_SPLIT_BATCHED, 0},
+    [BB_GEMV_CUDA_SPLIT_GEMV] = {-1, 0.0, 1, BB_GEMV_SPLIT_GEMV, 0},
 };
 // clang-format on
 
 typedef struct contest {
     const own_storage *storage;
     bb_device *device;
-    bb_index rows, columns;
+    bb_index rows, columns, mesh_columns;
     double *x, *y, *exact, *values; // host; values [columns]
     bb_coded_matrix *matrix;
     bb_coded_operator *copies[MOST_COPIES];
@@ -72,13 +72,13 @@ typedef struct contest {
 } contest;
 
 // One row: displacement falls off as 1 over the squared distance from a point of the slit.
-static void fill_row(bb_index row, bb_index columns, double *out)
+static void fill_row(bb_index row, bb_index columns, bb_index mesh, double *out)
 {
-    double centre_x = 0.5 * MESH + 2.0 * (double)(row % 21) + 0.3;
-    double centre_y = 0.5 * (double)(columns / MESH) + 2.0 * (double)(row / 21);
+    double centre_x = 0.5 * (double)mesh + 2.0 * (double)(row % 21) + 0.3;
+    double centre_y = 0.5 * (double)(columns / mesh) + 2.0 * (double)(row / 21);
     for (bb_index j = 0; j < columns; ++j) {
-        double x = (double)(j % MESH) - centre_x;
-        double y = (double)(j / MESH) - centre_y;
+        double x = (double)(j % mesh) - centre_x;
+        double y = (double)(j / mesh) - centre_y;
         out[j] = 1e-9 * x / (4.0 + x * x + y * y);
     }
 }
@@ -90,7 +90,7 @@ static bb_status encode_row(void *context, bb_index row)
     double *values = NULL;
     double sum = 0.0;
     BB_TRY(BB_ALLOCATE(task->columns, &values));
-    fill_row(row, task->columns, values);
+    fill_row(row, task->columns, task->mesh_columns, values);
     for (bb_index j = 0; j < task->columns; ++j) {
         sum += values[j] * task->x[j];
     }
@@ -107,7 +107,8 @@ static bb_status prepare_own(contest *task)
 {
     bb_status status = BB_OK;
     const own_storage *storage = task->storage;
-    bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns, .mesh_columns = MESH};
+    bb_matrix_layout layout = {
+        .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bool quantiser = storage->codec == (int)BB_CODEC_QUANTISER;
     bb_format multiply = storage->codec == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
@@ -157,7 +158,7 @@ static bb_status prepare_peer(contest *task)
     BB_TRY(
         bb_gemv_peer_create(task->device, kind, task->rows, task->columns, task->x, &task->peer));
     for (bb_index row = 0; row < task->rows; ++row) {
-        fill_row(row, task->columns, task->values);
+        fill_row(row, task->columns, task->mesh_columns, task->values);
         BB_TRY(bb_gemv_peer_load(task->peer, row, task->values));
     }
 done:
@@ -279,10 +280,13 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
 {
     bb_status status = BB_OK;
     double error = 0.0;
-    contest task = {.storage = &storages[self->choice],
-                    .together = storages[self->choice].together > 1 ? BB_CODED_TOGETHER : 1,
-                    .rows = setup->quick ? 21 : 378,
-                    .columns = (bb_index)MESH * (setup->quick ? 8 : 500)};
+    const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
+    contest task = {
+        .storage = &storages[(self->choice & BB_BENCH_CHOICE)],
+        .together = storages[(self->choice & BB_BENCH_CHOICE)].together > 1 ? BB_CODED_TOGETHER : 1,
+        .rows = sizes.rows,
+        .columns = sizes.columns,
+        .mesh_columns = sizes.mesh_columns};
     int rounds = setup->quick ? 3 : ROUNDS;
     BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
     if (task.device == NULL) {

@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
@@ -48,6 +49,7 @@ const bb_schema bb_matrix_place_optional_schema =
 typedef struct opened {
     hid_t file, id, space;
     bb_index rows, columns;
+    bb_index across; // of three dimensions: columns of the mesh that the columns are; else 0
 } opened;
 
 // HDF5 serves one thread at a time, whichever file it is.
@@ -81,7 +83,7 @@ static bb_status open_matrix(const bb_matrix_place *place, opened *out)
 {
     bb_status status = BB_OK;
     hid_t type = -1;
-    hsize_t shape[2] = {0, 0};
+    hsize_t shape[3] = {0, 0, 0};
     *out = (opened){.file = -1, .id = -1, .space = -1};
     READ_TRY(out->file = H5Fopen(place->file, H5F_ACC_RDONLY, H5P_DEFAULT));
     out->id = H5Dopen2(out->file, place->dataset, H5P_DEFAULT);
@@ -91,9 +93,16 @@ static bb_status open_matrix(const bb_matrix_place *place, opened *out)
     int rank = H5Sget_simple_extent_ndims(out->space);
     BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT, BB_INVALID,
                "dataset '%s' holds no floating-point numbers", place->dataset);
-    BB_REQUIRE(rank == 2, BB_INVALID, "dataset '%s' has %d dimensions, expected rows and columns",
+    BB_REQUIRE(rank == 2 || rank == 3, BB_INVALID,
+               "dataset '%s' has %d dimensions, expected rows and columns, or rows, lines and "
+               "columns of a mesh",
                place->dataset, rank);
     READ_TRY(H5Sget_simple_extent_dims(out->space, shape, NULL));
+    BB_TRY(bb_hdf5_filters_require(out->id));
+    out->across = rank == 3 ? (bb_index)shape[2] : 0;
+    shape[1] = rank == 3 && (double)shape[1] * (double)shape[2] <= MOST_VALUES ? shape[1] * shape[2]
+               : rank == 3                                                     ? 0
+                                                                               : shape[1];
     BB_REQUIRE(shape[0] > 0 && shape[1] > 0 && (double)shape[0] * (double)shape[1] <= MOST_VALUES,
                BB_INVALID, "dataset '%s' of %llu x %llu values", place->dataset,
                (unsigned long long)shape[0], (unsigned long long)shape[1]);
@@ -107,8 +116,34 @@ done:
     return status;
 }
 
+// The same from rows of meshes: the lines that the columns touch, then the columns.
+static bb_status read_meshes(const opened *matrix, bb_index row, bb_index column, bb_view out)
+{
+    bb_status status = BB_OK;
+    hid_t memory = -1;
+    double *lines = NULL; // [rows][lines][across]
+    const bb_index across = matrix->across;
+    const bb_index first = column / across;
+    const bb_index past = (column + out.shape[1] - 1) / across + 1;
+    const bb_index width = (past - first) * across;
+    const hsize_t start[3] = {(hsize_t)row, (hsize_t)first, 0};
+    const hsize_t count[3] = {(hsize_t)out.shape[0], (hsize_t)(past - first), (hsize_t)across};
+    BB_TRY(BB_ALLOCATE(out.shape[0] * width, &lines));
+    READ_TRY(H5Sselect_hyperslab(matrix->space, H5S_SELECT_SET, start, NULL, count, NULL));
+    READ_TRY(memory = H5Screate_simple(3, count, NULL));
+    READ_TRY(H5Dread(matrix->id, H5T_NATIVE_DOUBLE, memory, matrix->space, H5P_DEFAULT, lines));
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        memcpy(bb_view_row(out, i), lines + i * width + column - first * across,
+               (size_t)out.shape[1] * sizeof *lines);
+    }
+done:
+    (void)H5Sclose(memory);
+    BB_RELEASE(&lines);
+    return status;
+}
+
 // Reads a block into a view with any row stride.
-static bb_status read_block(const opened *matrix, bb_index row, bb_index column, bb_view out)
+static bb_status read_plain(const opened *matrix, bb_index row, bb_index column, bb_view out)
 {
     bb_status status = BB_OK;
     hid_t memory = -1;
@@ -123,6 +158,12 @@ static bb_status read_block(const opened *matrix, bb_index row, bb_index column,
 done:
     (void)H5Sclose(memory);
     return status;
+}
+
+static bb_status read_block(const opened *matrix, bb_index row, bb_index column, bb_view out)
+{
+    return matrix->across > 0 ? read_meshes(matrix, row, column, out)
+                              : read_plain(matrix, row, column, out);
 }
 
 static bb_status survey_panel(const double *values, bb_index row, bb_index rows, bb_index columns,

@@ -373,8 +373,18 @@ const bb_attribute *bb_results_attribute(const bb_results *results, bb_index ind
 bb_status bb_results_operator(bb_results *results, const char *name, const char *long_name,
                               const bb_matrix_source *source)
 {
+    return bb_results_stored_operator(results, name, long_name, source, (bb_operator_storage){0});
+}
+
+bb_status bb_results_stored_operator(bb_results *results, const char *name, const char *long_name,
+                                     const bb_matrix_source *source, bb_operator_storage storage)
+{
     bb_status status = BB_OK;
-    bb_operator draft = {.source = source};
+    bb_operator draft = {.source = source, .storage = storage};
+    BB_REQUIRE(storage.tolerance == 0.0 || (storage.tolerance > 0.0 && storage.mesh_columns > 0 &&
+                                            source->columns % storage.mesh_columns == 0),
+               BB_INVALID, "operator '%s': tolerance %g on a mesh %td across, %td columns", name,
+               storage.tolerance, storage.mesh_columns, source->columns);
     BB_REQUIRE(is_word(name), BB_INVALID, "operator '%s', expected letters, digits and _", name);
     for (bb_index i = 0; i < results->operator_count; ++i) {
         BB_REQUIRE(strcmp(results->operators[i].name, name) != 0, BB_INVALID,

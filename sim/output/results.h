@@ -45,11 +45,19 @@ typedef struct bb_attribute {
     double number;
 } bb_attribute;
 
+/// How an operator is stored: zfp at fixed accuracy, a row as the mesh that its columns are, or,
+/// with a tolerance of 0, as it is.
+typedef struct bb_operator_storage {
+    double tolerance;      ///< of a value, in the operator's unit
+    bb_index mesh_columns; ///< divides the columns
+} bb_operator_storage;
+
 /// A matrix that goes into the file whole, as /operators/<name>, panel by panel from its source.
 typedef struct bb_operator {
     char *name;
     char *long_name;
     const bb_matrix_source *source; ///< borrowed
+    bb_operator_storage storage;
 } bb_operator;
 
 BB_CHECKED bb_status bb_results_create(bb_results **out);
@@ -98,6 +106,12 @@ BB_CHECKED bb_status bb_results_note_number(bb_results *results, const char *gro
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_results_operator(bb_results *results, const char *name,
                                          const char *long_name, const bb_matrix_source *source);
+
+/// The same, stored as said. Errors: also BB_INVALID (a mesh that does not divide the columns).
+BB_CHECKED bb_status bb_results_stored_operator(bb_results *results, const char *name,
+                                                const char *long_name,
+                                                const bb_matrix_source *source,
+                                                bb_operator_storage storage);
 
 /// Keeps an object alive for the operators and calls `release` with it when the results are
 /// destroyed, last come first. On failure the object is released at once. Errors: BB_MEMORY.

@@ -30,9 +30,10 @@ void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
 typedef struct coding {
     const bb_exact_rows *rows;
     bb_coded_matrix *matrix;
-    bb_index band;         // rows
-    bb_index band_groups;  // groups of a band
-    bb_error_norms *norms; // [bands]
+    bb_index band;                    // rows
+    bb_index band_groups;             // groups of a band
+    bb_error_norms *norms;            // [bands]
+    bb_row_certificate *certificates; // [rows] or NULL
 } coding;
 
 // Undoes a row's power-of-two scale in place: exact.
@@ -76,6 +77,10 @@ static void assess_band(const coding *work, bb_index band, const double *exact, 
     bb_index rows[BB_GROUP_ROWS];
     for (bb_index g = band * work->band_groups; g < (band + 1) * work->band_groups; ++g) {
         bb_index row_count = bb_coded_matrix_group_rows(matrix, g, rows);
+        for (bb_index k = 0; work->certificates != NULL && k < row_count; ++k) {
+            work->certificates[rows[k]] =
+                bb_row_certificate_start(bb_coded_matrix_row_scale(matrix, rows[k]));
+        }
         for (bb_index piece = 0; piece * width < columns; ++piece) {
             bb_index left = columns - piece * width;
             bb_index count = left < width ? left : width;
@@ -83,8 +88,14 @@ static void assess_band(const coding *work, bb_index band, const double *exact, 
             for (bb_index k = 0; k < row_count; ++k) {
                 double *values = decoded + k * width;
                 const double *truth = exact + (rows[k] - band * work->band) * columns;
+                bb_error_norms norms = bb_error_norms_start();
                 unscale(bb_coded_matrix_row_scale(matrix, rows[k]), count, values);
-                bb_error_norms_add(&work->norms[band], truth + piece * width, values, count);
+                bb_error_norms_add(&norms, truth + piece * width, values, count);
+                bb_error_norms_merge(&work->norms[band], &norms);
+                if (work->certificates != NULL) {
+                    bb_row_certificate_add(&work->certificates[rows[k]], &norms,
+                                           truth + piece * width, values, count);
+                }
             }
         }
     }
@@ -138,7 +149,7 @@ done:
 
 bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
                            const bb_matrix_layout *layout, bb_coding_report *report,
-                           bb_coded_matrix **out)
+                           bb_row_certificate *certificates, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
@@ -146,7 +157,7 @@ bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_r
     *report = bb_coding_report_start();
     BB_TRY(
         bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix));
-    coding work = {.rows = rows, .matrix = matrix};
+    coding work = {.rows = rows, .matrix = matrix, .certificates = certificates};
     BB_TRY(run_bands(&work, &report->norms));
     report->seconds = bb_clock_seconds() - begin;
     report->bytes = (double)bb_coded_matrix_bytes(matrix);

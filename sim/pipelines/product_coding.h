@@ -6,7 +6,7 @@
 #define BB_SIM_PIPELINES_PRODUCT_CODING_H
 
 #include "core/matrix_source.h"
-#include "precision/error_norms.h"
+#include "precision/row_certificate.h"
 #include "sim/output/results.h"
 #include "sim/pipelines/product_pipeline.h"
 
@@ -34,11 +34,13 @@ bb_coding_report bb_coding_report_start(void);
 void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more);
 
 /// Encodes all rows over the threads and compares what decodes from them. `layout` says what rows
-/// and columns are points of. Errors: BB_INVALID (a value of the source is not finite: row and
+/// and columns are points of; `certificates` [layout rows] takes the norms of each row, NULL:
+/// nobody wants them. Errors: BB_INVALID (a value of the source is not finite: row and
 /// column are named), BB_MEMORY, the source's. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
                                       const bb_exact_rows *rows, const bb_matrix_layout *layout,
-                                      bb_coding_report *report, bb_coded_matrix **out);
+                                      bb_coding_report *report, bb_row_certificate *certificates,
+                                      bb_coded_matrix **out);
 
 /// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
 /// does with a field of its response: zfp, whose decoder is bit-serial.

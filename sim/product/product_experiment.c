@@ -201,7 +201,7 @@ static bb_status run_pipeline(product_run *run, bb_index pipeline)
     product_attempt *attempt = &run->attempts[pipeline];
     const bb_exact_rows rows = {run->matrix, 1, run->exact};
     bb_coded_matrix *matrix = NULL;
-    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &rows, &run->layout, &attempt->coding,
+    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &rows, &run->layout, &attempt->coding, NULL,
                             &matrix));
     attempt->common.operator_bytes = attempt->coding.bytes;
     attempt->common.fp32_bytes = 4.0 * attempt->coding.values;

@@ -331,6 +331,23 @@ done:
     return status;
 }
 
+// What was certified, by axis.
+static bb_status publish_certificates(publication *out)
+{
+    bb_status status = BB_OK;
+    const bb_list *axes = &out->study->response.axes;
+    const bb_certificate_tally **tallies = NULL; // [pipelines][axes]
+    BB_TRY(BB_ALLOCATE(out->pipelines * axes->count, &tallies));
+    for (bb_index i = 0; i < out->pipelines * axes->count; ++i) {
+        int axis = ((const int *)axes->items)[i % axes->count];
+        tallies[i] = &out->attempts[i / axes->count].certificate[axis];
+    }
+    BB_TRY(bb_certificate_publish(out->results, out->pipelines, axes->count, tallies));
+done:
+    BB_RELEASE(&tallies);
+    return status;
+}
+
 bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                     const bb_wafer_heating *heating, bb_wafer_attempt *attempts,
                                     bb_results *results)
@@ -347,6 +364,7 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     BB_TRY(publish_scalars(&out));
     BB_TRY(publish_axes(&out));
     BB_TRY(publish_coding(&out));
+    BB_TRY(publish_certificates(&out));
     BB_TRY(publish_errors(&out));
     BB_TRY(publish_overlay(&out));
     BB_TRY(publish_points(&out));

@@ -7,6 +7,7 @@
 #include "physics/wafer/wafer_problem.h"
 #include "sim/attempt.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/wafer_certificate.h"
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -15,9 +16,10 @@ enum { BB_WAFER_AXES = 3 };
 /// Displacements by axis (bb_axis): NULL for axes that the study leaves out.
 typedef struct bb_wafer_attempt {
     bb_attempt common;
-    double live_values;                        ///< of the operator without masked columns
-    double squared_error, squared_norm;        ///< of u over x and y, scored points and steps
-    bb_coding_report coding[BB_WAFER_AXES];    ///< over the scored fields
+    double live_values;                     ///< of the operator without masked columns
+    double squared_error, squared_norm;     ///< of u over x and y, scored points and steps
+    bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
+    bb_certificate_tally certificate[BB_WAFER_AXES];
     double *mean[BB_WAFER_AXES];               ///< [points] MA over the dwell, m
     double *deviation[BB_WAFER_AXES];          ///< [points] MSD over the dwell, m
     double *residual[BB_WAFER_AXES];           ///< [points] the same of what the corrections in

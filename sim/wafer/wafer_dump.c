@@ -3,10 +3,36 @@
 
 #include "core/memory.h"
 #include "sim/dump.h"
+#include "sim/hdf5_filter.h"
 #include "sim/wafer/wafer_rows.h"
+#include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
 
 #include <stdio.h>
+
+static const char *const filters[] = {"none", "zfp", NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "filter", .kind = BB_KEY_CHOICE, .choices = filters, .default_text = "none",
+     .offset = offsetof(bb_dump_config, filter),
+     .meaning = "How --dump rows stores C; zfp needs HDF5's plugin for it."},
+    {.name = "tolerance_m_per_k", .kind = BB_KEY_DOUBLE, .unit = "m/K", .minimum = 1e-300, .maximum = 1.0,
+     .offset = offsetof(bb_dump_config, tolerance_m_per_k), .default_text = "1e-15",
+     .meaning = "Largest error of a value stored with zfp."},
+};
+// clang-format on
+const bb_schema bb_dump_schema = BB_SCHEMA("dump", bb_dump_config, keys);
+
+bb_status bb_wafer_dump_check(const bb_dump_config *config, const char *names)
+{
+    bb_status status = BB_OK;
+    if (config->filter == (int)BB_DUMP_ZFP && bb_dump_wanted(names, "rows")) {
+        BB_TRY(bb_hdf5_zfp_require());
+    }
+done:
+    return status;
+}
 
 // What the operators' sources read; kept by the results.
 typedef struct operands {
@@ -39,6 +65,10 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
     bb_index fields = all->problem->scored_count;
     char name[BB_WAFER_OPERATOR_NAME];
     char long_name[96];
+    bb_operator_storage storage = {0};
+    if (study->dump.filter == (int)BB_DUMP_ZFP) {
+        storage = (bb_operator_storage){study->dump.tolerance_m_per_k, all->problem->grid->columns};
+    }
     BB_TRY(BB_ZEROED(axes->count * fields, &all->supplies));
     for (bb_index a = 0; a < axes->count; ++a) {
         int axis = ((const int *)axes->items)[a];
@@ -50,7 +80,7 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
             (void)snprintf(long_name, sizeof long_name,
                            "displacement %c at the slit points of field %td for a kelvin in a cell",
                            "xyz"[axis], all -> problem -> scored[f]);
-            BB_TRY(bb_results_operator(results, name, long_name, supply->source));
+            BB_TRY(bb_results_stored_operator(results, name, long_name, supply->source, storage));
         }
     }
 done:

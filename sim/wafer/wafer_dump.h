@@ -9,6 +9,10 @@
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
+/// Refuses at once what the end of a run would: rows wanted in zfp without HDF5's plugin for it.
+/// Errors: BB_IO.
+BB_CHECKED bb_status bb_wafer_dump_check(const bb_dump_config *config, const char *names);
+
 /// Adds the operators that `names` lists. Where there is one, problem and heating move into the
 /// results, which keep them until the file is written; the caller's are empty then. The study must
 /// outlive the results. Errors: BB_MEMORY, bb_wafer_supply_open's.

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/thread.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
 #include "sim/wafer/wafer_dump.h"
@@ -27,6 +28,8 @@ typedef struct wafer_run {
     bb_wafer_attempt *attempts; // [pipeline_count]
     double *reference_windows;  // [light_steps][window_points] of one axis and field
     double *windows;            // the same of the pipeline at work, if that is another
+    bb_vector_norms *inputs;    // [scored][light_steps] of the inputs
+    bb_row_certificate *rows, *reference_rows; // [field_points] of one axis and field
 } wafer_run;
 
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
@@ -52,6 +55,8 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
                        &run->reference_windows));
     BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
                        &run->windows));
+    BB_TRY(BB_ALLOCATE(run->problem->slit.field_points, &run->rows));
+    BB_TRY(BB_ALLOCATE(run->problem->slit.field_points, &run->reference_rows));
     bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
                 run->problem->mesh->node_count, run->problem->scan->field_count,
                 run->problem->scored_count, run->problem->slit.field_points,
@@ -68,6 +73,9 @@ static void finish(wafer_run *run)
     BB_RELEASE(&run->attempts);
     BB_RELEASE(&run->reference_windows);
     BB_RELEASE(&run->windows);
+    BB_RELEASE(&run->inputs);
+    BB_RELEASE(&run->rows);
+    BB_RELEASE(&run->reference_rows);
     bb_wafer_heating_release(&run->heating);
     bb_wafer_problem_destroy(&run->problem);
     bb_product_devices_close(&run->devices);
@@ -92,7 +100,8 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply
                                      .row_columns = run->problem->slit.columns,
                                      .range = reference->range};
     bb_coding_report report;
-    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &exact, &layout, &report, out));
+    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &exact, &layout, &report,
+                            pipeline == run->reference ? run->reference_rows : run->rows, out));
     bb_coding_report_add(&attempt->coding[axis], &report);
     *range = bb_error_norms_range(&report.norms);
     attempt->live_values += (double)layout.rows * (double)run->problem->grid->live_count;
@@ -147,6 +156,15 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_ind
                        run -> problem -> scored[field], step, bad);
     }
     memcpy(kept, window, (size_t)points * sizeof *window);
+    const bb_wafer_certificate certificate = {
+        .pipeline = &run->pipelines[pipeline],
+        .reference = &run->pipelines[run->reference],
+        .rows = pipeline == run->reference ? run->reference_rows : run->rows,
+        .reference_rows = run->reference_rows,
+        .inputs = run->inputs + field * run->heating.light_steps,
+        .columns = run->problem->grid->cell_count};
+    bb_wafer_certificate_check(&certificate, step, row, points, window,
+                               run->reference_windows + step * points, &attempt->certificate[axis]);
     if (axis != (int)BB_AXIS_Z) {
         compare(run, field, step, window, attempt);
     }
@@ -248,9 +266,22 @@ done:
     return status;
 }
 
+static bb_status take_norms(void *context, bb_index index)
+{
+    wafer_run *run = context;
+    bb_index steps = run->heating.light_steps;
+    run->inputs[index] =
+        bb_vector_norms_of(bb_wafer_heating_input(&run->heating, index / steps, index % steps),
+                           run->heating.cell_count);
+    return BB_OK;
+}
+
 static bb_status run_axes(wafer_run *run)
 {
     bb_status status = BB_OK;
+    bb_index inputs = run->problem->scored_count * run->heating.light_steps;
+    BB_TRY(BB_ALLOCATE(inputs, &run->inputs));
+    BB_TRY(bb_parallel_for(inputs, take_norms, run));
     const int *axes = run->study->response.axes.items;
     bb_index axis_count = run->study->response.axes.count;
     bb_index jobs = axis_count * run->problem->scored_count;
@@ -275,6 +306,7 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
     wafer_run run = {0};
     bb_wafer_restart restart = {0};
     BB_TRY(bb_wafer_restart_open(study, options, &restart));
+    BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
     BB_TRY(start(study, &run));
     BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
     BB_TRY(run_axes(&run));

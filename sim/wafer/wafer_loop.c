@@ -76,11 +76,11 @@ static bb_status encode(const bb_wafer_loop *loop, const bb_wafer_supply *rows,
                                .mesh_columns = loop->problem->grid->columns,
                                .row_columns = loop->problem->slit.columns};
     if (codes_from_a_copy(loop->pipeline)) {
-        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, &copy));
+        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
         layout.range = bb_error_norms_range(&first.norms);
         exact.matrix = copy;
     }
-    BB_TRY(bb_coding_encode(loop->pipeline, &exact, &layout, report, out));
+    BB_TRY(bb_coding_encode(loop->pipeline, &exact, &layout, report, NULL, out));
     report->seconds += first.seconds;
 done:
     bb_coded_matrix_destroy(&copy);

@@ -8,6 +8,7 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_loop.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -201,6 +202,26 @@ static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, bb
                        1e-6 * bb_wafer_loop_bytes(pipeline, values));
 }
 
+static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)
+{
+    const double across = study->wafer.diameter_mm / study->clamp.spacing_mm;
+    const double clamp = M_PI / 4.0 * across * across;
+    const bb_requirement_sizes sizes = {
+        .unknowns = of->nodes + clamp,
+        .sources = of->cells,
+        .window = of->window,
+        .field_points = of->points,
+        .entries = bb_requirement_entries(of->nodes, clamp,
+                                          study->clamp.spacing_mm / study->mesh.spacing_mm),
+        .inputs = 1.0,
+        .light = (double)study->scan.light_steps,
+        .dark = (double)study->scan.dark_steps,
+        .axes = (double)study->response.axes.count,
+    };
+    return bb_wafer_requirements_plan(
+        &study->machine, (sizes.light + sizes.dark) * study->mesh.step_ms, sizes, plan);
+}
+
 bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -211,6 +232,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     if (wafer->response.generator == (int)BB_GENERATOR_FILE) {
         BB_TRY(bb_matrix_file_find(wafer->response.file, &file_bytes));
     }
+    BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
@@ -228,6 +250,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
     BB_TRY(plan_realtime(wafer, &of, plan));
+    BB_TRY(list_requirements(wafer, &of, plan));
     if (has_plate(wafer)) {
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",

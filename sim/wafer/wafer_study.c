@@ -29,6 +29,8 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_wafer_study, probes),
      .meaning = "Named points whose temperature is written at every step of the scan."},
     GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
+    GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
+    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to."),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),

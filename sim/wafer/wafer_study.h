@@ -7,6 +7,17 @@
 #include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
 #include "sim/wafer/realtime_config.h"
+#include "sim/wafer/wafer_requirements.h"
+
+typedef enum bb_dump_filter { BB_DUMP_PLAIN, BB_DUMP_ZFP } bb_dump_filter;
+
+/// Keys of `dump:`.
+typedef struct bb_dump_config {
+    int filter; ///< bb_dump_filter, of response rows
+    double tolerance_m_per_k;
+} bb_dump_config;
+
+extern const bb_schema bb_dump_schema;
 
 typedef struct bb_wafer_study {
     bb_study common;
@@ -19,8 +30,10 @@ typedef struct bb_wafer_study {
     bb_response_config response;
     bb_metrology_config metrology;
     bb_lot_config wafers;
-    bb_list probes;    ///< of bb_probe_config
+    bb_list probes; ///< of bb_probe_config
     bb_realtime_config realtime;
+    bb_machine_config machine;
+    bb_dump_config dump;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;
 

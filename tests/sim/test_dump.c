@@ -3,7 +3,9 @@
 // Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
 #include "core/stage.h"
 #include "sim/dump.h"
+#include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
+#include "sim/input/matrix_file.h"
 #include "sim/output/reader.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
@@ -84,6 +86,116 @@ static void wafer_rows_round_trip(void **state)
     program_call(nowhere, &run);
     program_expect(&run, 3, "'nowhere.h5': No such file");
     assert_int_not_equal(access("other.h5", F_OK), 0);
+}
+
+static bb_matrix_file *opened(const char *file, const char *dataset)
+{
+    const bb_matrix_place place = {file, dataset};
+    bb_matrix_file *out = NULL;
+    check_ok(bb_matrix_file_open(&place, false, "C", &out));
+    return out;
+}
+
+// Largest difference of two operators of one shape, read row by row and, of the second, in two
+// unequal parts a row.
+static double largest_difference(const char *plain, const char *stored, const char *dataset)
+{
+    bb_matrix_file *one = opened(plain, dataset);
+    bb_matrix_file *two = opened(stored, dataset);
+    const bb_matrix_source *a = bb_matrix_file_source(one);
+    const bb_matrix_source *b = bb_matrix_file_source(two);
+    double *values = NULL;
+    double largest = 0.0;
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->columns, b->columns);
+    check_ok(BB_ALLOCATE(2 * a->columns, &values));
+    double *others = values + a->columns;
+    for (bb_index row = 0; row < a->rows; ++row) {
+        const bb_index part = 1 + row * 7 % (a->columns - 1);
+        check_ok(bb_matrix_source_fill(a, row, 0, bb_view_matrix(values, 1, a->columns)));
+        check_ok(bb_matrix_source_fill(b, row, 0, bb_view_matrix(others, 1, part)));
+        check_ok(bb_matrix_source_fill(b, row, part,
+                                       bb_view_matrix(others + part, 1, a->columns - part)));
+        for (bb_index j = 0; j < a->columns; ++j) {
+            largest = fmax(largest, fabs(values[j] - others[j]));
+        }
+    }
+    BB_RELEASE(&values);
+    bb_matrix_file_close(&one);
+    bb_matrix_file_close(&two);
+    return largest;
+}
+
+// Rows in zfp by HDF5's plugin: within the tolerance, smaller, and an input like any other.
+static void rows_in_zfp_round_trip(void **state)
+{
+    (void)state;
+    if (!bb_hdf5_zfp_is_present()) {
+        print_message("skipped: no hdf5-filter-plugin-zfp-serial\n");
+        skip();
+    }
+    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
+                                                 CONFIG_WAFER_SMALL,
+                                                 "dump.filter=zfp",
+                                                 "dump.tolerance_m_per_k=1e-14",
+                                                 "-q",
+                                                 "-o",
+                                                 "zfp.h5",
+                                                 "--dump",
+                                                 "rows",
+                                                 NULL};
+    const char *const again[PROGRAM_ARGUMENTS] = {"run",
+                                                  CONFIG_WAFER_SMALL,
+                                                  "response.generator=file",
+                                                  "response.file=zfp.h5",
+                                                  "-q",
+                                                  "-o",
+                                                  "from_zfp.h5",
+                                                  NULL};
+    struct stat plain;
+    struct stat stored;
+    bb_results *made = run_program(dump, "zfp.h5");
+    bb_results *read = run_program(again, "from_zfp.h5");
+    double error = largest_difference("rows.h5", "zfp.h5", "/operators/C_x_0");
+    assert_int_equal(stat("rows.h5", &plain), 0);
+    assert_int_equal(stat("zfp.h5", &stored), 0);
+    print_message("error %.2e of a tolerance of 1e-14, %.2f MB for %.2f MB\n", error,
+                  1e-6 * (double)stored.st_size, 1e-6 * (double)plain.st_size);
+    assert_true(error > 0.0 && error <= 1e-14);
+    assert_true(2 * stored.st_size < plain.st_size);
+    // What the rows lost moves the reference's overlay by as little.
+    double one = driver_row(made, "overlay_x_nm", "reference")[0];
+    double two = driver_row(read, "overlay_x_nm", "reference")[0];
+    check_relative(two, one, 1e-3);
+    assert_true(one != two);
+    bb_results_destroy(&made);
+    bb_results_destroy(&read);
+}
+
+// Without the plugin a run that wants it ends before it computes, and names the package.
+static void without_the_plugin_the_package_is_named(void **state)
+{
+    (void)state;
+    const char *const dump[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "-q", "-o", "none.h5", "--dump", "rows",
+        NULL};
+    const char *const read[PROGRAM_ARGUMENTS] = {"run",
+                                                 CONFIG_WAFER_SMALL,
+                                                 "response.generator=file",
+                                                 "response.file=zfp.h5",
+                                                 "-q",
+                                                 "-o",
+                                                 "none.h5",
+                                                 NULL};
+    (void)setenv("HDF5_PLUGIN_PATH", "/nonexistent", 1);
+    program_call(dump, &run);
+    program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
+    if (access("zfp.h5", F_OK) == 0) {
+        program_call(read, &run);
+        program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
+    }
+    (void)unsetenv("HDF5_PLUGIN_PATH");
+    assert_int_not_equal(access("none.h5", F_OK), 0);
 }
 
 // The rows of the wafer study without its physics, on its own inputs.
@@ -316,6 +428,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_held_to_the_offer),
         cmocka_unit_test(wafer_rows_round_trip),
+        cmocka_unit_test(rows_in_zfp_round_trip),
+        cmocka_unit_test(without_the_plugin_the_package_is_named),
         cmocka_unit_test(a_product_study_takes_them),
         cmocka_unit_test(a_scaled_reference_is_the_same_matrix),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused_by_check),

@@ -134,6 +134,27 @@ static void a_bad_study_exits_with_2(void **state)
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 
+// Figures 3 and 11 of the seed from the configurations' own sizes: by hand, 3 x 34 x 378 x (2 x
+// 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
+static void plans_state_what_is_required(void **state)
+{
+    (void)state;
+    const char *const fast[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu", NULL};
+    const char *const other[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml", "machine.link_gb_per_s=100",
+        "machine.budget_ms=0", NULL};
+    program_call(fast, &preset_run);
+    program_expect(&preset_run, 0, "in 50 ms: T 290597 with 15.5 entries a row, S 256000, M 378");
+    program_expect(&preset_run, 0, "20.39 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
+    program_expect(&preset_run, 0, "2112 MiB a field and axis, 44.3 GB/s");
+    program_expect(&preset_run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
+    program_expect(&preset_run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
+    program_call(other, &preset_run);
+    program_expect(&preset_run, 0, "in 110 ms: ");
+    program_expect(&preset_run, 0, "decoding is slower than the link");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +166,7 @@ int main(void)
         cmocka_unit_test(an_absent_device_exits_with_5),
         cmocka_unit_test(auto_prints_its_choice),
         cmocka_unit_test(a_bad_study_exits_with_2),
+        cmocka_unit_test(plans_state_what_is_required),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

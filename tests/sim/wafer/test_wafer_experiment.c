@@ -470,6 +470,53 @@ static void bytes_are_those_of_the_formats(void **state)
     }
 }
 
+// Storage of every kind, and arithmetic of every kind: no error passes its certificate.
+static void certificates_hold(void **state)
+{
+    (void)state;
+    const driver_case coded = {
+        CONFIG_WAFER_SMALL,
+        {"response.axes=[x, y]", "scan.fields=[0, 2]",
+          "pipelines=[" REFERENCE ", {name: seed, storage: fp32, multiply: fp32, accumulate: fp64}"
+         ", {name: runs, storage: fp32, multiply: fp32, accumulate: fp64, accumulate_run: 64}"
+         ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp32}"
+         ", {name: e4m3, storage: e4m3, scale: row, multiply: fp32, accumulate: fp32}"
+         ", {name: bfp8, storage: {codec: bfp, bits: 8}, multiply: fp32, accumulate: fp64}"
+         ", {name: bfp4, storage: {codec: bfp, bits: 4}, multiply: fp32, accumulate: fp32}"
+         ", {name: quantiser, storage: {codec: quantiser, tolerance_of_range: 1.0e-4}, "
+         "multiply: fp32, accumulate: fp64}"
+         ", {name: accuracy, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
+         "dimensions: 2}, multiply: fp32, accumulate: fp64}"
+         ", {name: rate, storage: {codec: zfp, mode: rate, bits: 4, dimensions: 3}, "
+         "multiply: fp64, accumulate: fp64}]"}
+    };
+    bb_results *results = driver_results(&coded);
+    const bb_dataset *bound = driver_dataset(results, "certified_bound_nm");
+    const bb_dataset *coding = driver_dataset(results, "certified_coding_nm");
+    const bb_dataset *error = driver_dataset(results, "certified_error_nm");
+    const bb_dataset *looseness = driver_dataset(results, "certificate_looseness");
+    const bb_dataset *violations = driver_dataset(results, "certificate_violations");
+    const bb_dataset *unbounded = driver_dataset(results, "certificate_unbounded");
+    assert_int_equal(bound->count, 20);
+    for (bb_index i = 0; i < bound->count; ++i) {
+        print_message("pipeline %td, axis %td: bound %.2e nm (storage %.2e), error %.2e nm, "
+                      "median ratio %.3g\n",
+                      i / 2, i % 2, bound->numbers[i], coding->numbers[i], error->numbers[i],
+                      looseness->numbers[i]);
+        assert_true(violations->numbers[i] == 0.0);
+        assert_true(unbounded->numbers[i] == 0.0);
+        assert_true(error->numbers[i] <= bound->numbers[i]);
+        assert_true(coding->numbers[i] <= bound->numbers[i]);
+        if (i >= 2) { // the reference is its own truth
+            assert_true(error->numbers[i] > 0.0 && looseness->numbers[i] > 1.0);
+            assert_true(looseness->numbers[i] < 1e5);
+        } else {
+            assert_true(isnan(looseness->numbers[i]) && coding->numbers[i] == 0.0);
+        }
+    }
+    bb_results_destroy(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +535,7 @@ int main(void)
         cmocka_unit_test(tolerances_belong_to_a_field),
         cmocka_unit_test(zfp_modes_order_as_published),
         cmocka_unit_test(an_overflow_is_a_result),
+        cmocka_unit_test(certificates_hold),
         cmocka_unit_test(the_output_is_planned),
         cmocka_unit_test(bytes_are_those_of_the_formats),
     };

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/row_certificate.h"
+
+#include "core/portable.h"
+
+#include <math.h>
+
+enum { LANES = 16 };
+
+bb_row_certificate bb_row_certificate_start(double scale)
+{
+    return (bb_row_certificate){.norms = bb_error_norms_start(), .scale = scale};
+}
+
+typedef struct lanes {
+    double error_1[LANES], stored_1[LANES], squares[LANES];
+} lanes;
+
+static inline void add_pair(lanes *to, int l, double exact, double stored)
+{
+    to->error_1[l] += fabs(stored - exact);
+    to->stored_1[l] += fabs(stored);
+    to->squares[l] += stored * stored;
+}
+
+BB_CLONES static void add_all(const double *exact, const double *stored, bb_index count, lanes *out)
+{
+    lanes to = {{0.0}, {0.0}, {0.0}};
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            add_pair(&to, l, exact[i + l], stored[i + l]);
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        add_pair(&to, (int)(i - whole), exact[i], stored[i]);
+    }
+    *out = to;
+}
+
+void bb_row_certificate_add(bb_row_certificate *row, const bb_error_norms *norms,
+                            const double *exact, const double *stored, bb_index count)
+{
+    lanes of;
+    add_all(exact, stored, count, &of);
+    for (int l = 0; l < LANES; ++l) {
+        row->error_1 += of.error_1[l];
+        row->stored_1 += of.stored_1[l];
+        row->stored_squares += of.squares[l];
+    }
+    bb_error_norms_merge(&row->norms, norms);
+}
+
+// What a sum of n terms in fp64 may be too small by, relative to the sum of magnitudes.
+static double slack(double count)
+{
+    return 0x1p-52 * (count + 4.0);
+}
+
+// sqrt of a sum of squares that may have lost what underflowed.
+static double root(double squares, double count)
+{
+    return sqrt(squares * (1.0 + slack(count)) + count * 0x1p-1074) * (1.0 + 0x1p-50);
+}
+
+double bb_row_certificate_error_2(const bb_row_certificate *row)
+{
+    return root(row->norms.sum_squares, row->norms.count);
+}
+
+double bb_row_certificate_mean(const bb_row_certificate *row)
+{
+    return row->norms.sum / row->norms.count;
+}
+
+bb_vector_norms bb_vector_norms_of(const double *x, bb_index count)
+{
+    const double n = (double)count;
+    bb_vector_norms out = {.count = n};
+    double sum = 0.0;
+    double squares = 0.0;
+    double about_mean = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        sum += x[i];
+        out.norm_1 += fabs(x[i]);
+        squares += x[i] * x[i];
+        out.maximum = fmax(out.maximum, fabs(x[i]));
+    }
+    const double mean = sum / n;
+    for (bb_index i = 0; i < count; ++i) {
+        about_mean += (x[i] - mean) * (x[i] - mean); // least about the exact mean
+    }
+    out.norm_1 *= 1.0 + slack(n);
+    out.norm_2 = root(squares, n);
+    out.deviation_2 = root(about_mean, n);
+    out.sum = fabs(sum) + slack(n) * out.norm_1;
+    return out;
+}
+
+// NaN is no bound.
+static double or_infinity(double bound)
+{
+    return isnan(bound) ? INFINITY : bound;
+}
+
+double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_norms *x)
+{
+    const double n = row->norms.count;
+    const double error_1 = row->error_1 * (1.0 + slack(n));
+    const double error_2 = bb_row_certificate_error_2(row);
+    const double unsure = slack(n) * error_1 / n; // of the mean
+    const double mean = fabs(bb_row_certificate_mean(row));
+    const double least = fmax(mean - unsure, 0.0);
+    const double deviation = sqrt(fmax(error_2 * error_2 - n * least * least, 0.0));
+    const double largest = row->norms.max_error * (1.0 + 0x1p-50);
+    if (!(isfinite(error_1) && isfinite(error_2) && isfinite(x->norm_1))) {
+        return INFINITY;
+    }
+    const double about_means =
+        (mean + unsure) * x->sum + deviation * (1.0 + 0x1p-50) * x->deviation_2;
+    return or_infinity(fmin(fmin(largest * x->norm_1, error_1 * x->maximum),
+                            fmin(error_2 * x->norm_2, about_means)) *
+                       (1.0 + 0x1p-50));
+}
+
+double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vector_norms *x,
+                                   const bb_sum_rounding *rounding)
+{
+    // Blocks are summed as integers of up to 32 bits times x before their unit is multiplied.
+    enum { INTEGER_BITS = 32 };
+    const double n = row->norms.count;
+    const double stored_1 = row->stored_1 * (1.0 + slack(n));
+    const double largest = fmax(fabs(row->norms.minimum), fabs(row->norms.maximum)) +
+                           row->norms.max_error * (1.0 + 0x1p-50);
+    const double magnitudes = fmin(fmin(stored_1 * x->maximum, largest * x->norm_1),
+                                   root(row->stored_squares, n) * x->norm_2);
+    const double most = fmax(ldexp(x->norm_1, INTEGER_BITS), row->scale * stored_1 * x->maximum) *
+                        (1.0 + rounding->relative);
+    if (!(isfinite(x->norm_1) && most < rounding->largest &&
+          row->scale * stored_1 < rounding->largest)) {
+        return INFINITY;
+    }
+    const double underflow =
+        2.0 * rounding->subnormal * (x->norm_1 + row->scale * stored_1 + 2.0 * n) / row->scale;
+    return or_infinity((rounding->relative * magnitudes + (1.0 + rounding->relative) * underflow) *
+                       (1.0 + 0x1p-50));
+}

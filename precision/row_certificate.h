@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a row of a coded matrix may do to a product y = a x at most, from norms that are taken when
+// it is coded and norms of the x that it meets.
+//
+// E = stored - exact, scales undone, mean mu. The least of
+//   max|E| ||x||_1,  ||E||_2 ||x||_2,  |mu sum x| + ||E - mu||_2 ||x - mean x||_2
+// bounds |E x| (Hoelder, Cauchy-Schwarz, and the latter after the means are taken out: a bias of
+// rounding shows only with the sum of x). A product that is computed adds its rounding, relative to
+// |a| |x|, which is at most the least of max|a| ||x||_1, ||a||_2 ||x||_2 and ||a||_1 max|x|.
+//
+// Norms are sums in fp64 of n terms; each is widened by n 2^-52 of itself, so that what comes out
+// is a bound, not an estimate of one. Values that are not finite are bounded by infinity.
+#ifndef BB_PRECISION_ROW_CERTIFICATE_H
+#define BB_PRECISION_ROW_CERTIFICATE_H
+
+#include "precision/error_norms.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Running sums of one row; start from bb_row_certificate_start. 88 bytes a row are kept.
+typedef struct bb_row_certificate {
+    bb_error_norms norms;  ///< of E
+    double error_1;        ///< ||E||_1
+    double stored_1;       ///< ||stored||_1
+    double stored_squares; ///< ||stored||_2^2
+    double scale;          ///< stored values were multiplied by it before they were narrowed
+} bb_row_certificate;
+
+bb_row_certificate bb_row_certificate_start(double scale);
+
+/// Adds `count` columns; `norms` are those of the same pairs (bb_error_norms_add).
+void bb_row_certificate_add(bb_row_certificate *row, const bb_error_norms *norms,
+                            const double *exact, const double *stored, bb_index count);
+
+double bb_row_certificate_error_2(const bb_row_certificate *row);
+double bb_row_certificate_mean(const bb_row_certificate *row);
+
+/// Norms of a vector, widened as above.
+typedef struct bb_vector_norms {
+    double count;
+    double sum;         ///< |sum x|, at most
+    double norm_1;      ///< ||x||_1
+    double norm_2;      ///< ||x||_2
+    double deviation_2; ///< ||x - mean x||_2
+    double maximum;     ///< max|x|
+} bb_vector_norms;
+
+bb_vector_norms bb_vector_norms_of(const double *x, bb_index count);
+
+/// Rounding of a computed product: |fl(a x) - a x| <= relative |a| |x| + what underflow adds.
+typedef struct bb_sum_rounding {
+    double relative;
+    double subnormal; ///< smallest of the format of the products
+    double largest;   ///< of the narrowest format on the way; larger sums are not bounded
+} bb_sum_rounding;
+
+/// At most |E x|: what storage does to y.
+double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_norms *x);
+
+/// At most |fl(stored x) - stored x|: what arithmetic does to y.
+double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vector_norms *x,
+                                   const bb_sum_rounding *rounding);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

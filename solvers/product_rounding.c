@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/product_rounding.h"
+
+#include <math.h>
+
+enum { ROUNDINGS = 4, LANES = 16, FOLDINGS = 64 };
+
+bb_sum_rounding bb_product_rounding(bb_gemv_arithmetic arithmetic, bb_index run, bb_index columns)
+{
+    const double path = ceil((double)columns / LANES) + FOLDINGS;
+    const double wide = bb_format_unit_roundoff(BB_FORMAT_FP64);
+    double exponent = ROUNDINGS * bb_format_unit_roundoff(arithmetic.multiply) + path * wide;
+    if (arithmetic.accumulate != BB_FORMAT_FP64) {
+        exponent += path * bb_format_unit_roundoff(arithmetic.accumulate);
+    } else if (run > 1) {
+        exponent += (double)run * bb_format_unit_roundoff(arithmetic.multiply);
+    }
+    return (bb_sum_rounding){
+        .relative = expm1(exponent),
+        .subnormal = bb_format_smallest_subnormal(arithmetic.multiply),
+        .largest = bb_format_describe(arithmetic.multiply)->largest,
+    };
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds of coded rows: by hand, on every kind of codec with ordinary and adversarial vectors, and
+// how much of them an x that is aligned with the error reaches.
+#include "core/clock.h"
+#include "core/memory.h"
+#include "precision/codec.h"
+#include "precision/row_certificate.h"
+#include "tests/check.h"
+#include "tests/precision/adversarial.h"
+
+enum { ROWS = 16, MESH = 32, COLUMNS = MESH * 24 };
+
+// E = 1, -2, 3 beside stored 2, 2, 3: mean 2/3, ||E||_1 = 6, ||E||_2^2 = 14, x = 1, 1, -1.
+static void bounds_by_hand(void **state)
+{
+    (void)state;
+    const double exact[3] = {1, 4, 0};
+    const double stored[3] = {2, 2, 3};
+    const double x[3] = {1, 1, -1};
+    bb_error_norms norms = bb_error_norms_start();
+    bb_error_norms_add(&norms, exact, stored, 3);
+    bb_row_certificate row = bb_row_certificate_start(1.0);
+    bb_row_certificate_add(&row, &norms, exact, stored, 3);
+    const bb_vector_norms of = bb_vector_norms_of(x, 3);
+    check_relative(row.error_1, 6.0, 1e-15);
+    check_relative(row.stored_1, 7.0, 1e-15);
+    check_relative(bb_row_certificate_error_2(&row), sqrt(14.0), 1e-13);
+    check_relative(bb_row_certificate_mean(&row), 2.0 / 3.0, 1e-15);
+    check_relative(of.norm_1, 3.0, 1e-14);
+    check_relative(of.norm_2, sqrt(3.0), 1e-13);
+    check_relative(of.deviation_2, sqrt(8.0 / 3.0), 1e-13);
+    // max|E| ||x||_1 = 9, ||E||_1 max|x| = 6, ||E||_2 ||x||_2 = 6.48, and about the means
+    // 2/3 + sqrt(14 - 4/3) sqrt(8/3) = 6.479: the second is least.
+    check_relative(bb_row_certificate_coding(&row, &of), 6.0, 1e-13);
+    // A constant x meets the bias alone: 2 of 3 sqrt(14).
+    const double ones[3] = {1, 1, 1};
+    const bb_vector_norms constant = bb_vector_norms_of(ones, 3);
+    check_relative(bb_row_certificate_coding(&row, &constant), 2.0, 1e-6);
+    // min(7, 6 * 3, sqrt(17) sqrt(3)) = 7 and 7.14.
+    const bb_sum_rounding rounding = {.relative = 0.5, .subnormal = 0.0, .largest = DBL_MAX};
+    check_relative(bb_row_certificate_rounding(&row, &of, &rounding), 3.5, 1e-13);
+}
+
+static void what_is_not_finite_is_not_bounded(void **state)
+{
+    (void)state;
+    const double exact[2] = {1, 2};
+    const double stored[2] = {1, NAN};
+    const double x[2] = {1, 0};
+    const double bad[2] = {1, NAN};
+    const bb_sum_rounding rounding = {.relative = 1e-3, .subnormal = 0x1p-149, .largest = FLT_MAX};
+    bb_error_norms norms = bb_error_norms_start();
+    bb_error_norms_add(&norms, exact, stored, 2);
+    bb_row_certificate row = bb_row_certificate_start(1.0);
+    bb_row_certificate_add(&row, &norms, exact, stored, 2);
+    bb_vector_norms of = bb_vector_norms_of(x, 2);
+    assert_true(isinf(bb_row_certificate_coding(&row, &of)));
+    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+    norms = bb_error_norms_start();
+    bb_error_norms_add(&norms, exact, exact, 2);
+    row = bb_row_certificate_start(1.0);
+    bb_row_certificate_add(&row, &norms, exact, exact, 2);
+    assert_true(bb_row_certificate_coding(&row, &of) < 1e-150);
+    assert_true(isfinite(bb_row_certificate_rounding(&row, &of, &rounding)));
+    of = bb_vector_norms_of(bad, 2);
+    assert_true(isinf(bb_row_certificate_coding(&row, &of)));
+    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+    const double large[2] = {1e30, 0}; // fits, but not times a block's integers
+    of = bb_vector_norms_of(large, 2);
+    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+}
+
+typedef struct fixture {
+    double exact[ROWS * COLUMNS], stored[ROWS * COLUMNS], x[COLUMNS];
+    bb_row_certificate rows[ROWS];
+} fixture;
+
+static void certify(fixture *of, const bb_codec_config *config, bb_row_scale scale)
+{
+    const bb_matrix_layout layout = {
+        .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = 4};
+    bb_coded_matrix *matrix = NULL;
+    check_ok(bb_coded_matrix_create(config, scale, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of->exact, ROWS, COLUMNS)));
+    for (bb_index i = 0; i < ROWS; ++i) {
+        double row_scale = bb_coded_matrix_row_scale(matrix, i);
+        bb_coded_matrix_decode(matrix, i, 0, COLUMNS, of->stored + i * COLUMNS);
+        of->rows[i] = bb_row_certificate_start(row_scale);
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            of->stored[i * COLUMNS + j] /= row_scale;
+        }
+        for (bb_index j = 0; j < COLUMNS; j += 100) { // in pieces, as codecs decode
+            bb_index count = COLUMNS - j < 100 ? COLUMNS - j : 100;
+            bb_error_norms norms = bb_error_norms_start();
+            const double *exact = of->exact + i * COLUMNS + j;
+            const double *stored = of->stored + i * COLUMNS + j;
+            bb_error_norms_add(&norms, exact, stored, count);
+            bb_row_certificate_add(&of->rows[i], &norms, exact, stored, count);
+        }
+    }
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// |E x| / bound of a row, which is at most 1.
+static double reached(const fixture *of, bb_index i, const double *x)
+{
+    long double sum = 0.0L;
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        sum +=
+            ((long double)of->stored[i * COLUMNS + j] - (long double)of->exact[i * COLUMNS + j]) *
+            (long double)x[j];
+    }
+    const bb_vector_norms norms = bb_vector_norms_of(x, COLUMNS);
+    double bound = bb_row_certificate_coding(&of->rows[i], &norms);
+    double error = (double)fabsl(sum);
+    assert_true(error <= bound);
+    return bound > 0.0 && isfinite(bound) ? error / bound : 0.0;
+}
+
+// x by kind: constant, ramp, noise, a spike, +-1 noise, the error itself, the signs of the error.
+enum { KINDS = 7, ALIGNED = 5, SIGNS = 6 };
+
+static void fill_x(fixture *of, bb_index i, int kind)
+{
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        double error = of->stored[i * COLUMNS + j] - of->exact[i * COLUMNS + j];
+        double noise = bb_random_normal(3, BB_STREAM_SELF_TEST, (uint64_t)j);
+        const double by_kind[KINDS] = {1.0,
+                                       1.0 + 1e-3 * (double)j,
+                                       noise,
+                                       j == 77 ? 1.0 : 1e-9,
+                                       noise > 0.0 ? 1.0 : -1.0,
+                                       error,
+                                       error > 0.0   ? 1.0
+                                       : error < 0.0 ? -1.0
+                                                     : 0.0};
+        of->x[j] = by_kind[kind];
+    }
+}
+
+// clang-format off
+static const struct {
+    const char *name;
+    bb_codec_config config;
+    bb_row_scale scale;
+} codecs[] = {
+#define PLAIN(format, scaled) {#format, {.codec = (format), .bits = NAN, .block = BB_INTEGER_UNSET, .mode = -1, .tolerance = NAN, .tolerance_of_range = NAN, .dimensions = BB_INTEGER_UNSET}, (scaled)}
+#define CODED(title, which, width, how, at_most, across) {(title), {.codec = (which), .bits = (width), .block = BB_INTEGER_UNSET, .mode = (how), .tolerance = (at_most), .tolerance_of_range = NAN, .dimensions = (across)}, BB_ROW_SCALE_NONE}
+    PLAIN(BB_FORMAT_FP64, BB_ROW_SCALE_NONE),
+    PLAIN(BB_FORMAT_FP32, BB_ROW_SCALE_NONE),
+    PLAIN(BB_FORMAT_BF16, BB_ROW_SCALE_ROW),
+    PLAIN(BB_FORMAT_FP16, BB_ROW_SCALE_ROW),
+    PLAIN(BB_FORMAT_E4M3, BB_ROW_SCALE_ROW),
+    PLAIN(BB_FORMAT_E4M3, BB_ROW_SCALE_NONE), // saturates and underflows
+    PLAIN(BB_FORMAT_E5M2, BB_ROW_SCALE_NONE),
+    CODED("bfp 4", BB_CODEC_BFP, 4.0, -1, NAN, BB_INTEGER_UNSET),
+    CODED("bfp 8", BB_CODEC_BFP, 8.0, -1, NAN, BB_INTEGER_UNSET),
+    CODED("bfp 16", BB_CODEC_BFP, 16.0, -1, NAN, BB_INTEGER_UNSET),
+    CODED("quantiser", BB_CODEC_QUANTISER, NAN, -1, 1e-3, BB_INTEGER_UNSET),
+    CODED("zfp rate", BB_CODEC_ZFP, 8.0, BB_ZFP_RATE, NAN, 2),
+    CODED("zfp precision", BB_CODEC_ZFP, 17.0, BB_ZFP_PRECISION, NAN, 1),
+    CODED("zfp accuracy", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 2),
+    CODED("zfp accuracy 4-D", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 4),
+    CODED("zfp reversible", BB_CODEC_ZFP, NAN, BB_ZFP_REVERSIBLE, NAN, 3),
+};
+// clang-format on
+enum { CODECS = sizeof codecs / sizeof codecs[0] };
+
+static void no_codec_passes_its_bound(void **state)
+{
+    (void)state;
+    fixture *of = NULL;
+    check_ok(BB_ZEROED(1, &of));
+    for (int hard = 0; hard < 2; ++hard) {
+        for (int c = 0; c < CODECS; ++c) {
+            double aligned = 1.0;
+            double usual = 0.0;
+            adversarial_fill(of->exact, ROWS, COLUMNS, ADVERSARIAL_FINITE);
+            for (bb_index k = 0; hard == 0 && k < ROWS * COLUMNS; ++k) {
+                double y = (double)(k % COLUMNS / MESH) - 12.0;
+                double z = (double)(k % MESH) - 16.3 + 0.5 * (double)(k / COLUMNS);
+                of->exact[k] = 700.0 * z / (4.0 + y * y + z * z); // e4m3's largest is 448
+            }
+            certify(of, &codecs[c].config, codecs[c].scale);
+            for (bb_index i = 0; i < ROWS; ++i) {
+                for (int kind = 0; kind < KINDS; ++kind) {
+                    fill_x(of, i, kind);
+                    double part = reached(of, i, of->x);
+                    if (kind == ALIGNED && part > 0.0) {
+                        aligned = fmin(aligned, part);
+                    } else if (kind == 2 || kind == 4) { // noise
+                        usual = fmax(usual, part);
+                    }
+                }
+            }
+            print_message("%s: an aligned x reaches %.4f of the bound at least, noise %.4f\n",
+                          codecs[c].name, aligned, usual);
+            assert_true(hard == 1 || codecs[c].config.codec == (int)BB_FORMAT_FP64 ||
+                        aligned > 0.999); // Cauchy-Schwarz is sharp
+        }
+    }
+    BB_RELEASE(&of);
+}
+
+// A certificate is one more pass over values that lie in the cache.
+static void cost_is_small_against_encoding(void **state)
+{
+    (void)state;
+    enum { WIDE = 1 << 17, REPEATS = 20 };
+    const bb_codec_config config = codecs[8].config; // bfp 8
+    const bb_matrix_layout layout = {.rows = 1, .columns = WIDE};
+    double *exact = NULL;
+    double *stored = NULL;
+    bb_coded_matrix *matrix = NULL;
+    double coding = INFINITY;
+    double norms_only = INFINITY;
+    double both = INFINITY;
+    check_ok(BB_ALLOCATE(WIDE, &exact));
+    check_ok(BB_ALLOCATE(WIDE, &stored));
+    for (bb_index j = 0; j < WIDE; ++j) {
+        exact[j] = bb_random_normal(5, BB_STREAM_SELF_TEST, (uint64_t)j);
+    }
+    for (int k = 0; k < REPEATS; ++k) {
+        bb_row_certificate row = bb_row_certificate_start(1.0);
+        bb_error_norms norms = bb_error_norms_start();
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        double begin = bb_clock_seconds();
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(exact, 1, WIDE)));
+        bb_coded_matrix_decode(matrix, 0, 0, WIDE, stored);
+        double coded = bb_clock_seconds();
+        bb_error_norms_add(&norms, exact, stored, WIDE);
+        double compared = bb_clock_seconds();
+        bb_row_certificate_add(&row, &norms, exact, stored, WIDE);
+        double certified = bb_clock_seconds();
+        bb_coded_matrix_destroy(&matrix);
+        coding = fmin(coding, coded - begin);
+        norms_only = fmin(norms_only, compared - coded);
+        both = fmin(both, certified - compared);
+        assert_true(row.error_1 > 0.0);
+    }
+    print_message("encode and decode %.2f ns a value, error norms %.2f, certificate %.2f\n",
+                  1e9 * coding / WIDE, 1e9 * norms_only / WIDE, 1e9 * both / WIDE);
+    assert_true(both < coding);
+    BB_RELEASE(&exact);
+    BB_RELEASE(&stored);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(what_is_not_finite_is_not_bounded),
+        cmocka_unit_test(no_codec_passes_its_bound),
+        cmocka_unit_test(cost_is_small_against_encoding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
