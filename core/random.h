@@ -21,10 +21,10 @@ typedef enum bb_stream {
     BB_STREAM_INPUT = 4, ///< vectors that a study multiplies
     BB_STREAM_SLOPE_NOISE = 10,
     BB_STREAM_LASER_TILT = 11,
-    BB_STREAM_PHASE_DETAIL = 12, ///< waves of a screen beyond those of BB_STREAM_PHASE_SCREEN
-    BB_STREAM_BURL_MISSING = 16, ///< burls that are missing by chance
+    BB_STREAM_PHASE_DETAIL = 12,    ///< waves of a screen beyond those of BB_STREAM_PHASE_SCREEN
+    BB_STREAM_BURL_MISSING = 16,    ///< burls that are missing by chance
     BB_STREAM_MISSED_DEADLINE = 20, ///< corrections that never arrive
-    BB_STREAM_RANGE_FINDER = 24, ///< columns that sketch a matrix
+    BB_STREAM_RANGE_FINDER = 24,    ///< columns that sketch a matrix
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

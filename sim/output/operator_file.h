@@ -2,8 +2,8 @@
 //
 // One operator of a result file: /operators/<name> [rows][columns] in fp64 with its axes
 // <name>_row and <name>_column (with zfp storage [rows][lines][mesh columns], <name>_line between
-// them, a chunk a row and the attribute `tolerance`), written panel by panel from its source. The attribute `digest` is
-// the XXH3-128 of the values row by row, which readers hold the values to.
+// them, a chunk a row and the attribute `tolerance`), written panel by panel from its source. The
+// attribute `digest` is the XXH3-128 of the values row by row, which readers hold the values to.
 #ifndef BB_SIM_OUTPUT_OPERATOR_FILE_H
 #define BB_SIM_OUTPUT_OPERATOR_FILE_H
 
