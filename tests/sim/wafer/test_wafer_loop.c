@@ -3,6 +3,8 @@
 // The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
 // it refuses, in words; the harness on the emulation, and the report of a measurement that is made
 // up.
+#include "sim/hdf5_library.h"
+#include "sim/output/image.h"
 #include "sim/wafer/realtime_report.h"
 #include "tests/sim/wafer/emulated_loop.h"
 #include "tests/sim/wafer/loop_parity.h"
@@ -147,6 +149,12 @@ static void a_report_says_what_was_measured(void **state)
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
     check_numbers(results);
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_hdf5_start());
+    check_ok(bb_image_build(results, &image, &bytes));
+    assert_true(bytes > 0);
+    BB_RELEASE(&image);
     bb_wafer_realtime_release(&measured);
     bb_results_destroy(&results);
     bb_text_release(&table);
