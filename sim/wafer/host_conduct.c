@@ -127,9 +127,10 @@ static void pin(bb_host_conduct *conduct)
     }
 }
 
+// Pages that are there; a GPU's driver reserves more addresses than there is memory.
 static void lock(bb_host_conduct *conduct)
 {
-    conduct->locked = mlockall(MCL_CURRENT) == 0;
+    conduct->locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
     if (conduct->locked) {
         put(conduct->memory, "locked");
     } else {

@@ -12,9 +12,12 @@
 #include "tests/check.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 enum { EMULATED_PERIODS = 8 };
+
+static bb_index emulated_signal_in; // steps until one sends SIGINT; 0: none does
 
 struct bb_control_loop {
     bb_sliced_rows a, w;
@@ -148,6 +151,9 @@ bb_status bb_control_loop_step(bb_control_loop *loop)
 {
     bb_status status = BB_OK;
     const bb_loop_period *period = &loop->periods[loop->period];
+    if (emulated_signal_in > 0 && --emulated_signal_in == 0) {
+        (void)raise(SIGINT);
+    }
     const bool light = loop->step < period->light_steps;
     bb_sliced_rows_multiply(&loop->a, loop->state, loop->next);
     for (int k = light ? period->input_begin[loop->step] : 0;

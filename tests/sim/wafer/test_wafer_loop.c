@@ -3,6 +3,9 @@
 // The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
 // it refuses, in words; the harness on the emulation, and the report of a measurement that is made
 // up.
+#include "sim/hdf5_library.h"
+#include "sim/interrupt.h"
+#include "sim/output/image.h"
 #include "sim/wafer/realtime_report.h"
 #include "tests/sim/wafer/emulated_loop.h"
 #include "tests/sim/wafer/loop_parity.h"
@@ -147,6 +150,12 @@ static void a_report_says_what_was_measured(void **state)
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
     check_numbers(results);
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_hdf5_start());
+    check_ok(bb_image_build(results, &image, &bytes));
+    assert_true(bytes > 0);
+    BB_RELEASE(&image);
     bb_wafer_realtime_release(&measured);
     bb_results_destroy(&results);
     bb_text_release(&table);
@@ -182,41 +191,56 @@ static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop
     check_relative(measured->records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
+// Runs the harness on the emulation, of pipeline e4m3, and looks at the records.
+static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
+{
+    bb_config *config = NULL;
+    bb_device *cpu = NULL;
+    bb_wafer_problem *problem = NULL;
+    bb_wafer_loop *loop = NULL;
+    bb_wafer_realtime measured;
+    check_ok(driver_load(of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    check_ok(bb_wafer_problem_create(&physics, &problem));
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
+    check_ok(bb_wafer_realtime_measure(loop, &measured));
+    assert_int_equal(measured.count, count);
+    assert_int_equal(measured.interrupted, interrupted);
+    check_records(&measured, loop, fixed);
+    assert_true(measured.wall_seconds >= (fixed ? 1e-3 * (double)(count - 1) : 0.0));
+    assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
+    bb_wafer_realtime_release(&measured);
+    bb_wafer_loop_destroy(&loop);
+    bb_wafer_problem_destroy(&problem);
+    bb_device_close(&cpu);
+    bb_config_destroy(&config);
+}
+
+#define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
+
 static void the_harness_takes_every_step_in_turn(void **state)
 {
     (void)state;
-    static const char *const releases[] = {"realtime.release=fixed",
-                                           "realtime.release=back_to_back"};
-    for (int i = 0; i < 2; ++i) {
-        const driver_case of = {
-            CONFIG_WAFER_SMALL,
-            {releases[i], "realtime.pipeline=e4m3", "realtime.steps=150",
-              "realtime.warm_up_steps=12"}
-        };
-        bb_config *config = NULL;
-        bb_device *cpu = NULL;
-        bb_wafer_problem *problem = NULL;
-        bb_wafer_loop *loop = NULL;
-        bb_wafer_realtime measured;
-        check_ok(driver_load(&of, &config));
-        const bb_wafer_study *study = bb_config_study(config);
-        const bb_wafer_config physics = bb_wafer_study_physics(study);
-        check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
-        check_ok(bb_wafer_problem_create(&physics, &problem));
-        const bb_product_pipeline *pipelines = study->pipelines.items;
-        check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
-        check_ok(bb_wafer_realtime_measure(loop, &measured));
-        assert_int_equal(measured.count, 150);
-        assert_false(measured.interrupted);
-        check_records(&measured, loop, i == 0);
-        assert_true(measured.wall_seconds >= (i == 0 ? 0.149 : 0.0));
-        assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
-        bb_wafer_realtime_release(&measured);
-        bb_wafer_loop_destroy(&loop);
-        bb_wafer_problem_destroy(&problem);
-        bb_device_close(&cpu);
-        bb_config_destroy(&config);
-    }
+    const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
+    const driver_case back_to_back = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back"}
+    };
+    measure(&fixed, 150, true, false);
+    measure(&back_to_back, 150, false, false);
+}
+
+// The step under way is still measured: 12 before, and 28 of those asked for.
+static void an_interrupt_ends_it_early(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    check_ok(bb_interrupt_install());
+    emulated_signal_in = 40;
+    measure(&of, 28, true, true);
+    assert_false(bb_interrupt_noted());
 }
 
 // What is refused leaves the thread as it was.
@@ -236,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(periods_give_what_the_offline_path_does),
         cmocka_unit_test(the_harness_takes_every_step_in_turn),
+        cmocka_unit_test(an_interrupt_ends_it_early),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
         cmocka_unit_test(the_pipeline_is_chosen_by_name),
         cmocka_unit_test(a_study_on_the_cpu_is_refused),
