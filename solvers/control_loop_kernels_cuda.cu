@@ -33,15 +33,29 @@ __device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage
     }
 }
 
+// Loads of eight entries are under way at once; they are added in order.
 __device__ __forceinline__ float short_row(const device_rows &rows, bb_index row, const float *x)
 {
+    constexpr int ahead = 8;
     const bb_index slice = row / lanes;
     const int end = rows.slice_start[slice + 1];
     float sum = 0.0F;
-#pragma unroll 4
-    for (int line = rows.slice_start[slice]; line < end; ++line) {
-        const bb_index at = static_cast<bb_index>(line) * lanes + row % lanes;
-        sum = __fmaf_rn(__ldg(rows.value + at), x[__ldg(rows.column + at)], sum);
+    for (int line = rows.slice_start[slice]; line < end; line += ahead) {
+        const bb_index first = static_cast<bb_index>(line) * lanes + row % lanes;
+        int column[ahead];
+        float value[ahead];
+#pragma unroll
+        for (int k = 0; k < ahead; ++k) {
+            const bool there = line + k < end;
+            column[k] = there ? __ldcs(rows.column + first + k * lanes) : 0;
+            value[k] = there ? __ldcs(rows.value + first + k * lanes) : 0.0F;
+        }
+#pragma unroll
+        for (int k = 0; k < ahead; ++k) {
+            if (line + k < end) {
+                sum = __fmaf_rn(value[k], x[column[k]], sum);
+            }
+        }
     }
     return sum;
 }
