@@ -47,8 +47,8 @@ __device__ __forceinline__ float short_row(const device_rows &rows, bb_index row
 #pragma unroll
         for (int k = 0; k < ahead; ++k) {
             const bool there = line + k < end;
-            column[k] = there ? __ldcs(rows.column + first + k * lanes) : 0;
-            value[k] = there ? __ldcs(rows.value + first + k * lanes) : 0.0F;
+            column[k] = there ? __ldg(rows.column + first + k * lanes) : 0;
+            value[k] = there ? __ldg(rows.value + first + k * lanes) : 0.0F;
         }
 #pragma unroll
         for (int k = 0; k < ahead; ++k) {
