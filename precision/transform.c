@@ -142,16 +142,16 @@ done:
 }
 
 typedef struct rank {
-    bb_index total, squares, place;
+    bb_index product, total, place;
 } rank;
 
 static int compare(const void *left, const void *right)
 {
     const rank *a = left;
     const rank *b = right;
-    bb_index by = a->total != b->total       ? a->total - b->total
-                  : a->squares != b->squares ? a->squares - b->squares
-                                             : a->place - b->place;
+    bb_index by = a->product != b->product ? a->product - b->product
+                  : a->total != b->total   ? a->total - b->total
+                                           : a->place - b->place;
     return by < 0 ? -1 : by > 0;
 }
 
@@ -165,10 +165,11 @@ static bb_status make_order(const bb_index size[AXES], bb_transform_place **out)
     BB_TRY(BB_ZEROED(count, &ranks));
     for (bb_index i = 0; i < count; ++i) {
         ranks[i].place = i;
+        ranks[i].product = 1;
         for (bb_index axis = AXES - 1, rest = i; axis >= 0; rest /= size[axis], --axis) {
             bb_index k = rest % size[axis];
+            ranks[i].product *= k + 1;
             ranks[i].total += k;
-            ranks[i].squares += k * k;
         }
     }
     qsort(ranks, (size_t)count, sizeof *ranks, compare);
