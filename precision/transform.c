@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bases, orders and places of blocks, and how the groups of a block are read.
+// Bases, orders and places of blocks, and how the words of a block are written and read.
 #include "precision/transform.h"
 
 #include "core/memory.h"
@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEP = 8, AXES = BB_TRANSFORM_AXES }; // STEP: values that one pass keeps in registers
 
@@ -219,6 +220,74 @@ void bb_transform_plan_release(bb_transform_plan *plan)
     for (unsigned kind = 0; kind < 1U << AXES; ++kind) {
         BB_RELEASE(&plan->order[kind]);
     }
+}
+
+static int bits_of(uint32_t magnitudes)
+{
+    int bits = 0;
+    while (bits < 32 && magnitudes >> bits != 0) {
+        ++bits;
+    }
+    return bits;
+}
+
+static void pack_group(const int32_t *values, int count, int width, uint32_t *words)
+{
+    memset(words, 0, (size_t)width * sizeof *words);
+    for (int i = 0; i < count; ++i) {
+        uint64_t value = (uint32_t)values[i] & (width == 32 ? UINT32_MAX : (1U << width) - 1U);
+        int bit = i * width;
+        uint64_t shifted = value << (bit & 31);
+        words[bit >> 5] |= (uint32_t)shifted;
+        if (shifted >> 32 != 0) {
+            words[(bit >> 5) + 1] |= (uint32_t)(shifted >> 32);
+        }
+    }
+}
+
+bb_index bb_transform_pack(const bb_transform_plan *plan, const bb_transform_block *block,
+                           const int32_t *quotients, uint32_t *out)
+{
+    const bb_transform_place *order = plan->order[block->kind];
+    int values = (int)(block->rows * block->cells);
+    int groups = (values + BB_TRANSFORM_GROUP - 1) / BB_TRANSFORM_GROUP;
+    int codes[BB_TRANSFORM_GROUPS];
+    int active = 0;
+    int32_t sorted[BB_TRANSFORM_VALUES];
+    uint32_t map[BB_TRANSFORM_MAP] = {0};
+    for (int g = 0; g < groups; ++g) {
+        uint32_t any = 0;
+        uint32_t magnitudes = 0;
+        for (int i = g * BB_TRANSFORM_GROUP; i < values && i < (g + 1) * BB_TRANSFORM_GROUP; ++i) {
+            int32_t q = quotients[order[i].row * block->cells + order[i].cell];
+            sorted[i] = q;
+            any |= (uint32_t)q;
+            magnitudes |= (uint32_t)(q < 0 ? ~q : q);
+        }
+        if (any != 0) {
+            map[g / 32] |= 1U << (g % 32);
+            codes[active++] = bb_transform_code(bits_of(magnitudes) + 1);
+        }
+    }
+    if (active == 0) {
+        return 0;
+    }
+    bb_index of_map = (groups + 31) / 32;
+    bb_index words = of_map + (active + 7) / 8;
+    memcpy(out, map, (size_t)of_map * sizeof *map);
+    memset(out + of_map, 0, (size_t)(words - of_map) * sizeof *out);
+    for (int g = 0, n = 0; g < groups; ++g) {
+        if (map[g / 32] >> (g % 32) & 1U) {
+            int width = bb_transform_width(codes[n]);
+            int left = values - g * BB_TRANSFORM_GROUP;
+            out[of_map + n / 8] |= (uint32_t)codes[n] << (4 * (n % 8));
+            pack_group(sorted + (ptrdiff_t)g * BB_TRANSFORM_GROUP,
+                       left < BB_TRANSFORM_GROUP ? left : BB_TRANSFORM_GROUP, width, out + words);
+            words += width;
+            ++n;
+        }
+    }
+    return words;
 }
 
 bb_transform_reader bb_transform_read(const bb_transform_plan *plan, const bb_transform_band *band,

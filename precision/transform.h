@@ -25,7 +25,9 @@ enum {
     BB_TRANSFORM_VALUES = 8192, ///< most of a block
     BB_TRANSFORM_CELLS = 1024,  ///< most cells of a block: columns of the matrix
     BB_TRANSFORM_ROWS = 256,    ///< most rows of a block
-    BB_TRANSFORM_MAP = BB_TRANSFORM_VALUES / BB_TRANSFORM_GROUP / 32,
+    BB_TRANSFORM_GROUPS = BB_TRANSFORM_VALUES / BB_TRANSFORM_GROUP,
+    BB_TRANSFORM_MAP = BB_TRANSFORM_GROUPS / 32,
+    BB_TRANSFORM_WORDS = BB_TRANSFORM_MAP + BB_TRANSFORM_GROUPS / 8 + BB_TRANSFORM_VALUES, ///< most
 };
 
 /// Axes: the first two of the row grid, the others of the mesh.
@@ -91,6 +93,10 @@ void bb_transform_rows(const bb_transform_plan *plan, const bb_transform_block *
 /// was made is released by bb_transform_plan_release.
 BB_CHECKED bb_status bb_transform_plan_make(bb_transform_plan *plan);
 void bb_transform_plan_release(bb_transform_plan *plan);
+
+/// Words of a block from its quotients [rows][cells]; returns how many of BB_TRANSFORM_WORDS.
+bb_index bb_transform_pack(const bb_transform_plan *plan, const bb_transform_block *block,
+                           const int32_t *quotients, uint32_t *out);
 
 /// A band of rows: `length[BB_TRANSFORM_ROW_LINES]` lines of the row grid, fewer in the last.
 typedef struct bb_transform_band {

@@ -25,9 +25,6 @@ enum {
     BAND_COLUMNS = 7,
     TILE_COLUMNS = 8,
     TILE_ROWS = 10,
-    GROUP = BB_TRANSFORM_GROUP,
-    GROUPS = BB_TRANSFORM_VALUES / GROUP,
-    MOST_WORDS = BB_TRANSFORM_MAP + GROUPS / 8 + BB_TRANSFORM_VALUES, // of a block
 };
 
 typedef struct transform_store {
@@ -220,73 +217,6 @@ BB_CLONES static bb_index quantise(const double *coefficients, bb_index count, d
     return bad;
 }
 
-static int bits_of(uint32_t magnitudes)
-{
-    int bits = 0;
-    while (bits < 32 && magnitudes >> bits != 0) {
-        ++bits;
-    }
-    return bits;
-}
-
-static void pack_group(const int32_t *values, int count, int width, uint32_t *words)
-{
-    memset(words, 0, (size_t)width * sizeof *words);
-    for (int i = 0; i < count; ++i) {
-        uint64_t value = (uint32_t)values[i] & (width == 32 ? UINT32_MAX : (1U << width) - 1U);
-        int bit = i * width;
-        uint64_t shifted = value << (bit & 31);
-        words[bit >> 5] |= (uint32_t)shifted;
-        if (shifted >> 32 != 0) {
-            words[(bit >> 5) + 1] |= (uint32_t)(shifted >> 32);
-        }
-    }
-}
-
-// Words of a block from its quotients [rows][cells]; returns how many.
-static bb_index pack_block(const bb_transform_place *order, bb_index cells, int values,
-                           const int32_t *quotients, uint32_t *out)
-{
-    int groups = (values + GROUP - 1) / GROUP;
-    int codes[GROUPS];
-    int active = 0;
-    int32_t sorted[BB_TRANSFORM_VALUES];
-    uint32_t map[BB_TRANSFORM_MAP] = {0};
-    for (int g = 0; g < groups; ++g) {
-        uint32_t any = 0;
-        uint32_t magnitudes = 0;
-        for (int i = g * GROUP; i < values && i < (g + 1) * GROUP; ++i) {
-            int32_t q = quotients[order[i].row * cells + order[i].cell];
-            sorted[i] = q;
-            any |= (uint32_t)q;
-            magnitudes |= (uint32_t)(q < 0 ? ~q : q);
-        }
-        if (any != 0) {
-            map[g / 32] |= 1U << (g % 32);
-            codes[active++] = bb_transform_code(bits_of(magnitudes) + 1);
-        }
-    }
-    if (active == 0) {
-        return 0;
-    }
-    bb_index of_map = (groups + 31) / 32;
-    bb_index words = of_map + (active + 7) / 8;
-    memcpy(out, map, (size_t)of_map * sizeof *map);
-    memset(out + of_map, 0, (size_t)(words - of_map) * sizeof *out);
-    for (int g = 0, n = 0; g < groups; ++g) {
-        if (map[g / 32] >> (g % 32) & 1U) {
-            int width = bb_transform_width(codes[n]);
-            int left = values - g * GROUP;
-            out[of_map + n / 8] |= (uint32_t)codes[n] << (4 * (n % 8));
-            pack_group(sorted + (ptrdiff_t)g * GROUP, left < GROUP ? left : GROUP, width,
-                       out + words);
-            words += width;
-            ++n;
-        }
-    }
-    return words;
-}
-
 // Appends one block to the band.
 static bb_index encode_block(const bb_transform_plan *plan, const bb_transform_block *block,
                              bb_view panel, encoder *room, uint32_t *out, bb_index *bad)
@@ -303,7 +233,7 @@ static bb_index encode_block(const bb_transform_plan *plan, const bb_transform_b
         out[0] = 0;
         return 1;
     }
-    return pack_block(plan->order[block->kind], block->cells, (int)values, room->quotients, out);
+    return bb_transform_pack(plan, block, room->quotients, out);
 }
 
 static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, encoder *room,
@@ -322,8 +252,8 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
     for (bb_index b = 0; b < across * blocks; ++b) {
         const bb_transform_block block =
             bb_transform_block_of(plan, number, b / blocks, b % blocks);
-        if (room->capacity - words < MOST_WORDS) {
-            room->capacity += room->capacity / 2 + MOST_WORDS;
+        if (room->capacity - words < BB_TRANSFORM_WORDS) {
+            room->capacity += room->capacity / 2 + BB_TRANSFORM_WORDS;
             BB_TRY(bb_memory_resize(room->capacity, sizeof *band.words, (void **)&band.words));
         }
         words += encode_block(plan, &block, panel, room, band.words + words, &counts->non_finite);
