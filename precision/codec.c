@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
-const char *const bb_codec_names[] = {"fp64", "fp32", "tf32",      "bf16", "fp16",     "e4m3",
-                                      "e5m2", "bfp",  "quantiser", "zfp",  "low_rank", NULL};
+const char *const bb_codec_names[] = {"fp64",     "fp32",      "tf32", "bf16",      "fp16",
+                                      "e4m3",     "e5m2",      "bfp",  "quantiser", "zfp",
+                                      "low_rank", "transform", NULL};
 const char *const bb_zfp_mode_names[] = {"rate", "precision", "accuracy", "reversible", NULL};
 
 static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
@@ -17,7 +18,7 @@ static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
     [BB_FORMAT_FP16] = &bb_plain_ops,         [BB_FORMAT_E4M3] = &bb_plain_ops,
     [BB_FORMAT_E5M2] = &bb_plain_ops,         [BB_CODEC_BFP] = &bb_bfp_ops,
     [BB_CODEC_QUANTISER] = &bb_quantiser_ops, [BB_CODEC_ZFP] = &bb_zfp_ops,
-    [BB_CODEC_LOW_RANK] = &bb_low_rank_ops,
+    [BB_CODEC_LOW_RANK] = &bb_low_rank_ops,   [BB_CODEC_TRANSFORM] = &bb_transform_ops,
 };
 
 // clang-format off
@@ -35,7 +36,7 @@ static const bb_key keys[] = {
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "unit of the values",
      .offset = offsetof(bb_codec_config, tolerance), .minimum = 0.0, .maximum = 1e30,
      .exclusive_minimum = true, .optional = true,
-     .meaning = "quantiser, zfp accuracy: largest error of a value. low_rank: rms of a tile."},
+     .meaning = "quantiser, zfp accuracy: largest error of a value. low_rank, transform: rms of a tile or block."},
     {.name = "tolerance_of_range", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
@@ -47,13 +48,17 @@ static const bb_key keys[] = {
     {.name = "band_lines", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, band_lines), .minimum = 1.0, .maximum = 16.0,
      .optional = true,
-     .meaning = "low_rank: lines of the row grid that share tiles; 12 where not given."},
+     .meaning = "Lines of the row grid that share tiles; low_rank 12, transform 9 where not given."},
+    {.name = "band_columns", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, band_columns), .minimum = 1.0, .maximum = 16.0,
+     .optional = true,
+     .meaning = "transform: columns of the row grid that share a block; 7 where not given."},
     {.name = "tile_columns", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, tile_columns), .minimum = 1.0, .maximum = 1024.0,
-     .optional = true, .meaning = "low_rank: mesh columns of a tile; 32 where not given."},
+     .optional = true, .meaning = "Mesh columns of a tile; low_rank 32, transform 8 where not given."},
     {.name = "tile_rows", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, tile_rows), .minimum = 1.0, .maximum = 1024.0,
-     .optional = true, .meaning = "low_rank: mesh rows of a tile; 20 where not given."},
+     .optional = true, .meaning = "Mesh rows of a tile; low_rank 20, transform 10 where not given."},
 };
 // clang-format on
 const bb_schema bb_codec_schema = BB_SCHEMA("storage", bb_codec_config, keys);
@@ -73,6 +78,7 @@ bb_codec_config bb_codec_plain(bb_format format)
                              .tolerance_of_range = NAN,
                              .dimensions = BB_INTEGER_UNSET,
                              .band_lines = BB_INTEGER_UNSET,
+                             .band_columns = BB_INTEGER_UNSET,
                              .tile_columns = BB_INTEGER_UNSET,
                              .tile_rows = BB_INTEGER_UNSET};
 }
@@ -84,7 +90,9 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
     bool bfp = config->codec == (int)BB_CODEC_BFP;
     bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
     bool low_rank = config->codec == (int)BB_CODEC_LOW_RANK;
-    bool tolerant = zfp || quantiser || low_rank;
+    bool transform = config->codec == (int)BB_CODEC_TRANSFORM;
+    bool tolerant = zfp || quantiser || low_rank || transform;
+    bool tiled = low_rank || transform;
     const struct {
         const char *name;
         bool given, known;
@@ -95,9 +103,10 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
         {"tolerance",          !isnan(config->tolerance),                tolerant              },
         {"tolerance_of_range", !isnan(config->tolerance_of_range),       tolerant              },
         {"dimensions",         config->dimensions != BB_INTEGER_UNSET,   zfp                   },
-        {"band_lines",         config->band_lines != BB_INTEGER_UNSET,   low_rank              },
-        {"tile_columns",       config->tile_columns != BB_INTEGER_UNSET, low_rank              },
-        {"tile_rows",          config->tile_rows != BB_INTEGER_UNSET,    low_rank              },
+        {"band_lines",         config->band_lines != BB_INTEGER_UNSET,   tiled                 },
+        {"band_columns",       config->band_columns != BB_INTEGER_UNSET, transform             },
+        {"tile_columns",       config->tile_columns != BB_INTEGER_UNSET, tiled                 },
+        {"tile_rows",          config->tile_rows != BB_INTEGER_UNSET,    tiled                 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (rows[i].given && !rows[i].known) {

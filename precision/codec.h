@@ -28,6 +28,7 @@ typedef enum bb_codec {
     BB_CODEC_QUANTISER,             ///< multiples of 2 tolerance, as many bits as a block needs
     BB_CODEC_ZFP,                   ///< Lindstrom's transform codec, libzfp's own streams
     BB_CODEC_LOW_RANK,              ///< tiles of a few rank-one terms, or dense (low_rank.h)
+    BB_CODEC_TRANSFORM,             ///< coefficients of blocks, never decoded (transform.h)
     BB_CODEC_COUNT,
 } bb_codec;
 
@@ -46,13 +47,14 @@ typedef struct bb_codec_config {
                                ///< low_rank: least of a factor's value, 16 or 32
     bb_index block;            ///< values that share an exponent or width: 32, the default
     int mode;                  ///< bb_zfp_mode, -1 where not given
-    double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy; of a
-                               ///< low_rank tile's root mean square error
+    double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy; of the
+                               ///< root mean square error of a tile or block: low_rank, transform
     double tolerance_of_range; ///< the same as a part of the matrix's range (maximum - minimum)
     bb_index dimensions;       ///< zfp: 1..4, default 2
-    bb_index band_lines;       ///< low_rank: lines of the row grid in a band, 1..16, default 12
-    bb_index tile_columns;     ///< low_rank: columns of the mesh in a tile, default 32
-    bb_index tile_rows;        ///< low_rank: lines of the mesh in a tile, default 20
+    bb_index band_lines;       ///< lines of the row grid in a band, 1..16: low_rank 12, transform 9
+    bb_index band_columns;     ///< transform: columns of the row grid in a block, default 7
+    bb_index tile_columns;     ///< of the mesh in a tile or block: low_rank 32, transform 8
+    bb_index tile_rows;        ///< its lines: low_rank 20, transform 10
 } bb_codec_config;
 
 extern const bb_schema bb_codec_schema;
@@ -113,7 +115,7 @@ BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_ro
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
 
 /// Rows of a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D), or band_lines of them
-/// (low_rank).
+/// (low_rank, transform).
 bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix);
 
 /// Encodes a panel [panel rows][columns] (F64, host) as rows [row, row + panel rows): whole bands,
@@ -126,7 +128,8 @@ enum {
 };
 
 /// Groups of rows that decode together: one row, four rows of a line (zfp 3-D), four by four (zfp
-/// 4-D) or one of each line of a band (low_rank). Groups are in the order of their first row.
+/// 4-D) or one of each line of a band (low_rank, transform). Groups are in the order of their
+/// first row.
 bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix);
 
 /// Rows of a group, ascending; returns how many.

@@ -34,6 +34,7 @@ extern const bb_codec_ops bb_bfp_ops;
 extern const bb_codec_ops bb_quantiser_ops;
 extern const bb_codec_ops bb_zfp_ops;
 extern const bb_codec_ops bb_low_rank_ops;
+extern const bb_codec_ops bb_transform_ops;
 
 const bb_codec_ops *bb_codec_ops_of(int codec);
 
@@ -44,10 +45,11 @@ struct bb_coded_matrix {
     const bb_codec_ops *ops;
     bb_index piece_columns;
     bb_index group_lines; // rows of a group that follow each other: 1, or 4 of a line
-    bb_index band_lines;  // lines of a band, 4 in four dimensions, the key's of low_rank
-    bb_index line_rows;   // rows of a line: 1 where rows are independent
-    double *scale;        // [rows], NULL where rows are not scaled
-    void *store;          // the family's own
+    bb_index
+        band_lines; // lines of a band, 4 in four dimensions, the key's of low_rank and transform
+    bb_index line_rows; // rows of a line: 1 where rows are independent
+    double *scale;      // [rows], NULL where rows are not scaled
+    void *store;        // the family's own
     atomic_ptrdiff_t saturated;
     atomic_ptrdiff_t underflowed;
     atomic_ptrdiff_t non_finite;

@@ -7,6 +7,7 @@
 #include "solvers/coded_stream.h"
 #include "solvers/low_rank_product.h"
 #include "solvers/low_rank_stream.h"
+#include "solvers/transform_product.h"
 
 #include <math.h>
 
@@ -43,6 +44,9 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     bb_status status = BB_OK;
     const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
+    BB_REQUIRE(bb_coded_matrix_transform_plan(matrix) == NULL, BB_UNSUPPORTED,
+               "storage transform on a GPU: its products are written for the cpu only, expected "
+               "device cpu or another codec");
     if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
         BB_TRY(bb_low_rank_stream_create(operation->device, matrix, &operation->low_rank));
     } else {
@@ -133,7 +137,8 @@ static bool fused_bfp8(const bb_coded_operator *operation)
     return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
 }
 
-// Products of low-rank tiles take their x in fp64, rounded where products are narrower.
+// Products of low-rank tiles take their x in fp64, rounded where products are narrower; those with
+// transformed blocks round what they transformed.
 static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                 const double *x, double *y)
 {
@@ -179,7 +184,10 @@ static bb_status multiply_here(const bb_coded_operator *operation, bb_index row,
                                .x_f32 = operation->x_f32,
                                .finite = finite,
                                .y = y};
-    if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
+    if (bb_coded_matrix_transform_plan(matrix) != NULL) {
+        BB_TRY(bb_transform_multiply(operation->device, matrix, operation->arithmetic, row, rows, x,
+                                     y));
+    } else if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
         BB_TRY(multiply_tiles(operation, row, rows, x, y));
     } else if (plain.words != NULL) {
         BB_TRY(bb_device_launch(operation->device, &kernel, rows, &plain));

@@ -185,8 +185,8 @@ double bb_coding_held_bytes(const bb_product_pipeline *pipeline)
 
 double bb_coding_seconds(const bb_product_pipeline *pipeline)
 {
-    bool low_rank = pipeline->storage.codec == (int)BB_CODEC_LOW_RANK;
-    return bb_coding_unpacks(pipeline) ? 8e-8 : low_rank ? 4e-8 : 4e-9; // zfp is decoded twice
+    bool tiled = pipeline->storage.codec >= (int)BB_CODEC_LOW_RANK;
+    return bb_coding_unpacks(pipeline) ? 8e-8 : tiled ? 4e-8 : 4e-9; // zfp is decoded twice
 }
 
 typedef struct unpacking {
