@@ -52,6 +52,12 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     } else {
         BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
     }
+    BB_REQUIRE(
+        operation->stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
+            bb_coded_stream_fits_fp32(operation->stream),
+        BB_UNSUPPORTED,
+        "multiply fp64 of a quantiser with quotients above 16 bits on a GPU: choose a greater "
+        "tolerance, multiply: fp32 or device: cpu");
     BB_TRY(bb_device_allocate(operation->device, (size_t)bb_coded_matrix_columns(matrix) * word,
                               &operation->device_x));
     BB_TRY(bb_device_allocate(operation->device,
@@ -412,6 +418,16 @@ done:
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation)
 {
     return bb_coded_matrix_rows(operation->matrix);
+}
+
+bb_index bb_coded_operator_columns(const bb_coded_operator *operation)
+{
+    return bb_coded_matrix_columns(operation->matrix);
+}
+
+bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
+{
+    return operation->arithmetic.multiply;
 }
 
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)

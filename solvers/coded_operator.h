@@ -99,7 +99,10 @@ enum { BB_CODED_BLOCKS = 2 };
 BB_CHECKED bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
                                               bb_coded_block blocks[BB_CODED_BLOCKS], int *count);
 
+/// Shape of the matrix, and the format of products.
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation);
+bb_index bb_coded_operator_columns(const bb_coded_operator *operation);
+bb_format bb_coded_operator_multiply(const bb_coded_operator *operation);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation);

@@ -16,6 +16,7 @@ struct bb_coded_stream {
     bb_index rows, columns, tiles;
     int blocks;
     float step;
+    bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
     size_t bytes;
     void *words, *places, *scales, *sums, *turns; // on the device
 };
@@ -311,6 +312,7 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
         BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
                    "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
         work.places[i].line = (uint32_t)lines;
+        stream->beyond_fp32 |= work.places[i].width >= BB_STREAM_QUOTIENTS;
         lines += bb_stream_lines(work.places[i].width);
     }
     stream->step = bb_coded_matrix_step(matrix);
@@ -377,7 +379,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     stream->rows = bb_coded_matrix_rows(matrix);
     stream->columns = bb_coded_matrix_columns(matrix);
     BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,
-               "storage %s: products on a GPU take plain formats, bfp and quantiser so far, choose "
+               "storage %s: no streamed products on a GPU, choose "
                "device: cpu",
                bb_codec_names[config->codec]);
     stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
@@ -419,6 +421,11 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                                          .step = stream->step}},
                             .places = stream->sums,
                             .turns = stream->turns};
+}
+
+bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)
+{
+    return !stream->beyond_fp32;
 }
 
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream)

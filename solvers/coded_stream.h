@@ -118,7 +118,7 @@ uint32_t bb_stream_lines(uint32_t width)
 
 typedef struct bb_coded_stream bb_coded_stream;
 
-/// Whether a codec has a layout here: all but zfp.
+/// Whether a codec has a layout here: plain formats, bfp and the quantiser.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
 /// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
@@ -131,6 +131,10 @@ void bb_coded_stream_destroy(bb_coded_stream **stream);
 /// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the
 /// caller's to fill in.
 bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
+
+/// Whether what a stored value decodes to fits fp32: not so for quotients of more than 24 bits,
+/// which products in fp64 would take whole on the cpu.
+bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
 
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream);

@@ -232,7 +232,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
 
 #else
 
-// Bulk copies begin with sm_90: bb_stream_multiply_cuda refuses older devices.
+// Bulk copies begin with sm_90: launch refuses other devices.
 template <class S, class Sums> __global__ void multiply(const __grid_constant__ job)
 {
 }
@@ -242,20 +242,12 @@ static __global__ void add_places(const __grid_constant__ job, int)
 
 #endif
 
-// Shared memory a block may ask for on the device at hand; refuses devices before sm_90.
+// Shared memory a block may ask for on the device at hand.
 inline bb_status describe_device(int *most)
 {
     int device = 0;
-    int major = 0;
     BB_CUDA_TRY(cudaGetDevice(&device));
     BB_CUDA_TRY(cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    if (major < 9) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "products of coded matrices on a device of compute capability %d: "
-                             "expected 9 or greater",
-                             major);
-    }
     return BB_OK;
 }
 
@@ -279,6 +271,7 @@ template <class S, class Product> stage_shape shape_of(const bb_stream_task &tas
 template <class S, class Sums> bb_status launch(const bb_stream_task &task, cudaStream_t queue)
 {
     int most = 0;
+    BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
     BB_RETURN_IF_FAILED(describe_device(&most));
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;

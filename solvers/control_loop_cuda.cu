@@ -106,6 +106,21 @@ bb_status check_system(const bb_loop_system *system)
                    system->window_rows >= 1 && system->points >= 0,
                BB_INVALID, "control loop: %d axes and %td sets, expected 1 to %d and one at least",
                system->axes, system->set_count, static_cast<int>(BB_CODED_TOGETHER));
+    for (bb_index i = 0; i < system->set_count * system->axes; ++i) {
+        const bb_coded_operator *one = system->operators[i];
+        BB_REQUIRE(
+            bb_coded_operator_columns(one) == system->w->rows &&
+                bb_coded_operator_rows(one) >= system->window_rows &&
+                bb_coded_operator_rows(one) == bb_coded_operator_rows(system->operators[0]),
+            BB_INVALID,
+            "control loop: matrix %td of %td x %td, expected the %td cells of W and rows for "
+            "a window of %td",
+            i, bb_coded_operator_rows(one), bb_coded_operator_columns(one), system->w->rows,
+            system->window_rows);
+        BB_REQUIRE(bb_coded_operator_multiply(one) == BB_FORMAT_FP32, BB_INVALID,
+                   "control loop: products of matrix %td in %s, expected fp32", i,
+                   bb_format_names[bb_coded_operator_multiply(one)]);
+    }
 done:
     return status;
 }
@@ -232,6 +247,7 @@ bb_status take_report(void *, bb_index, void *arguments)
 {
     bb_control_loop *loop = static_cast<bb_control_loop *>(arguments);
     void *report = nullptr;
+    BB_RETURN_IF_FAILED(check_device());
     BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(&loop->report), sizeof(loop_report),
                               cudaHostAllocMapped));
     *loop->report = {};
@@ -301,11 +317,19 @@ bb_status launch_begin(void *stream, bb_index, void *arguments)
 }
 
 // Names a failure of what was queued while the host polls.
-bb_status query(void *stream, bb_index, void *)
+bb_status query(void *stream, bb_index, void *arguments)
 {
+    const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
     cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
-    if (error != cudaErrorNotReady) {
-        BB_CUDA_TRY(error);
+    if (error == cudaErrorNotReady) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(error);
+    const volatile unsigned long long *done = &loop->report->done;
+    if (*done < loop->queued) {
+        return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
+                             "control loop: the device is idle after %llu of %llu steps", *done,
+                             loop->queued);
     }
     return BB_OK;
 }
@@ -403,6 +427,7 @@ extern "C" bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
     BB_RETURN_IF_FAILED(check_system(system));
     bb_control_loop *loop = new bb_control_loop();
     loop->device = device;
+    loop->period = -1; // none has begun
     loop->state_count = system->a->rows;
     loop->cells = system->w->rows;
     loop->window_rows = system->window_rows;
@@ -474,7 +499,8 @@ extern "C" bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index perio
 extern "C" bb_status bb_control_loop_step(bb_control_loop *loop)
 {
     const size_t period = static_cast<size_t>(loop->period);
-    if (period >= loop->periods.size() || loop->step >= loop->periods[period].steps) {
+    if (loop->period < 0 || period >= loop->periods.size() ||
+        loop->step >= loop->periods[period].steps) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
                              "step %td of period %td of a control loop: expected a period that has "
                              "begun and has it",

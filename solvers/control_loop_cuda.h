@@ -64,6 +64,9 @@ struct loop_view {
     const float *b;
 };
 
+/// Refuses a device that these kernels are not made for.
+bb_status check_device();
+
 /// Queue parts of a step; each may start while the one before is under way.
 bb_status queue_state(const loop_view &view, cudaStream_t stream);
 bb_status queue_input(const loop_view &view, cudaStream_t stream);

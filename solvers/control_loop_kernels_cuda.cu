@@ -228,6 +228,11 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
 
 } // namespace
 
+bb_status check_device()
+{
+    return hopper::require("a control loop");
+}
+
 bb_status queue_state(const loop_view &view, cudaStream_t stream)
 {
     const bb_index short_blocks = (view.a.slices * lanes + threads - 1) / threads;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the asynchronous matrix instructions, bulk copies and barriers of sm_90a that
-// solvers/split_product_cuda.cu is built from, one function an instruction (PTX ISA 8).
+// For .cu files only: the asynchronous matrix instructions, bulk copies, barriers and programmatic
+// launches of sm_90 that our kernels are built from, one function an instruction (PTX ISA 8).
 #ifndef BB_SOLVERS_HOPPER_CUDA_H
 #define BB_SOLVERS_HOPPER_CUDA_H
+
+#include "core/device_cuda.h"
 
 #include <cuda.h>
 #include <stdint.h>
@@ -70,6 +72,29 @@ __device__ __forceinline__ void copy_bytes(void *to, const void *from, uint32_t 
 __device__ __forceinline__ void plain_before_copies()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Whether the device at hand is of sm_90. Later ones run what the driver makes of code for sm_80,
+/// in which these instructions are left out.
+inline bb_status is_at_hand(bool *out)
+{
+    int device = 0;
+    int major = 0;
+    int minor = 0;
+    BB_CUDA_TRY(cudaGetDevice(&device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    *out = major == 9 && minor == 0;
+    return BB_OK;
+}
+
+inline bb_status require(const char *what)
+{
+    bool at_hand = false;
+    BB_RETURN_IF_FAILED(is_at_hand(&at_hand));
+    return at_hand ? BB_OK
+                   : bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                                   "%s: this GPU is not of sm_90, expected sm_90 (Hopper)", what);
 }
 
 /// Programmatic dependent launch: lets the kernel after this one start where there is room, and

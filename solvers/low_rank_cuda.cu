@@ -382,14 +382,12 @@ bb_status launch(Kernel kernel, uint32_t blocks, size_t bytes, bool early, cudaS
 
 template <class Sums> bb_status launch_both(const bb_low_rank_task &task, cudaStream_t queue)
 {
-    int device = 0;
-    int major = 0;
+    bool early = false;
     const size_t bytes = static_cast<size_t>(warps * task.cells) * sizeof(typename Sums::factor);
-    BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    BB_RETURN_IF_FAILED(hopper::is_at_hand(&early));
     BB_RETURN_IF_FAILED(
-        launch(project<Sums>, task.first_items[task.count], bytes, major >= 9, queue, task));
-    return launch(expand<Sums>, task.first_rows[task.count], 0, major >= 9, queue, task);
+        launch(project<Sums>, task.first_items[task.count], bytes, early, queue, task));
+    return launch(expand<Sums>, task.first_rows[task.count], 0, early, queue, task);
 }
 
 } // namespace

@@ -43,6 +43,9 @@ static bb_status measure(const bb_csr *rows, bb_sliced_rows *out)
             entries += length_of(rows, row);
         }
     }
+    BB_REQUIRE(lines * BB_SLICE <= INT32_MAX && entries <= INT32_MAX && rows->rows <= INT32_MAX,
+               BB_UNSUPPORTED, "sparse rows of %td entries in slices, expected at most 2^31 - 1",
+               lines * BB_SLICE + entries);
     BB_TRY(BB_ZEROED(lines * BB_SLICE, &out->column));
     BB_TRY(BB_ZEROED(lines * BB_SLICE, &out->value));
     BB_TRY(BB_ZEROED(out->long_rows, &out->long_row));
@@ -69,6 +72,11 @@ bb_status bb_sliced_rows_of(const bb_csr *rows, bb_sliced_rows *out)
         for (bb_index k = 0; k < length; ++k, at += apart ? 1 : BB_SLICE) {
             (apart ? out->long_column : out->column)[at] = rows->column[first + k];
             (apart ? out->long_value : out->value)[at] = (float)rows->value[first + k];
+        }
+        // Padding takes the row's own unknowns, so that another's NaN stays where it is.
+        for (bb_index end = (bb_index)out->slice_start[row / BB_SLICE + 1] * BB_SLICE;
+             !apart && at < end; at += BB_SLICE) {
+            out->column[at] = length > 0 ? rows->column[first + length - 1] : 0;
         }
         if (apart) {
             out->long_row[kept++] = (int32_t)row;

@@ -14,7 +14,7 @@ extern "C" {
 
 enum { BB_SLICE = 32, BB_SLICED_LONG = 24 };
 
-/// Owned arrays; padding has column 0 and value 0.
+/// Owned arrays; padding has the last column of its row, or 0, and value 0.
 typedef struct bb_sliced_rows {
     bb_index rows, columns;
     bb_index slices;

@@ -471,17 +471,5 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 
 bb_status bb_split_product_supported(void)
 {
-    int device = 0;
-    int major = 0;
-    int minor = 0;
-    BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    if (major != 9 || minor != 0) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "products of half-precision planes: this GPU is sm_%d%d, expected "
-                             "sm_90 (Hopper)",
-                             major, minor);
-    }
-    return BB_OK;
+    return hopper::require("products of half-precision planes");
 }

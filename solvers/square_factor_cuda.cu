@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "solvers/hopper_cuda.h"
 #include "solvers/square_memory_cuda.h"
 
 #include <cfloat>
@@ -458,19 +459,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
 
 bb_status bb_square_factor_supported(void)
 {
-    int device = 0;
-    int major = 0;
-    int minor = 0;
-    BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    if (major != 9 || minor != 0) { // what the kernels are compiled for
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "factorization by clusters of thread blocks: this GPU is sm_%d%d, "
-                             "expected sm_90 (Hopper)",
-                             major, minor);
-    }
-    return BB_OK;
+    return hopper::require("factorization by clusters of thread blocks");
 }
 
 template <typename T>

@@ -73,6 +73,7 @@ bb_status bb_edge_ring_create(const bb_disc_mesh *wafer, const bb_wafer_material
     bb_edge_ring *ring = NULL;
     const double radius = 0.5e-3 * material->diameter_mm;
     const double thickness = 1e-3 * config->thickness_mm;
+    *out = NULL;
     BB_REQUIRE(config->width_mm >= 1e3 * wafer->spacing * (1.0 - 1e-12), BB_INVALID,
                "ring.width_mm = %g, expected at least the spacing of the mesh, %g mm",
                config->width_mm, 1e3 * wafer->spacing);

@@ -123,6 +123,7 @@ bb_status bb_overlay_report_create(const bb_overlay_points *points, bb_index fie
     bb_overlay_report *report = NULL;
     double *dx = NULL;
     double *dy = NULL;
+    *out = NULL;
     BB_TRY(BB_ZEROED(1, &report));
     report->field_count = field_count;
     report->worst = report->median = NAN;

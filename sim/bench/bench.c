@@ -73,7 +73,7 @@ static const bb_bench_case cases[] = {
     {"gemv-cublas-s-tall", "gemv-cublas-s of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TALL},
     {"gemv-cublas-d-square", "gemv-cublas-d of 9728 x 9728", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_SQUARE},
     {"gemv-cublas-d-tall", "gemv-cublas-d of 252000 x 384", "fp32 read", NAN, bb_bench_gemv_cuda, BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_TALL},
-    {"roofline-thermal", "T <- A T under the roof of this machine", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_THERMAL},
+    {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_THERMAL},
     {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_RESTRICTION},
     {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_DEFORMATION},
     {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0},

@@ -75,10 +75,13 @@ typedef struct contest {
 static void fill_row(bb_index row, bb_index columns, bb_index mesh, double *out)
 {
     double centre_x = 0.5 * (double)mesh + 2.0 * (double)(row % 21) + 0.3;
-    double centre_y = 0.5 * (double)(columns / mesh) + 2.0 * (double)(row / 21);
+    const bb_index lines = columns / mesh;
+    const bb_index of_slit = row / 21;
+    double centre_y = 0.5 * (double)lines + 2.0 * (double)of_slit;
     for (bb_index j = 0; j < columns; ++j) {
+        const bb_index line = j / mesh;
         double x = (double)(j % mesh) - centre_x;
-        double y = (double)(j / mesh) - centre_y;
+        double y = (double)line - centre_y;
         out[j] = 1e-9 * x / (4.0 + x * x + y * y);
     }
 }

@@ -50,12 +50,15 @@ static double texture(double x, double y)
 static void fill_row(const bb_matrix_layout *layout, bb_index row, double *out)
 {
     double px = 20.0 + 1.3 * (double)(row % ROW_COLUMNS);
-    double py = 10.0 + 0.33 * (double)(row / ROW_COLUMNS);
+    const bb_index line = row / ROW_COLUMNS;
+    double py = 10.0 + 0.33 * (double)line;
     double of_point = 1.9e-8 * texture(px, py);
-    double pitch_y = disc_mm / (double)(layout->columns / MESH);
+    const bb_index lines = layout->columns / MESH;
+    double pitch_y = disc_mm / (double)lines;
     for (bb_index j = 0; j < layout->columns; ++j) {
+        const bb_index mesh_line = j / MESH;
         double x = (disc_mm / MESH) * ((double)(j % MESH) + 0.5) - 0.5 * disc_mm;
-        double y = pitch_y * ((double)(j / MESH) + 0.5) - 0.5 * disc_mm;
+        double y = pitch_y * ((double)mesh_line + 0.5) - 0.5 * disc_mm;
         double dx = px - x;
         double dy = py - y;
         bool inside = x * x + y * y < 0.25 * disc_mm * disc_mm;
@@ -96,9 +99,11 @@ done:
 // A warm disc with a hot slit.
 static void fill_x(contest *task)
 {
+    const bb_index lines = task->layout.columns / MESH;
     for (bb_index j = 0; j < task->layout.columns; ++j) {
+        const bb_index line = j / MESH;
         double dx = (double)(j % MESH) / MESH - 0.6;
-        double dy = (double)(j / MESH) / (double)(task->layout.columns / MESH) - 0.55;
+        double dy = (double)line / (double)lines - 0.55;
         task->x[j] = 0.1 + exp(-200.0 * dx * dx - 2000.0 * dy * dy);
     }
 }

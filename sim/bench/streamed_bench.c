@@ -34,9 +34,11 @@ static bb_status encode_row(void *context, bb_index row)
     const contest *task = context;
     double *values = NULL;
     BB_TRY(BB_ALLOCATE(task->columns, &values));
+    const bb_index of_slit = row / LINE;
     for (bb_index j = 0; j < task->columns; ++j) {
+        const bb_index line = j / MESH;
         double x = (double)(j % MESH) - 0.5 * MESH - (double)(row % LINE) - 0.3;
-        double y = (double)(j / MESH) - (double)(row / LINE) - 0.3;
+        double y = (double)line - (double)of_slit - 0.3;
         values[j] = 1e-9 * x / (4.0 + x * x + y * y);
     }
     BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));

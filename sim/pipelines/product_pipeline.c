@@ -79,6 +79,14 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
                                "multiple of %d",
                                path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
     }
+    if (pipeline->accumulate_run != 1 && pipeline->storage.codec > (int)BB_CODEC_ZFP) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s = %td: storage %s sums its factors in an order of its own, "
+                               "expected 1",
+                               path, pipeline->accumulate_run,
+                               bb_codec_names[pipeline->storage.codec]));
+    }
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);

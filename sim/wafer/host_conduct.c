@@ -90,20 +90,20 @@ void bb_host_facts_read(bb_host_facts *out)
     }
 }
 
-// An isolated core, else the last of those that the thread may use.
-static int choose_core(void)
+// Of the cores that the thread may use, the first isolated one, else the last.
+static int choose_core(const cpu_set_t *may)
 {
     char isolated[BB_HOST_TEXT];
-    cpu_set_t may;
     int core = -1;
     read_file("/sys/devices/system/cpu/isolated", "", isolated);
     if (isolated[0] >= '0' && isolated[0] <= '9') {
-        return (int)strtol(isolated, NULL, 10);
-    }
-    if (sched_getaffinity(0, sizeof may, &may) == 0) {
-        for (int k = 0; k < CPU_SETSIZE; ++k) {
-            core = CPU_ISSET(k, &may) ? k : core;
+        const long first = strtol(isolated, NULL, 10);
+        if (first < CPU_SETSIZE && CPU_ISSET((int)first, may)) {
+            return (int)first;
         }
+    }
+    for (int k = 0; k < CPU_SETSIZE; ++k) {
+        core = CPU_ISSET(k, may) ? k : core;
     }
     return core;
 }
@@ -111,7 +111,8 @@ static int choose_core(void)
 static void pin(bb_host_conduct *conduct)
 {
     cpu_set_t one;
-    const int core = choose_core();
+    const bool known = sched_getaffinity(0, sizeof conduct->cores, &conduct->cores) == 0;
+    const int core = known ? choose_core(&conduct->cores) : -1;
     if (core < 0) {
         put(conduct->core, "not pinned: the cores of the thread are not known");
         return;
@@ -162,6 +163,7 @@ static void raise_policy(bb_host_conduct *conduct, bool never_sleeps)
 void bb_host_conduct_enter(bb_host_conduct *conduct, bool never_sleeps)
 {
     *conduct = (bb_host_conduct){0};
+    conduct->slack = prctl(PR_GET_TIMERSLACK);
     // Wake-ups are not put off to be bundled with others; without effect under SCHED_FIFO.
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     pin(conduct);
@@ -172,7 +174,6 @@ void bb_host_conduct_enter(bb_host_conduct *conduct, bool never_sleeps)
 void bb_host_conduct_leave(bb_host_conduct *conduct)
 {
     const struct sched_param parameters = {0};
-    cpu_set_t all;
     if (conduct->raised) {
         (void)sched_setscheduler(0, SCHED_OTHER, &parameters);
     }
@@ -180,12 +181,10 @@ void bb_host_conduct_leave(bb_host_conduct *conduct)
         (void)munlockall();
     }
     if (conduct->pinned) {
-        // The kernel takes those that the thread may have.
-        CPU_ZERO(&all);
-        for (int k = 0; k < CPU_SETSIZE; ++k) {
-            CPU_SET(k, &all);
-        }
-        (void)sched_setaffinity(0, sizeof all, &all);
+        (void)sched_setaffinity(0, sizeof conduct->cores, &conduct->cores);
+    }
+    if (conduct->slack >= 0) {
+        (void)prctl(PR_SET_TIMERSLACK, (unsigned long)conduct->slack);
     }
     conduct->raised = conduct->locked = conduct->pinned = false;
 }

@@ -5,6 +5,7 @@
 #ifndef BB_SIM_WAFER_HOST_CONDUCT_H
 #define BB_SIM_WAFER_HOST_CONDUCT_H
 
+#include <sched.h>
 #include <stdbool.h>
 
 enum { BB_HOST_TEXT = 160 };
@@ -29,6 +30,8 @@ typedef struct bb_host_conduct {
     char memory[BB_HOST_TEXT];
     char policy[BB_HOST_TEXT];
     bool pinned, locked, raised; ///< in force
+    cpu_set_t cores;             ///< of the thread before
+    int slack;                   ///< of its timers before, ns; negative: not known
 } bb_host_conduct;
 
 /// Pins the calling thread to an isolated core, else to the last that it may use, locks the memory

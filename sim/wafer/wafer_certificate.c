@@ -45,7 +45,12 @@ static bb_sum_rounding rounding_of(const bb_product_pipeline *pipeline, bb_index
 {
     const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
                                            (bb_format)pipeline->accumulate};
-    return bb_product_rounding(arithmetic, pipeline->accumulate_run, columns);
+    bb_sum_rounding out = bb_product_rounding(arithmetic, pipeline->accumulate_run, columns);
+    // Products without decoding round in another order, for which no bound is stated.
+    if (pipeline->storage.codec > (int)BB_CODEC_ZFP) {
+        out.relative = INFINITY;
+    }
+    return out;
 }
 
 void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,

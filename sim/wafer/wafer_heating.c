@@ -88,7 +88,8 @@ static double time_of(const heating_run *run)
                 ((double)run->out->field_count * scan + (double)bare->steps * bare->step);
     }
     const bool away = at->field == run->out->field_count;
-    return time + (double)(at->step + 1) * (away ? bare->step : run->problem->scan->step);
+    const double step = away && bare != NULL ? bare->step : run->problem->scan->step;
+    return time + (double)(at->step + 1) * step;
 }
 
 static bool is_scored(const heating_run *run)
@@ -252,20 +253,15 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
     BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
     for (bb_index f = 0; f < count; ++f) {
         const bb_ledger *ledger = &heating->ledgers[f];
-        const double row[ENTRIES + 1] = {ledger->deposited,
-                                         ledger->lost + ledger->lost_hood + ledger->lost_ring,
-                                         ledger->lost,
-                                         ledger->lost_hood,
-                                         ledger->lost_ring,
-                                         ledger->stored_wafer,
-                                         ledger->stored_clamp,
-                                         ledger->stored_ring,
-                                         ledger->arrived,
-                                         ledger->unloaded,
-                                         heating->imbalance[f],
-                                         heating->clipped_joules[f],
-                                         (double)(f / heating->field_count),
-                                         (double)f};
+        const bb_index wafer = f / heating->field_count;
+        const double row[ENTRIES + 1] = {
+            ledger->deposited,     ledger->lost + ledger->lost_hood + ledger->lost_ring,
+            ledger->lost,          ledger->lost_hood,
+            ledger->lost_ring,     ledger->stored_wafer,
+            ledger->stored_clamp,  ledger->stored_ring,
+            ledger->arrived,       ledger->unloaded,
+            heating->imbalance[f], heating->clipped_joules[f],
+            (double)wafer,         (double)f};
         for (int e = 0; e <= ENTRIES; ++e) {
             values[e * count + f] = row[e];
         }

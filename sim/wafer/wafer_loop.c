@@ -25,6 +25,10 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(!bb_edge_ring_wanted(&study->ring), BB_UNSUPPORTED,
                "ring.width_mm = %g: the loop on a GPU has no ring, expected 0",
                study->ring.width_mm);
+    BB_REQUIRE(bb_delivery_on_time(&pipeline->delivery), BB_UNSUPPORTED,
+               "pipeline %s, delivery: the loop on a GPU measures when corrections come, expected "
+               "none late or missed",
+               pipeline->name);
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);

@@ -176,7 +176,7 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
                 fixed ? "at fixed times" : "back to back");
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
-    bb_host_conduct_enter(&out->conduct, !fixed);
+    bb_host_conduct_enter(&out->conduct, !fixed || on.period_ns <= 2 * spin_ns);
     on.first_ns = now_ns() + 10000000;
     status = run_course(&on, config, out);
     if (status == BB_OK) {

@@ -72,7 +72,7 @@ static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating
     return kept;
 }
 
-// What is kept beside place, ledger and rows of probes, by then; the last piece is the state.
+// What is kept by then beside place, ledger and state.
 static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_problem *problem,
                             const bb_wafer_heating *heating, bb_checkpoint_piece *pieces)
 {
