@@ -51,7 +51,7 @@ typedef struct bb_thermal {
     double step;          ///< dt, s
     double stable_step;   ///< largest explicit step that is surely stable, s
     double positive_step; ///< largest step for which A has no negative entry, s
-    bb_csr step_matrix;   ///< A, [size][size]; empty for crank_nicolson
+    bb_csr step_matrix;   ///< A, [size][size]; empty for crank-nicolson
     bb_csr conductance;   ///< K + H, [size][size] symmetric, W/K; empty for explicit
     double *per_joule;    ///< B, [size]: K per J deposited in a node
     double *capacity;     ///< [size] J/K

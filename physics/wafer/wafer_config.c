@@ -149,7 +149,7 @@ static const bb_key ring_keys[] = {
 };
 const bb_schema bb_ring_schema = BB_SCHEMA("ring", bb_ring_config, ring_keys);
 
-static const char *const steppings[] = {"explicit", "crank_nicolson", NULL};
+static const char *const steppings[] = {"explicit", "crank-nicolson", NULL};
 
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
@@ -246,6 +246,10 @@ static const bb_key response_keys[] = {
          "Cells of the temperature grid S over the square that bounds the wafer."),
     GRID(bb_response_config, slit_points,
          "Points of the slit window in which displacements are computed each step."),
+    {.name = "burl_stiffness_scatter", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_response_config, burl_stiffness_scatter), .minimum = 0.0, .maximum = 1.0,
+     .default_text = "0.0",
+     .meaning = "Scatter of the burls' stiffness where clamp.burls.scatter is 0."},
     {.name = "field_rows", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_response_config, field_rows), .minimum = 2.0, .maximum = 20000.0,
      .optional = true,

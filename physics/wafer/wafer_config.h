@@ -136,13 +136,14 @@ typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 
 /// Keys of `response:`.
 typedef struct bb_response_config {
-    int generator;              ///< bb_response_generator
-    const char *file;           ///< of generator file, else NULL
-    const char *cache_folder;   ///< where generator plate keeps its factor; NULL: nowhere
-    bb_list axes;               ///< int: bb_axis
-    bb_grid_config grid;        ///< S: cells over the square that bounds the disc
-    bb_grid_config slit_points; ///< points of the slit window of one light step
-    bb_index field_rows;        ///< rows of slit points of a whole field; unset: from the strip
+    int generator;                 ///< bb_response_generator
+    const char *file;              ///< of generator file, else NULL
+    const char *cache_folder;      ///< where generator plate keeps its factor; NULL: nowhere
+    bb_list axes;                  ///< int: bb_axis
+    bb_grid_config grid;           ///< S: cells over the square that bounds the disc
+    bb_grid_config slit_points;    ///< points of the slit window of one light step
+    double burl_stiffness_scatter; ///< in place of clamp.burls.scatter where that is 0
+    bb_index field_rows;           ///< rows of slit points of a whole field; unset: from the strip
 } bb_response_config;
 
 /// Keys of `metrology:`. Scored points of a field: centres of equal cells.

@@ -55,9 +55,11 @@ static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *pr
     bb_status status = BB_OK;
     double *springs = NULL;
     bb_plate plate = bb_plate_make(config->wafer, config->clamp);
-    if (bb_burl_map_wanted(&config->clamp->burls)) {
+    bb_burl_config burls = config->clamp->burls;
+    burls.scatter = burls.scatter > 0.0 ? burls.scatter : config->response->burl_stiffness_scatter;
+    if (bb_burl_map_wanted(&burls)) {
         BB_TRY(BB_ALLOCATE(problem->mesh->cell_count, &springs));
-        BB_TRY(bb_burl_map_fill(&config->clamp->burls, problem->mesh, springs));
+        BB_TRY(bb_burl_map_fill(&burls, problem->mesh, springs));
     }
     BB_TRY(bb_coupled_plate_create(problem->mesh, &plate, springs, config->response->cache_folder,
                                    &problem->plate));

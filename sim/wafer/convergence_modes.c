@@ -215,7 +215,7 @@ bb_status bb_convergence_modes(const bb_wafer_material_config *wafer, const bb_c
     BB_TRY(converge_time(&like, BB_STEPPING_EXPLICIT, 1e-3 * mesh->spacing_mm,
                          "cosine in time, explicit", table));
     BB_TRY(converge_time(&like, BB_STEPPING_CRANK_NICOLSON, 1e-3 * mesh->spacing_mm,
-                         "cosine in time, crank_nicolson", table));
+                         "cosine in time, crank-nicolson", table));
 done:
     return status;
 }

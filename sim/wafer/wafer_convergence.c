@@ -193,7 +193,7 @@ bb_status bb_wafer_converge(const void *study, bb_results *results, bb_text *tab
     BB_TRY(bb_convergence_modes(&wafer->wafer, &wafer->clamp, &wafer->mesh, &rows));
     BB_TRY(converge_space(wafer, &rows));
     BB_TRY(converge_time(wafer, BB_STEPPING_EXPLICIT, "in time, explicit", &rows));
-    BB_TRY(converge_time(wafer, BB_STEPPING_CRANK_NICOLSON, "in time, crank_nicolson", &rows));
+    BB_TRY(converge_time(wafer, BB_STEPPING_CRANK_NICOLSON, "in time, crank-nicolson", &rows));
     BB_TRY(bb_convergence_table_print(&rows, table));
     BB_TRY(bb_convergence_table_publish(&rows, results));
 done:

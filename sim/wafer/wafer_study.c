@@ -231,6 +231,13 @@ static bb_status check_burls(const bb_wafer_study *study, const bb_config *confi
 {
     bb_status status = BB_OK;
     const bb_burl_config *burls = &study->clamp.burls;
+    const double scatter = study->response.burl_stiffness_scatter;
+    if (scatter > 0.0 && (burls->scatter > 0.0 || !bb_burl_map_wanted(burls))) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "response.burl_stiffness_scatter"),
+                               "response.burl_stiffness_scatter = %g: expected 0 without "
+                               "clamp.burls.pitch_mm or beside clamp.burls.scatter",
+                               scatter));
+    }
     if (!bb_burl_map_wanted(burls)) {
         if (burls->footprint_mm > 0.0 || burls->scatter > 0.0 || burls->missing_fraction > 0.0 ||
             burls->missing.count > 0) {

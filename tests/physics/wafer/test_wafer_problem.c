@@ -253,6 +253,28 @@ static void burls_and_crystals_need_elements(void **state)
     check_refused(&c, BB_INVALID, "clamp.burls.footprint_mm = 5");
 }
 
+// Scatter is scatter, whichever key gives it.
+static void both_keys_of_scatter_are_one(void **state)
+{
+    (void)state;
+    wafer_case c;
+    bb_wafer_problem *problem[2] = {NULL, NULL};
+    bb_wafer_rows rows[2];
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    c.response.generator = BB_GENERATOR_PLATE;
+    for (int k = 0; k < 2; ++k) {
+        c.clamp.burls = (bb_burl_config){
+            .pitch_mm = 10.0, .footprint_mm = 5.0, .scatter = k == 0 ? 0.2 : 0.0, .seed = 1};
+        c.response.burl_stiffness_scatter = k == 0 ? 0.0 : 0.2;
+        check_ok(bb_wafer_problem_create(&config, &problem[k]));
+        check_ok(bb_wafer_problem_rows(problem[k], 1, BB_AXIS_Y, &rows[k]));
+    }
+    assert_true(row_difference(&rows[0], &rows[1]) == 0.0);
+    bb_wafer_problem_destroy(&problem[0]);
+    bb_wafer_problem_destroy(&problem[1]);
+}
+
 // S = W T of a constant is that constant on cells of the wafer, and heat is conserved.
 static void restriction_keeps_heat(void **state)
 {
@@ -332,6 +354,7 @@ int main(void)
         cmocka_unit_test(both_generators_give_rows),
         cmocka_unit_test(the_plate_gives_rows_of_all_axes),
         cmocka_unit_test(burls_and_crystals_need_elements),
+        cmocka_unit_test(both_keys_of_scatter_are_one),
         cmocka_unit_test(restriction_keeps_heat),
         cmocka_unit_test(every_allocation_may_fail),
     };

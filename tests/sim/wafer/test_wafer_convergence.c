@@ -41,12 +41,12 @@ static void orders_are_those_of_the_theory(void **state)
     } expected[] = {
         {"cosine in space, closed form",                2.0, 0.01},
         {"cosine in time, explicit",                    1.0, 0.01},
-        {"cosine in time, crank_nicolson",              2.0, 0.01},
+        {"cosine in time, crank-nicolson",              2.0, 0.01},
         {"field in space, end of dark",                 2.0, 0.3 },
         {"field in time, explicit, end of light",       1.0, 0.1 },
         {"field in time, explicit, end of dark",        1.0, 0.05},
-        {"field in time, crank_nicolson, end of light", 2.0, 0.3 },
-        {"field in time, crank_nicolson, end of dark",  2.0, 0.3 },
+        {"field in time, crank-nicolson, end of light", 2.0, 0.3 },
+        {"field in time, crank-nicolson, end of dark",  2.0, 0.3 },
     };
     const driver_case of = {
         CONFIG_WAFER_SMALL,
@@ -69,7 +69,7 @@ static void orders_are_those_of_the_theory(void **state)
     }
     // The staircase of the rim moves by less than a cell: small, of no order.
     assert_true(largest_error(results, "mode in space, closed form") < 3e-3);
-    assert_non_null(strstr(bb_text_string(&table), "crank_nicolson"));
+    assert_non_null(strstr(bb_text_string(&table), "crank-nicolson"));
     bb_text_release(&table);
     bb_results_destroy(&results);
     bb_config_destroy(&config);

@@ -43,7 +43,7 @@ static void the_ledger_closes_over_wafers(void **state)
         {CONFIG_WAFER_SMALL,
          {THREE_FIELDS, "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: -0.05}",
           "hood={exchange_w_per_m2_k: 300, rise_k: 0.1}", "ring.width_mm=9.0",
-          "mesh.stepping=crank_nicolson"}                                        },
+          "mesh.stepping=crank-nicolson"}                                        },
         {CONFIG_WAFER_SMALL,
          {"scan.order=given", "scan.sequence=[0, 95, 6]", "scan.fields=[1]", "ring.width_mm=12.0",
           "wafers={count: 3, exchange_s: 0.333, arrival_rise_k: 0.02}"}          },

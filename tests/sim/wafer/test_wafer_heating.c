@@ -236,7 +236,7 @@ static void a_failure_leaves_nothing(void **state)
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {NULL}                                                           },
         {CONFIG_WAFER_SMALL,
-         {"hood.exchange_w_per_m2_k=200", "ring.width_mm=9.0", "mesh.stepping=crank_nicolson"}},
+         {"hood.exchange_w_per_m2_k=200", "ring.width_mm=9.0", "mesh.stepping=crank-nicolson"}},
         {CONFIG_WAFER_SMALL,
          {"scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[1]",
           "wafers={count: 2, exchange_s: 0.1}", "probes=[{name: a}, {name: b, layer: clamp}]"}},

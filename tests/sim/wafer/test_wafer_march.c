@@ -25,7 +25,7 @@ static void a_wide_hood_warms_the_wafer_evenly(void **state)
 {
     (void)state;
     static const char *const steppings[] = {"mesh.stepping=explicit",
-                                            "mesh.stepping=crank_nicolson"};
+                                            "mesh.stepping=crank-nicolson"};
     for (int k = 0; k < 2; ++k) {
         const driver_case of = {
             CONFIG_WAFER_SMALL,
@@ -68,9 +68,9 @@ static void energy_is_accounted_for_everywhere(void **state)
          {"ring.width_mm=12.0", "hood.exchange_w_per_m2_k=300", "hood.rise_k=-0.3"}},
         {CONFIG_WAFER_SMALL,
          {"ring.width_mm=12.0", "hood.exchange_w_per_m2_k=300", "hood.rise_k=-0.3",
-          "mesh.stepping=crank_nicolson"}                                          },
+          "mesh.stepping=crank-nicolson"}                                          },
         {CONFIG_WAFER_SMALL,
-         {"ring.width_mm=60.0", "mesh.stepping=crank_nicolson", "mesh.spacing_mm=1.0",
+         {"ring.width_mm=60.0", "mesh.stepping=crank-nicolson", "mesh.spacing_mm=1.0",
           "mesh.step_ms=20.0", "response.slit_points={columns: 6, rows: 60}"}      },
         {CONFIG_WAFER_SMALL,
          {"ring={width_mm: 12.0, gap_exchange_w_per_m2_k: 0}", "mesh.substeps=2"}  },
@@ -187,7 +187,7 @@ static void implicit_steps_and_hood_keep_their_bits(void **state)
     (void)state;
     const driver_case of = {
         CONFIG_WAFER_SMALL,
-        {"mesh.stepping=crank_nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
+        {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
     };
     driver_check_threads(&of);
 }
