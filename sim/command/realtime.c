@@ -1,72 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget realtime: latencies of an experiment's control loop on a GPU, step by step.
-#include "core/clock.h"
-#include "core/memory.h"
-#include "core/thread.h"
-#include "sim/command.h"
-#include "sim/output/file.h"
-#include "sim/output/image.h"
-#include "sim/output/provenance.h"
+#include "sim/command/measure.h"
 
-#include <stdio.h>
-
-// What histogram, series, texts and provenance take.
-enum { FILE_BYTES = 1 << 19 };
-
-static bb_status compute(const bb_options *options, const bb_experiment *experiment,
-                         const bb_config *config, bb_results *results, bb_text *table)
+static bb_measurement of(const bb_experiment *experiment)
 {
-    bb_status status = BB_OK;
-    const void *study = bb_config_study(config);
-    BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
-                               options->threads));
-    BB_TRY(experiment->realtime(study, results, table));
-    BB_TRY(bb_provenance_end(results));
-done:
-    return status;
-}
-
-static bb_status write_results(const bb_options *options, bb_results *results)
-{
-    bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(options->output, options->force, image, bytes));
-    (void)printf("results: %s\n", options->output);
-done:
-    BB_RELEASE(&image);
-    return status;
+    return experiment->realtime;
 }
 
 bb_status bb_command_realtime(const bb_options *options, const bb_experiment_table *experiments)
 {
-    bb_status status = BB_OK;
-    bb_config *config = NULL;
-    bb_results *results = NULL;
-    bb_text table = {0};
-    double start = bb_clock_seconds();
-    BB_TRY(bb_command_load(options, experiments, &config));
-    const bb_experiment *experiment =
-        bb_experiment_find(experiments, bb_config_schema(config)->name);
-    BB_REQUIRE(experiment->realtime != NULL, BB_INVALID,
-               "experiment %s has no control loop; wafer has one", experiment->name);
-    if (options->output != NULL) {
-        BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
-    }
-    BB_TRY(bb_threads_set(options->threads));
-    BB_TRY(bb_results_create(&results));
-    BB_TRY(compute(options, experiment, config, results, &table));
-    (void)fputs(bb_text_string(&table), stdout);
-    (void)fflush(stdout);
-    if (options->output != NULL) {
-        BB_TRY(write_results(options, results));
-    }
-    bb_log_info("done in %.1f s", bb_clock_seconds() - start);
-done:
-    bb_text_release(&table);
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
-    return status;
+    return bb_command_measure(options, experiments, of, "control loop");
 }

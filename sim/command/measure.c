@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What commands share that measure an experiment beside running it: load, measure, print, write.
+#include "sim/command/measure.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+
+#include <stdio.h>
+
+// What tables, histograms, texts and provenance take.
+enum { FILE_BYTES = 1 << 19 };
+
+static bb_status compute(const bb_options *options, bb_measurement measure, const bb_config *config,
+                         bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const void *study = bb_config_study(config);
+    BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
+                               options->threads));
+    BB_TRY(measure(study, results, table));
+    BB_TRY(bb_provenance_end(results));
+done:
+    return status;
+}
+
+static bb_status write_results(const bb_options *options, bb_results *results)
+{
+    bb_status status = BB_OK;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(options->output, options->force, image, bytes));
+    (void)printf("results: %s\n", options->output);
+done:
+    BB_RELEASE(&image);
+    return status;
+}
+
+bb_status bb_command_measure(const bb_options *options, const bb_experiment_table *experiments,
+                             bb_measurement (*of)(const bb_experiment *experiment),
+                             const char *missing)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    double start = bb_clock_seconds();
+    BB_TRY(bb_command_load(options, experiments, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(experiments, bb_config_schema(config)->name);
+    const bb_measurement measure = of(experiment);
+    BB_REQUIRE(measure != NULL, BB_INVALID, "experiment %s has no %s; wafer has one",
+               experiment->name, missing);
+    if (options->output != NULL) {
+        BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
+    }
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(compute(options, measure, config, results, &table));
+    (void)fputs(bb_text_string(&table), stdout);
+    (void)fflush(stdout);
+    if (options->output != NULL) {
+        BB_TRY(write_results(options, results));
+    }
+    bb_log_info("done in %.1f s", bb_clock_seconds() - start);
+done:
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    return status;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef BB_SIM_COMMAND_MEASURE_H
+#define BB_SIM_COMMAND_MEASURE_H
+
+#include "sim/command.h"
+
+/// A member of bb_experiment that fills results and a table for the user.
+typedef bb_status (*bb_measurement)(const void *study, bb_results *results, bb_text *table);
+
+/// Loads the study, measures it by what `of` finds in its experiment, prints the table and with -o
+/// writes the results. `missing` names what an experiment without it lacks. Errors: BB_INVALID
+/// (that), those of the configuration, the measurement and the file.
+BB_CHECKED bb_status bb_command_measure(const bb_options *options,
+                                        const bb_experiment_table *experiments,
+                                        bb_measurement (*of)(const bb_experiment *experiment),
+                                        const char *missing);
+
+#endif
