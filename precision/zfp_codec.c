@@ -383,6 +383,19 @@ done:
     return status;
 }
 
+bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
+{
+    const zfp_store *store = matrix->store;
+    const bb_index rows = bb_coded_matrix_band(matrix);
+    const bb_zfp_band *item = &store->items[row / rows];
+    bool poisoned = false;
+    for (bb_index j = 0; item->poisoned != NULL && j < matrix->layout.columns;
+         j += matrix->piece_columns) {
+        poisoned = poisoned || item->poisoned[run_of(&store->shape, row % rows, j)] != 0;
+    }
+    return poisoned;
+}
+
 const bb_codec_ops bb_zfp_ops = {
     .check = check,
     .describe = describe,

@@ -225,6 +225,11 @@ done:
     return status;
 }
 
+const bb_zfp_decoding *bb_zfp_decoder_decoding(const bb_zfp_decoder *decoder)
+{
+    return &decoder->task;
+}
+
 bb_status bb_zfp_decoder_run(bb_zfp_decoder *decoder, void *out, double *seconds)
 {
     bb_status status = BB_OK;

@@ -47,6 +47,9 @@ typedef struct bb_zfp_decoding {
 
 bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *arguments);
 
+/// What a decoder holds, for products that decode by themselves; `out` is not theirs.
+const bb_zfp_decoding *bb_zfp_decoder_decoding(const bb_zfp_decoder *decoder);
+
 #ifdef __cplusplus
 }
 #endif

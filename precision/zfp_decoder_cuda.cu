@@ -40,35 +40,6 @@ __device__ __forceinline__ void put_row(const Real *row, bb_index left, bool who
     }
 }
 
-// Divides once an axis, in 32 bits where they do.
-template <int dimensions>
-__device__ __forceinline__ bb_zfp_corner find_corner(const bb_zfp_shape &shape, bb_index block)
-{
-    const bb_index extents[3] = {shape.nx, shape.ny, shape.nz};
-    bb_index place[4] = {0, 0, 0, 0};
-    bb_index rest = block;
-#pragma unroll
-    for (int axis = 0; axis < dimensions - 1; ++axis) {
-        const bb_index blocks = bb_zfp_blocks_of(extents[axis]);
-        const bb_index next = rest / blocks;
-        place[axis] = 4 * (rest - next * blocks);
-        rest = next;
-    }
-    place[dimensions - 1] = 4 * rest;
-    return bb_zfp_corner{place[0], place[1], place[2], place[3]};
-}
-
-// Sum over the lanes below and the own one.
-__device__ __forceinline__ uint32_t sum_lanes(uint32_t value)
-{
-#pragma unroll
-    for (int step = 1; step < lanes; step *= 2) {
-        const uint32_t below = __shfl_up_sync(0xffffffffu, value, step);
-        value += static_cast<int>(threadIdx.x % lanes) >= step ? below : 0;
-    }
-    return value;
-}
-
 struct run_place {
     bb_index array, run;   // run of the array
     bb_index first, count; // blocks
@@ -91,7 +62,7 @@ __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_in
         place.bits = static_cast<uint64_t>(place.count) * task.settings.maximum_bits;
     } else {
         const uint32_t length = task.lengths[group * lanes + lane];
-        place.begin += task.bases[group] + sum_lanes(length) - length;
+        place.begin += task.bases[group] + bb_zfp_sum_lanes(length) - length;
         place.bits = length;
     }
     return place;
@@ -120,7 +91,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
     }
     const bool whole = task.shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner at = find_corner<dimensions>(task.shape, place.first);
+    bb_zfp_corner at = bb_zfp_find_corner<dimensions>(task.shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
@@ -162,7 +133,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     const bb_zfp_shape &shape = task.shape;
     const bool whole = shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner at = find_corner<dimensions>(shape, place.first);
+    bb_zfp_corner at = bb_zfp_find_corner<dimensions>(shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files: the functions of zfp_block_core.h by type, and blocks of three and four dimensions
-// decoded by a warp.
+// For .cu files: the functions of zfp_block_core.h by type, places of runs and blocks, and blocks
+// of three and four dimensions decoded by a warp.
 //
 // A warp reads a block's bits in step, all lanes the same, and lane l keeps coefficients l, l + 32,
 // ...: bits are read once, no lane waits for another, and nothing but the values themselves, in
@@ -9,7 +9,7 @@
 #ifndef BB_PRECISION_ZFP_KIND_CUDA_H
 #define BB_PRECISION_ZFP_KIND_CUDA_H
 
-#include "precision/zfp_block_core.h"
+#include "precision/zfp_stream.h"
 
 template <typename Real> struct bb_zfp_kind;
 
@@ -73,6 +73,36 @@ template <> struct bb_zfp_kind<double> {
         reinterpret_cast<double2 *>(to)[1] = make_double2(v[2], v[3]);
     }
 };
+
+/// First value of a block: divides once an axis, in 32 bits where they do.
+template <int dimensions>
+__device__ __forceinline__ bb_zfp_corner bb_zfp_find_corner(const bb_zfp_shape &shape,
+                                                            bb_index block)
+{
+    const bb_index extents[3] = {shape.nx, shape.ny, shape.nz};
+    bb_index place[4] = {0, 0, 0, 0};
+    bb_index rest = block;
+#pragma unroll
+    for (int axis = 0; axis < dimensions - 1; ++axis) {
+        const bb_index blocks = bb_zfp_blocks_of(extents[axis]);
+        const bb_index next = rest / blocks;
+        place[axis] = 4 * (rest - next * blocks);
+        rest = next;
+    }
+    place[dimensions - 1] = 4 * rest;
+    return bb_zfp_corner{place[0], place[1], place[2], place[3]};
+}
+
+/// Sum over the lanes below and the own one.
+__device__ __forceinline__ uint32_t bb_zfp_sum_lanes(uint32_t value)
+{
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t below = __shfl_up_sync(0xffffffffu, value, step);
+        value += static_cast<int>(threadIdx.x % 32) >= step ? below : 0;
+    }
+    return value;
+}
 
 /// Planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j.
 template <typename Real, int size>

@@ -76,6 +76,10 @@ struct bb_coded_matrix;
 BB_CHECKED bb_status bb_coded_matrix_zfp_stream(const struct bb_coded_matrix *matrix, bb_index band,
                                                 bb_zfp_stream *out);
 
+/// Whether a value of the row decodes to NaN because its piece is poisoned (codec.h): whoever reads
+/// streams has to do it.
+bool bb_coded_matrix_zfp_poisoned(const struct bb_coded_matrix *matrix, bb_index row);
+
 /// Blocks of an axis.
 BB_DEVICE_FUNCTION
 bb_index bb_zfp_blocks_of(bb_index extent)

@@ -8,6 +8,7 @@
 #include "solvers/low_rank_product.h"
 #include "solvers/low_rank_stream.h"
 #include "solvers/transform_product.h"
+#include "solvers/zfp_panels.h"
 
 #include <math.h>
 
@@ -26,6 +27,9 @@ static const bb_kernel stream_kernel = {
 static const bb_kernel low_rank_kernel = {
     .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
 
+static const bb_kernel panel_kernel = {
+    .name = "zfp_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix;
@@ -35,6 +39,7 @@ struct bb_coded_operator {
     bool finite;                  // no stored value is NaN, infinite or large
     bb_coded_stream *stream;      // the matrix on a GPU, NULL on the cpu
     bb_low_rank_stream *low_rank; // the same where it is one of low_rank tiles
+    bb_zfp_panels *zfp;           // the same where it is in zfp
     void *device_x;               // [columns] in the multiply format on a GPU
     void *device_y;               // [rows] on a GPU
 };
@@ -49,6 +54,8 @@ static bb_status copy_to_device(bb_coded_operator *operation)
                "device cpu or another codec");
     if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
         BB_TRY(bb_low_rank_stream_create(operation->device, matrix, &operation->low_rank));
+    } else if (bb_coded_matrix_config(matrix)->codec == (int)BB_CODEC_ZFP) {
+        BB_TRY(bb_zfp_panels_create(operation->device, matrix, &operation->zfp));
     } else {
         BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
     }
@@ -104,6 +111,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
     if (whole != NULL) {
         bb_coded_stream_destroy(&whole->stream);
         bb_low_rank_stream_destroy(&whole->low_rank);
+        bb_zfp_panels_destroy(&whole->zfp);
         bb_device_release(whole->device, &whole->device_x);
         bb_device_release(whole->device, &whole->device_y);
         BB_RELEASE(&whole->x_f32);
@@ -229,19 +237,19 @@ static bb_stream_task task_of(const bb_coded_operator *operation, bb_index row, 
     return task;
 }
 
-// Products of low-rank tiles on a GPU.
-typedef struct tile_product {
+// Products of low-rank tiles or zfp panels on a GPU.
+typedef struct queued_product {
     bb_coded_operator *const *operations;
     int count;
     bb_index row;
     const void *x;
     double *const *y;
-} tile_product;
+} queued_product;
 
 // A launch takes a bounded number of bands, more than a slit touches.
 static bb_status queue_tiles(void *stream, bb_index rows, void *arguments)
 {
-    const tile_product *of = arguments;
+    const queued_product *of = arguments;
     const bb_coded_operator *first = of->operations[0];
     bb_low_rank_task task = {.sums = sums_of(first), .count = of->count};
     for (bb_index done = 0, taken = 0; done < rows; done += taken) {
@@ -260,7 +268,23 @@ static bb_status queue_tiles(void *stream, bb_index rows, void *arguments)
     return BB_OK;
 }
 
+static bb_status queue_panels(void *stream, bb_index rows, void *arguments)
+{
+    const queued_product *of = arguments;
+    const bb_coded_operator *first = of->operations[0];
+    bb_zfp_task task = bb_zfp_panels_task(first->zfp, of->row, rows);
+    task.sums = sums_of(first);
+    task.x = of->x;
+    task.operands = of->count;
+    for (int i = 0; i < of->count; ++i) {
+        task.operand[i] = bb_zfp_panels_task(of->operations[i]->zfp, of->row, rows).operand[0];
+        task.operand[i].y = of->y[i];
+    }
+    return panel_kernel.cuda(stream, rows, &task);
+}
+
 static const bb_kernel tile_kernel = {.name = "low_rank_products", .grain = 1, .cuda = queue_tiles};
+static const bb_kernel panels_kernel = {.name = "zfp_products", .grain = 1, .cuda = queue_panels};
 
 static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_index rows,
                                 const double *x, double *y)
@@ -276,14 +300,15 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
     }
-    if (operation->low_rank != NULL) {
+    if (operation->stream == NULL) {
         double *y_there = operation->device_y;
-        tile_product product = {.operations = &operation,
-                                .count = 1,
-                                .row = row,
-                                .x = operation->device_x,
-                                .y = &y_there};
-        BB_TRY(bb_device_launch(device, &tile_kernel, rows, &product));
+        queued_product product = {.operations = &operation,
+                                  .count = 1,
+                                  .row = row,
+                                  .x = operation->device_x,
+                                  .y = &y_there};
+        const bb_kernel *own = operation->zfp != NULL ? &panels_kernel : &tile_kernel;
+        BB_TRY(bb_device_launch(device, own, rows, &product));
     } else {
         bb_stream_task task = task_of(operation, row, rows);
         task.operand[0].x = operation->device_x;
@@ -297,7 +322,7 @@ done:
 
 static bool on_cpu(const bb_coded_operator *operation)
 {
-    return operation->stream == NULL && operation->low_rank == NULL;
+    return operation->stream == NULL && operation->low_rank == NULL && operation->zfp == NULL;
 }
 
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
@@ -340,7 +365,8 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
                        bb_coded_matrix_columns(other->matrix) &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run,
+                   first->run == other->run &&
+                   (first->zfp == NULL || bb_zfp_panels_alike(first->zfp, other->zfp)),
                BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");
@@ -374,6 +400,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
 {
     bb_status status = BB_OK;
     const bb_coded_operator *first = operations[0];
+    queued_product product = {operations, count, window->row, x, y};
     BB_REQUIRE(count >= 1 && count <= BB_CODED_TOGETHER, BB_INVALID,
                "%d products in one launch: expected 1 to %d", count, (int)BB_CODED_TOGETHER);
     BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
@@ -387,8 +414,9 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
         goto done;
     }
     if (first->low_rank != NULL) {
-        tile_product product = {operations, count, window->row, x, y};
         BB_TRY(queue_tiles(stream, window->rows, &product));
+    } else if (first->zfp != NULL) {
+        BB_TRY(queue_panels(stream, window->rows, &product));
     } else {
         BB_TRY(queue_streams(operations, count, window, x, y, stream));
     }
@@ -433,6 +461,7 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
     return operation->low_rank != NULL ? bb_low_rank_stream_bytes(operation->low_rank)
+           : operation->zfp != NULL    ? bb_zfp_panels_bytes(operation->zfp)
            : operation->stream != NULL ? bb_coded_stream_bytes(operation->stream)
                                        : bb_coded_matrix_bytes(operation->matrix);
 }
