@@ -156,6 +156,12 @@ bb_zfp_task bb_zfp_panels_task(const bb_zfp_panels *panels, bb_index row, bb_ind
                          .sums_of_panels = panels->sums};
 }
 
+double bb_zfp_panels_index_bits(int dimensions)
+{
+    const double run = 16.0 + 64.0 / BB_ZFP_GROUP_RUNS;
+    return run / (double)(run_blocks_of(dimensions) << (2 * dimensions));
+}
+
 size_t bb_zfp_panels_bytes(const bb_zfp_panels *panels)
 {
     return panels->bytes;

@@ -16,11 +16,12 @@
 // on the matrix's shape alone. Runs of fp32 products (bb_coded_operator_sum_in_runs) are those of a
 // block of a lane: 16 in two dimensions, 4 in others, which is as exact as longer ones.
 //
-// What it should take, counted from the decoder's kernel (zfp_decoder_cuda.cu), which the device
-// needs 0.33 ms for 378 x 256000 values at 3.1 bits: 1120 to 1320 instructions of a warp for 512
-// values. Stores of 50 are left out; products add 4 loads of x, 16 products, and 3 for the sum of a
-// run, or with every product by itself 16 conversions and sums more at a half to a quarter of the
-// rate: some 100. So 0.33 to 0.36 ms a product; x of 1 MB comes from the caches.
+// What it should take, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions of a
+// warp for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
+// values at 3.1 bits. Products have no stores; they have 4 loads of x, 16 products and 3 for the
+// sum of a run (one by one 16 conversions and 16 sums in fp64 more, at a quarter and half of the
+// rate). So 0.33 to 0.35 ms predicted, one by one 0.36: instructions bind, 47 MB of stream and
+// index take 10 us, and the 387 MB of x that lanes ask for come from the caches.
 #ifndef BB_SOLVERS_ZFP_PANELS_H
 #define BB_SOLVERS_ZFP_PANELS_H
 
@@ -77,6 +78,9 @@ bb_zfp_task bb_zfp_panels_task(const bb_zfp_panels *panels, bb_index row, bb_ind
 
 /// Bytes of matrix that a product of all rows reads: streams and indexes.
 size_t bb_zfp_panels_bytes(const bb_zfp_panels *panels);
+
+/// Bits a value of the index of a matrix of variable rate, meshes and lines of whole blocks.
+double bb_zfp_panels_index_bits(int dimensions);
 
 /// Queues a bb_zfp_task on a cudaStream_t; nothing waits, so that a stream that is being captured
 /// takes it. One task at a time uses a matrix's workspace.

@@ -45,10 +45,12 @@ static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
     [BB_GEMV_CUDA_BFP12] = {BB_CODEC_BFP, 12.0, RUN, 0, 0},
     [BB_GEMV_CUDA_BFP16] = {BB_CODEC_BFP, 16.0, RUN, 0, 0},
     [BB_GEMV_CUDA_QUANTISER] = {BB_CODEC_QUANTISER, 0.0, RUN, 0, 0},
+    [BB_GEMV_CUDA_ZFP] = {BB_CODEC_ZFP, 0.0, RUN, 0, 0},
     [BB_GEMV_CUDA_FP32_AXES] = {BB_FORMAT_FP32, 0.0, RUN, 0, 3},
     [BB_GEMV_CUDA_E4M3_AXES] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 3},
     [BB_GEMV_CUDA_BFP8_AXES] = {BB_CODEC_BFP, 8.0, RUN, 0, 3},
     [BB_GEMV_CUDA_BFP4_AXES] = {BB_CODEC_BFP, 4.0, RUN, 0, 3},
+    [BB_GEMV_CUDA_ZFP_AXES] = {BB_CODEC_ZFP, 0.0, RUN, 0, 3},
     [BB_GEMV_CUDA_FIGURE9] = {-1, 0.0, 1, BB_GEMV_FIGURE9, 0},
     [BB_GEMV_CUDA_CUBLAS_S] = {-1, 0.0, 1, BB_GEMV_CUBLAS_S, 0},
     [BB_GEMV_CUDA_CUBLAS_D] = {-1, 0.0, 1, BB_GEMV_CUBLAS_D, 0},
@@ -113,18 +115,22 @@ static bb_status prepare_own(contest *task)
     bb_matrix_layout layout = {
         .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
-    bool quantiser = storage->codec == (int)BB_CODEC_QUANTISER;
+    bool absolute =
+        storage->codec == (int)BB_CODEC_QUANTISER || storage->codec == (int)BB_CODEC_ZFP;
     bb_format multiply = storage->codec == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
     size_t word = (size_t)bb_format_describe(multiply)->bytes;
     float *narrow = NULL;
     config.codec = storage->codec;
     if (storage->codec == (int)BB_CODEC_BFP) {
         config.bits = storage->bits;
-    } else if (quantiser) {
+    } else if (storage->codec == (int)BB_CODEC_ZFP) {
+        config.mode = BB_ZFP_ACCURACY;
+        config.tolerance = 3.3e-14; // the seed's: 6.7e-5 of the range
+    } else if (absolute) {
         config.tolerance = 6e-13; // about four bits a value
     }
-    BB_TRY(bb_coded_matrix_create(&config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
-                                  &layout, &task->matrix));
+    BB_TRY(bb_coded_matrix_create(&config, absolute ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW, &layout,
+                                  &task->matrix));
     BB_TRY(bb_parallel_for(task->rows, encode_row, task));
     BB_TRY(BB_ALLOCATE(task->columns, &narrow));
     do {

@@ -22,10 +22,12 @@ typedef enum bb_gemv_cuda_row {
     BB_GEMV_CUDA_BFP12,
     BB_GEMV_CUDA_BFP16,
     BB_GEMV_CUDA_QUANTISER,
+    BB_GEMV_CUDA_ZFP,       ///< fixed accuracy at the seed's tolerance, 2-D
     BB_GEMV_CUDA_FP32_AXES, ///< three matrices in one launch, as a light step has
     BB_GEMV_CUDA_E4M3_AXES,
     BB_GEMV_CUDA_BFP8_AXES,
     BB_GEMV_CUDA_BFP4_AXES,
+    BB_GEMV_CUDA_ZFP_AXES,
     BB_GEMV_CUDA_FIGURE9,
     BB_GEMV_CUDA_CUBLAS_S,
     BB_GEMV_CUDA_CUBLAS_D,

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "core/thread.h"
+#include "solvers/zfp_panels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,21 +173,41 @@ done:
     return status;
 }
 
-bool bb_coding_unpacks(const bb_product_pipeline *pipeline)
+bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind device)
 {
-    return pipeline->storage.codec == (int)BB_CODEC_ZFP;
+    return pipeline->storage.codec == (int)BB_CODEC_ZFP && device == BB_DEVICE_CPU;
 }
 
-double bb_coding_held_bytes(const bb_product_pipeline *pipeline)
+static double coded_bytes(const bb_product_pipeline *pipeline)
 {
     double bits = bb_codec_bits_per_value(&pipeline->storage);
-    return (isnan(bits) ? 4.0 : bits / 8.0) + (bb_coding_unpacks(pipeline) ? 4.0 : 0.0);
+    return isnan(bits) ? 4.0 : bits / 8.0;
+}
+
+double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)
+{
+    bool there = bb_product_pipeline_wants_gpu(pipeline, study_device);
+    bool unpacks = bb_coding_unpacks(pipeline, there ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
+    return coded_bytes(pipeline) + (unpacks ? 4.0 : 0.0);
+}
+
+double bb_coding_device_bytes(const bb_product_pipeline *pipeline)
+{
+    bool indexed =
+        pipeline->storage.codec == (int)BB_CODEC_ZFP && pipeline->storage.mode != (int)BB_ZFP_RATE;
+    bb_index dimensions = pipeline->storage.dimensions;
+    return coded_bytes(pipeline) +
+           (indexed
+                ? bb_zfp_panels_index_bits(dimensions == BB_INTEGER_UNSET ? 2 : (int)dimensions) /
+                      8.0
+                : 0.0);
 }
 
 double bb_coding_seconds(const bb_product_pipeline *pipeline)
 {
     bool tiled = pipeline->storage.codec >= (int)BB_CODEC_LOW_RANK;
-    return bb_coding_unpacks(pipeline) ? 8e-8 : tiled ? 4e-8 : 4e-9; // zfp is decoded twice
+    bool zfp = pipeline->storage.codec == (int)BB_CODEC_ZFP;
+    return zfp ? 8e-8 : tiled ? 4e-8 : 4e-9; // zfp is decoded twice
 }
 
 typedef struct unpacking {

@@ -43,12 +43,15 @@ BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
                                       bb_coded_matrix **out);
 
 /// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
-/// does with a field of its response: zfp, whose decoder is bit-serial.
-bool bb_coding_unpacks(const bb_product_pipeline *pipeline);
+/// does with a field of its response: zfp on the cpu, where its decoder is bit-serial.
+bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind device);
 
 /// For plans: bytes of a value of a pipeline's matrix as it lies in memory, unpacked beside coded;
 /// a rate that the data decide is taken as fp32's.
-double bb_coding_held_bytes(const bb_product_pipeline *pipeline);
+double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device);
+
+/// The same on a GPU: coded, with the index that zfp of variable rate needs there.
+double bb_coding_device_bytes(const bb_product_pipeline *pipeline);
 
 /// For plans: seconds of one core to code and compare a value, roughly.
 double bb_coding_seconds(const bb_product_pipeline *pipeline);

@@ -146,6 +146,13 @@ done:
     return status;
 }
 
+bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device)
+{
+    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
+    return wish == (int)BB_STUDY_DEVICE_CUDA ||
+           (wish == (int)BB_STUDY_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0);
+}
+
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {

@@ -43,6 +43,10 @@ BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pip
                                                   bb_device *device, const bb_coded_matrix *matrix,
                                                   bb_coded_operator **out);
 
+/// For plans: whether a pipeline's products run on a GPU, by its wish, its study's and, where they
+/// leave it open, the host.
+bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device);
+
 /// The devices that a study's pipelines compute on, by kind; zero-initialise.
 typedef struct bb_product_devices {
     bb_device *opened[BB_DEVICE_KIND_COUNT]; ///< NULL where no pipeline computes on it

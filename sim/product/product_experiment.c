@@ -149,7 +149,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     bb_index rows = run->matrix->rows;
     bb_index columns = run->matrix->columns;
     common->solve_seconds = 0.0;
-    if (bb_coding_unpacks(&run->pipelines[pipeline])) {
+    if (bb_coding_unpacks(&run->pipelines[pipeline], common->device)) {
         BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
@@ -272,10 +272,17 @@ static void estimate(const bb_product_study *study, double rows, double columns,
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
     double count = (double)study->pipelines.count;
+    const int device = study->common.device;
     double held = 0.0;
     double value_seconds = 1e-9 * count * vectors;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        held = fmax(held, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p]));
+        held = fmax(held, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p], device));
+        if (bb_product_pipeline_wants_gpu(&pipelines[p], device)) {
+            // One matrix at a time, x and y.
+            plan->device_bytes =
+                fmax(plan->device_bytes, bb_coding_device_bytes(&pipelines[p]) * rows * columns +
+                                             8.0 * (rows + columns));
+        }
         value_seconds += bb_coding_seconds(&pipelines[p]);
     }
     // The reference in fp64 and one candidate; x, y and the reference's y.

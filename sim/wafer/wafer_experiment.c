@@ -209,7 +209,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index p
     bb_dwell *dwell = run->problem->dwells[field];
     double begin = bb_clock_seconds();
     bb_dwell_reset(dwell);
-    if (bb_coding_unpacks(&run->pipelines[pipeline])) {
+    if (bb_coding_unpacks(&run->pipelines[pipeline], attempt->common.device)) {
         BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }

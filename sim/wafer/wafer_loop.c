@@ -32,18 +32,13 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
-    BB_REQUIRE(!bb_coding_unpacks(pipeline), BB_UNSUPPORTED,
-               "pipeline %s, storage: the loop on a GPU multiplies coded matrices, and zfp has to "
-               "be decoded first; take another codec",
-               pipeline->name);
 done:
     return status;
 }
 
 double bb_wafer_loop_bytes(const bb_product_pipeline *pipeline, double values)
 {
-    double bits = bb_codec_bits_per_value(&pipeline->storage);
-    return values * (isnan(bits) ? 4.0 : bits / 8.0);
+    return values * bb_coding_device_bytes(pipeline);
 }
 
 bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)

@@ -91,7 +91,9 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     double inputs = 8.0 * of->cells * of->scored * (double)study->scan.light_steps;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        largest = fmax(largest, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p]));
+        largest =
+            fmax(largest,
+                 p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p], study->common.device));
     }
     largest *= of->cells * of->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
@@ -166,12 +168,11 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
 static bool wants_gpu(const bb_wafer_study *study)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    bool wanted = study->common.device == (int)BB_STUDY_DEVICE_CUDA;
+    bool wanted = false;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        wanted = wanted || pipelines[p].device == (int)BB_STUDY_DEVICE_CUDA;
+        wanted = wanted || bb_product_pipeline_wants_gpu(&pipelines[p], study->common.device);
     }
-    return wanted || (study->common.device == (int)BB_STUDY_DEVICE_AUTO &&
-                      bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0);
+    return wanted;
 }
 
 static bb_status list_operator(const bb_product_pipeline *pipeline, double values, bb_plan *plan)

@@ -359,26 +359,6 @@ static void three_products_share_a_launch(void **state)
 }
 #endif
 
-static void zfp_is_refused(void **state)
-{
-    (void)state;
-    bb_coded_operator *operation = NULL;
-    problem of = draw(2, 64);
-    bb_coded_matrix *matrix = NULL;
-    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
-    bb_matrix_layout layout = {.rows = 2, .columns = 64};
-    config.codec = BB_CODEC_ZFP;
-    config.mode = BB_ZFP_RATE;
-    config.bits = 8.0;
-    config.dimensions = 1;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of.c, 2, 64)));
-    check_fails(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation),
-                BB_UNSUPPORTED, "storage zfp");
-    bb_coded_matrix_destroy(&matrix);
-    forget(&of);
-}
-
 int main(void)
 {
     char reason[256] = "";
@@ -401,7 +381,6 @@ int main(void)
         cmocka_unit_test(a_captured_graph_replays_the_product),
         cmocka_unit_test(three_products_share_a_launch),
 #endif
-        cmocka_unit_test(zfp_is_refused),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);
