@@ -76,7 +76,7 @@ struct bb_bench_case {
 BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                                         bb_device **device);
 
-/// `choice` of bb_bench_roofline.
+/// `choice` of bb_bench_roofline and bb_bench_roofline_cuda.
 typedef enum bb_bench_step {
     BB_BENCH_STEP_THERMAL,
     BB_BENCH_STEP_RESTRICTION,
@@ -110,6 +110,8 @@ BB_CHECKED bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_
                                             bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_streamed(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                            bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
                                   bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
@@ -118,6 +120,8 @@ BB_CHECKED bb_status bb_bench_low_rank(const bb_bench_case *self, const bb_bench
                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_low_rank_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                             bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_restriction_cuda(const bb_bench_case *self,
+                                               const bb_bench_setup *setup, bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                         bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,

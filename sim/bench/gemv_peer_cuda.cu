@@ -13,7 +13,7 @@ struct bb_gemv_peer {
     size_t word; // bytes of a value
     void *matrix, *x, *y;
     void *partial; // [64][rows] of the split ones
-    void *staging; // a row on the host
+    void *staging; // a row or y on the host
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
 };
@@ -173,7 +173,8 @@ bb_status take(bb_gemv_peer *peer, const double *x)
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(peer->device, &report));
     peer->units = static_cast<int>(report.units);
-    BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->columns, peer->word, &peer->staging));
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(
+        peer->rows > peer->columns ? peer->rows : peer->columns, peer->word, &peer->staging));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * sizeof(double), &peer->y));
@@ -258,7 +259,7 @@ bb_status bb_gemv_peer_result(bb_gemv_peer *peer, double *y)
         return bb_device_download(peer->device, y, peer->y,
                                   static_cast<size_t>(peer->rows) * sizeof *y);
     }
-    float *narrow_y = static_cast<float *>(peer->staging); // rows <= columns
+    float *narrow_y = static_cast<float *>(peer->staging);
     BB_RETURN_IF_FAILED(bb_device_download(peer->device, narrow_y, peer->y,
                                            static_cast<size_t>(peer->rows) * sizeof *narrow_y));
     for (bb_index i = 0; i < peer->rows; ++i) {

@@ -4,10 +4,12 @@
 // 500 cells, windows of 378 out of 2163 rows.
 //
 // `heat-step-cuda`: steps of the state alone, within their graph by the device's clock; the detail
-// has graphs launched one after the other besides. `loop-slow-field-*`: all 81 light and 29 dark
+// has graphs launched one after the other besides. bb_bench_restriction_cuda times the same kernel
+// on the rows that read the state for the grid. `loop-slow-field-*`: all 81 light and 29 dark
 // steps of one scored field, three axes, each step launched when the host has seen the one before
 // done, by the host's clock; rows by the closed-form kernel.
 #include "core/memory.h"
+#include "physics/wafer/temperature_grid.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/heat_bench.h"
 #include "sim/wafer/wafer_loop.h"
@@ -25,6 +27,10 @@ typedef struct heat_contest {
     bb_device *device;
     bb_disc_mesh *mesh;
     bb_thermal *thermal;
+    bb_temperature_grid *grid;
+    bb_csr square;   // the grid's rows, then empty ones
+    const bb_csr *a; // what a step multiplies the state by
+    double *b;       // zeros
     bb_csr reading;
     bb_coded_matrix *matrix;
     bb_coded_operator *operation;
@@ -43,7 +49,7 @@ static bb_status make_tiny(heat_contest *task)
     for (bb_index i = 0; i < TINY; ++i) {
         BB_TRY(bb_triplets_add(&ones, i, i, 1.0));
     }
-    BB_TRY(bb_csr_assemble(TINY, task->thermal->size, &ones, &task->reading));
+    BB_TRY(bb_csr_assemble(TINY, task->a->rows, &ones, &task->reading));
     BB_TRY(bb_coded_matrix_create(&plain, BB_ROW_SCALE_NONE, &layout, &task->matrix));
     BB_TRY(bb_coded_matrix_encode(task->matrix, 0, bb_view_matrix(values, TINY, TINY)));
     BB_TRY(bb_coded_operator_create(task->device, task->matrix, arithmetic, &task->operation));
@@ -53,19 +59,14 @@ done:
     return status;
 }
 
-static bb_status prepare_heat(bool quick, heat_contest *task)
+static bb_status prepare_loop(heat_contest *task)
 {
     bb_status status = BB_OK;
-    const double spacing = quick ? 5e-3 : 0.5e-3;
     const int32_t none = 0;
-    bb_clamp_config layer = bb_bench_clamp;
-    layer.spacing_mm = 6e3 * spacing;
-    BB_TRY(bb_disc_mesh_create(0.15, spacing, &task->mesh));
-    BB_TRY(bb_thermal_create(task->mesh, &bb_bench_wafer, &layer, BB_CLAMP_LAYER, 1e-3,
-                             &task->thermal));
     BB_TRY(make_tiny(task));
-    const bb_loop_system system = {.a = &task->thermal->step_matrix,
-                                   .b = task->thermal->per_joule,
+    BB_TRY(BB_ZEROED(task->a->rows, &task->b));
+    const bb_loop_system system = {.a = task->a,
+                                   .b = task->b,
                                    .w = &task->reading,
                                    .window_rows = TINY,
                                    .points = 1,
@@ -76,6 +77,45 @@ static bb_status prepare_heat(bool quick, heat_contest *task)
     const bb_loop_period dark = {.set = -1, .dark_steps = HEAT_STEPS, .input_begin = &none};
     BB_TRY(bb_control_loop_add(task->loop, &dark));
 done:
+    return status;
+}
+
+static bb_status prepare_heat(bool quick, heat_contest *task)
+{
+    bb_status status = BB_OK;
+    const double spacing = quick ? 5e-3 : 0.5e-3;
+    bb_clamp_config layer = bb_bench_clamp;
+    layer.spacing_mm = 6e3 * spacing;
+    BB_TRY(bb_disc_mesh_create(0.15, spacing, &task->mesh));
+    BB_TRY(bb_thermal_create(task->mesh, &bb_bench_wafer, &layer, BB_CLAMP_LAYER, 1e-3,
+                             &task->thermal));
+    task->a = &task->thermal->step_matrix;
+    BB_TRY(prepare_loop(task));
+done:
+    return status;
+}
+
+// W as the first rows of a square matrix, so that a step of the state is S = W T.
+static bb_status prepare_restriction(bool quick, heat_contest *task)
+{
+    bb_status status = BB_OK;
+    const bb_grid_config config = {.columns = quick ? 32 : 512, .rows = quick ? 30 : 500};
+    bb_triplets entries = {0};
+    BB_TRY(bb_disc_mesh_create(0.15, quick ? 5e-3 : 0.5e-3, &task->mesh));
+    BB_TRY(bb_temperature_grid_create(task->mesh, &config, &task->grid));
+    const bb_csr *w = &task->grid->restriction;
+    BB_REQUIRE(w->rows <= w->columns, BB_INTERNAL, "a grid of %td cells on a mesh of %td", w->rows,
+               w->columns);
+    for (bb_index row = 0; row < w->rows; ++row) {
+        for (bb_index k = w->row_start[row]; k < w->row_start[row + 1]; ++k) {
+            BB_TRY(bb_triplets_add(&entries, row, w->column[k], w->value[k]));
+        }
+    }
+    BB_TRY(bb_csr_assemble(w->columns, w->columns, &entries, &task->square));
+    task->a = &task->square;
+    BB_TRY(prepare_loop(task));
+done:
+    bb_triplets_release(&entries);
     return status;
 }
 
@@ -135,36 +175,56 @@ static void leave_heat(heat_contest *task)
     bb_coded_operator_destroy(&task->operation);
     bb_coded_matrix_destroy(&task->matrix);
     bb_csr_release(&task->reading);
+    bb_temperature_grid_destroy(&task->grid);
+    bb_csr_release(&task->square);
+    BB_RELEASE(&task->b);
     bb_thermal_destroy(&task->thermal);
     bb_disc_mesh_destroy(&task->mesh);
     bb_device_close(&task->device);
+}
+
+static bb_status bench_step(const bb_bench_setup *setup,
+                            bb_status (*prepare)(bool quick, heat_contest *task),
+                            bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    heat_contest task = {0};
+    bb_bench_times times = {0};
+    double in_a_row = 0.0;
+    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    if (task.device == NULL) {
+        goto done;
+    }
+    BB_TRY(prepare(setup->quick, &task));
+    BB_TRY(time_heat(&task, setup->quick ? 3 : ROUNDS, &times, &in_a_row));
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
+    out->bytes = bb_control_loop_bytes(task.loop, false);
+    out->flops = 2.0 * (double)bb_csr_nonzeros(task.a);
+    out->binds = "bytes";
+    (void)snprintf(out->detail, sizeof out->detail, "%td unknowns, %.1f us a graph of %d in a row",
+                   task.a->rows, 1e6 * in_a_row, (int)HEAT_STEPS);
+done:
+    leave_heat(&task);
+    return status;
 }
 
 bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                              bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    heat_contest task = {0};
-    bb_bench_times times = {0};
-    double in_a_row = 0.0;
     (void)self;
-    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
-    if (task.device == NULL) {
-        goto done;
-    }
-    BB_TRY(prepare_heat(setup->quick, &task));
-    BB_TRY(time_heat(&task, setup->quick ? 3 : ROUNDS, &times, &in_a_row));
-    out->best_s = bb_bench_best(&times);
-    out->median_s = bb_bench_median(&times);
-    out->bytes = bb_control_loop_bytes(task.loop, false);
-    out->flops = 2.0 * (double)bb_csr_nonzeros(&task.thermal->step_matrix);
+    BB_TRY(bench_step(setup, prepare_heat, out));
     out->ratio = heat_bar / out->best_s;
-    out->binds = "bytes";
-    (void)snprintf(out->detail, sizeof out->detail, "%td unknowns, %.1f us a graph of %d in a row",
-                   task.thermal->size, 1e6 * in_a_row, (int)HEAT_STEPS);
 done:
-    leave_heat(&task);
     return status;
+}
+
+bb_status bb_bench_restriction_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                    bb_bench_outcome *out)
+{
+    (void)self;
+    return bench_step(setup, prepare_restriction, out);
 }
 
 // A study of one scored field and one pipeline; `field` and `axes` are borrowed.
