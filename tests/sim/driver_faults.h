@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Allocations of a whole run of each driver fail in turn, with every codec family: an error of
+// memory, nothing kept, no crash. On two threads, where the order is another one each time, runs
+// are always walked in strides.
+#ifndef BB_TESTS_SIM_DRIVER_FAULTS_H
+#define BB_TESTS_SIM_DRIVER_FAULTS_H
+
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+
+typedef struct faults_loaded {
+    const bb_config *config;
+    bb_index threads;
+} faults_loaded;
+
+static inline bb_status faults_run(void *context)
+{
+    const faults_loaded *run = context;
+    bb_results *results = NULL;
+    bb_status status = driver_run_loaded(run->config, run->threads, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
+/// How far apart the failures of a program's walks are.
+typedef struct fault_strides {
+    bb_index alone;    ///< of runs on one thread
+    bb_index frames;   ///< of those with frames, which take ten times as long
+    bb_index pair;     ///< on two threads
+    bb_index fem_pair; ///< of finite elements on two
+} fault_strides;
+
+static inline void faults_walk(const char *what, const driver_case *of, bb_index threads,
+                               bb_index stride)
+{
+    bb_config *config = NULL;
+    check_ok(driver_load(of, &config));
+    faults_loaded run = {config, threads};
+    allocation_walk(what, faults_run, &run, stride, stride <= 3 ? 100 : 4);
+    bb_config_destroy(&config);
+}
+
+static inline void faults_of_ao(const fault_strides *every)
+{
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}
+    };
+    faults_walk("ao", &of, 1, every->alone);
+    faults_walk("ao on two threads", &of, 2, every->pair);
+}
+
+// Frames, pairs, error terms and a shared correction.
+static inline void faults_of_frames(const fault_strides *every)
+{
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+          "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
+          "error_terms={fitting: true, aliasing: true}", "monte_carlo.frames=2",
+          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
+          "pipelines=[{name: reference, arithmetic: dp}]"}
+    };
+    faults_walk("ao with frames", &of, 1, every->frames);
+    faults_walk("ao with frames on two threads", &of, 2, 499);
+}
+
+// Long shear lags keep the tables of the kernel short.
+#define WAFER_TINY                                                                                 \
+    "mesh.spacing_mm=10.0",                                                                        \
+        "clamp={spacing_mm: 10.0, tangential_stiffness_n_per_m3: 1.0e+9, "                         \
+        "normal_stiffness_n_per_m3: 1.0e+4}",                                                      \
+        "scan={fields: [1], light_steps: 2, dark_steps: 1}", "metrology={columns: 2, rows: 2}",    \
+        "response.grid={columns: 8, rows: 7}", "response.slit_points={columns: 2, rows: 3}"
+
+#define PIPELINE(name, storage)                                                                    \
+    ", {name: " name ", storage: " storage ", multiply: fp32, accumulate: fp64}"
+#define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
+#define ZFP(dimensions)                                                                            \
+    "{codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-3, dimensions: " #dimensions "}"
+
+static inline void faults_of_formats(const fault_strides *every)
+{
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {WAFER_TINY, "pipelines=[" REFERENCE PIPELINE("e4m3", "e4m3, scale: row")
+                         PIPELINE("bfp8", "{codec: bfp, bits: 8}, scale: row") PIPELINE(
+                             "quantiser", "{codec: quantiser, tolerance_of_range: 1.0e-3}") "]"}
+    };
+    faults_walk("wafer, plain, bfp and quantiser", &of, 1, every->alone);
+    faults_walk("wafer, plain, bfp and quantiser, on two threads", &of, 2, every->pair);
+}
+
+static inline void faults_of_zfp(const fault_strides *every)
+{
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {WAFER_TINY, "response.axes=[x, y]",
+          "pipelines=[" REFERENCE PIPELINE("zfp1", ZFP(1)) PIPELINE("zfp2", ZFP(2))
+             PIPELINE("zfp3", ZFP(3)) PIPELINE("zfp4", ZFP(4))
+                 PIPELINE("rate", "{codec: zfp, mode: rate, bits: 8}") "]"}
+    };
+    faults_walk("wafer, zfp", &of, 1, every->alone);
+    faults_walk("wafer, zfp, on two threads", &of, 2, every->pair);
+}
+
+static inline void faults_of_elements(const fault_strides *every)
+{
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {WAFER_TINY, "response.generator=fem", "response.axes=[x, y]",
+          "pipelines=[" REFERENCE "]"}
+    };
+    faults_walk("wafer, fem", &of, 1, every->alone);
+    faults_walk("wafer, fem, on two threads", &of, 2, every->fem_pair);
+}
+
+/// As tests, whose state is the strides.
+#define FAULTS_TEST(name, of)                                                                      \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        faults_of_##of(*state);                                                                    \
+    }
+FAULTS_TEST(an_ao_run, ao)
+FAULTS_TEST(an_ao_run_with_frames, frames)
+FAULTS_TEST(a_wafer_run_of_plain_and_block_formats, formats)
+FAULTS_TEST(a_wafer_run_of_zfp, zfp)
+FAULTS_TEST(a_finite_element_run, elements)
+
+/// Walks them all.
+static inline int faults_run_all(fault_strides every)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(an_ao_run, &every),
+        cmocka_unit_test_prestate(an_ao_run_with_frames, &every),
+        cmocka_unit_test_prestate(a_wafer_run_of_plain_and_block_formats, &every),
+        cmocka_unit_test_prestate(a_wafer_run_of_zfp, &every),
+        cmocka_unit_test_prestate(a_finite_element_run, &every),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
+
+#endif
