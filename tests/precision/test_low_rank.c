@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "core/thread.h"
 #include "tests/precision/low_rank_problem.h"
 
 #include <string.h>
@@ -35,12 +34,6 @@ static double worst_tile(const response *of, const bb_coded_matrix *matrix, doub
     }
     BB_RELEASE(&row);
     return worst;
-}
-
-static double bits(const response *of, const bb_coded_matrix *matrix)
-{
-    return 8.0 * (double)bb_coded_matrix_bytes(matrix) /
-           (double)(of->layout.rows * of->layout.columns);
 }
 
 // Whole and ragged tiles, ragged last bands, a mesh of odd width.
@@ -115,37 +108,21 @@ static void noise_is_dense_and_zeros_are_free(void **state)
     matrix = low_rank_encode(&of, &config);
     assert_int_equal(bb_coded_matrix_low_rank_band(matrix, 0)->dense_tiles, 4);
     assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(bits(&of, matrix) < 17.0);
+    assert_true(response_bits(&of, matrix) < 17.0);
     bb_coded_matrix_destroy(&matrix);
     config.tolerance = 1e-6; // beyond fp16
     matrix = low_rank_encode(&of, &config);
     assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(bits(&of, matrix) > 32.0 && bits(&of, matrix) < 33.0);
+    assert_true(response_bits(&of, matrix) > 32.0 && response_bits(&of, matrix) < 33.0);
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&of.values);
 }
 
-// A far field of one sign, all below the tolerance, keeps its sum.
 static void far_fields_do_not_vanish(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 0.0);
-    double row[2560];
-    double kept = 0.0;
-    double exact = 0.0;
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = 1e-4 * (1.0 + 0.1 * sin((double)i));
-    }
-    bb_codec_config config = low_rank(1e-3);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_coded_matrix_decode(matrix, 5, 0, 2560, row);
-    for (int j = 0; j < 2560; ++j) {
-        kept += row[j];
-        exact += of.values[5 * 2560 + j];
-    }
-    check_relative(kept, exact, 1e-3);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    const bb_codec_config config = low_rank(1e-3);
+    response_keeps_far_fields(&config, 3, 8, 1e-3);
 }
 
 static void what_cannot_be_held_poisons_its_tile(void **state)
@@ -170,7 +147,6 @@ static void what_cannot_be_held_poisons_its_tile(void **state)
     }
 }
 
-// Groups and pieces, parts of rows, fp32: the same values.
 static void all_ways_of_decoding_agree(void **state)
 {
     (void)state;
@@ -178,48 +154,9 @@ static void all_ways_of_decoding_agree(void **state)
     bb_codec_config config = low_rank(1e-4);
     config.band_lines = 4;
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_index width = bb_coded_matrix_piece_columns(matrix);
-    static double wide[BB_GROUP_ROWS * 61 * 20], row[61 * 47], part[500];
-    static float narrow[BB_GROUP_ROWS * 61 * 20];
-    assert_int_equal(width, 61 * 20);
-    assert_int_equal(bb_coded_matrix_band(matrix), 20);
-    for (bb_index g = 0; g < bb_coded_matrix_group_count(matrix); ++g) {
-        bb_index rows[BB_GROUP_ROWS];
-        bb_index count = bb_coded_matrix_group_rows(matrix, g, rows);
-        for (bb_index p = 0; p * width < of.layout.columns; ++p) {
-            bb_index left = of.layout.columns - p * width;
-            bb_coded_matrix_decode_f64(matrix, g, p, wide);
-            bb_coded_matrix_decode_f32(matrix, g, p, narrow);
-            for (bb_index k = 0; k < count; ++k) {
-                assert_int_equal(bb_coded_matrix_group_of(matrix, rows[k]), g);
-                bb_coded_matrix_decode(matrix, rows[k], 0, of.layout.columns, row);
-                bb_coded_matrix_decode(matrix, rows[k], 100 + 7 * g, 500, part);
-                assert_memory_equal(part, row + 100 + 7 * g, sizeof part);
-                for (bb_index j = 0; j < (left < width ? left : width); ++j) {
-                    assert_true(wide[k * width + j] == row[p * width + j]);
-                    assert_true(narrow[k * width + j] == (float)row[p * width + j]);
-                }
-            }
-        }
-    }
+    response_decodes_one_way(&of, matrix, 20);
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&of.values);
-}
-
-typedef struct encoding {
-    const response *of;
-    bb_coded_matrix *matrix;
-} encoding;
-
-static bb_status encode_band(void *context, bb_index band)
-{
-    const encoding *work = context;
-    bb_index step = bb_coded_matrix_band(work->matrix);
-    bb_index left = work->of->layout.rows - band * step;
-    bb_index columns = work->of->layout.columns;
-    return bb_coded_matrix_encode(work->matrix, band * step,
-                                  bb_view_matrix(work->of->values + band * step * columns,
-                                                 left < step ? left : step, columns));
 }
 
 static void bits_do_not_depend_on_threads(void **state)
@@ -228,15 +165,9 @@ static void bits_do_not_depend_on_threads(void **state)
     response of = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-5);
     config.band_lines = 3;
-    bb_coded_matrix *one = NULL;
-    bb_coded_matrix *four = NULL;
     check_ok(bb_threads_set(1));
-    one = low_rank_encode(&of, &config);
-    check_ok(bb_threads_set(4));
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &of.layout, &four));
-    encoding work = {&of, four};
-    check_ok(bb_parallel_for(bb_coded_matrix_low_rank_bands(four), encode_band, &work));
-    bb_threads_stop();
+    bb_coded_matrix *one = low_rank_encode(&of, &config);
+    bb_coded_matrix *four = response_encode_by_four(&of, &config);
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(one); ++b) {
         const bb_low_rank_band *a = bb_coded_matrix_low_rank_band(one, b);
         const bb_low_rank_band *c = bb_coded_matrix_low_rank_band(four, b);
@@ -262,34 +193,19 @@ static void wide_factors_cost_twice(void **state)
     bb_coded_matrix *wide = low_rank_encode(&of, &config);
     assert_true(worst_tile(&of, wide, config.tolerance) <= 1.0);
     assert_int_equal(bb_coded_matrix_low_rank_band(wide, 0)->narrow, 0);
-    assert_true(bits(&of, wide) > 1.3 * bits(&of, narrow));
+    assert_true(response_bits(&of, wide) > 1.3 * response_bits(&of, narrow));
     bb_coded_matrix_destroy(&narrow);
     bb_coded_matrix_destroy(&wide);
     BB_RELEASE(&of.values);
 }
 
-// Every allocation of coding fails in turn: an error of memory, and nothing is kept.
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
     response of = response_make(3, 8, 64, 40, 1.0);
-    bb_codec_config config = low_rank(1e-4);
+    const bb_codec_config config = low_rank(1e-4);
     of.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_index blocks = bb_memory_blocks();
-    bool done = false;
-    for (bb_index k = 1; !done; ++k) {
-        bb_coded_matrix *matrix = NULL;
-        bb_memory_fail_at(k);
-        bb_status status = bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &of.layout, &matrix);
-        if (status == BB_OK) {
-            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of.values, 24, 2560));
-        }
-        done = status == BB_OK;
-        assert_true(done || status == BB_MEMORY);
-        bb_coded_matrix_destroy(&matrix);
-        assert_int_equal(bb_memory_blocks(), blocks);
-    }
-    bb_memory_fail_at(0);
+    response_fails_without_memory(&of, &config);
     BB_RELEASE(&of.values);
 }
 

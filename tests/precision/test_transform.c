@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "core/thread.h"
 #include "precision/transform.h"
 #include "tests/precision/low_rank_problem.h"
 
 #include <string.h>
-
-static bb_codec_config transform(double tolerance)
-{
-    bb_codec_config config = low_rank(tolerance);
-    config.codec = BB_CODEC_TRANSFORM;
-    return config;
-}
-
-static double bits(const response *of, const bb_coded_matrix *matrix)
-{
-    return 8.0 * (double)bb_coded_matrix_bytes(matrix) /
-           (double)(of->layout.rows * of->layout.columns);
-}
 
 // Root mean square error of every block over the tolerance, and of every value over its bound;
 // returns the larger of the two largest.
@@ -77,7 +63,7 @@ static void every_block_keeps_its_tolerance(void **state)
         of.layout.mesh_columns = shapes[s].mesh_lines == 1 ? 0 : of.layout.mesh_columns;
         of.layout.row_columns = shapes[s].row_columns == 1 ? 0 : of.layout.row_columns;
         for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
-            bb_codec_config config = transform(tolerances[k]);
+            bb_codec_config config = response_transform(tolerances[k]);
             config.band_lines = shapes[s].lines;
             config.band_columns = shapes[s].across;
             config.tile_columns = shapes[s].columns;
@@ -99,7 +85,7 @@ static void a_block_by_hand(void **state)
     double values[] = {1.0, 2.0, 3.0, 4.0};
     double out[4];
     const bb_matrix_layout layout = {.rows = 1, .columns = 4, .mesh_columns = 2};
-    bb_codec_config config = transform(0.5);
+    bb_codec_config config = response_transform(0.5);
     config.tile_columns = 2;
     config.tile_rows = 2;
     bb_coded_matrix *matrix = NULL;
@@ -154,7 +140,7 @@ static void zeros_and_constants_are_cheap(void **state)
 {
     (void)state;
     response of = response_make(7, 9, 64, 40, 0.0);
-    bb_codec_config config = transform(1e-4);
+    bb_codec_config config = response_transform(1e-4);
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
     double row[2560];
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (32 + 1)); // the index
@@ -178,23 +164,9 @@ static void zeros_and_constants_are_cheap(void **state)
 static void far_fields_do_not_vanish(void **state)
 {
     (void)state;
-    response of = response_make(7, 9, 64, 40, 0.0);
-    double row[2560];
-    double kept = 0.0;
-    double exact = 0.0;
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = 1e-4 * (1.0 + 0.1 * sin((double)i));
-    }
-    bb_codec_config config = transform(1e-3);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_coded_matrix_decode(matrix, 5, 0, 2560, row);
-    for (int j = 0; j < 2560; ++j) {
-        kept += row[j];
-        exact += of.values[5 * 2560 + j];
-    }
-    check_relative(kept, exact, 0.15); // a step of 2e-3 on a coefficient of 7.1e-3
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    const bb_codec_config config = response_transform(1e-3);
+    // A step of 2e-3 on a coefficient of 7.1e-3.
+    response_keeps_far_fields(&config, 7, 9, 0.15);
 }
 
 static void what_cannot_be_held_poisons_its_block(void **state)
@@ -204,7 +176,7 @@ static void what_cannot_be_held_poisons_its_block(void **state)
     double row[2560];
     for (int s = 0; s < 5; ++s) {
         response of = response_make(7, 18, 64, 40, 1.0);
-        bb_codec_config config = transform(1e-4); // 1e10: beyond 2^31 steps
+        bb_codec_config config = response_transform(1e-4); // 1e10: beyond 2^31 steps
         of.values[(10 * 7 + 3) * 2560 + 25 * 64 + 40] = specials[s];
         bb_coded_matrix *matrix = low_rank_encode(&of, &config);
         assert_true(bb_coded_matrix_non_finite(matrix) >= 1);
@@ -221,71 +193,27 @@ static void what_cannot_be_held_poisons_its_block(void **state)
     }
 }
 
-// Groups and pieces, parts of rows, fp32: the same values.
 static void all_ways_of_decoding_agree(void **state)
 {
     (void)state;
     response of = response_make(5, 7, 61, 47, 1.0);
-    bb_codec_config config = transform(1e-4);
+    bb_codec_config config = response_transform(1e-4);
     config.band_lines = 4;
     config.band_columns = 3;
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_index width = bb_coded_matrix_piece_columns(matrix);
-    static double wide[BB_GROUP_ROWS * 61 * 10], row[61 * 47], part[500];
-    static float narrow[BB_GROUP_ROWS * 61 * 10];
-    assert_int_equal(width, 61 * 10);
-    assert_int_equal(bb_coded_matrix_band(matrix), 20);
-    for (bb_index g = 0; g < bb_coded_matrix_group_count(matrix); ++g) {
-        bb_index rows[BB_GROUP_ROWS];
-        bb_index count = bb_coded_matrix_group_rows(matrix, g, rows);
-        for (bb_index p = 0; p * width < of.layout.columns; ++p) {
-            bb_index left = of.layout.columns - p * width;
-            bb_coded_matrix_decode_f64(matrix, g, p, wide);
-            bb_coded_matrix_decode_f32(matrix, g, p, narrow);
-            for (bb_index k = 0; k < count; ++k) {
-                bb_coded_matrix_decode(matrix, rows[k], 0, of.layout.columns, row);
-                bb_coded_matrix_decode(matrix, rows[k], 100 + 7 * g, 500, part);
-                assert_memory_equal(part, row + 100 + 7 * g, sizeof part);
-                for (bb_index j = 0; j < (left < width ? left : width); ++j) {
-                    assert_true(wide[k * width + j] == row[p * width + j]);
-                    assert_true(narrow[k * width + j] == (float)row[p * width + j]);
-                }
-            }
-        }
-    }
+    response_decodes_one_way(&of, matrix, 10);
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&of.values);
-}
-
-typedef struct encoding {
-    const response *of;
-    bb_coded_matrix *matrix;
-} encoding;
-
-static bb_status encode_band(void *context, bb_index band)
-{
-    const encoding *work = context;
-    bb_index step = bb_coded_matrix_band(work->matrix);
-    bb_index left = work->of->layout.rows - band * step;
-    bb_index columns = work->of->layout.columns;
-    return bb_coded_matrix_encode(work->matrix, band * step,
-                                  bb_view_matrix(work->of->values + band * step * columns,
-                                                 left < step ? left : step, columns));
 }
 
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
     response of = response_make(7, 10, 64, 40, 1.0);
-    bb_codec_config config = transform(1e-5);
+    bb_codec_config config = response_transform(1e-5);
     config.band_lines = 3;
-    bb_coded_matrix *four = NULL;
     bb_coded_matrix *one = low_rank_encode(&of, &config);
-    check_ok(bb_threads_set(4));
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &of.layout, &four));
-    encoding work = {&of, four};
-    check_ok(bb_parallel_for(bb_coded_matrix_transform_bands(four), encode_band, &work));
-    bb_threads_stop();
+    bb_coded_matrix *four = response_encode_by_four(&of, &config);
     assert_int_equal(bb_coded_matrix_transform_bands(one), 4);
     for (bb_index b = 0; b < 4; ++b) {
         const bb_transform_band *a = bb_coded_matrix_transform_band(one, b);
@@ -303,45 +231,31 @@ static void bits_follow_smoothness(void **state)
 {
     (void)state;
     response of = response_make(14, 18, 128, 125, 1.0);
-    bb_codec_config config = transform(1e-4);
+    bb_codec_config config = response_transform(1e-4);
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
     config.codec = BB_CODEC_QUANTISER;
     bb_coded_matrix *quotients = low_rank_encode(&of, &config);
-    assert_true(bits(&of, matrix) < 0.35 * bits(&of, quotients));
+    assert_true(response_bits(&of, matrix) < 0.35 * response_bits(&of, quotients));
     bb_coded_matrix_destroy(&matrix);
     bb_coded_matrix_destroy(&quotients);
     for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
         of.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    config = transform(0.01);
+    config = response_transform(0.01);
     matrix = low_rank_encode(&of, &config);
     assert_true(worst_block(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(bits(&of, matrix) < 9.5); // 3 sigma of 50 steps: 9 bits, 0.16 of widths and map
+    assert_true(response_bits(&of, matrix) <
+                9.5); // 3 sigma of 50 steps: 9 bits, 0.16 of widths and map
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&of.values);
 }
 
-// Every allocation of coding fails in turn: an error of memory, and nothing is kept.
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
     response of = response_make(3, 8, 64, 40, 1.0);
-    bb_codec_config config = transform(1e-4);
-    bb_index blocks = bb_memory_blocks();
-    bool done = false;
-    for (bb_index k = 1; !done; ++k) {
-        bb_coded_matrix *matrix = NULL;
-        bb_memory_fail_at(k);
-        bb_status status = bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &of.layout, &matrix);
-        if (status == BB_OK) {
-            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of.values, 24, 2560));
-        }
-        done = status == BB_OK;
-        assert_true(done || status == BB_MEMORY);
-        bb_coded_matrix_destroy(&matrix);
-        assert_int_equal(bb_memory_blocks(), blocks);
-    }
-    bb_memory_fail_at(0);
+    const bb_codec_config config = response_transform(1e-4);
+    response_fails_without_memory(&of, &config);
     BB_RELEASE(&of.values);
 }
 
@@ -349,7 +263,7 @@ static void keys_are_checked(void **state)
 {
     (void)state;
     char sentence[256];
-    bb_codec_config config = transform(1e-3);
+    bb_codec_config config = response_transform(1e-3);
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
     check_relative(bb_codec_bound(&config, 1e-3, 0.0, 0.0), 1e-3 * sqrt(5040.0), 1e-5);
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, sentence, sizeof sentence));

@@ -1,128 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/transform_product.h"
-#include "tests/precision/low_rank_problem.h"
-#include "tests/solvers/dense.h"
+#include "tests/solvers/response_product.h"
 
 static bb_device *device;
 
-static const bb_gemv_arithmetic kinds[] = {
-    {BB_FORMAT_FP64, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP32}
-};
-
-static bb_codec_config transform(double tolerance)
-{
-    bb_codec_config config = low_rank(tolerance);
-    config.codec = BB_CODEC_TRANSFORM;
-    return config;
-}
-
-static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, bb_index row,
-                  bb_index rows, const double *x, double *y)
-{
-    bb_coded_operator *operation = NULL;
-    double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
-    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
-    bb_coded_operator_destroy(&operation);
-}
-
-// Decoded rows times x in fp64. Coefficients cancel less than values: sums of |q| |x^| over a block
-// are up to sqrt(values) more, which 20 covers here.
 static void a_window_is_what_decodes_times_x(void **state)
 {
     (void)state;
-    static const bb_index meshes[][2] = {
-        {64,  40},
-        {61,  47},
-        {33,  3 },
-        {500, 1 }
-    };
-    for (int m = 0; m < 4; ++m) {
-        response of = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
-        bb_codec_config config = transform(m == 2 ? 1e-7 : 1e-5);
-        config.band_lines = 4;
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-        double *x = dense_new(of.layout.columns);
-        double *row = dense_new(of.layout.columns);
-        dense_random(of.layout.columns, 3, x);
-        for (int k = 0; k < 3; ++k) {
-            double y[77];
-            double u = 20.0 * (3.0 * bb_format_unit_roundoff(kinds[k].multiply) +
-                               90.0 * bb_format_unit_roundoff(kinds[k].accumulate));
-            for (bb_index first = 0; first < 77; first += 19) {
-                bb_index rows = 77 - first < 40 ? 77 - first : 40;
-                apply(matrix, kinds[k], first, rows, x, y);
-                for (bb_index i = 0; i < rows; ++i) {
-                    double exact = 0.0;
-                    double magnitude = 0.0;
-                    bb_coded_matrix_decode(matrix, first + i, 0, of.layout.columns, row);
-                    for (bb_index j = 0; j < of.layout.columns; ++j) {
-                        exact += row[j] * x[j];
-                        magnitude += fabs(row[j] * x[j]);
-                    }
-                    check_close(y[i], exact, u, magnitude);
-                }
-            }
-        }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&x);
-        BB_RELEASE(&row);
-        BB_RELEASE(&of.values);
-    }
+    response_windows_are_decoded_rows(device, response_transform(1e-5));
 }
 
-// A heated slit: positive x, whose dose follows the source. QoI against the exact matrix.
 static void displacement_is_kept(void **state)
 {
     (void)state;
-    response of = response_make(11, 18, 128, 125, 1.0);
-    bb_codec_config config = transform(1e-5);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    double *x = dense_new(of.layout.columns);
-    double y[198];
-    double error = 0.0;
-    double norm = 0.0;
-    for (bb_index j = 0; j < of.layout.columns; ++j) {
-        double dx = (double)(j % 128) - 60.0;
-        double dy = (double)(j / 128) - 50.0;
-        x[j] = 0.1 + exp(-(dx * dx + dy * dy) / 400.0);
-    }
-    apply(matrix, kinds[1], 0, 198, x, y);
-    for (bb_index i = 0; i < 198; ++i) {
-        double exact = 0.0;
-        for (bb_index j = 0; j < of.layout.columns; ++j) {
-            exact += of.values[i * of.layout.columns + j] * x[j];
-        }
-        error += (y[i] - exact) * (y[i] - exact);
-        norm += exact * exact;
-    }
-    assert_true(sqrt(error / norm) < 1e-4);
-    assert_true(bb_transform_flops(matrix, 0, 198) <
-                0.5 * bb_coded_operator_flops(198, of.layout.columns));
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    const bb_codec_config config = response_transform(1e-5);
+    response_keeps_displacement(device, &config, 0.5, bb_transform_flops);
 }
 
 static void a_poisoned_block_reaches_its_rows_alone(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 1.0);
-    bb_codec_config config = transform(1e-4);
-    double x[2560] = {0.0};
-    double y[24];
-    config.band_lines = 2;
-    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    apply(matrix, kinds[1], 0, 24, x, y);
-    for (int i = 0; i < 24; ++i) {
-        assert_true(!!isnan(y[i]) == (i / 6 == 1));
-    }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    response_poisons_two_lines(device, response_transform(1e-4));
 }
 
 // What a product of all values with it gives.
@@ -130,12 +28,12 @@ static void an_infinite_x_reaches_every_row(void **state)
 {
     (void)state;
     response of = response_make(3, 8, 64, 40, 1.0);
-    bb_codec_config config = transform(1e-4);
+    bb_codec_config config = response_transform(1e-4);
     double x[2560] = {0.0};
     double y[24];
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
     x[0] = INFINITY; // beyond the disc: no coefficients
-    apply(matrix, kinds[1], 0, 24, x, y);
+    response_apply(device, matrix, response_kinds[1], 0, 24, x, y);
     for (int i = 0; i < 24; ++i) {
         assert_true(isnan(y[i]));
     }
@@ -146,20 +44,8 @@ static void an_infinite_x_reaches_every_row(void **state)
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    response of = response_make(7, 11, 61, 47, 1.0);
-    bb_codec_config config = transform(1e-5);
-    double x[61 * 47];
-    double one[77], four[77];
-    dense_random(61 * 47, 4, x);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    check_ok(bb_threads_set(1));
-    apply(matrix, kinds[1], 0, 77, x, one);
-    check_ok(bb_threads_set(4));
-    apply(matrix, kinds[1], 0, 77, x, four);
-    bb_threads_stop();
-    assert_memory_equal(one, four, sizeof one);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    const bb_codec_config config = response_transform(1e-5);
+    response_products_repeat(device, &config);
 }
 
 int main(void)
