@@ -20,8 +20,10 @@
 // warp for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
 // values at 3.1 bits. Products have no stores; they have 4 loads of x, 16 products and 3 for the
 // sum of a run (one by one 16 conversions and 16 sums in fp64 more, at a quarter and half of the
-// rate). So 0.33 to 0.35 ms predicted, one by one 0.36: instructions bind, 47 MB of stream and
-// index take 10 us, and the 387 MB of x that lanes ask for come from the caches.
+// rate). Panels of two groups are 47,000 warps for 3,700 places, so that the last ones cost 4 %;
+// the beginnings and ends of panels cost 3 %. So 0.34 to 0.36 ms predicted, one by one 0.38:
+// instructions bind, 45 MB of stream and index take 10 us, and the 387 MB of x that lanes ask for
+// come from the caches.
 #ifndef BB_SOLVERS_ZFP_PANELS_H
 #define BB_SOLVERS_ZFP_PANELS_H
 

@@ -12,7 +12,7 @@
 #include "precision/zfp_stream.h"
 
 enum {
-    BB_ZFP_PANEL_NARROW = 4, ///< groups of a panel in one and two dimensions, a lane a run
+    BB_ZFP_PANEL_NARROW = 2, ///< groups of a panel in one and two dimensions, a lane a run
     BB_ZFP_PANEL_WIDE = 1,   ///< in three and four, a warp a run
 };
 
