@@ -173,8 +173,8 @@ bb_status take(bb_gemv_peer *peer, const double *x)
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(peer->device, &report));
     peer->units = static_cast<int>(report.units);
-    BB_RETURN_IF_FAILED(bb_memory_zeroed(
-        peer->rows > peer->columns ? peer->rows : peer->columns, peer->word, &peer->staging));
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->rows > peer->columns ? peer->rows : peer->columns,
+                                         peer->word, &peer->staging));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
     BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * sizeof(double), &peer->y));
