@@ -232,13 +232,15 @@ static bb_status publish_totals(report *of)
 {
     bb_status status = BB_OK;
     const bb_wafer_realtime *m = of->measured;
-    const double period = 1e3 * of->loop->study->realtime.period_ms;
+    const bb_realtime_config *config = &of->loop->study->realtime;
+    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
+    const double period = fixed ? 1e3 * config->period_ms : NAN;
     const double deadline = 1e3 * of->loop->study->realtime.deadline_ms;
     const double steps = (double)of->loop->steps;
     BB_TRY(bb_results_values(of->results, "results/deadline_us", "us", "deadline of a step", "",
                              &deadline));
-    BB_TRY(bb_results_values(of->results, "results/period_us", "us",
-                             "between releases; without meaning back to back", "", &period));
+    BB_TRY(bb_results_values(of->results, "results/period_us", "us", "between fixed releases", "",
+                             &period));
     BB_TRY(
         bb_results_values(of->results, "results/field_steps", "1", "steps of a field", "", &steps));
     BB_TRY(bb_results_values(of->results, "results/operator_bytes", "byte",

@@ -4,9 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/wafer/wafer_rows.h"
-
-#include <math.h>
+#include "sim/wafer/loop_matrix.h"
 
 bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
 {
@@ -40,12 +38,6 @@ done:
     return status;
 }
 
-double bb_wafer_loop_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    double bits = bb_codec_bits_per_value(&pipeline->storage);
-    return values * (isnan(bits) ? 4.0 : bits / 8.0);
-}
-
 bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)
 {
     const bb_wafer_problem *problem = loop->problem;
@@ -57,58 +49,25 @@ bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)
     return -1;
 }
 
-// Codecs that need the range of all values, or more rows at once than the source gives, code from
-// an fp64 copy, which goes when they are done.
-static bool codes_from_a_copy(const bb_product_pipeline *pipeline)
-{
-    return pipeline->storage.codec > (int)BB_CODEC_BFP;
-}
-
-static bb_status encode(const bb_wafer_loop *loop, const bb_wafer_supply *rows,
-                        bb_coding_report *report, bb_coded_matrix **out)
-{
-    const bb_product_pipeline plain = {.name = "fp64",
-                                       .storage = bb_codec_plain(BB_FORMAT_FP64),
-                                       .multiply = BB_FORMAT_FP64,
-                                       .accumulate = BB_FORMAT_FP64};
-    bb_status status = BB_OK;
-    bb_coded_matrix *copy = NULL;
-    bb_coding_report first = {0};
-    bb_exact_rows exact = {rows->source, rows->batch, NULL};
-    bb_matrix_layout layout = {.rows = rows->source->rows,
-                               .columns = rows->source->columns,
-                               .mesh_columns = loop->problem->grid->columns,
-                               .row_columns = loop->problem->slit.columns};
-    if (codes_from_a_copy(loop->pipeline)) {
-        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
-        layout.range = bb_error_norms_range(&first.norms);
-        exact.matrix = copy;
-    }
-    BB_TRY(bb_coding_encode(loop->pipeline, &exact, &layout, report, NULL, out));
-    report->seconds += first.seconds;
-done:
-    bb_coded_matrix_destroy(&copy);
-    return status;
-}
-
 static bb_status make_operator(bb_wafer_loop *loop, bb_index field, int axis_index)
 {
     bb_status status = BB_OK;
     const int axis = ((const int *)loop->study->response.axes.items)[axis_index];
     const bb_index at = field * loop->axes + axis_index;
-    bb_wafer_supply rows = {0};
+    bb_coded_matrix *matrix = NULL;
     bb_coding_report report;
-    BB_TRY(bb_wafer_supply_open(loop->study, loop->problem, field, axis, &rows));
-    BB_TRY(encode(loop, &rows, &report, &loop->matrices[at]));
-    BB_TRY(bb_product_pipeline_operator(loop->pipeline, loop->device, loop->matrices[at],
-                                        &loop->operators[at]));
+    BB_TRY(bb_loop_matrix_encode(loop->study, loop->problem, loop->pipeline, field, axis, &report,
+                                 &matrix));
+    BB_TRY(
+        bb_product_pipeline_operator(loop->pipeline, loop->device, matrix, &loop->operators[at]));
     bb_coding_report_add(&loop->coding, &report);
     loop->device_bytes += (double)bb_coded_operator_bytes(loop->operators[at]);
-    bb_log_detail("pipeline %s: %c of field %td coded in %.2f s, %.3f bits a value",
-                  loop->pipeline->name, "xyz"[axis], loop -> problem -> scored[field],
-                  report.seconds, 8.0 * report.bytes / report.values);
+    if (bb_device_kind_of(loop->device) == BB_DEVICE_CPU) { // multiplies in place
+        loop->matrices[at] = matrix;
+        matrix = NULL;
+    }
 done:
-    bb_wafer_supply_release(&rows);
+    bb_coded_matrix_destroy(&matrix);
     return status;
 }
 

@@ -27,7 +27,7 @@ typedef struct bb_wafer_loop {
     bb_index steps;        ///< of a period, light and dark
     int axes;
     bb_index points;               ///< of an axis' outputs: the most scored points of a field
-    bb_coded_matrix **matrices;    ///< [scored_count][axes]
+    bb_coded_matrix **matrices;    ///< [scored_count][axes]; NULL on a GPU, which has copies
     bb_coded_operator **operators; ///< [scored_count][axes]
     bb_coding_report coding;       ///< of all matrices
     double device_bytes;           ///< of all operators, as a product reads them
@@ -56,9 +56,5 @@ bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period);
 /// the next is launched, or all are queued and the last is. Errors: the loop's.
 BB_CHECKED bb_status bb_wafer_loop_time(bb_wafer_loop *loop, bb_index period, bool each,
                                         double *seconds);
-
-/// For plans: bytes on the device of all matrices of a study in a pipeline's storage; a rate that
-/// the data decide is taken as fp32's.
-double bb_wafer_loop_bytes(const bb_product_pipeline *pipeline, double values);
 
 #endif

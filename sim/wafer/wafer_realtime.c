@@ -179,10 +179,13 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
     bb_host_conduct_enter(&out->conduct, !fixed || on.period_ns <= 2 * spin_ns);
     on.first_ns = now_ns() + 10000000;
     status = run_course(&on, config, out);
-    if (status == BB_OK) {
+    if (status == BB_OK && out->count > 0) {
         status = time_fields(loop, out);
     }
     bb_host_conduct_leave(&out->conduct);
+    if (status == BB_OK && out->count == 0) {
+        bb_interrupt_deliver(); // nothing was measured that could be kept
+    }
     bb_interrupt_defer(false);
     BB_TRY(status);
     bb_host_facts_read(&out->after);

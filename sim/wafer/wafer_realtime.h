@@ -27,7 +27,8 @@ typedef struct bb_wafer_realtime {
     bb_device_report device;
 } bb_wafer_realtime;
 
-/// Runs the steps of a loop that is at rest. Errors: the loop's, BB_MEMORY.
+/// Runs the steps of a loop that is at rest. A signal before the first measured step ends the
+/// program. Errors: the loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out);
 void bb_wafer_realtime_release(bb_wafer_realtime *measured);
 

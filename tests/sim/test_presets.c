@@ -155,6 +155,31 @@ static void plans_state_what_is_required(void **state)
     program_expect(&preset_run, 0, "decoding is slower than the link");
 }
 
+// By hand: six matrices of 2163 x 256000 in a byte a value are 3322.4 MB, low_rank is coded from
+// one of 4430 MB in fp64.
+static void plans_hold_the_loop_in_real_time(void **state)
+{
+    (void)state;
+    static const char key[] = "realtime, device memory";
+    const char *const slow[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", NULL};
+    const char *const tiles[PROGRAM_ARGUMENTS] = {"check",
+                                                  BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml",
+                                                  "realtime.pipeline=low-rank", NULL};
+    program_call(slow, &preset_run);
+    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
+    double device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    assert_true(device > 3322.4 && device < 1.05 * 3322.4);
+    const char *host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    // A matrix at a time, not all of them.
+    assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
+    program_call(tiles, &preset_run);
+    host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +192,7 @@ int main(void)
         cmocka_unit_test(auto_prints_its_choice),
         cmocka_unit_test(a_bad_study_exits_with_2),
         cmocka_unit_test(plans_state_what_is_required),
+        cmocka_unit_test(plans_hold_the_loop_in_real_time),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

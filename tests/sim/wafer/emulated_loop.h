@@ -17,7 +17,8 @@
 
 enum { EMULATED_PERIODS = 8 };
 
-static bb_index emulated_signal_in; // steps until one sends SIGINT; 0: none does
+static bb_index emulated_signal_in; // steps until one sends a signal; 0: none does
+static int emulated_signal = SIGINT;
 
 struct bb_control_loop {
     bb_sliced_rows a, w;
@@ -152,7 +153,7 @@ bb_status bb_control_loop_step(bb_control_loop *loop)
     bb_status status = BB_OK;
     const bb_loop_period *period = &loop->periods[loop->period];
     if (emulated_signal_in > 0 && --emulated_signal_in == 0) {
-        (void)raise(SIGINT);
+        (void)raise(emulated_signal);
     }
     const bool light = loop->step < period->light_steps;
     bb_sliced_rows_multiply(&loop->a, loop->state, loop->next);

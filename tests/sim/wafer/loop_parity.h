@@ -5,6 +5,7 @@
 #ifndef BB_TESTS_SIM_WAFER_LOOP_PARITY_H
 #define BB_TESTS_SIM_WAFER_LOOP_PARITY_H
 
+#include "sim/wafer/loop_matrix.h"
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_march.h"
 #include "sim/wafer/wafer_realtime.h"
@@ -96,7 +97,7 @@ static inline double distance(bb_index count, const double *got, const double *e
     return worst / largest;
 }
 
-// Means of one field and axis by the offline path, with the loop's own matrix.
+// Means of one field and axis by the offline path, with the same matrix.
 static inline const double *dwell_means(const truth *of, const bb_wafer_loop *loop, bb_index field,
                                         int axis)
 {
@@ -105,9 +106,12 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
     bb_coded_operator *operation = NULL;
     double *window = NULL;
     double seconds = 0.0;
+    bb_coded_matrix *matrix = NULL;
+    bb_coding_report report;
     check_ok(BB_ALLOCATE(slit->window_points, &window));
-    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu,
-                                          loop->matrices[field * loop->axes + axis], &operation));
+    check_ok(bb_loop_matrix_encode(of->study, of->problem, loop->pipeline, field, axis, &report,
+                                   &matrix));
+    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu, matrix, &operation));
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < of->heating.light_steps; ++step) {
         const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
@@ -117,6 +121,7 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
         bb_dwell_add(dwell, step, window);
     }
     bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&window);
     return dwell->mean;
 }

@@ -10,6 +10,9 @@
 #include "tests/sim/wafer/emulated_loop.h"
 #include "tests/sim/wafer/loop_parity.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
     const driver_case of = {CONFIG_WAFER_SMALL, {override}};
@@ -125,10 +128,11 @@ static void check_numbers(const bb_results *results)
     assert_non_null(bb_results_note_text(results, "host", "processor"));
 }
 
-static void a_report_says_what_was_measured(void **state)
+static void report_of(const char *release, double period_us)
 {
-    (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3"}};
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}
+    };
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};
@@ -150,9 +154,10 @@ static void a_report_says_what_was_measured(void **state)
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
     check_numbers(results);
+    const double period = number(results, "results/period_us", 0);
+    assert_true(isnan(period_us) ? isnan(period) : period == period_us);
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    check_ok(bb_hdf5_start());
     check_ok(bb_image_build(results, &image, &bytes));
     assert_true(bytes > 0);
     BB_RELEASE(&image);
@@ -160,6 +165,15 @@ static void a_report_says_what_was_measured(void **state)
     bb_results_destroy(&results);
     bb_text_release(&table);
     bb_config_destroy(&config);
+}
+
+// There is no period back to back.
+static void a_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    check_ok(bb_hdf5_start());
+    report_of("realtime.release=fixed", 1000.0);
+    report_of("realtime.release=back_to_back", NAN);
 }
 
 static void periods_give_what_the_offline_path_does(void **state)
@@ -243,6 +257,30 @@ static void an_interrupt_ends_it_early(void **state)
     assert_false(bb_interrupt_noted());
 }
 
+// Before the first measured step there is nothing to keep: the program ends as anywhere else.
+static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; ++i) {
+        bb_threads_stop();
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            check_ok(bb_interrupt_install());
+            emulated_signal = numbers[i];
+            emulated_signal_in = 5;
+            measure(&of, 0, true, true);
+            _exit(0);
+        }
+        int how = 0;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 128 + numbers[i]);
+    }
+}
+
 // What is refused leaves the thread as it was.
 static void a_thread_is_as_it_was_afterwards(void **state)
 {
@@ -261,6 +299,7 @@ int main(void)
         cmocka_unit_test(periods_give_what_the_offline_path_does),
         cmocka_unit_test(the_harness_takes_every_step_in_turn),
         cmocka_unit_test(an_interrupt_ends_it_early),
+        cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
         cmocka_unit_test(the_pipeline_is_chosen_by_name),
         cmocka_unit_test(a_study_on_the_cpu_is_refused),
