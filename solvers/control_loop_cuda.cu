@@ -218,11 +218,14 @@ bb_status launch_graph(void *stream, bb_index, void *arguments)
     return BB_OK;
 }
 
-bb_status launch_begin(void *stream, bb_index, void *arguments)
+// Outputs zero, and the period the running one.
+bb_status launch_begin(void *on, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now,
-                       static_cast<cudaStream_t>(stream));
+    cudaStream_t stream = static_cast<cudaStream_t>(on);
+    const size_t outputs = static_cast<size_t>(loop->axes) * static_cast<size_t>(loop->points);
+    BB_CUDA_TRY(cudaMemsetAsync(loop->view.z, 0, outputs * sizeof(double), stream));
+    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
 }
 
 // Names a failure of what was queued while the host polls.
@@ -231,6 +234,7 @@ bb_status query(void *stream, bb_index, void *arguments)
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
     cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
     if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); // or the next launch that is checked would find it
         return BB_OK;
     }
     BB_CUDA_TRY(error);
@@ -287,6 +291,16 @@ bb_status check_period(const bb_control_loop *loop, const bb_loop_period *period
     }
 done:
     return status;
+}
+
+bb_status check_number(const bb_control_loop *loop, bb_index period)
+{
+    if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "period %td of a control loop that has %zu", period,
+                             loop->periods.size());
+    }
+    return BB_OK;
 }
 
 bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
@@ -380,18 +394,26 @@ extern "C" bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_pe
     return put_period(loop, period);
 }
 
+extern "C" bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set)
+{
+    BB_RETURN_IF_FAILED(check_number(loop, period));
+    host_period &one = loop->periods[static_cast<size_t>(period)];
+    if (one.set < 0 || set < 0 || set >= loop->set_count) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "set %td of %td for period %td of a control loop: expected one of "
+                             "them, for a period with products",
+                             set, loop->set_count, period);
+    }
+    BB_RETURN_IF_FAILED(capture_light(loop->system, set, one.window, &loop->graphs));
+    one.set = set;
+    return BB_OK;
+}
+
 extern "C" bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
 {
-    if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "period %td of a control loop that has %zu", period,
-                             loop->periods.size());
-    }
+    BB_RETURN_IF_FAILED(check_number(loop, period));
     loop->period = period;
     loop->step = 0;
-    BB_RETURN_IF_FAILED(bb_device_zero(loop->device, loop->view.z,
-                                       static_cast<size_t>(loop->axes) *
-                                           static_cast<size_t>(loop->points) * sizeof(double)));
     return bb_device_launch(loop->device, &begin_kernel, 1, loop);
 }
 

@@ -101,6 +101,7 @@ bb_status capture_graphs(const graph_system &system, loop_graphs *graphs)
 bb_status capture_light(const graph_system &system, bb_index set,
                         const std::vector<int32_t> &windows, loop_graphs *graphs)
 {
+    bool captured = false;
     for (int32_t window : windows) {
         for (int parity = 0; parity < 2; ++parity) {
             const int row = row_of(system, window);
@@ -110,10 +111,11 @@ bb_status capture_light(const graph_system &system, bb_index set,
                 cudaGraphExec_t plan = nullptr;
                 BB_RETURN_IF_FAILED(take_graph(&light, &plan));
                 graphs->light[key] = plan;
+                captured = true;
             }
         }
     }
-    return bb_device_wait(system.device);
+    return captured ? bb_device_wait(system.device) : BB_OK;
 }
 
 cudaGraphExec_t light_graph(const graph_system &system, const loop_graphs &graphs, bb_index set,

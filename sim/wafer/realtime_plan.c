@@ -3,6 +3,7 @@
 
 #include "sim/wafer/latency.h"
 #include "sim/wafer/loop_matrix.h"
+#include "solvers/field_stream.h"
 
 #include <math.h>
 
@@ -28,23 +29,34 @@ static double band_rows(const bb_wafer_study *study, const bb_product_pipeline *
                : 1.0;
 }
 
+// Operators of an axis on a device at once: of every field, or of two slots and a field on its way
+// to the host.
+static double sets_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
+{
+    return study->realtime.matrices == (int)BB_LOOP_STREAMED ? BB_FIELD_SLOTS + 1.0
+                                                             : extent->scored;
+}
+
 bb_realtime_memory bb_realtime_memory_of(const bb_wafer_study *study,
                                          const bb_realtime_extent *extent)
 {
     const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
     const double values = extent->cells * extent->points;
     const double axes = (double)study->response.axes.count;
+    const double gpus = (double)study->realtime.gpus;
     const double matrix = bb_loop_matrix_bytes(pipeline, values);
     // Beside a matrix: x, y and sums of its products.
     const double one = matrix + 4.0 * extent->cells + 8.0 * extent->points + sums_bytes;
-    const double operators = extent->scored * axes;
+    const double sets = sets_of(study, extent);
     bb_realtime_memory out = {.matrices = extent->scored * axes * matrix};
     out.host = BB_PLAN_PROGRAM_BYTES + extent->rows_bytes + 800.0 * extent->nodes +
                bb_loop_matrix_making_bytes(pipeline, values) +
                8.0 * extent->threads * band_rows(study, pipeline) * extent->cells +
-               4.0 * operators * extent->cells +
-               (double)sizeof(bb_step_record) * (double)study->realtime.steps;
-    out.device = operators * one + node_bytes * extent->nodes + cell_bytes * extent->cells;
+               4.0 * sets * axes * extent->cells + (streamed ? out.matrices : 0.0) +
+               gpus * (double)sizeof(bb_step_record) * (double)study->realtime.steps;
+    out.device =
+        sets * ceil(axes / gpus) * one + node_bytes * extent->nodes + cell_bytes * extent->cells;
     return out;
 }
 
@@ -58,11 +70,20 @@ bb_status bb_realtime_plan(const bb_wafer_study *study, const bb_realtime_extent
     const bb_product_pipeline *pipeline = pipeline_of(study);
     const bb_realtime_memory memory = bb_realtime_memory_of(study, extent);
     const char *most = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
-    BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes on the device, %s%.1f MB",
-                       pipeline->name, extent->scored, study->response.axes.count, most,
-                       1e-6 * memory.matrices));
-    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB", most, 1e-6 * memory.host));
-    BB_TRY(bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", most, 1e-6 * memory.device));
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
+                       extent->scored, study->response.axes.count,
+                       streamed                   ? "streamed from the host"
+                       : study->realtime.gpus > 1 ? "on the devices"
+                                                  : "on the device",
+                       most, 1e-6 * memory.matrices));
+    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", most, 1e-6 * memory.host,
+                       streamed ? ", matrices pinned" : ""));
+    BB_TRY(
+        study->realtime.gpus == 1
+            ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", most, 1e-6 * memory.device)
+            : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", most,
+                          1e-6 * memory.device, study->realtime.gpus));
 done:
     return status;
 }

@@ -21,7 +21,7 @@ typedef struct bb_realtime_extent {
 typedef struct bb_realtime_memory {
     double matrices; ///< of all scored fields and axes, coded
     double host;
-    double device;
+    double device; ///< the fullest
 } bb_realtime_memory;
 
 bb_realtime_memory bb_realtime_memory_of(const bb_wafer_study *study,

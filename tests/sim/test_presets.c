@@ -166,6 +166,9 @@ static void plans_hold_the_loop_in_real_time(void **state)
     const char *const tiles[PROGRAM_ARGUMENTS] = {"check",
                                                   BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml",
                                                   "realtime.pipeline=low-rank", NULL};
+    const char *const streamed[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",
+        "realtime.gpus=3", NULL};
     program_call(slow, &preset_run);
     program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
     double device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
@@ -174,6 +177,17 @@ static void plans_hold_the_loop_in_real_time(void **state)
     assert_non_null(host);
     // A matrix at a time, not all of them.
     assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
+    // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
+    // host.
+    program_call(streamed, &preset_run);
+    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB");
+    device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    assert_true(device > 3.0 * 553.7 && device < 1.05 * 3.0 * 553.7 + 40.0);
+    program_expect(&preset_run, 0, "MB on each of 3");
+    host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    double held = strtod(host + strlen("realtime, host memory"), NULL);
+    assert_true(held > 3322.4 + 553.7 && held < 3322.4 + 1500.0);
     program_call(tiles, &preset_run);
     host = strstr(preset_run.printed, "realtime, host memory");
     assert_non_null(host);

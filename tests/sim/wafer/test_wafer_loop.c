@@ -78,22 +78,23 @@ static void a_study_on_the_cpu_is_refused(void **state)
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
 static void invent(bb_wafer_realtime *out, bb_index count)
 {
-    *out = (bb_wafer_realtime){.count = count, .wall_seconds = 0.07, .interrupted = true};
-    check_ok(BB_ALLOCATE(count, &out->records));
+    *out = (bb_wafer_realtime){
+        .count = count,
+        .wall_seconds = 0.07,
+        .interrupted = true,
+        .field = {.each = 5e-3, .queued = 4e-3}
+    };
+    check_ok(BB_ALLOCATE(count, &out->records[0]));
     for (bb_index k = 0; k < count; ++k) {
         bool light = k % 35 < 17;
-        out->records[k] = (bb_step_record){
+        out->records[0][k] = (bb_step_record){
             .release = 1e-3 * (double)k,
             .latency = k == 40 ? 1.5e-3 : 1e-4,
-            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, 4e-5},
+            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, NAN, 4e-5},
             .exposure = (int32_t)(k / 35),
             .step = (int32_t)(k % 35),
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
         };
-    }
-    for (int k = 0; k < BB_REALTIME_FIELDS; ++k) {
-        out->field_each[k] = 5e-3;
-        out->field_queued[k] = 4e-3;
     }
     bb_host_facts_read(&out->before);
     out->after = out->before;
@@ -144,7 +145,8 @@ static void report_of(const char *release, double period_us)
                                 .problem = &problem,
                                 .pipeline = (bb_product_pipeline *)study->pipelines.items + 6,
                                 .steps = 35,
-                                .axes = 2};
+                                .axes = 2,
+                                .gpus = 1};
     invent(&measured, 70);
     check_ok(bb_results_create(&results));
     check_ok(bb_realtime_report(&loop, &measured, results, &table));
@@ -187,7 +189,7 @@ static void periods_give_what_the_offline_path_does(void **state)
 static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop *loop, bool fixed)
 {
     for (bb_index k = 0; k < measured->count; ++k) {
-        const bb_step_record *record = &measured->records[k];
+        const bb_step_record *record = &measured->records[0][k];
         const bb_index at = (k + 12) % (3 * loop->steps);
         assert_int_equal(record->exposure, at / loop->steps);
         assert_int_equal(record->step, at % loop->steps);
@@ -201,8 +203,8 @@ static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop
             check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
         }
     }
-    check_relative(measured->records[0].stage[BB_STEP_STATE], 2e-6, 1e-12);
-    check_relative(measured->records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+    check_relative(measured->records[0][0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->records[0][0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
 // Runs the harness on the emulation, of pipeline e4m3, and looks at the records.
@@ -219,13 +221,14 @@ static void measure(const driver_case *of, bb_index count, bool fixed, bool inte
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
     check_ok(bb_wafer_problem_create(&physics, &problem));
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
+    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
     check_ok(bb_wafer_realtime_measure(loop, &measured));
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
     check_records(&measured, loop, fixed);
     assert_true(measured.wall_seconds >= (fixed ? 1e-3 * (double)(count - 1) : 0.0));
-    assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
+    assert_true(measured.field.each > 0.0 && measured.field.queued > 0.0);
+    assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
     bb_wafer_realtime_release(&measured);
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
