@@ -60,11 +60,18 @@ bb_realtime_memory bb_realtime_memory_of(const bb_wafer_study *study,
     return out;
 }
 
+// Keys without which `bitbudget realtime` would be of no use, or that decide its memory.
+static bool is_asked(const bb_realtime_config *config)
+{
+    return config->pipeline != NULL || config->matrices != (int)BB_LOOP_RESIDENT ||
+           config->gpus != 1;
+}
+
 bb_status bb_realtime_plan(const bb_wafer_study *study, const bb_realtime_extent *extent,
                            bb_plan *plan)
 {
     bb_status status = BB_OK;
-    if (study->realtime.pipeline == NULL) {
+    if (!is_asked(&study->realtime)) {
         return BB_OK;
     }
     const bb_product_pipeline *pipeline = pipeline_of(study);

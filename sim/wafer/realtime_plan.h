@@ -27,8 +27,8 @@ typedef struct bb_realtime_memory {
 bb_realtime_memory bb_realtime_memory_of(const bb_wafer_study *study,
                                          const bb_realtime_extent *extent);
 
-/// Lines of a study that names the pipeline that runs in real time; of others none. Errors:
-/// BB_MEMORY.
+/// Lines of a study that names the pipeline that runs in real time, where its matrices lie or how
+/// many GPUs share it; of others none. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_plan(const bb_wafer_study *study, const bb_realtime_extent *extent,
                                       bb_plan *plan);
 
