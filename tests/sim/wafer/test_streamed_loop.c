@@ -3,6 +3,8 @@
 // Matrices that cross field by field and axes on several devices, without a GPU: on an emulation of
 // loop and stream the outputs are those of resident matrices on one device, bit for bit, whichever
 // slot a field gets; and the harness shows matrices that come too late.
+#include "sim/hdf5_library.h"
+#include "sim/output/image.h"
 #include "sim/wafer/realtime_report.h"
 #include "tests/sim/wafer/emulated_loop.h"
 #include "tests/sim/wafer/loop_parity.h"
@@ -166,6 +168,11 @@ static void check_report(const rig *of, const bb_wafer_realtime *measured, bool 
                      10 * of->loop->gpus * BB_STEP_STAGES);
     assert_string_equal(bb_results_note_text(results, "results", "matrices"), "streamed");
     assert_non_null(strstr(bb_text_string(&table), "predicted for fp32"));
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_image_build(results, &image, &bytes));
+    assert_true(bytes > 0);
+    BB_RELEASE(&image);
     bb_results_destroy(&results);
     bb_text_release(&table);
 }
@@ -176,6 +183,7 @@ static void matrices_that_come_late_show(void **state)
 {
     (void)state;
     double steps = 0.0;
+    check_ok(bb_hdf5_start());
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
             rig of;
