@@ -124,18 +124,21 @@ void cuda_release(void *state, void **block)
 
 bb_status cuda_zero(void *state, void *block, size_t bytes)
 {
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemsetAsync(block, 0, bytes, as_cuda(state)->stream));
     return BB_OK;
 }
 
 bb_status cuda_upload(void *state, void *to, const void *from, size_t bytes)
 {
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, as_cuda(state)->stream));
     return BB_OK;
 }
 
 bb_status cuda_download(void *state, void *to, const void *from, size_t bytes)
 {
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_cuda(state)->stream));
     BB_CUDA_TRY(cudaStreamSynchronize(as_cuda(state)->stream));
     return BB_OK;

@@ -8,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t deferred, noted;
+static volatile sig_atomic_t deferred;
+static volatile sig_atomic_t noted; // its number, or 0
 
 static void leave(int number)
 {
     if (deferred && !noted) {
-        noted = 1;
+        noted = number;
         return;
     }
     bb_file_abandon();
@@ -39,6 +40,15 @@ void bb_interrupt_defer(bool defer)
 {
     noted = 0;
     deferred = defer;
+}
+
+void bb_interrupt_deliver(void)
+{
+    const int number = noted;
+    bb_interrupt_defer(false);
+    if (number != 0) {
+        (void)raise(number);
+    }
 }
 
 bool bb_interrupt_noted(void)

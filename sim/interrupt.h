@@ -15,6 +15,9 @@ BB_CHECKED bb_status bb_interrupt_install(void);
 /// From now on the first signal is noted and a second one ends the program; `false`: as before.
 void bb_interrupt_defer(bool defer);
 
+/// No longer defers; a signal that was noted ends the program now, as if it came now.
+void bb_interrupt_deliver(void);
+
 /// Whether a signal was noted since deferring began.
 bool bb_interrupt_noted(void);
 

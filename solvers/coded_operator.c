@@ -32,7 +32,9 @@ static const bb_kernel panel_kernel = {
 
 struct bb_coded_operator {
     bb_device *device;
-    const bb_coded_matrix *matrix;
+    const bb_coded_matrix *matrix; // NULL on a GPU, which has a copy
+    bb_codec_config config;        // of the matrix
+    bb_index rows, columns;        // of the matrix
     bb_gemv_arithmetic arithmetic;
     bb_index run;
     float *x_f32;                 // [columns] on the host, NULL for fp64 products
@@ -89,6 +91,9 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
     BB_TRY(BB_ZEROED(1, &operation));
     operation->device = device;
     operation->matrix = matrix;
+    operation->config = *bb_coded_matrix_config(matrix);
+    operation->rows = bb_coded_matrix_rows(matrix);
+    operation->columns = bb_coded_matrix_columns(matrix);
     operation->arithmetic = arithmetic;
     operation->run = 1;
     if (arithmetic.multiply == BB_FORMAT_FP32) {
@@ -97,6 +102,7 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
     }
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(copy_to_device(operation));
+        operation->matrix = NULL;
     }
     *out = operation;
     operation = NULL;
@@ -147,7 +153,7 @@ BB_CLONES static bool narrow_x(const double *x, bb_index count, float *out)
 
 static bool fused_bfp8(const bb_coded_operator *operation)
 {
-    const bb_codec_config *config = bb_coded_matrix_config(operation->matrix);
+    const bb_codec_config *config = &operation->config;
     return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
 }
 
@@ -291,7 +297,7 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
 {
     bb_status status = BB_OK;
     bb_device *device = operation->device;
-    size_t columns = (size_t)bb_coded_matrix_columns(operation->matrix);
+    size_t columns = (size_t)operation->columns;
     bool single = operation->x_f32 != NULL;
     if (single) {
         (void)narrow_x(x, (bb_index)columns, operation->x_f32);
@@ -328,9 +334,8 @@ static bool on_cpu(const bb_coded_operator *operation)
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(row >= 0 && rows >= 0 && rows <= bb_coded_matrix_rows(operation->matrix) - row,
-               BB_INVALID, "rows %td to %td of a coded matrix of %td", row, row + rows,
-               bb_coded_matrix_rows(operation->matrix));
+    BB_REQUIRE(row >= 0 && rows >= 0 && rows <= operation->rows - row, BB_INVALID,
+               "rows %td to %td of a coded matrix of %td", row, row + rows, operation->rows);
 done:
     return status;
 }
@@ -353,16 +358,14 @@ done:
 static bb_status check_alike(const bb_coded_operator *first, const bb_coded_operator *other)
 {
     bb_status status = BB_OK;
-    const bb_codec_config *a = bb_coded_matrix_config(first->matrix);
-    const bb_codec_config *b = bb_coded_matrix_config(other->matrix);
+    const bb_codec_config *a = &first->config;
+    const bb_codec_config *b = &other->config;
     BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && stream_kernel.cuda != NULL, BB_UNSUPPORTED,
                "a product is queued on a GPU: this operator is the cpu's");
     BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
                    (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
                    (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
-                   bb_coded_matrix_rows(first->matrix) == bb_coded_matrix_rows(other->matrix) &&
-                   bb_coded_matrix_columns(first->matrix) ==
-                       bb_coded_matrix_columns(other->matrix) &&
+                   first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
                    first->run == other->run &&
@@ -409,7 +412,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
                "storage %s: which rows a product takes is known when it is queued",
-               bb_codec_names[bb_coded_matrix_config(first->matrix)->codec]);
+               bb_codec_names[first->config.codec]);
     if (window->rows == 0) {
         goto done;
     }
@@ -432,12 +435,11 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
                BB_UNSUPPORTED,
                "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
-               bb_codec_names[bb_coded_matrix_config(operation->matrix)->codec]);
+               bb_codec_names[operation->config.codec]);
     const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
-    bb_index rows = bb_coded_matrix_rows(operation->matrix);
     blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
-    blocks[1] =
-        (bb_coded_block){(void *)(uintptr_t)operand.scales, (size_t)rows * sizeof *operand.scales};
+    blocks[1] = (bb_coded_block){(void *)(uintptr_t)operand.scales,
+                                 (size_t)operation->rows * sizeof *operand.scales};
     *count = BB_CODED_BLOCKS;
 done:
     return status;
@@ -445,12 +447,12 @@ done:
 
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation)
 {
-    return bb_coded_matrix_rows(operation->matrix);
+    return operation->rows;
 }
 
 bb_index bb_coded_operator_columns(const bb_coded_operator *operation)
 {
-    return bb_coded_matrix_columns(operation->matrix);
+    return operation->columns;
 }
 
 bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)

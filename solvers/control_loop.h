@@ -88,6 +88,11 @@ void bb_control_loop_destroy(bb_control_loop **loop);
 /// BB_INVALID (indices beyond the system's), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *period);
 
+/// From now on a period with products takes another set of matrices; captures what graphs it needs,
+/// so that the second time costs nothing. Errors: BB_INVALID (no such period or set, a period
+/// without products), BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set);
+
 /// Queues the start of a period, outputs zero: before its first step. Errors: BB_INVALID (no such
 /// period), BB_DEVICE.
 BB_CHECKED bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "solvers/control_loop_cuda.h"
+#include "solvers/loop_graphs_cuda.h"
 #include "solvers/sliced_rows.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <vector>
 
 using namespace control_loop;
-
-// Graph of a step with products: set, first row of C (-1: the device knows), parity.
-using light_key = std::tuple<bb_index, int, int>;
 
 // What the host keeps of a period.
 struct host_period {
@@ -34,9 +29,8 @@ struct bb_control_loop {
     bb_index period, step;      // where the host is
     std::vector<void *> blocks; // of device memory
     std::vector<host_period> periods;
-    cudaGraphExec_t dark[2], heat[2]; // [parity]: state alone, state and input
-    bool any_row;                     // products find their rows on the device
-    std::map<light_key, cudaGraphExec_t> light;
+    graph_system system;
+    loop_graphs graphs;
 };
 
 namespace
@@ -175,73 +169,6 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
     return bb_control_loop_reset(loop);
 }
 
-enum step_kind { DARK, HEAT, LIGHT };
-
-// A step's graph to be.
-struct capturing {
-    bb_control_loop *loop;
-    step_kind kind;
-    bb_index set;
-    int row; // first of the window, -1: the device knows
-    int parity;
-    cudaGraphExec_t plan;
-};
-
-bb_status queue_products(const capturing &of, const loop_view &view, cudaStream_t stream)
-{
-    const bb_control_loop *loop = of.loop;
-    double *y[BB_CODED_TOGETHER] = {};
-    for (int axis = 0; axis < loop->axes; ++axis) {
-        y[axis] = const_cast<double *>(view.y) + axis * loop->window_rows;
-    }
-    const bb_coded_window window = {of.row < 0 ? 0 : of.row, loop->window_rows,
-                                    of.row < 0 ? &view.now->window_row : nullptr};
-    return bb_coded_operator_queue(loop->operators + of.set * loop->axes, loop->axes, &window,
-                                   view.x, y, stream);
-}
-
-// The kernels of a step, on a stream that is being captured.
-bb_status queue_step(const capturing &of, cudaStream_t stream)
-{
-    loop_view view = of.loop->view;
-    view.state = of.loop->states[of.parity];
-    view.next = of.loop->states[1 - of.parity];
-    BB_RETURN_IF_FAILED(queue_state(view, stream));
-    if (of.kind != DARK) {
-        BB_RETURN_IF_FAILED(queue_input(view, stream));
-    }
-    if (of.kind != LIGHT) {
-        return queue_end(view, stream);
-    }
-    BB_RETURN_IF_FAILED(queue_reading(view, stream));
-    BB_RETURN_IF_FAILED(queue_products(of, view, stream));
-    return queue_outputs(view, stream);
-}
-
-bb_status capture(void *on, bb_index, void *arguments)
-{
-    capturing *of = static_cast<capturing *>(arguments);
-    cudaStream_t stream = static_cast<cudaStream_t>(on);
-    cudaGraph_t graph = nullptr;
-    BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    bb_status status = queue_step(*of, stream);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status != BB_OK) {
-        if (graph != nullptr) {
-            (void)cudaGraphDestroy(graph);
-        }
-        return status;
-    }
-    BB_CUDA_TRY(error);
-    error = cudaGraphInstantiate(&of->plan, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    BB_CUDA_TRY(error);
-    BB_CUDA_TRY(cudaGraphUpload(of->plan, stream));
-    return BB_OK;
-}
-
-const bb_kernel capture_kernel = {"capture of a control loop", 1, nullptr, capture};
-
 // The report in the host's memory.
 bb_status take_report(void *, bb_index, void *arguments)
 {
@@ -261,45 +188,27 @@ const bb_kernel report_kernel = {"report of a control loop", 1, nullptr, take_re
 bb_status capture_idle(bb_control_loop *loop)
 {
     BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &report_kernel, 1, loop));
-    for (int parity = 0; parity < 2; ++parity) {
-        capturing dark = {loop, DARK, 0, 0, parity, nullptr};
-        capturing heat = {loop, HEAT, 0, 0, parity, nullptr};
-        BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &dark));
-        loop->dark[parity] = dark.plan;
-        BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &heat));
-        loop->heat[parity] = heat.plan;
-    }
-    return BB_OK;
-}
-
-// Graphs of every window that a period takes.
-bb_status capture_light(bb_control_loop *loop, const host_period &period)
-{
-    for (int32_t first : period.window) {
-        for (int parity = 0; parity < 2; ++parity) {
-            const int row = loop->any_row ? -1 : first;
-            const light_key key = {period.set, row, parity};
-            if (loop->light.count(key) == 0) {
-                capturing light = {loop, LIGHT, period.set, row, parity, nullptr};
-                BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &capture_kernel, 1, &light));
-                loop->light[key] = light.plan;
-            }
-        }
-    }
-    return bb_device_wait(loop->device);
+    loop->system = {
+        loop->device,
+        loop->view,
+        {loop->states[0], loop->states[1]},
+        loop->operators,
+        bb_coded_operator_takes_row_at(loop->operators[0])
+    };
+    return capture_graphs(loop->system, &loop->graphs);
 }
 
 cudaGraphExec_t graph_of(const bb_control_loop *loop)
 {
     const host_period &period = loop->periods[static_cast<size_t>(loop->period)];
     if (loop->step >= period.light_steps) {
-        return loop->dark[loop->parity];
+        return loop->graphs.dark[loop->parity];
     }
     if (period.set < 0) {
-        return loop->heat[loop->parity];
+        return loop->graphs.heat[loop->parity];
     }
-    const int row = loop->any_row ? -1 : period.window[static_cast<size_t>(loop->step)];
-    return loop->light.at({period.set, row, loop->parity});
+    return light_graph(loop->system, loop->graphs, period.set,
+                       period.window[static_cast<size_t>(loop->step)], loop->parity);
 }
 
 bb_status launch_graph(void *stream, bb_index, void *arguments)
@@ -309,11 +218,14 @@ bb_status launch_graph(void *stream, bb_index, void *arguments)
     return BB_OK;
 }
 
-bb_status launch_begin(void *stream, bb_index, void *arguments)
+// Outputs zero, and the period the running one.
+bb_status launch_begin(void *on, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now,
-                       static_cast<cudaStream_t>(stream));
+    cudaStream_t stream = static_cast<cudaStream_t>(on);
+    const size_t outputs = static_cast<size_t>(loop->axes) * static_cast<size_t>(loop->points);
+    BB_CUDA_TRY(cudaMemsetAsync(loop->view.z, 0, outputs * sizeof(double), stream));
+    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
 }
 
 // Names a failure of what was queued while the host polls.
@@ -322,6 +234,7 @@ bb_status query(void *stream, bb_index, void *arguments)
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
     cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
     if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); // or the next launch that is checked would find it
         return BB_OK;
     }
     BB_CUDA_TRY(error);
@@ -380,6 +293,16 @@ done:
     return status;
 }
 
+bb_status check_number(const bb_control_loop *loop, bb_index period)
+{
+    if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "period %td of a control loop that has %zu", period,
+                             loop->periods.size());
+    }
+    return BB_OK;
+}
+
 bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
 {
     const bb_index light = period->light_steps;
@@ -412,7 +335,7 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
         period->set, light, light + period->dark_steps, {}, const_cast<period_view *>(at)};
     if (period->set >= 0) {
         kept.window.assign(window, window + light);
-        BB_RETURN_IF_FAILED(capture_light(loop, kept));
+        BB_RETURN_IF_FAILED(capture_light(loop->system, kept.set, kept.window, &loop->graphs));
     }
     loop->periods.push_back(kept);
     return BB_OK;
@@ -436,7 +359,6 @@ extern "C" bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
     loop->axes = system->axes;
     loop->operators = system->operators;
     loop->matrix_rows = bb_coded_operator_rows(system->operators[0]);
-    loop->any_row = bb_coded_operator_takes_row_at(system->operators[0]);
     bb_status status = build(loop, system);
     if (status == BB_OK) {
         status = capture_idle(loop);
@@ -455,16 +377,7 @@ extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
     if (whole == nullptr) {
         return;
     }
-    for (int parity = 0; parity < 2; ++parity) {
-        for (cudaGraphExec_t plan : {whole->dark[parity], whole->heat[parity]}) {
-            if (plan != nullptr) {
-                (void)cudaGraphExecDestroy(plan);
-            }
-        }
-    }
-    for (const auto &light : whole->light) {
-        (void)cudaGraphExecDestroy(light.second);
-    }
+    release_graphs(&whole->graphs);
     for (void *block : whole->blocks) {
         bb_device_release(whole->device, &block);
     }
@@ -481,18 +394,26 @@ extern "C" bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_pe
     return put_period(loop, period);
 }
 
+extern "C" bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set)
+{
+    BB_RETURN_IF_FAILED(check_number(loop, period));
+    host_period &one = loop->periods[static_cast<size_t>(period)];
+    if (one.set < 0 || set < 0 || set >= loop->set_count) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "set %td of %td for period %td of a control loop: expected one of "
+                             "them, for a period with products",
+                             set, loop->set_count, period);
+    }
+    BB_RETURN_IF_FAILED(capture_light(loop->system, set, one.window, &loop->graphs));
+    one.set = set;
+    return BB_OK;
+}
+
 extern "C" bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
 {
-    if (period < 0 || period >= static_cast<bb_index>(loop->periods.size())) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "period %td of a control loop that has %zu", period,
-                             loop->periods.size());
-    }
+    BB_RETURN_IF_FAILED(check_number(loop, period));
     loop->period = period;
     loop->step = 0;
-    BB_RETURN_IF_FAILED(bb_device_zero(loop->device, loop->view.z,
-                                       static_cast<size_t>(loop->axes) *
-                                           static_cast<size_t>(loop->points) * sizeof(double)));
     return bb_device_launch(loop->device, &begin_kernel, 1, loop);
 }
 

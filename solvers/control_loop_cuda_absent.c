@@ -31,6 +31,14 @@ bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *perio
     return absent();
 }
 
+bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set)
+{
+    (void)loop;
+    (void)period;
+    (void)set;
+    return absent();
+}
+
 bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
 {
     (void)loop;

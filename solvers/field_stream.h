@@ -12,6 +12,8 @@
 
 #include "solvers/coded_operator.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -44,6 +46,9 @@ size_t bb_field_image_bytes(const bb_field_image *image);
 /// of the slot is done. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_fetch(bb_field_stream *stream, int slot,
                                            const bb_field_image *image);
+
+/// Whether the slot's last copy has ended; does not wait. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bool *ready);
 
 /// What the device is given from now on waits for the slot's copy. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_enter(bb_field_stream *stream, int slot);

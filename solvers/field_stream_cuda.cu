@@ -111,7 +111,25 @@ bb_status take_image(void *stream, bb_index, void *arguments)
 struct slot_task {
     bb_field_stream *fields;
     int slot;
+    const bb_field_image *image; // of a copy
 };
+
+bb_status copy_slot(void *, bb_index, void *arguments)
+{
+    const slot_task *task = static_cast<const slot_task *>(arguments);
+    const bb_field_stream *fields = task->fields;
+    const slot_events *events = &fields->events[task->slot];
+    BB_CUDA_TRY(cudaStreamWaitEvent(fields->copies, events->left, 0));
+    BB_CUDA_TRY(cudaEventRecord(events->begun, fields->copies));
+    size_t at = 0;
+    for (const bb_coded_block &block : fields->slots[task->slot]) {
+        BB_CUDA_TRY(cudaMemcpyAsync(block.address, task->image->host + at, block.bytes,
+                                    cudaMemcpyHostToDevice, fields->copies));
+        at += block.bytes;
+    }
+    BB_CUDA_TRY(cudaEventRecord(events->copied, fields->copies));
+    return BB_OK;
+}
 
 bb_status enter_slot(void *stream, bb_index, void *arguments)
 {
@@ -131,6 +149,7 @@ bb_status leave_slot(void *stream, bb_index, void *arguments)
 
 const bb_kernel open_kernel = {"streamed fields", 1, nullptr, open_events};
 const bb_kernel image_kernel = {"image of a field", 1, nullptr, take_image};
+const bb_kernel copy_kernel = {"copy of a field", 1, nullptr, copy_slot};
 const bb_kernel enter_kernel = {"streamed fields", 1, nullptr, enter_slot};
 const bb_kernel leave_kernel = {"streamed fields", 1, nullptr, leave_slot};
 
@@ -220,28 +239,31 @@ extern "C" size_t bb_field_image_bytes(const bb_field_image *image)
 extern "C" bb_status bb_field_stream_fetch(bb_field_stream *stream, int slot,
                                            const bb_field_image *image)
 {
-    slot_events *events = &stream->events[slot];
-    BB_CUDA_TRY(cudaStreamWaitEvent(stream->copies, events->left, 0));
-    BB_CUDA_TRY(cudaEventRecord(events->begun, stream->copies));
-    size_t at = 0;
-    for (const bb_coded_block &block : stream->slots[slot]) {
-        BB_CUDA_TRY(cudaMemcpyAsync(block.address, image->host + at, block.bytes,
-                                    cudaMemcpyHostToDevice, stream->copies));
-        at += block.bytes;
+    slot_task task = {stream, slot, image};
+    return bb_device_launch(stream->device, &copy_kernel, 1, &task);
+}
+
+extern "C" bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bool *ready)
+{
+    const cudaError_t error = cudaEventQuery(stream->events[slot].copied);
+    *ready = error == cudaSuccess;
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); // or the next launch that is checked would find it
+        return BB_OK;
     }
-    BB_CUDA_TRY(cudaEventRecord(events->copied, stream->copies));
+    BB_CUDA_TRY(error);
     return BB_OK;
 }
 
 extern "C" bb_status bb_field_stream_enter(bb_field_stream *stream, int slot)
 {
-    slot_task task = {stream, slot};
+    slot_task task = {stream, slot, nullptr};
     return bb_device_launch(stream->device, &enter_kernel, 1, &task);
 }
 
 extern "C" bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
 {
-    slot_task task = {stream, slot};
+    slot_task task = {stream, slot, nullptr};
     return bb_device_launch(stream->device, &leave_kernel, 1, &task);
 }
 

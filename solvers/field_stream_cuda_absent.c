@@ -52,6 +52,14 @@ bb_status bb_field_stream_fetch(bb_field_stream *stream, int slot, const bb_fiel
     return absent();
 }
 
+bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bool *ready)
+{
+    (void)stream;
+    (void)slot;
+    *ready = false;
+    return absent();
+}
+
 bb_status bb_field_stream_enter(bb_field_stream *stream, int slot)
 {
     (void)stream;

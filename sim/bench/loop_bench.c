@@ -260,8 +260,9 @@ static bb_wafer_study make_study(bool quick, int codec, bb_index *field, int axe
                  .grid = {quick ? 40 : 512, quick ? 37 : 500},
                  .slit_points = {quick ? 6 : 21, quick ? 5 : 18},
                  .field_rows = quick ? BB_INTEGER_UNSET : 103},
-        .metrology = {13,               19                               },
-        .pipelines = {pipeline,      1                   }
+        .realtime = {.gpus = 1              },
+        .metrology = {13,      19                               },
+        .pipelines = {pipeline,               1                   }
     };
     study.clamp.spacing_mm = quick ? 6.0 : 3.0;
     return study;
@@ -295,8 +296,9 @@ static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
     const double share = (double)slit->window_points / (double)slit->field_points;
     out->best_s = bb_bench_best(each);
     out->median_s = bb_bench_median(each);
-    out->bytes = light * (share * loop->device_bytes + bb_control_loop_bytes(loop->loop, true)) +
-                 dark * bb_control_loop_bytes(loop->loop, false);
+    const bb_control_loop *control = loop->parts[0].loop;
+    out->bytes = light * (share * loop->device_bytes + bb_control_loop_bytes(control, true)) +
+                 dark * bb_control_loop_bytes(control, false);
     out->flops = light * (double)loop->axes *
                  bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
     out->ratio = field_bar / out->best_s;
@@ -326,7 +328,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
         goto done;
     }
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
-    BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, device, field, &loop));
+    BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, &device, field, &loop));
     BB_TRY(time_field(loop, setup->quick ? 3 : ROUNDS, &each, &queued));
     conclude(loop, &each, &queued, out);
 done:

@@ -25,7 +25,8 @@ typedef enum bb_step_stage {
     BB_STEP_INPUT,
     BB_STEP_PRODUCTS, ///< reading of the state and products
     BB_STEP_OUTPUTS,
-    BB_STEP_HOST, ///< late start, launch, and the way back
+    BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
+    BB_STEP_HOST,     ///< late start, launch, and the way back
     BB_STEP_STAGES,
 } bb_step_stage;
 

@@ -2,6 +2,7 @@
 #include "sim/wafer/realtime_config.h"
 
 const char *const bb_release_names[] = {"fixed", "back_to_back", NULL};
+const char *const bb_loop_mode_names[] = {"resident", "streamed", NULL};
 
 // clang-format off
 static const bb_key keys[] = {
@@ -23,6 +24,12 @@ static const bb_key keys[] = {
     {.name = "warm_up_steps", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_realtime_config, warm_up_steps), .default_text = "1000",
      .meaning = "Steps before those that are measured."},
+    {.name = "matrices", .kind = BB_KEY_CHOICE, .choices = bb_loop_mode_names,
+     .offset = offsetof(bb_realtime_config, matrices), .default_text = "resident",
+     .meaning = "All on the device, or on the host and over its link to the device field by field."},
+    {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_LOOP_GPUS,
+     .offset = offsetof(bb_realtime_config, gpus), .default_text = "1",
+     .meaning = "GPUs of this host that share the axes: axis k of response.axes on GPU k mod gpus."},
 };
 // clang-format on
 const bb_schema bb_realtime_schema = BB_SCHEMA("realtime", bb_realtime_config, keys);

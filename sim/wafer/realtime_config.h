@@ -12,6 +12,13 @@ typedef enum bb_release {
     BB_RELEASE_BACK_TO_BACK, ///< when the step before has ended
 } bb_release;
 
+typedef enum bb_loop_mode {
+    BB_LOOP_RESIDENT, ///< matrices of all scored fields lie on the device
+    BB_LOOP_STREAMED, ///< in pinned memory of the host, and cross field by field
+} bb_loop_mode;
+
+enum { BB_LOOP_GPUS = 3 };
+
 typedef struct bb_realtime_config {
     const char *pipeline; ///< NULL: the first that is not the reference
     int release;          ///< bb_release
@@ -19,9 +26,12 @@ typedef struct bb_realtime_config {
     double period_ms;
     double deadline_ms;
     bb_index warm_up_steps;
+    int matrices;  ///< bb_loop_mode
+    bb_index gpus; ///< 1 to BB_LOOP_GPUS
 } bb_realtime_config;
 
 extern const bb_schema bb_realtime_schema;
 extern const char *const bb_release_names[];
+extern const char *const bb_loop_mode_names[];
 
 #endif

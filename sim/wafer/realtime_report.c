@@ -2,181 +2,16 @@
 #include "sim/wafer/realtime_report.h"
 
 #include "core/memory.h"
+#include "sim/wafer/realtime_table.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { KINDS = BB_STEP_KINDS + 1, WORST = 10, BLOCKS = 1000 };
-
-// In the order of the tables: all first.
-static const int kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
-static const char *const kind_names[KINDS] = {"all", "light", "heat", "dark"};
-static const char *const stage_names[BB_STEP_STAGES] = {"state", "input", "reading and products",
-                                                        "outputs", "launch and host"};
+enum { KINDS = BB_REALTIME_KINDS, WORST = BB_REALTIME_WORST, BLOCKS = 1000 };
 
 typedef struct report {
-    const bb_wafer_loop *loop;
-    const bb_wafer_realtime *measured;
-    bb_latency_summary of[KINDS];
-    bb_index worst[WORST];
-    bb_index worst_count;
-    double field_each, field_queued; // s, medians
+    bb_realtime_summary summary;
     bb_results *results;
-    bb_text *table;
 } report;
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double values[BB_REALTIME_FIELDS])
-{
-    double sorted[BB_REALTIME_FIELDS];
-    for (int i = 0; i < BB_REALTIME_FIELDS; ++i) {
-        sorted[i] = values[i];
-    }
-    qsort(sorted, BB_REALTIME_FIELDS, sizeof *sorted, ascending);
-    return 0.5 * (sorted[BB_REALTIME_FIELDS / 2 - 1] + sorted[BB_REALTIME_FIELDS / 2]);
-}
-
-static bb_status sum_up(report *of)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_realtime *measured = of->measured;
-    const double deadline = 1e-3 * of->loop->study->realtime.deadline_ms;
-    BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured step");
-    for (int k = 0; k < KINDS; ++k) {
-        BB_TRY(bb_latency_summarise(measured->count, measured->records, kinds[k], deadline,
-                                    &of->of[k]));
-    }
-    of->worst_count = bb_latency_worst(measured->count, measured->records, WORST, of->worst);
-    of->field_each = median(measured->field_each);
-    of->field_queued = median(measured->field_queued);
-done:
-    return status;
-}
-
-static bb_status print_latencies(report *of)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(of->table, "\n%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s\n", "steps", "count", "mean",
-                       "p50", "p99", "p99.9", "p99.99", "max", "max/p50", "misses"));
-    for (int k = 0; k < KINDS; ++k) {
-        const bb_latency_summary *s = &of->of[k];
-        if (s->count > 0) {
-            BB_TRY(bb_text_add(of->table, "%-7s%9td%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%8td\n",
-                               kind_names[k], s->count, 1e6 * s->mean, 1e6 * s->p50, 1e6 * s->p99,
-                               1e6 * s->p999, 1e6 * s->p9999, 1e6 * s->max, s->max_over_median,
-                               s->misses));
-        }
-    }
-    const bb_latency_summary *all = &of->of[0];
-    BB_TRY(bb_text_add(of->table, "latencies in us; deadline %g us: ",
-                       1e3 * of->loop->study->realtime.deadline_ms));
-    BB_TRY(all->misses == 0
-               ? bb_text_add(of->table, "no miss, rate below %.3g at 95 %%\n", all->miss_bound)
-               : bb_text_add(of->table, "miss rate %.3g, below %.3g at 95 %%\n", all->miss_rate,
-                             all->miss_bound));
-done:
-    return status;
-}
-
-static bb_status print_stages(report *of)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(of->table, "\n%-7s", "stage"));
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        BB_TRY(bb_text_add(of->table, "  %s", stage_names[stage]));
-    }
-    BB_TRY(bb_text_add(of->table, "  (median us)\n"));
-    for (int k = 1; k < KINDS; ++k) {
-        if (of->of[k].count == 0) {
-            continue;
-        }
-        BB_TRY(bb_text_add(of->table, "%-7s", kind_names[k]));
-        for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-            const int width = (int)strlen(stage_names[stage]) + 2;
-            const double value = of->of[k].stage_median[stage];
-            BB_TRY(isnan(value) ? bb_text_add(of->table, "%*s", width, "-")
-                                : bb_text_add(of->table, "%*.2f", width, 1e6 * value));
-        }
-        BB_TRY(bb_text_add(of->table, "\n"));
-    }
-done:
-    return status;
-}
-
-static bb_status print_worst(report *of)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(of->table, "\nworst  at [s]      exposure  step  kind   latency [us]  "
-                                  "stages [us], as above\n"));
-    for (bb_index i = 0; i < of->worst_count; ++i) {
-        const bb_step_record *record = &of->measured->records[of->worst[i]];
-        BB_TRY(bb_text_add(of->table, "%5td  %-10.6f  %8d  %4d  %-5s  %12.2f ", i + 1,
-                           record->release, (int)record->exposure, (int)record->step,
-                           kind_names[record->kind + 1], 1e6 * record->latency));
-        for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-            const double value = record->stage[stage];
-            BB_TRY(isnan(value) ? bb_text_add(of->table, " -")
-                                : bb_text_add(of->table, " %.2f", 1e6 * value));
-        }
-        BB_TRY(bb_text_add(of->table, "\n"));
-    }
-done:
-    return status;
-}
-
-static bb_status print_host(report *of)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
-    const bb_host_facts *host = &m->before;
-    BB_TRY(bb_text_add(of->table,
-                       "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
-                       "governor: %s\n",
-                       host->processor, host->kernel, host->hypervisor, host->isolated,
-                       host->governor));
-    BB_TRY(bb_text_add(of->table, "load: %s before, %s after\n", host->load, m->after.load));
-    BB_TRY(bb_text_add(of->table, "thread: %s; memory %s; %s\n", m->conduct.core, m->conduct.memory,
-                       m->conduct.policy));
-    BB_TRY(bb_text_add(of->table, "device: %s, %s; clocks sm, memory, and their most: %s\n",
-                       m->device.name, m->device.driver, m->after.clocks));
-done:
-    return status;
-}
-
-static bb_status print(report *of)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_config *config = &of->loop->study->realtime;
-    const bb_wafer_realtime *m = of->measured;
-    BB_TRY(bb_text_add(of->table,
-                       "pipeline %s, %d axes, %td fields, %.1f MB of matrices on the device\n",
-                       of->loop->pipeline->name, of->loop->axes, of->loop->problem->scored_count,
-                       1e-6 * of->loop->device_bytes));
-    BB_TRY(
-        config->release == (int)BB_RELEASE_FIXED
-            ? bb_text_add(of->table, "%td steps, released every %g ms", m->count, config->period_ms)
-            : bb_text_add(of->table, "%td steps, released back to back", m->count));
-    BB_TRY(bb_text_add(of->table, ", %.3f s%s\n", m->wall_seconds,
-                       m->interrupted ? "; ended by an interrupt" : ""));
-    BB_TRY(print_latencies(of));
-    BB_TRY(print_stages(of));
-    BB_TRY(print_worst(of));
-    BB_TRY(bb_text_add(of->table,
-                       "\na field, %td steps back to back, median of %d: %.3f ms, each step waited "
-                       "for; %.3f ms queued at once\n",
-                       of->loop->steps, BB_REALTIME_FIELDS, 1e3 * of->field_each,
-                       1e3 * of->field_queued));
-    BB_TRY(print_host(of));
-done:
-    return status;
-}
 
 // One number a kind of step.
 static bb_status publish_kinds(report *of)
@@ -201,7 +36,7 @@ static bb_status publish_kinds(report *of)
     bb_status status = BB_OK;
     double values[ENTRIES][KINDS];
     for (int k = 0; k < KINDS; ++k) {
-        const bb_latency_summary *s = &of->of[k];
+        const bb_latency_summary *s = &of->summary.of[k];
         const double row[ENTRIES] = {
             (double)s->count,  s->mean,      s->p50,       s->p99,
             s->p999,           s->p9999,     s->max,       s->max_over_median,
@@ -220,45 +55,56 @@ done:
 
 static bb_status publish_stages(report *of)
 {
-    double values[KINDS * BB_STEP_STAGES];
-    for (int i = 0; i < KINDS * BB_STEP_STAGES; ++i) {
-        values[i] = 1e6 * of->of[i / BB_STEP_STAGES].stage_median[i % BB_STEP_STAGES];
+    bb_status status = BB_OK;
+    double *values = NULL; // [KINDS][gpus][BB_STEP_STAGES]
+    const bb_index gpus = of->summary.loop->gpus;
+    BB_TRY(BB_ALLOCATE(KINDS * gpus * BB_STEP_STAGES, &values));
+    for (bb_index i = 0; i < KINDS * gpus * BB_STEP_STAGES; ++i) {
+        const bb_index row = i / BB_STEP_STAGES;
+        values[i] = 1e6 * of->summary.stage_median[row / gpus][row % gpus][i % BB_STEP_STAGES];
     }
-    return bb_results_measured(of->results, "results/stage_p50_us", "us", "median time of a stage",
-                               "kind, stage", values);
+    BB_TRY(bb_results_measured(of->results, "results/stage_p50_us", "us", "median time of a stage",
+                               "kind, gpu, stage", values));
+done:
+    BB_RELEASE(&values);
+    return status;
 }
 
 static bb_status publish_totals(report *of)
 {
     bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
-    const double period = 1e3 * of->loop->study->realtime.period_ms;
-    const double deadline = 1e3 * of->loop->study->realtime.deadline_ms;
-    const double steps = (double)of->loop->steps;
+    const bb_wafer_realtime *m = of->summary.measured;
+    const bb_realtime_config *config = &of->summary.loop->study->realtime;
+    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
+    const double period = fixed ? 1e3 * config->period_ms : NAN;
+    const double deadline = 1e3 * of->summary.loop->study->realtime.deadline_ms;
+    const double steps = (double)of->summary.loop->steps;
     BB_TRY(bb_results_values(of->results, "results/deadline_us", "us", "deadline of a step", "",
                              &deadline));
-    BB_TRY(bb_results_values(of->results, "results/period_us", "us",
-                             "between releases; without meaning back to back", "", &period));
+    BB_TRY(bb_results_values(of->results, "results/period_us", "us", "between fixed releases", "",
+                             &period));
     BB_TRY(
         bb_results_values(of->results, "results/field_steps", "1", "steps of a field", "", &steps));
     BB_TRY(bb_results_values(of->results, "results/operator_bytes", "byte",
-                             "matrices on the device", "", &of->loop->device_bytes));
+                             "matrices on the devices", "", &of->summary.loop->device_bytes));
     BB_TRY(bb_results_measured(of->results, "results/wall_time_s", "s",
                                "from the first measured release to the last step's end", "",
                                &m->wall_seconds));
     BB_TRY(bb_results_measured(of->results, "results/encode_time_s", "s",
-                               "to make and code the rows", "", &of->loop->coding.seconds));
+                               "to make and code the rows", "", &of->summary.loop->coding.seconds));
     BB_TRY(bb_results_measured(of->results, "results/field_time_s", "s",
                                "median time of a field's steps, each waited for", "",
-                               &of->field_each));
+                               &m->field.each));
     BB_TRY(bb_results_measured(of->results, "results/field_queued_time_s", "s",
                                "median time of a field's steps, queued at once", "",
-                               &of->field_queued));
-    BB_TRY(bb_results_note(of->results, "results", "pipeline", of->loop->pipeline->name));
+                               &m->field.queued));
+    BB_TRY(bb_results_note(of->results, "results", "pipeline", of->summary.loop->pipeline->name));
     BB_TRY(bb_results_note(of->results, "results", "release",
-                           bb_release_names[of->loop->study->realtime.release]));
+                           bb_release_names[of->summary.loop->study->realtime.release]));
     BB_TRY(bb_results_note(of->results, "results", "ended",
                            m->interrupted ? "by an interrupt" : "after all steps"));
+    BB_TRY(bb_results_note(of->results, "results", "matrices",
+                           bb_loop_mode_names[of->summary.loop->study->realtime.matrices]));
 done:
     return status;
 }
@@ -274,8 +120,8 @@ static bb_status publish_histogram(report *of)
         edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
     }
     for (int k = 0; k < KINDS; ++k) {
-        bb_latency_histogram(of->measured->count, of->measured->records, kinds[k],
-                             counts + k * BB_LATENCY_BINS);
+        bb_latency_histogram(of->summary.measured->count, of->summary.measured->records[0],
+                             bb_realtime_kinds[k], counts + k * BB_LATENCY_BINS);
     }
     BB_TRY(bb_results_axis(of->results, "latency/bin_us", "us",
                            "lower edge of a bin; the last one has no upper edge", BB_LATENCY_BINS,
@@ -292,12 +138,12 @@ done:
 static bb_status publish_series(report *of)
 {
     bb_status status = BB_OK;
-    const bb_index count = of->measured->count;
+    const bb_index count = of->summary.measured->count;
     const bb_index blocks = count < BLOCKS ? count : BLOCKS;
     double *values = NULL; // [4][blocks]
     BB_TRY(BB_ALLOCATE(4 * blocks, &values));
-    BB_TRY(bb_latency_blocks(count, of->measured->records, blocks, values, values + blocks,
-                             values + 2 * blocks));
+    BB_TRY(bb_latency_blocks(count, of->summary.measured->records[0], blocks, values,
+                             values + blocks, values + 2 * blocks));
     for (bb_index i = 0; i < blocks; ++i) {
         values[blocks + i] *= 1e6;
         values[2 * blocks + i] *= 1e6;
@@ -319,18 +165,20 @@ done:
 static bb_status publish_worst(report *of)
 {
     bb_status status = BB_OK;
-    const bb_index count = of->worst_count;
+    const bb_index count = of->summary.worst_count;
     double values[5][WORST];
-    double stages[WORST * BB_STEP_STAGES];
+    const bb_index gpus = of->summary.loop->gpus;
+    double stages[WORST * BB_LOOP_GPUS * BB_STEP_STAGES];
     for (bb_index i = 0; i < count; ++i) {
-        const bb_step_record *record = &of->measured->records[of->worst[i]];
+        const bb_step_record *record = &of->summary.measured->records[0][of->summary.worst[i]];
         values[0][i] = (double)(i + 1);
         values[1][i] = record->release;
         values[2][i] = record->exposure;
         values[3][i] = record->step;
         values[4][i] = 1e6 * record->latency;
-        for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-            stages[i * BB_STEP_STAGES + stage] = 1e6 * record->stage[stage];
+        for (bb_index k = 0; k < gpus * BB_STEP_STAGES; ++k) {
+            record = &of->summary.measured->records[k / BB_STEP_STAGES][of->summary.worst[i]];
+            stages[i * gpus * BB_STEP_STAGES + k] = 1e6 * record->stage[k % BB_STEP_STAGES];
         }
     }
     BB_TRY(bb_results_axis(of->results, "worst/rank", "1", "greatest latency first", count,
@@ -344,14 +192,14 @@ static bb_status publish_worst(report *of)
     BB_TRY(bb_results_measured(of->results, "worst/latency_us", "us", "latency of the step", "rank",
                                values[4]));
     BB_TRY(bb_results_measured(of->results, "worst/stage_us", "us", "time of a stage of the step",
-                               "rank, stage", stages));
+                               "rank, gpu, stage", stages));
 done:
     return status;
 }
 
 static bb_status publish_host(report *of)
 {
-    const bb_wafer_realtime *m = of->measured;
+    const bb_wafer_realtime *m = of->summary.measured;
     const char *const notes[][2] = {
         {"processor",      m->before.processor },
         {"kernel",         m->before.kernel    },
@@ -363,8 +211,8 @@ static bb_status publish_host(report *of)
         {"core",           m->conduct.core     },
         {"memory",         m->conduct.memory   },
         {"policy",         m->conduct.policy   },
-        {"device",         m->device.name      },
-        {"device_driver",  m->device.driver    },
+        {"device",         m->device[0].name   },
+        {"device_driver",  m->device[0].driver },
         {"device_clocks",  m->after.clocks     },
     };
     bb_status status = BB_OK;
@@ -375,23 +223,82 @@ done:
     return status;
 }
 
+// Table 1 of the seed beside what was measured.
+static bb_status publish_streaming(report *of)
+{
+    static const char *const schedules[] = {"predicted for fp32", "predicted", "measured"};
+    enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+    bb_status status = BB_OK;
+    const bb_field_times *field = &of->summary.measured->field;
+    const double begun = (double)of->summary.fields_begun;
+    const double waited = (double)of->summary.fields_waited;
+    const double longest = 1e6 * of->summary.longest_wait;
+    const double transfer[SCHEDULES] = {field->ratio * field->transfer, field->transfer,
+                                        field->transfer};
+    const double compute[SCHEDULES] = {field->each, field->each, field->each};
+    const double period[SCHEDULES] = {field->plain.period, field->predicted.period,
+                                      field->measured.period};
+    const double latency[SCHEDULES] = {field->plain.latency, field->predicted.latency,
+                                       field->measured.latency};
+    BB_TRY(bb_results_text_axis(of->results, "stream/schedule",
+                                "a field by Table 1 from transfer and computation, or measured",
+                                SCHEDULES, schedules));
+    BB_TRY(bb_results_measured(of->results, "stream/transfer_s", "s",
+                               "matrices of a field to all devices", "schedule", transfer));
+    BB_TRY(bb_results_measured(of->results, "stream/compute_s", "s",
+                               "all steps of a field, each waited for", "schedule", compute));
+    BB_TRY(bb_results_measured(of->results, "stream/period_s", "s", "between fields in a row",
+                               "schedule", period));
+    BB_TRY(bb_results_measured(of->results, "stream/latency_s", "s",
+                               "from the start of a field's transfer to the end of its last step",
+                               "schedule", latency));
+    BB_TRY(bb_results_values(of->results, "stream/field_bytes", "byte",
+                             "matrices of a field as they cross", "",
+                             &of->summary.loop->field_bytes));
+    BB_TRY(bb_results_values(of->results, "stream/ratio", "1", "bytes in fp32 over those", "",
+                             &field->ratio));
+    BB_TRY(bb_results_measured(of->results, "stream/fields", "1", "fields that began", "", &begun));
+    BB_TRY(bb_results_measured(of->results, "stream/fields_waited", "1",
+                               "fields whose matrices were not there in time", "", &waited));
+    BB_TRY(bb_results_measured(of->results, "stream/longest_wait_us", "us",
+                               "longest wait for the matrices of a field", "", &longest));
+done:
+    return status;
+}
+
+static bb_status publish_axes(report *of)
+{
+    bb_status status = BB_OK;
+    double gpus[BB_LOOP_GPUS];
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        gpus[g] = g;
+    }
+    BB_TRY(bb_results_text_axis(of->results, "kind",
+                                "steps: light with products, heat alone, dark, or all", KINDS,
+                                bb_realtime_kind_names));
+    BB_TRY(bb_results_axis(of->results, "gpu", "1", "GPU: axes of the response are dealt to them",
+                           of->summary.loop->gpus, gpus));
+    BB_TRY(bb_results_text_axis(of->results, "stage", "part of a step", BB_STEP_STAGES,
+                                bb_realtime_stage_names));
+done:
+    return status;
+}
+
 bb_status bb_realtime_report(const bb_wafer_loop *loop, const bb_wafer_realtime *measured,
                              bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    report of = {.loop = loop, .measured = measured, .results = results, .table = table};
-    BB_TRY(sum_up(&of));
-    BB_TRY(print(&of));
-    BB_TRY(bb_results_text_axis(results, "kind",
-                                "steps: light with products, heat alone, dark, or all", KINDS,
-                                kind_names));
-    BB_TRY(bb_results_text_axis(results, "stage", "part of a step", BB_STEP_STAGES, stage_names));
+    report of = {.results = results};
+    BB_TRY(bb_realtime_summarise(loop, measured, &of.summary));
+    BB_TRY(bb_realtime_table(&of.summary, table));
+    BB_TRY(publish_axes(&of));
     BB_TRY(publish_kinds(&of));
     BB_TRY(publish_stages(&of));
     BB_TRY(publish_totals(&of));
     BB_TRY(publish_histogram(&of));
     BB_TRY(publish_series(&of));
     BB_TRY(publish_worst(&of));
+    BB_TRY(loop->streamed ? publish_streaming(&of) : BB_OK);
     BB_TRY(publish_host(&of));
 done:
     return status;

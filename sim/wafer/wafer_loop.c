@@ -4,7 +4,8 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/wafer/wafer_rows.h"
+#include "sim/wafer/exposure_period.h"
+#include "sim/wafer/loop_matrix.h"
 
 #include <math.h>
 
@@ -32,13 +33,15 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
+    BB_REQUIRE(study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
+                   (pipeline->storage.codec != (int)BB_CODEC_ZFP &&
+                    !isnan(bb_codec_bits_per_value(&pipeline->storage))),
+               BB_UNSUPPORTED,
+               "pipeline %s, storage: realtime.matrices: streamed moves plain formats and bfp, "
+               "whose rows all have the same bytes; take one of them, or resident",
+               pipeline->name);
 done:
     return status;
-}
-
-double bb_wafer_loop_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    return values * bb_coding_device_bytes(pipeline);
 }
 
 bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)
@@ -52,196 +55,82 @@ bb_index bb_wafer_loop_scored(const bb_wafer_loop *loop, bb_index period)
     return -1;
 }
 
-// Codecs that need the range of all values, or more rows at once than the source gives, code from
-// an fp64 copy, which goes when they are done.
-static bool codes_from_a_copy(const bb_product_pipeline *pipeline)
-{
-    return pipeline->storage.codec > (int)BB_CODEC_BFP;
-}
-
-static bb_status encode(const bb_wafer_loop *loop, const bb_wafer_supply *rows,
-                        bb_coding_report *report, bb_coded_matrix **out)
-{
-    const bb_product_pipeline plain = {.name = "fp64",
-                                       .storage = bb_codec_plain(BB_FORMAT_FP64),
-                                       .multiply = BB_FORMAT_FP64,
-                                       .accumulate = BB_FORMAT_FP64};
-    bb_status status = BB_OK;
-    bb_coded_matrix *copy = NULL;
-    bb_coding_report first = {0};
-    bb_exact_rows exact = {rows->source, rows->batch, NULL};
-    bb_matrix_layout layout = {.rows = rows->source->rows,
-                               .columns = rows->source->columns,
-                               .mesh_columns = loop->problem->grid->columns,
-                               .row_columns = loop->problem->slit.columns};
-    if (codes_from_a_copy(loop->pipeline)) {
-        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
-        layout.range = bb_error_norms_range(&first.norms);
-        exact.matrix = copy;
-    }
-    BB_TRY(bb_coding_encode(loop->pipeline, &exact, &layout, report, NULL, out));
-    report->seconds += first.seconds;
-done:
-    bb_coded_matrix_destroy(&copy);
-    return status;
-}
-
-static bb_status make_operator(bb_wafer_loop *loop, bb_index field, int axis_index)
-{
-    bb_status status = BB_OK;
-    const int axis = ((const int *)loop->study->response.axes.items)[axis_index];
-    const bb_index at = field * loop->axes + axis_index;
-    bb_wafer_supply rows = {0};
-    bb_coding_report report;
-    BB_TRY(bb_wafer_supply_open(loop->study, loop->problem, field, axis, &rows));
-    BB_TRY(encode(loop, &rows, &report, &loop->matrices[at]));
-    BB_TRY(bb_product_pipeline_operator(loop->pipeline, loop->device, loop->matrices[at],
-                                        &loop->operators[at]));
-    bb_coding_report_add(&loop->coding, &report);
-    loop->device_bytes += (double)bb_coded_operator_bytes(loop->operators[at]);
-    bb_log_detail("pipeline %s: %c of field %td coded in %.2f s, %.3f bits a value",
-                  loop->pipeline->name, "xyz"[axis], loop -> problem -> scored[field],
-                  report.seconds, 8.0 * report.bytes / report.values);
-done:
-    bb_wafer_supply_release(&rows);
-    return status;
-}
-
-static bb_status make_operators(bb_wafer_loop *loop)
+// Every matrix, one after the other, to the part that has its axis.
+static bb_status make_matrices(bb_wafer_loop *loop)
 {
     bb_status status = BB_OK;
     const bb_index fields = loop->problem->scored_count;
-    BB_TRY(BB_ZEROED(fields * loop->axes, &loop->matrices));
-    BB_TRY(BB_ZEROED(fields * loop->axes, &loop->operators));
-    for (bb_index field = 0; field < fields; ++field) {
-        for (int axis = 0; axis < loop->axes; ++axis) {
-            bb_progress("coding", field * loop->axes + axis, fields * loop->axes);
-            BB_TRY(make_operator(loop, field, axis));
-        }
+    const int *axes = loop->study->response.axes.items;
+    bb_coded_matrix *matrix = NULL;
+    bb_coding_report report;
+    for (bb_index i = 0; i < fields * loop->axes; ++i) {
+        const int axis = (int)(i % loop->axes);
+        bb_progress("coding", i, fields * loop->axes);
+        BB_TRY(bb_loop_matrix_encode(loop->study, loop->problem, loop->pipeline, i / loop->axes,
+                                     axes[axis], &report, &matrix));
+        bb_coding_report_add(&loop->coding, &report);
+        BB_TRY(bb_loop_part_take(&loop->parts[axis % loop->gpus], loop->pipeline, i / loop->axes,
+                                 axis / loop->gpus, &matrix));
     }
     bb_progress("coding", fields * loop->axes, fields * loop->axes);
+    for (int g = 0; g < loop->gpus; ++g) {
+        loop->device_bytes += loop->parts[g].bytes;
+        loop->field_bytes += bb_loop_part_image_bytes(&loop->parts[g]);
+    }
 done:
+    bb_coded_matrix_destroy(&matrix);
     return status;
 }
 
-// What a period borrows while it is added.
-typedef struct exposure_data {
-    bb_exposure *exposure;
-    double *energy;       // [covered nodes] of a step
-    int32_t *input_begin; // [light_steps + 1]
-    int32_t *input_where;
-    double *input;
-    int32_t *window; // [light_steps]
-    int32_t *output_begin;
-    bb_loop_output *output;
-} exposure_data;
-
-static void release_data(exposure_data *data)
+static bb_status create_loop(const bb_wafer_loop *loop, bb_loop_part *part)
 {
-    bb_exposure_destroy(&data->exposure);
-    BB_RELEASE(&data->energy);
-    BB_RELEASE(&data->input_begin);
-    BB_RELEASE(&data->input_where);
-    BB_RELEASE(&data->input);
-    BB_RELEASE(&data->window);
-    BB_RELEASE(&data->output_begin);
-    BB_RELEASE(&data->output);
+    const bb_wafer_problem *problem = loop->problem;
+    const bb_loop_system system = {.a = &problem->thermal->step_matrix,
+                                   .b = problem->thermal->per_joule,
+                                   .w = &problem->grid->restriction,
+                                   .window_rows = problem->slit.window_points,
+                                   .points = loop->points,
+                                   .axes = part->axes,
+                                   .set_count = part->sets,
+                                   .operators = part->operators};
+    return bb_control_loop_create(part->device, &system, &part->loop);
 }
 
-// Nodes that get heat in each light step.
-static bb_status list_inputs(const bb_wafer_problem *problem, bb_index field, exposure_data *data)
-{
-    bb_status status = BB_OK;
-    const bb_index steps = problem->scan->light_steps;
-    int32_t at = 0;
-    BB_TRY(bb_exposure_create(problem->mesh, problem->scan, field, problem->absorption,
-                              &data->exposure));
-    const bb_index covered = data->exposure->count;
-    BB_TRY(BB_ALLOCATE(covered, &data->energy));
-    BB_TRY(BB_ALLOCATE(steps + 1, &data->input_begin));
-    BB_TRY(BB_ALLOCATE(covered * steps, &data->input_where));
-    BB_TRY(BB_ALLOCATE(covered * steps, &data->input));
-    for (bb_index step = 0; step < steps; ++step) {
-        data->input_begin[step] = at;
-        (void)bb_exposure_energy(data->exposure, step, 1, data->energy);
-        for (bb_index i = 0; i < covered; ++i) {
-            if (data->energy[i] != 0.0) {
-                data->input_where[at] = data->exposure->node[i];
-                data->input[at++] = data->energy[i];
-            }
-        }
-    }
-    data->input_begin[steps] = at;
-done:
-    return status;
-}
-
-static bb_loop_output weigh(const bb_dwell *dwell, bb_index offset, bb_index point, double dose)
-{
-    bb_loop_output out = {.point = (int32_t)point};
-    bb_index corner[4];
-    double weight[4];
-    bb_slit_grid_weigh(&dwell->slit, &dwell->field, offset, dwell->x[point], dwell->y[point],
-                       corner, weight);
-    for (int k = 0; k < 4; ++k) {
-        out.corner[k] = (int32_t)corner[k];
-        out.weight[k] = dose * weight[k];
-    }
-    return out;
-}
-
-// Windows of the slit, and the scored points that get dose, in each light step.
-static bb_status list_outputs(const bb_wafer_problem *problem, bb_index scored, exposure_data *data)
-{
-    bb_status status = BB_OK;
-    const bb_dwell *dwell = problem->dwells[scored];
-    const bb_index steps = problem->scan->light_steps;
-    int32_t at = 0;
-    BB_TRY(BB_ALLOCATE(steps, &data->window));
-    BB_TRY(BB_ALLOCATE(steps + 1, &data->output_begin));
-    BB_TRY(BB_ALLOCATE(dwell->count * steps, &data->output));
-    for (bb_index step = 0; step < steps; ++step) {
-        const bb_index offset = bb_slit_grid_offset(&problem->slit, &dwell->field, step);
-        data->window[step] = (int32_t)(offset * problem->slit.columns);
-        data->output_begin[step] = at;
-        for (bb_index i = 0; i < dwell->count; ++i) {
-            const double dose =
-                bb_scan_dose_fraction(problem->scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
-            if (dose > 0.0) {
-                data->output[at++] = weigh(dwell, offset, i, dose);
-            }
-        }
-    }
-    data->output_begin[steps] = at;
-done:
-    return status;
-}
-
+// A period that is streamed may have either slot.
 static bb_status add_period(bb_wafer_loop *loop, bb_index period)
 {
     bb_status status = BB_OK;
-    exposure_data data = {0};
+    bb_exposure_period data = {0};
     const bb_index scored = bb_wafer_loop_scored(loop, period);
-    BB_TRY(list_inputs(loop->problem, loop->first + period, &data));
-    if (scored >= 0) {
-        BB_TRY(list_outputs(loop->problem, scored, &data));
+    BB_TRY(bb_exposure_period_make(loop->problem, loop->first + period, scored,
+                                   loop->streamed ? 0 : scored, &data));
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_control_loop_add(loop->parts[g].loop, &data.period));
+        if (loop->streamed && scored >= 0) {
+            BB_TRY(bb_control_loop_use(loop->parts[g].loop, period, 1));
+        }
     }
-    const bb_loop_period added = {.set = scored,
-                                  .light_steps = loop->problem->scan->light_steps,
-                                  .dark_steps = loop->problem->scan->dark_steps,
-                                  .input_begin = data.input_begin,
-                                  .input_where = data.input_where,
-                                  .input = data.input,
-                                  .window = data.window,
-                                  .output_begin = data.output_begin,
-                                  .output = data.output};
-    BB_TRY(bb_control_loop_add(loop->loop, &added));
 done:
-    release_data(&data);
+    bb_exposure_period_release(&data);
     return status;
 }
 
-static bb_status assemble(bb_wafer_loop *loop)
+// After what was queued so far is done with the slot.
+static bb_status exchange(bb_wafer_loop *loop, bb_index slot, bb_index scored)
+{
+    bb_status status = BB_OK;
+    loop->holds[slot] = -1;
+    for (int g = 0; g < loop->gpus; ++g) {
+        const bb_loop_part *part = &loop->parts[g];
+        BB_TRY(bb_field_stream_leave(part->stream, (int)slot));
+        BB_TRY(bb_field_stream_fetch(part->stream, (int)slot, part->images[scored]));
+    }
+    loop->holds[slot] = scored;
+done:
+    return status;
+}
+
+static bb_status assemble(bb_wafer_loop *loop, bb_device *const *devices)
 {
     bb_status status = BB_OK;
     const bb_wafer_problem *problem = loop->problem;
@@ -249,25 +138,27 @@ static bb_status assemble(bb_wafer_loop *loop)
         const bb_index count = problem->dwells[i]->count;
         loop->points = count > loop->points ? count : loop->points;
     }
-    BB_TRY(make_operators(loop));
-    const bb_loop_system system = {.a = &problem->thermal->step_matrix,
-                                   .b = problem->thermal->per_joule,
-                                   .w = &problem->grid->restriction,
-                                   .window_rows = problem->slit.window_points,
-                                   .points = loop->points,
-                                   .axes = loop->axes,
-                                   .set_count = problem->scored_count,
-                                   .operators = loop->operators};
-    BB_TRY(bb_control_loop_create(loop->device, &system, &loop->loop));
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_loop_part_open(devices[g], loop->streamed,
+                                 (loop->axes - g + loop->gpus - 1) / loop->gpus,
+                                 problem->scored_count, &loop->parts[g]));
+    }
+    BB_TRY(make_matrices(loop));
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(create_loop(loop, &loop->parts[g]));
+    }
     for (bb_index period = 0; period < loop->period_count; ++period) {
         BB_TRY(add_period(loop, period));
+    }
+    for (bb_index slot = 0; loop->streamed && slot < BB_FIELD_SLOTS; ++slot) {
+        BB_TRY(exchange(loop, slot, slot % problem->scored_count));
     }
 done:
     return status;
 }
 
 bb_status bb_wafer_loop_create(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                               const bb_product_pipeline *pipeline, bb_device *device,
+                               const bb_product_pipeline *pipeline, bb_device *const *devices,
                                bb_index first, bb_wafer_loop **out)
 {
     bb_status status = BB_OK;
@@ -281,13 +172,15 @@ bb_status bb_wafer_loop_create(const bb_wafer_study *study, const bb_wafer_probl
     loop->study = study;
     loop->problem = problem;
     loop->pipeline = pipeline;
-    loop->device = device;
     loop->first = first;
     loop->period_count = last + 1 - first;
     loop->steps = problem->scan->light_steps + problem->scan->dark_steps;
     loop->axes = (int)study->response.axes.count;
+    loop->gpus = (int)study->realtime.gpus;
+    loop->streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
     loop->coding = bb_coding_report_start();
-    BB_TRY(assemble(loop));
+    loop->period = -1;
+    BB_TRY(assemble(loop, devices));
     *out = loop;
     loop = NULL;
 done:
@@ -295,35 +188,163 @@ done:
     return status;
 }
 
-bb_status bb_wafer_loop_time(bb_wafer_loop *loop, bb_index period, bool each, double *seconds)
+void bb_wafer_loop_destroy(bb_wafer_loop **loop)
+{
+    if (*loop != NULL) {
+        for (int g = 0; g < (*loop)->gpus; ++g) {
+            bb_loop_part_close(&(*loop)->parts[g]);
+        }
+        BB_RELEASE(loop);
+    }
+}
+
+bb_status bb_wafer_loop_reset(bb_wafer_loop *loop)
+{
+    bb_status status = BB_OK;
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_control_loop_reset(loop->parts[g].loop));
+    }
+done:
+    return status;
+}
+
+static bb_index slot_of(bb_index turn)
+{
+    return turn % BB_FIELD_SLOTS;
+}
+
+bb_status bb_wafer_loop_fetch(bb_wafer_loop *loop, bb_index period)
+{
+    const bb_index scored = bb_wafer_loop_scored(loop, period);
+    return loop->streamed && scored >= 0 ? exchange(loop, slot_of(loop->turn), scored) : BB_OK;
+}
+
+// What begins next is in its slot or on its way.
+static bb_status send_for(bb_wafer_loop *loop, bb_index period)
+{
+    const bb_index scored = bb_wafer_loop_scored(loop, period);
+    const bool there = loop->holds[slot_of(loop->turn)] == scored;
+    return there ? BB_OK : bb_wafer_loop_fetch(loop, period);
+}
+
+bb_status bb_wafer_loop_await(bb_wafer_loop *loop, bb_index period, double waited[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
     const double begin = bb_clock_seconds();
-    BB_TRY(bb_control_loop_begin(loop->loop, period));
+    for (int g = 0; g < loop->gpus; ++g) {
+        waited[g] = NAN;
+    }
+    if (!loop->streamed || bb_wafer_loop_scored(loop, period) < 0) {
+        goto done;
+    }
+    BB_TRY(send_for(loop, period));
+    for (int g = 0; g < loop->gpus; ++g) {
+        bool ready = false;
+        bool late = false;
+        for (;; late = true) {
+            BB_TRY(bb_field_stream_ready(loop->parts[g].stream, (int)slot_of(loop->turn), &ready));
+            if (ready) {
+                break;
+            }
+        }
+        waited[g] = late ? bb_clock_seconds() - begin : 0.0;
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_loop_begin(bb_wafer_loop *loop, bb_index period)
+{
+    bb_status status = BB_OK;
+    const bb_index slot = slot_of(loop->turn);
+    const bool enters = loop->streamed && bb_wafer_loop_scored(loop, period) >= 0;
+    if (enters) {
+        BB_TRY(send_for(loop, period));
+    }
+    for (int g = 0; g < loop->gpus; ++g) {
+        const bb_loop_part *part = &loop->parts[g];
+        if (enters) {
+            BB_TRY(bb_control_loop_use(part->loop, period, slot));
+            BB_TRY(bb_field_stream_enter(part->stream, (int)slot));
+        }
+        BB_TRY(bb_control_loop_begin(part->loop, period));
+    }
+    loop->turn += enters;
+    loop->period = period;
+    loop->step = 0;
+done:
+    return status;
+}
+
+// The slot of the field that runs is free for the one after the next.
+static bb_status leave_field(bb_wafer_loop *loop)
+{
+    const bb_index scored = bb_wafer_loop_scored(loop, loop->period);
+    return scored < 0 ? BB_OK
+                      : exchange(loop, slot_of(loop->turn - 1),
+                                 (scored + BB_FIELD_SLOTS) % loop->problem->scored_count);
+}
+
+bb_status bb_wafer_loop_step(bb_wafer_loop *loop)
+{
+    bb_status status = BB_OK;
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_control_loop_step(loop->parts[g].loop));
+    }
+    loop->step += 1;
+    if (loop->streamed && !loop->keeps && loop->step == loop->problem->scan->light_steps) {
+        BB_TRY(leave_field(loop));
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_loop_wait(bb_wafer_loop *loop)
+{
+    bb_status status = BB_OK;
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_control_loop_wait(loop->parts[g].loop));
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_loop_outputs(bb_wafer_loop *loop, double *out)
+{
+    bb_status status = BB_OK;
+    double *own = NULL; // [axes of a part][points]
+    BB_TRY(BB_ALLOCATE(loop->axes * loop->points, &own));
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(bb_control_loop_outputs(loop->parts[g].loop, own));
+        for (bb_index i = 0; i < loop->parts[g].axes * loop->points; ++i) {
+            const bb_index axis = g + i / loop->points * loop->gpus;
+            out[axis * loop->points + i % loop->points] = own[i];
+        }
+    }
+done:
+    BB_RELEASE(&own);
+    return status;
+}
+
+void bb_wafer_loop_keep(bb_wafer_loop *loop, bool keeps)
+{
+    loop->keeps = keeps;
+}
+
+bb_status bb_wafer_loop_time(bb_wafer_loop *loop, bb_index period, bool each, double *seconds)
+{
+    bb_status status = BB_OK;
+    double waited[BB_LOOP_GPUS];
+    BB_TRY(bb_wafer_loop_await(loop, period, waited));
+    const double begin = bb_clock_seconds();
+    BB_TRY(bb_wafer_loop_begin(loop, period));
     for (bb_index step = 0; step < loop->steps; ++step) {
-        BB_TRY(bb_control_loop_step(loop->loop));
+        BB_TRY(bb_wafer_loop_step(loop));
         if (each || step + 1 == loop->steps) {
-            BB_TRY(bb_control_loop_wait(loop->loop));
+            BB_TRY(bb_wafer_loop_wait(loop));
         }
     }
     *seconds = bb_clock_seconds() - begin;
 done:
     return status;
-}
-
-void bb_wafer_loop_destroy(bb_wafer_loop **loop)
-{
-    bb_wafer_loop *whole = *loop;
-    if (whole == NULL) {
-        return;
-    }
-    bb_control_loop_destroy(&whole->loop);
-    const bb_index count = whole->problem->scored_count * whole->axes;
-    for (bb_index i = 0; whole->operators != NULL && i < count; ++i) {
-        bb_coded_operator_destroy(&whole->operators[i]);
-        bb_coded_matrix_destroy(&whole->matrices[i]);
-    }
-    BB_RELEASE(&whole->operators);
-    BB_RELEASE(&whole->matrices);
-    BB_RELEASE(loop);
 }

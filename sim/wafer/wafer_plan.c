@@ -8,8 +8,8 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/realtime_plan.h"
 #include "sim/wafer/wafer_dump.h"
-#include "sim/wafer/wafer_loop.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -84,6 +84,15 @@ static double plate_bytes(const extent *of, double threads)
     return 8.0 * plate_values(of) + fmax(making, batches * bb_plate_response_bytes(of->nodes));
 }
 
+// What makes the rows.
+static double rows_bytes(const bb_wafer_study *study, const extent *of, double threads)
+{
+    if (study->response.generator == (int)BB_GENERATOR_FEM) {
+        return 8.0 * factor_values(16.0, 2.0 * of->nodes);
+    }
+    return has_plate(study) ? plate_bytes(of, threads) : 0.0;
+}
+
 static double host_bytes(const bb_wafer_study *study, const extent *of, double threads)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -99,10 +108,7 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
     double bytes =
         BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
-    if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        bytes += 8.0 * factor_values(16.0, 2.0 * of->nodes);
-    }
-    return bytes + (has_plate(study) ? plate_bytes(of, threads) : 0.0);
+    return bytes + rows_bytes(study, of, threads);
 }
 
 // Two matrices at most are on a GPU at once, beside x and y.
@@ -188,19 +194,16 @@ static bb_status list_operator(const bb_product_pipeline *pipeline, double value
                        1e-6 * bits / 8.0 * values);
 }
 
-// What lies on the device in `bitbudget realtime`, where the study asks for it.
-static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, bb_plan *plan)
+static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, double threads,
+                               bb_plan *plan)
 {
-    const bb_product_pipeline *pipelines = study->pipelines.items;
-    if (study->realtime.pipeline == NULL) {
-        return BB_OK;
-    }
-    const bb_product_pipeline *pipeline = &pipelines[bb_wafer_study_realtime(study)];
-    const double values = of->matrices * of->cells * of->points;
-    return bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes on the device, %s%.1f MB",
-                       pipeline->name, of->scored, study->response.axes.count,
-                       isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "",
-                       1e-6 * bb_wafer_loop_bytes(pipeline, values));
+    const bb_realtime_extent realtime = {.cells = of->cells,
+                                         .points = of->points,
+                                         .nodes = of->nodes,
+                                         .scored = of->scored,
+                                         .rows_bytes = rows_bytes(study, of, threads),
+                                         .threads = threads};
+    return bb_realtime_plan(study, &realtime, plan);
 }
 
 static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)
@@ -250,7 +253,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
-    BB_TRY(plan_realtime(wafer, &of, plan));
+    BB_TRY(plan_realtime(wafer, &of, (double)options->threads, plan));
     BB_TRY(list_requirements(wafer, &of, plan));
     if (has_plate(wafer)) {
         double unknowns = BB_PLATE_UNKNOWNS * of.nodes;

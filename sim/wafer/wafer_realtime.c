@@ -48,7 +48,7 @@ static double between(uint64_t from, uint64_t to)
     return from == 0 || to == 0 ? NAN : 1e-9 * (double)(int64_t)(to - from);
 }
 
-static void note_stages(const bb_loop_stamps *stamps, bb_step_record *record)
+static void note_stages(const bb_loop_stamps *stamps, double waited, bb_step_record *record)
 {
     const uint64_t *ns = stamps->ns;
     const uint64_t after_input = record->kind == (int)BB_STEP_LIGHT  ? ns[BB_LOOP_READING]
@@ -60,25 +60,49 @@ static void note_stages(const bb_loop_stamps *stamps, bb_step_record *record)
     record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
     record->stage[BB_STEP_PRODUCTS] = between(ns[BB_LOOP_READING], ns[BB_LOOP_OUTPUT]);
     record->stage[BB_STEP_OUTPUTS] = between(ns[BB_LOOP_OUTPUT], ns[BB_LOOP_END]);
-    record->stage[BB_STEP_HOST] = record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]);
+    record->stage[BB_STEP_MATRICES] = waited;
+    record->stage[BB_STEP_HOST] = record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) -
+                                  (isnan(waited) ? 0.0 : waited);
 }
 
-static bb_status begin_period(course *on)
+static bb_status begin_period(const course *on, double waited[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
     if (on->period == 0) {
-        BB_TRY(bb_control_loop_reset(on->loop->loop));
+        BB_TRY(bb_wafer_loop_reset(on->loop));
     }
-    BB_TRY(bb_control_loop_begin(on->loop->loop, on->period));
+    BB_TRY(bb_wafer_loop_await(on->loop, on->period, waited));
+    BB_TRY(bb_wafer_loop_begin(on->loop, on->period));
 done:
     return status;
 }
 
-// One step: released, waited for, noted; `record` is where it is noted.
-static bb_status take_step(course *on, bb_index number, bb_step_record *record)
+// What was just seen of a step, for every GPU in its place `at` of the records.
+static void note(const course *on, int64_t release, const double waited[BB_LOOP_GPUS],
+                 bb_step_record *const at[BB_LOOP_GPUS])
+{
+    const bool light = on->step < on->loop->problem->scan->light_steps;
+    const bb_step_record record = {
+        .latency = 1e-9 * (double)(now_ns() - release),
+        .release = 1e-9 * (double)(release - on->first_ns),
+        .exposure = (int32_t)(on->loop->first + on->period),
+        .step = (int32_t)on->step,
+        .kind = !light                         ? (int)BB_STEP_DARK
+                : on->has_products[on->period] ? (int)BB_STEP_LIGHT
+                                               : (int)BB_STEP_HEAT,
+    };
+    for (int g = 0; g < on->loop->gpus; ++g) {
+        const bb_loop_stamps stamps = bb_control_loop_stamps(on->loop->parts[g].loop);
+        *at[g] = record;
+        note_stages(&stamps, waited[g], at[g]);
+    }
+}
+
+// One step: released, waited for, noted.
+static bb_status take_step(course *on, bb_index number, bb_step_record *const at[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
-    const bool light = on->step < on->loop->problem->scan->light_steps;
+    double waited[BB_LOOP_GPUS] = {NAN, NAN, NAN};
     int64_t release = on->first_ns + number * on->period_ns;
     if (on->period_ns > 0) {
         wait_until(release);
@@ -86,19 +110,11 @@ static bb_status take_step(course *on, bb_index number, bb_step_record *record)
         release = now_ns();
     }
     if (on->step == 0) {
-        BB_TRY(begin_period(on));
+        BB_TRY(begin_period(on, waited));
     }
-    BB_TRY(bb_control_loop_step(on->loop->loop));
-    BB_TRY(bb_control_loop_wait(on->loop->loop));
-    record->latency = 1e-9 * (double)(now_ns() - release);
-    record->release = 1e-9 * (double)(release - on->first_ns);
-    record->exposure = (int32_t)(on->loop->first + on->period);
-    record->step = (int32_t)on->step;
-    record->kind = !light                         ? (int)BB_STEP_DARK
-                   : on->has_products[on->period] ? (int)BB_STEP_LIGHT
-                                                  : (int)BB_STEP_HEAT;
-    const bb_loop_stamps stamps = bb_control_loop_stamps(on->loop->loop);
-    note_stages(&stamps, record);
+    BB_TRY(bb_wafer_loop_step(on->loop));
+    BB_TRY(bb_wafer_loop_wait(on->loop));
+    note(on, release, waited, at);
     if (++on->step == on->loop->steps) {
         on->step = 0;
         on->period = (on->period + 1) % on->loop->period_count;
@@ -111,33 +127,22 @@ done:
 static bb_status run_course(course *on, const bb_realtime_config *config, bb_wafer_realtime *out)
 {
     bb_status status = BB_OK;
-    bb_step_record unmeasured;
+    bb_step_record unmeasured[BB_LOOP_GPUS];
+    bb_step_record *at[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
     for (bb_index k = 0; k < config->warm_up_steps && !bb_interrupt_noted(); ++k) {
-        BB_TRY(take_step(on, k, &unmeasured));
+        BB_TRY(take_step(on, k, at));
     }
     on->first_ns =
         on->period_ns > 0 ? on->first_ns + config->warm_up_steps * on->period_ns : now_ns();
     for (bb_index k = 0; k < config->steps && !bb_interrupt_noted(); ++k) {
-        BB_TRY(take_step(on, k, &out->records[k]));
+        for (int g = 0; g < on->loop->gpus; ++g) {
+            at[g] = &out->records[g][k];
+        }
+        BB_TRY(take_step(on, k, at));
         out->count = k + 1;
     }
     out->wall_seconds = 1e-9 * (double)(now_ns() - on->first_ns);
     out->interrupted = bb_interrupt_noted();
-done:
-    return status;
-}
-
-static bb_status time_fields(bb_wafer_loop *loop, bb_wafer_realtime *out)
-{
-    bb_status status = BB_OK;
-    bb_index period = 0;
-    while (bb_wafer_loop_scored(loop, period) < 0) {
-        ++period;
-    }
-    for (int k = 0; k < BB_REALTIME_FIELDS; ++k) {
-        BB_TRY(bb_wafer_loop_time(loop, period, true, &out->field_each[k]));
-        BB_TRY(bb_wafer_loop_time(loop, period, false, &out->field_queued[k]));
-    }
 done:
     return status;
 }
@@ -147,15 +152,17 @@ static bb_status prepare(const bb_wafer_loop *loop, bb_wafer_realtime *out, bool
 {
     bb_status status = BB_OK;
     const bb_index steps = loop->study->realtime.steps;
-    BB_TRY(BB_ALLOCATE(steps, &out->records));
-    for (bb_index k = 0; k < steps; ++k) {
-        out->records[k] = (bb_step_record){.latency = NAN};
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(BB_ALLOCATE(steps, &out->records[g]));
+        for (bb_index k = 0; k < steps; ++k) {
+            out->records[g][k] = (bb_step_record){.latency = NAN};
+        }
+        BB_TRY(bb_device_describe(loop->parts[g].device, &out->device[g]));
     }
     BB_TRY(BB_ALLOCATE(loop->period_count, has_products));
     for (bb_index period = 0; period < loop->period_count; ++period) {
         (*has_products)[period] = bb_wafer_loop_scored(loop, period) >= 0;
     }
-    BB_TRY(bb_device_describe(loop->device, &out->device));
 done:
     return status;
 }
@@ -179,10 +186,13 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
     bb_host_conduct_enter(&out->conduct, !fixed || on.period_ns <= 2 * spin_ns);
     on.first_ns = now_ns() + 10000000;
     status = run_course(&on, config, out);
-    if (status == BB_OK) {
-        status = time_fields(loop, out);
+    if (status == BB_OK && out->count > 0) {
+        status = bb_field_times_measure(loop, &out->field);
     }
     bb_host_conduct_leave(&out->conduct);
+    if (status == BB_OK && out->count == 0) {
+        bb_interrupt_deliver(); // nothing was measured that could be kept
+    }
     bb_interrupt_defer(false);
     BB_TRY(status);
     bb_host_facts_read(&out->after);
@@ -196,7 +206,9 @@ done:
 
 void bb_wafer_realtime_release(bb_wafer_realtime *measured)
 {
-    BB_RELEASE(&measured->records);
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        BB_RELEASE(&measured->records[g]);
+    }
 }
 
 bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text *table)
@@ -206,7 +218,7 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
     const bb_wafer_config physics = bb_wafer_study_physics(wafer);
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
     const bb_product_pipeline *pipeline = &pipelines[bb_wafer_study_realtime(wafer)];
-    bb_device *device = NULL;
+    bb_device *devices[BB_LOOP_GPUS] = {NULL};
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
     bb_wafer_realtime measured = {0};
@@ -214,17 +226,22 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
                    wafer->common.device == (int)BB_STUDY_DEVICE_CUDA,
                BB_UNSUPPORTED, "device: the loop runs on a cuda device, expected auto or cuda");
     BB_TRY(bb_wafer_loop_check(wafer, pipeline));
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
+    for (bb_index g = 0; g < wafer->realtime.gpus; ++g) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &devices[g]));
+    }
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
-    BB_TRY(bb_wafer_loop_create(wafer, problem, pipeline, device, problem->scored[0], &loop));
-    bb_log_info("pipeline %s: %.1f MB of matrices on the device, coded in %.1f s", pipeline->name,
-                1e-6 * loop->device_bytes, loop->coding.seconds);
+    BB_TRY(bb_wafer_loop_create(wafer, problem, pipeline, devices, problem->scored[0], &loop));
+    bb_log_info("pipeline %s: %.1f MB of matrices on %d GPU%s, coded in %.1f s", pipeline->name,
+                1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
+                loop->coding.seconds);
     BB_TRY(bb_wafer_realtime_measure(loop, &measured));
     BB_TRY(bb_realtime_report(loop, &measured, results, table));
 done:
     bb_wafer_realtime_release(&measured);
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
-    bb_device_close(&device);
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        bb_device_close(&devices[g]);
+    }
     return status;
 }

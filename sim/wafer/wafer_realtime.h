@@ -4,30 +4,32 @@
 // host's monotonic clock or back to back, from the first scored exposure to the last and again from
 // rest. The latency of a step is the moment when the host, which polls, sees it done, less its
 // release: a late start counts. A step that is not done at the next release delays that one.
+// Streamed, the first step of a field waits for its matrices, as a stage of its own: releases keep
+// their times, and what is late is late.
 #ifndef BB_SIM_WAFER_WAFER_REALTIME_H
 #define BB_SIM_WAFER_WAFER_REALTIME_H
 
 #include "sim/experiment.h"
+#include "sim/wafer/field_times.h"
 #include "sim/wafer/host_conduct.h"
 #include "sim/wafer/latency.h"
 #include "sim/wafer/wafer_loop.h"
 
-enum { BB_REALTIME_FIELDS = 32 };
-
 /// What was measured; release with bb_wafer_realtime_release.
 typedef struct bb_wafer_realtime {
-    bb_step_record *records; ///< [count]
-    bb_index count;          ///< measured; less than was asked for after an interrupt
+    /// [count] of each GPU; between them only stages differ
+    bb_step_record *records[BB_LOOP_GPUS];
+    bb_index count; ///< measured; less than was asked for after an interrupt
     bool interrupted;
     double wall_seconds;
-    double field_each[BB_REALTIME_FIELDS];   ///< s, steps of a scored field, each waited for
-    double field_queued[BB_REALTIME_FIELDS]; ///< s, the same queued at once
+    bb_field_times field;
     bb_host_facts before, after;
     bb_host_conduct conduct;
-    bb_device_report device;
+    bb_device_report device[BB_LOOP_GPUS];
 } bb_wafer_realtime;
 
-/// Runs the steps of a loop that is at rest. Errors: the loop's, BB_MEMORY.
+/// Runs the steps of a loop that is at rest. A signal before the first measured step ends the
+/// program. Errors: the loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out);
 void bb_wafer_realtime_release(bb_wafer_realtime *measured);
 

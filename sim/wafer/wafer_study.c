@@ -361,12 +361,21 @@ bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
 static bb_status check_realtime(const bb_wafer_study *study, const bb_config *config,
                                 bb_problems *problems)
 {
-    if (study->realtime.pipeline == NULL || bb_wafer_study_realtime(study) >= 0) {
-        return BB_OK;
+    bb_status status = BB_OK;
+    const bb_realtime_config *realtime = &study->realtime;
+    if (realtime->pipeline != NULL && bb_wafer_study_realtime(study) < 0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: expected the name of one of the pipelines",
+                               realtime->pipeline));
     }
-    return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
-                           "realtime.pipeline = %s: expected the name of one of the pipelines",
-                           study->realtime.pipeline);
+    if (realtime->gpus > study->response.axes.count) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
+                               "realtime.gpus = %td: expected at most the %td of response.axes, "
+                               "which they share",
+                               realtime->gpus, study->response.axes.count));
+    }
+done:
+    return status;
 }
 
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)

@@ -155,6 +155,45 @@ static void plans_state_what_is_required(void **state)
     program_expect(&preset_run, 0, "decoding is slower than the link");
 }
 
+// By hand: six matrices of 2163 x 256000 in a byte a value are 3322.4 MB, low_rank is coded from
+// one of 4430 MB in fp64.
+static void plans_hold_the_loop_in_real_time(void **state)
+{
+    (void)state;
+    static const char key[] = "realtime, device memory";
+    const char *const slow[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", NULL};
+    const char *const tiles[PROGRAM_ARGUMENTS] = {"check",
+                                                  BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml",
+                                                  "realtime.pipeline=low-rank", NULL};
+    const char *const streamed[PROGRAM_ARGUMENTS] = {
+        "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",
+        "realtime.gpus=3", NULL};
+    program_call(slow, &preset_run);
+    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
+    double device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    assert_true(device > 3322.4 && device < 1.05 * 3322.4);
+    const char *host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    // A matrix at a time, not all of them.
+    assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
+    // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
+    // host.
+    program_call(streamed, &preset_run);
+    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB");
+    device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    assert_true(device > 3.0 * 553.7 && device < 1.05 * 3.0 * 553.7 + 40.0);
+    program_expect(&preset_run, 0, "MB on each of 3");
+    host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    double held = strtod(host + strlen("realtime, host memory"), NULL);
+    assert_true(held > 3322.4 + 553.7 && held < 3322.4 + 1500.0);
+    program_call(tiles, &preset_run);
+    host = strstr(preset_run.printed, "realtime, host memory");
+    assert_non_null(host);
+    assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +206,7 @@ int main(void)
         cmocka_unit_test(auto_prints_its_choice),
         cmocka_unit_test(a_bad_study_exits_with_2),
         cmocka_unit_test(plans_state_what_is_required),
+        cmocka_unit_test(plans_hold_the_loop_in_real_time),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

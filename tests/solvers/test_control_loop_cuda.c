@@ -286,6 +286,18 @@ static void steps_are_those_of_the_emulation(void **state)
     }
 }
 
+// All steps of a period from rest, queued at once.
+static void run_queued(const plant *of, bb_index period, double z[AXES * POINTS])
+{
+    check_ok(bb_control_loop_reset(of->loop));
+    check_ok(bb_control_loop_begin(of->loop, period));
+    for (int step = 0; step < LIGHT + DARK; ++step) {
+        check_ok(bb_control_loop_step(of->loop));
+    }
+    check_ok(bb_control_loop_wait(of->loop));
+    check_ok(bb_control_loop_outputs(of->loop, z));
+}
+
 // Steps that are queued without waiting give the same bits.
 static void a_queue_of_steps_is_the_same(void **state)
 {
@@ -309,6 +321,34 @@ static void a_queue_of_steps_is_the_same(void **state)
         check_ok(bb_control_loop_outputs(of.loop, z[wait]));
     }
     assert_memory_equal(z[0], z[1], sizeof z[0]);
+    plant_close(&of);
+}
+
+// A period that takes another set of matrices is that of the other set from the start, bit for bit.
+static void a_period_takes_any_set(void **state)
+{
+    (void)state;
+    static input_data data;
+    double z[SETS][AXES * POINTS], found[AXES * POINTS];
+    plant of;
+    plant_open(&of, BB_FORMAT_E4M3);
+    for (int set = 0; set < SETS; ++set) {
+        fill(set, 9, &data);
+        check_ok(bb_control_loop_add(of.loop, &data.period));
+        run_queued(&of, set, z[set]);
+    }
+    for (int turn = 0; turn < 4; ++turn) {
+        const int set = (turn + 1) % SETS;
+        check_ok(bb_control_loop_use(of.loop, 0, set));
+        run_queued(&of, 0, found);
+        assert_memory_equal(found, z[set], sizeof found);
+    }
+    assert_memory_not_equal(z[0], z[1], sizeof found);
+    check_fails(bb_control_loop_use(of.loop, 0, SETS), BB_INVALID, "set 2 of 2 for period 0");
+    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "period 2 of a control loop");
+    fill(-1, 9, &data);
+    check_ok(bb_control_loop_add(of.loop, &data.period));
+    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "a period with products");
     plant_close(&of);
 }
 
@@ -358,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_those_of_the_emulation),
         cmocka_unit_test(a_queue_of_steps_is_the_same),
+        cmocka_unit_test(a_period_takes_any_set),
         cmocka_unit_test(periods_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, enter, leave);

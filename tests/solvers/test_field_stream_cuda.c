@@ -79,6 +79,9 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
         check_ok(bb_field_stream_leave(stream, slot));
         check_ok(bb_field_stream_seconds(stream, slot, &copied, &left));
         assert_true(copied > 0.0 && left >= copied);
+        bool ready = false;
+        check_ok(bb_field_stream_ready(stream, slot, &ready));
+        assert_true(ready);
     }
     for (int field = 0; field < FIELDS; ++field) {
         bb_field_image_destroy(&image[field]);

@@ -10,6 +10,7 @@
 #include "solvers/control_loop.h"
 #include "solvers/sliced_rows.h"
 #include "tests/check.h"
+#include "tests/sim/wafer/emulated_stream.h"
 
 #include <math.h>
 #include <signal.h>
@@ -17,7 +18,8 @@
 
 enum { EMULATED_PERIODS = 8 };
 
-static bb_index emulated_signal_in; // steps until one sends SIGINT; 0: none does
+static bb_index emulated_signal_in; // steps until one sends a signal; 0: none does
+static int emulated_signal = SIGINT;
 
 struct bb_control_loop {
     bb_sliced_rows a, w;
@@ -111,6 +113,13 @@ bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *from)
     return BB_OK;
 }
 
+bb_status bb_control_loop_use(bb_control_loop *loop, bb_index period, bb_index set)
+{
+    assert_true(set >= 0 && set < loop->system.set_count && loop->periods[period].set >= 0);
+    loop->periods[period].set = set;
+    return BB_OK;
+}
+
 bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index period)
 {
     loop->period = period;
@@ -132,9 +141,9 @@ static inline bb_status emulated_products(bb_control_loop *loop, const bb_loop_p
     for (int axis = 0; axis < system->axes; ++axis) {
         double seconds = 0.0;
         double *y = loop->y + axis * system->window_rows;
-        BB_TRY(bb_coded_operator_apply(system->operators[period->set * system->axes + axis],
-                                       period->window[loop->step], system->window_rows, loop->wide,
-                                       y, &seconds));
+        BB_TRY(bb_coded_operator_apply(
+            emulated_operator(system->operators[period->set * system->axes + axis]),
+            period->window[loop->step], system->window_rows, loop->wide, y, &seconds));
         for (int k = period->output_begin[loop->step]; k < period->output_begin[loop->step + 1];
              ++k) {
             for (int c = 0; c < 4; ++c) {
@@ -152,7 +161,7 @@ bb_status bb_control_loop_step(bb_control_loop *loop)
     bb_status status = BB_OK;
     const bb_loop_period *period = &loop->periods[loop->period];
     if (emulated_signal_in > 0 && --emulated_signal_in == 0) {
-        (void)raise(SIGINT);
+        (void)raise(emulated_signal);
     }
     const bool light = loop->step < period->light_steps;
     bb_sliced_rows_multiply(&loop->a, loop->state, loop->next);

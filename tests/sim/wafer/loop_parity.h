@@ -5,6 +5,7 @@
 #ifndef BB_TESTS_SIM_WAFER_LOOP_PARITY_H
 #define BB_TESTS_SIM_WAFER_LOOP_PARITY_H
 
+#include "sim/wafer/loop_matrix.h"
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_march.h"
 #include "sim/wafer/wafer_realtime.h"
@@ -33,16 +34,17 @@ typedef struct truth {
     const bb_wafer_study *study;
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
-    double *state;           // [size] after the last step
-    bb_device *cpu, *device; // of the offline path, of the loop
+    double *state;                    // [size] after the last step
+    bb_device *cpu;                   // of the offline path
+    bb_device *devices[BB_LOOP_GPUS]; // of the loop: those there are, over again
 } truth;
 
-static inline void open_truth(bb_device_kind kind, truth *of)
+static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *of)
 {
     bb_wafer_march march = {0};
     *of = (truth){0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(&loop_small, &of->config));
+    check_ok(driver_load(what, &of->config));
     of->study = bb_config_study(of->config);
     const bb_wafer_config physics = bb_wafer_study_physics(of->study);
     check_ok(bb_wafer_problem_create(&physics, &of->problem));
@@ -60,7 +62,9 @@ static inline void open_truth(bb_device_kind kind, truth *of)
     memcpy(of->state, bb_stepper_state(march.stepper), (size_t)size * sizeof *of->state);
     bb_wafer_march_release(&march);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &of->cpu));
-    check_ok(bb_device_open(kind, 0, &of->device));
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        check_ok(bb_device_open(kind, g % bb_device_count(kind, NULL, 0), &of->devices[g]));
+    }
 }
 
 static inline void close_truth(truth *of)
@@ -70,7 +74,9 @@ static inline void close_truth(truth *of)
     bb_wafer_problem_destroy(&of->problem);
     bb_config_destroy(&of->config);
     bb_device_close(&of->cpu);
-    bb_device_close(&of->device);
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        bb_device_close(&of->devices[g]);
+    }
 }
 
 // Largest difference over the largest expected value.
@@ -96,7 +102,7 @@ static inline double distance(bb_index count, const double *got, const double *e
     return worst / largest;
 }
 
-// Means of one field and axis by the offline path, with the loop's own matrix.
+// Means of one field and axis by the offline path, with the same matrix.
 static inline const double *dwell_means(const truth *of, const bb_wafer_loop *loop, bb_index field,
                                         int axis)
 {
@@ -105,9 +111,12 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
     bb_coded_operator *operation = NULL;
     double *window = NULL;
     double seconds = 0.0;
+    bb_coded_matrix *matrix = NULL;
+    bb_coding_report report;
     check_ok(BB_ALLOCATE(slit->window_points, &window));
-    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu,
-                                          loop->matrices[field * loop->axes + axis], &operation));
+    check_ok(bb_loop_matrix_encode(of->study, of->problem, loop->pipeline, field, axis, &report,
+                                   &matrix));
+    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu, matrix, &operation));
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < of->heating.light_steps; ++step) {
         const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
@@ -117,6 +126,7 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
         bb_dwell_add(dwell, step, window);
     }
     bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&window);
     return dwell->mean;
 }
@@ -129,8 +139,8 @@ static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index fi
     double *z = NULL;
     check_ok(BB_ALLOCATE(cells, &x));
     check_ok(BB_ALLOCATE(LOOP_AXES * loop->points, &z));
-    check_ok(bb_control_loop_reading(loop->loop, x));
-    check_ok(bb_control_loop_outputs(loop->loop, z));
+    check_ok(bb_control_loop_reading(loop->parts[0].loop, x));
+    check_ok(bb_wafer_loop_outputs(loop, z));
     double reading = distance_f32(
         cells, x, bb_wafer_heating_input(&of->heating, field, of->heating.light_steps - 1));
     assert_true(reading <= state_bound);
@@ -145,60 +155,98 @@ static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index fi
 }
 
 // All steps from rest; `z` [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the
-// end.
+// end, which every part has.
 static inline void run_all(const truth *of, bb_wafer_loop *loop, bool check, double *z,
                            float *state)
 {
-    check_ok(bb_control_loop_reset(loop->loop));
+    const bb_index size = of->problem->thermal->size;
+    float *other = NULL;
+    check_ok(BB_ALLOCATE(size, &other));
+    check_ok(bb_wafer_loop_reset(loop));
     for (bb_index period = 0; period < loop->period_count; ++period) {
-        check_ok(bb_control_loop_begin(loop->loop, period));
+        check_ok(bb_wafer_loop_begin(loop, period));
         for (bb_index step = 0; step < loop->steps; ++step) {
-            check_ok(bb_control_loop_step(loop->loop));
-            check_ok(bb_control_loop_wait(loop->loop));
+            check_ok(bb_wafer_loop_step(loop));
+            check_ok(bb_wafer_loop_wait(loop));
         }
-        check_ok(bb_control_loop_outputs(loop->loop, z + period * LOOP_AXES * loop->points));
+        check_ok(bb_wafer_loop_outputs(loop, z + period * LOOP_AXES * loop->points));
         if (check && bb_wafer_loop_scored(loop, period) >= 0) {
             check_field(of, loop, bb_wafer_loop_scored(loop, period));
         }
     }
-    check_ok(bb_control_loop_state(loop->loop, state));
+    check_ok(bb_control_loop_state(loop->parts[0].loop, state));
+    for (int g = 1; g < loop->gpus; ++g) {
+        check_ok(bb_control_loop_state(loop->parts[g].loop, other));
+        assert_memory_equal(state, other, (size_t)size * sizeof *state);
+    }
+    BB_RELEASE(&other);
 }
 
-static inline void compare(const truth *of, bb_index pipeline)
+// How a loop is run, of the keys of realtime.
+typedef struct loop_way {
+    int matrices;
+    bb_index gpus;
+    bb_device *const *devices;
+} loop_way;
+
+// What came of one pipeline's loop; twice from rest, the same bits. Owner: the caller.
+typedef struct loop_answer {
+    bb_index count, size; // of z, of state
+    double *z;
+    float *state;
+} loop_answer;
+
+static inline void release_answer(loop_answer *answer)
+{
+    BB_RELEASE(&answer->z);
+    BB_RELEASE(&answer->state);
+}
+
+static inline loop_answer answer_of(const truth *of, bb_index pipeline, const loop_way *way)
 {
     const bb_product_pipeline *pipelines = of->study->pipelines.items;
-    const bb_index size = of->problem->thermal->size;
+    bb_wafer_study study = *of->study;
     bb_wafer_loop *loop = NULL;
-    double *z[2] = {NULL, NULL};
-    float *state[2] = {NULL, NULL};
+    loop_answer out[2] = {{.size = of->problem->thermal->size}};
+    study.realtime.matrices = way->matrices;
+    study.realtime.gpus = way->gpus;
     check_ok(
-        bb_wafer_loop_create(of->study, of->problem, &pipelines[pipeline], of->device, 0, &loop));
-    assert_int_equal(loop->period_count, 3);
-    const bb_index outputs = loop->period_count * LOOP_AXES * loop->points;
+        bb_wafer_loop_create(&study, of->problem, &pipelines[pipeline], way->devices, 0, &loop));
+    assert_int_equal(loop->period_count, of->problem->scored[of->problem->scored_count - 1] + 1);
+    out[0].count = loop->period_count * LOOP_AXES * loop->points;
     for (int run = 0; run < 2; ++run) {
-        check_ok(BB_ALLOCATE(outputs, &z[run]));
-        check_ok(BB_ALLOCATE(size, &state[run]));
-        run_all(of, loop, run == 0, z[run], state[run]);
+        check_ok(BB_ZEROED(out[0].count, &out[run].z));
+        check_ok(BB_ALLOCATE(out[0].size, &out[run].state));
+        run_all(of, loop, run == 0, out[run].z, out[run].state);
     }
-    double away = distance_f32(size, state[0], of->state);
-    print_message("%s: state %.2g of the largest\n", loop->pipeline->name, away);
+    double away = distance_f32(out[0].size, out[0].state, of->state);
+    print_message("%s, %s, %d: state %.2g of the largest\n", loop->pipeline->name,
+                  bb_loop_mode_names[way->matrices], loop->gpus, away);
     assert_true(away <= state_bound);
-    assert_memory_equal(z[0], z[1], (size_t)outputs * sizeof *z[0]);
-    assert_memory_equal(state[0], state[1], (size_t)size * sizeof *state[0]);
-    for (int run = 0; run < 2; ++run) {
-        BB_RELEASE(&z[run]);
-        BB_RELEASE(&state[run]);
-    }
+    assert_memory_equal(out[0].z, out[1].z, (size_t)out[0].count * sizeof *out->z);
+    assert_memory_equal(out[0].state, out[1].state, (size_t)out[0].size * sizeof *out->state);
+    release_answer(&out[1]);
     bb_wafer_loop_destroy(&loop);
+    return out[0];
+}
+
+// Bit for bit.
+static inline void check_same(const loop_answer *a, const loop_answer *b)
+{
+    assert_true(a->count == b->count && a->size == b->size);
+    assert_memory_equal(a->state, b->state, (size_t)a->size * sizeof *a->state);
+    assert_memory_equal(a->z, b->z, (size_t)a->count * sizeof *a->z);
 }
 
 // Every pipeline but the reference.
 static inline void check_parity(bb_device_kind kind)
 {
     truth of;
-    open_truth(kind, &of);
+    open_truth(kind, &loop_small, &of);
     for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
-        compare(&of, pipeline);
+        const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
+        loop_answer answer = answer_of(&of, pipeline, &plain);
+        release_answer(&answer);
     }
     close_truth(&of);
 }

@@ -10,6 +10,9 @@
 #include "tests/sim/wafer/emulated_loop.h"
 #include "tests/sim/wafer/loop_parity.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
     const driver_case of = {CONFIG_WAFER_SMALL, {override}};
@@ -74,22 +77,23 @@ static void a_study_on_the_cpu_is_refused(void **state)
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
 static void invent(bb_wafer_realtime *out, bb_index count)
 {
-    *out = (bb_wafer_realtime){.count = count, .wall_seconds = 0.07, .interrupted = true};
-    check_ok(BB_ALLOCATE(count, &out->records));
+    *out = (bb_wafer_realtime){
+        .count = count,
+        .wall_seconds = 0.07,
+        .interrupted = true,
+        .field = {.each = 5e-3, .queued = 4e-3}
+    };
+    check_ok(BB_ALLOCATE(count, &out->records[0]));
     for (bb_index k = 0; k < count; ++k) {
         bool light = k % 35 < 17;
-        out->records[k] = (bb_step_record){
+        out->records[0][k] = (bb_step_record){
             .release = 1e-3 * (double)k,
             .latency = k == 40 ? 1.5e-3 : 1e-4,
-            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, 4e-5},
+            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, NAN, 4e-5},
             .exposure = (int32_t)(k / 35),
             .step = (int32_t)(k % 35),
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
         };
-    }
-    for (int k = 0; k < BB_REALTIME_FIELDS; ++k) {
-        out->field_each[k] = 5e-3;
-        out->field_queued[k] = 4e-3;
     }
     bb_host_facts_read(&out->before);
     out->after = out->before;
@@ -124,10 +128,11 @@ static void check_numbers(const bb_results *results)
     assert_non_null(bb_results_note_text(results, "host", "processor"));
 }
 
-static void a_report_says_what_was_measured(void **state)
+static void report_of(const char *release, double period_us)
 {
-    (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3"}};
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}
+    };
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};
@@ -139,7 +144,8 @@ static void a_report_says_what_was_measured(void **state)
                                 .problem = &problem,
                                 .pipeline = (bb_product_pipeline *)study->pipelines.items + 6,
                                 .steps = 35,
-                                .axes = 2};
+                                .axes = 2,
+                                .gpus = 1};
     invent(&measured, 70);
     check_ok(bb_results_create(&results));
     check_ok(bb_realtime_report(&loop, &measured, results, &table));
@@ -149,9 +155,10 @@ static void a_report_says_what_was_measured(void **state)
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
     check_numbers(results);
+    const double period = number(results, "results/period_us", 0);
+    assert_true(isnan(period_us) ? isnan(period) : period == period_us);
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    check_ok(bb_hdf5_start());
     check_ok(bb_image_build(results, &image, &bytes));
     assert_true(bytes > 0);
     BB_RELEASE(&image);
@@ -159,6 +166,15 @@ static void a_report_says_what_was_measured(void **state)
     bb_results_destroy(&results);
     bb_text_release(&table);
     bb_config_destroy(&config);
+}
+
+// There is no period back to back.
+static void a_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    check_ok(bb_hdf5_start());
+    report_of("realtime.release=fixed", 1000.0);
+    report_of("realtime.release=back_to_back", NAN);
 }
 
 static void periods_give_what_the_offline_path_does(void **state)
@@ -172,7 +188,7 @@ static void periods_give_what_the_offline_path_does(void **state)
 static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop *loop, bool fixed)
 {
     for (bb_index k = 0; k < measured->count; ++k) {
-        const bb_step_record *record = &measured->records[k];
+        const bb_step_record *record = &measured->records[0][k];
         const bb_index at = (k + 12) % (3 * loop->steps);
         assert_int_equal(record->exposure, at / loop->steps);
         assert_int_equal(record->step, at % loop->steps);
@@ -186,8 +202,8 @@ static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop
             check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
         }
     }
-    check_relative(measured->records[0].stage[BB_STEP_STATE], 2e-6, 1e-12);
-    check_relative(measured->records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+    check_relative(measured->records[0][0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->records[0][0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
 // Runs the harness on the emulation, of pipeline e4m3, and looks at the records.
@@ -204,13 +220,14 @@ static void measure(const driver_case *of, bb_index count, bool fixed, bool inte
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
     check_ok(bb_wafer_problem_create(&physics, &problem));
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], cpu, 0, &loop));
+    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
     check_ok(bb_wafer_realtime_measure(loop, &measured));
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
     check_records(&measured, loop, fixed);
     assert_true(measured.wall_seconds >= (fixed ? 1e-3 * (double)(count - 1) : 0.0));
-    assert_true(measured.field_each[0] > 0.0 && measured.field_queued[0] > 0.0);
+    assert_true(measured.field.each > 0.0 && measured.field.queued > 0.0);
+    assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
     bb_wafer_realtime_release(&measured);
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
@@ -242,6 +259,30 @@ static void an_interrupt_ends_it_early(void **state)
     assert_false(bb_interrupt_noted());
 }
 
+// Before the first measured step there is nothing to keep: the program ends as anywhere else.
+static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; ++i) {
+        bb_threads_stop();
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            check_ok(bb_interrupt_install());
+            emulated_signal = numbers[i];
+            emulated_signal_in = 5;
+            measure(&of, 0, true, true);
+            _exit(0);
+        }
+        int how = 0;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 128 + numbers[i]);
+    }
+}
+
 // What is refused leaves the thread as it was.
 static void a_thread_is_as_it_was_afterwards(void **state)
 {
@@ -260,6 +301,7 @@ int main(void)
         cmocka_unit_test(periods_give_what_the_offline_path_does),
         cmocka_unit_test(the_harness_takes_every_step_in_turn),
         cmocka_unit_test(an_interrupt_ends_it_early),
+        cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
         cmocka_unit_test(the_pipeline_is_chosen_by_name),
         cmocka_unit_test(a_study_on_the_cpu_is_refused),
