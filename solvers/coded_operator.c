@@ -8,6 +8,7 @@
 #include "solvers/low_rank_product.h"
 #include "solvers/low_rank_stream.h"
 #include "solvers/transform_product.h"
+#include "solvers/transform_stream.h"
 
 #include <math.h>
 
@@ -26,6 +27,9 @@ static const bb_kernel stream_kernel = {
 static const bb_kernel low_rank_kernel = {
     .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
 
+static const bb_kernel transform_kernel = {
+    .name = "transform_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_transform_multiply_cuda)};
+
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix;
@@ -35,6 +39,7 @@ struct bb_coded_operator {
     bool finite;                  // no stored value is NaN, infinite or large
     bb_coded_stream *stream;      // the matrix on a GPU, NULL on the cpu
     bb_low_rank_stream *low_rank; // the same where it is one of low_rank tiles
+    bb_transform_stream *blocks;  // the same where it is one of transformed blocks
     void *device_x;               // [columns] in the multiply format on a GPU
     void *device_y;               // [rows] on a GPU
 };
@@ -44,10 +49,9 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     bb_status status = BB_OK;
     const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
-    BB_REQUIRE(bb_coded_matrix_transform_plan(matrix) == NULL, BB_UNSUPPORTED,
-               "storage transform on a GPU: its products are written for the cpu only, expected "
-               "device cpu or another codec");
-    if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
+    if (bb_coded_matrix_transform_plan(matrix) != NULL) {
+        BB_TRY(bb_transform_stream_create(operation->device, matrix, &operation->blocks));
+    } else if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
         BB_TRY(bb_low_rank_stream_create(operation->device, matrix, &operation->low_rank));
     } else {
         BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
@@ -104,6 +108,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
     if (whole != NULL) {
         bb_coded_stream_destroy(&whole->stream);
         bb_low_rank_stream_destroy(&whole->low_rank);
+        bb_transform_stream_destroy(&whole->blocks);
         bb_device_release(whole->device, &whole->device_x);
         bb_device_release(whole->device, &whole->device_y);
         BB_RELEASE(&whole->x_f32);
@@ -229,7 +234,7 @@ static bb_stream_task task_of(const bb_coded_operator *operation, bb_index row, 
     return task;
 }
 
-// Products of low-rank tiles on a GPU.
+// Products of low-rank tiles or transformed blocks on a GPU.
 typedef struct tile_product {
     bb_coded_operator *const *operations;
     int count;
@@ -260,6 +265,31 @@ static bb_status queue_tiles(void *stream, bb_index rows, void *arguments)
     return BB_OK;
 }
 
+static bb_status queue_blocks(void *stream, bb_index rows, void *arguments)
+{
+    const tile_product *of = arguments;
+    const bb_coded_operator *first = of->operations[0];
+    const bb_transform_stream *matrices[BB_TRANSFORM_JOBS];
+    bb_transform_task task;
+    for (int i = 0; i < of->count; ++i) {
+        matrices[i] = of->operations[i]->blocks;
+    }
+    for (bb_index done = 0, taken = 0; done < rows; done += taken) {
+        taken = bb_transform_stream_task(matrices, of->count, of->row + done, rows - done, &task);
+        task.sums = sums_of(first);
+        task.x = task.sums == BB_STREAM_WIDE ? of->x : NULL;
+        task.x_f32 = task.sums == BB_STREAM_WIDE ? NULL : of->x;
+        for (int i = 0; i < of->count; ++i) {
+            task.jobs[i].y = of->y[i] + done;
+        }
+        BB_RETURN_IF_FAILED(transform_kernel.cuda(stream, taken, &task));
+    }
+    return BB_OK;
+}
+
+static const bb_kernel block_kernel = {
+    .name = "transform_products", .grain = 1, .cuda = queue_blocks};
+
 static const bb_kernel tile_kernel = {.name = "low_rank_products", .grain = 1, .cuda = queue_tiles};
 
 static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_index rows,
@@ -276,14 +306,15 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
     }
-    if (operation->low_rank != NULL) {
+    if (operation->stream == NULL) {
         double *y_there = operation->device_y;
         tile_product product = {.operations = &operation,
                                 .count = 1,
                                 .row = row,
                                 .x = operation->device_x,
                                 .y = &y_there};
-        BB_TRY(bb_device_launch(device, &tile_kernel, rows, &product));
+        BB_TRY(bb_device_launch(device, operation->low_rank != NULL ? &tile_kernel : &block_kernel,
+                                rows, &product));
     } else {
         bb_stream_task task = task_of(operation, row, rows);
         task.operand[0].x = operation->device_x;
@@ -297,7 +328,7 @@ done:
 
 static bool on_cpu(const bb_coded_operator *operation)
 {
-    return operation->stream == NULL && operation->low_rank == NULL;
+    return operation->stream == NULL && operation->low_rank == NULL && operation->blocks == NULL;
 }
 
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
@@ -332,18 +363,19 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
     const bb_codec_config *b = bb_coded_matrix_config(other->matrix);
     BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && stream_kernel.cuda != NULL, BB_UNSUPPORTED,
                "a product is queued on a GPU: this operator is the cpu's");
-    BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
-                   (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
-                   (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
-                   bb_coded_matrix_rows(first->matrix) == bb_coded_matrix_rows(other->matrix) &&
-                   bb_coded_matrix_columns(first->matrix) ==
-                       bb_coded_matrix_columns(other->matrix) &&
-                   first->arithmetic.multiply == other->arithmetic.multiply &&
-                   first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run,
-               BB_INVALID,
-               "products in one launch: expected matrices of one shape and storage, multiplied in "
-               "one way on one device");
+    BB_REQUIRE(
+        first->device == other->device && a->codec == b->codec &&
+            (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
+            (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
+            (first->blocks == NULL || bb_transform_stream_alike(first->blocks, other->blocks)) &&
+            bb_coded_matrix_rows(first->matrix) == bb_coded_matrix_rows(other->matrix) &&
+            bb_coded_matrix_columns(first->matrix) == bb_coded_matrix_columns(other->matrix) &&
+            first->arithmetic.multiply == other->arithmetic.multiply &&
+            first->arithmetic.accumulate == other->arithmetic.accumulate &&
+            first->run == other->run,
+        BB_INVALID,
+        "products in one launch: expected matrices of one shape and storage, multiplied in "
+        "one way on one device");
 done:
     return status;
 }
@@ -386,9 +418,11 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     if (window->rows == 0) {
         goto done;
     }
+    tile_product product = {operations, count, window->row, x, y};
     if (first->low_rank != NULL) {
-        tile_product product = {operations, count, window->row, x, y};
         BB_TRY(queue_tiles(stream, window->rows, &product));
+    } else if (first->blocks != NULL) {
+        BB_TRY(queue_blocks(stream, window->rows, &product));
     } else {
         BB_TRY(queue_streams(operations, count, window, x, y, stream));
     }
@@ -433,6 +467,7 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
     return operation->low_rank != NULL ? bb_low_rank_stream_bytes(operation->low_rank)
+           : operation->blocks != NULL ? bb_transform_stream_bytes(operation->blocks)
            : operation->stream != NULL ? bb_coded_stream_bytes(operation->stream)
                                        : bb_coded_matrix_bytes(operation->matrix);
 }

@@ -13,8 +13,8 @@
 // fused with its sum, and block floating point multiplies a block's unit once; sums in fp32 are
 // those of a lane, lanes are summed in fp64. The two agree within the error bound of either sum.
 //
-// Low-rank tiles and transformed blocks are never decoded: solvers/low_rank_product.h,
-// low_rank_stream.h and transform_product.h.
+// Low-rank tiles and transformed blocks are never decoded: solvers/low_rank_product.h and
+// low_rank_stream.h, transform_product.h and transform_stream.h.
 #ifndef BB_SOLVERS_CODED_OPERATOR_H
 #define BB_SOLVERS_CODED_OPERATOR_H
 
@@ -40,8 +40,8 @@ typedef struct bb_coded_operator bb_coded_operator;
 
 /// Makes the matrix ready on a device: the cpu uses it in place, a GPU takes a copy in the layout
 /// of solvers/coded_stream.h and a workspace. Matrix and device are borrowed and must outlive the
-/// operator. Errors: BB_UNSUPPORTED (arithmetic other than above, zfp or transform on a GPU),
-/// BB_MEMORY (host or device), BB_DEVICE.
+/// operator. Errors: BB_UNSUPPORTED (arithmetic other than above, zfp on a GPU), BB_MEMORY (host or
+/// device), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);
