@@ -9,9 +9,10 @@ namespace
 {
 
 constexpr uint32_t lanes = BB_TRANSFORM_LANES;
-constexpr uint32_t threads = lanes * BB_TRANSFORM_WARPS;
+constexpr uint32_t warps = BB_TRANSFORM_WARPS;
+constexpr uint32_t threads = lanes * warps;
 constexpr uint32_t panel_cells = BB_TRANSFORM_PANEL_CELLS;
-constexpr int steps = 4; // chunks of a lane that wait in registers
+constexpr int steps = 2; // chunks of a lane that wait in registers, of this slice and the next
 constexpr uint32_t rows_at_once = 4;
 constexpr uint32_t adders = 256; // threads of a block of the second launch
 constexpr uint32_t add_warps = adders / lanes;
@@ -77,8 +78,8 @@ template <class Sums> struct room {
     alignas(16) double sums[BB_TRANSFORM_SUMS]; // [jobs][blocks of rows][frequencies]
     alignas(16) double basis[BB_TRANSFORM_BASES];
     alignas(16) typename Sums::factor x[panel_cells]; // transformed
+    bb_transform_slices slices;
 };
-static_assert(sizeof(room<wide_sums>) <= 49152, "of shared memory without asking");
 static_assert(BB_TRANSFORM_SUMS <= 2 * panel_cells, "rows half way back");
 
 template <class Sums>
@@ -115,58 +116,56 @@ __device__ void add_chunk(const bb_transform_lane &lane, bool narrow, const uint
 
 // A slice on its way through a warp.
 struct slice_work {
-    const uint32_t *chunks; // of its job
-    int job;
+    int job; // none: -1
     bb_transform_slice slice;
     uint32_t word; // of the lane
-    bool there;
 
-    __device__ void find(const bb_transform_task &task, uint32_t panel, uint32_t index,
-                         uint32_t lane)
+    __device__ void find(const bb_transform_task &task, const bb_transform_slices &slices,
+                         uint32_t index, uint32_t lane)
     {
         uint32_t at = 0;
-        job = 0;
-        there = bb_transform_slice_at(&task, panel, index, &job, &at);
+        job = -1;
         word = 0;
         slice = {0, 0};
-        if (there) {
+        if (bb_transform_slice_at(&task, &slices, index, &job, &at)) {
             const uint2 both = __ldcs(reinterpret_cast<const uint2 *>(task.jobs[job].slices) + at);
             slice = {both.x, both.y};
             word = __ldcs(task.jobs[job].lanes + static_cast<size_t>(at) * lanes + lane);
         }
-        chunks = task.jobs[job].chunks;
     }
 
     // The next chunk of each lane that has one; `base` moves on.
-    __device__ bool fetch(const bb_transform_lane &of, uint32_t lane, uint32_t step, uint32_t &base,
-                          uint4 &out) const
+    __device__ bool fetch(const bb_transform_task &task, const bb_transform_lane &of, uint32_t lane,
+                          uint32_t step, uint32_t &base, uint4 &out) const
     {
         const bool takes = bb_transform_lane_chunk(&of, lane, step) < of.narrow + of.others;
         const unsigned all = __ballot_sync(0xffffffffu, takes);
         out = make_uint4(0, 0, 0, 0);
         if (takes) {
             const uint32_t before = static_cast<uint32_t>(__popc(all & ((1u << lane) - 1u)));
-            out = __ldcs(reinterpret_cast<const uint4 *>(chunks) + slice.chunk + base + before);
+            out = __ldcs(reinterpret_cast<const uint4 *>(task.jobs[job].chunks) + slice.chunk +
+                         base + before);
         }
         base += static_cast<uint32_t>(__popc(all));
-        return all != 0;
+        return all != 0; // else there is none in a later step
     }
 };
 
 // The first chunks of a slice.
 struct first_chunks {
     uint4 words[steps];
-    uint32_t base;
-    bool more;
+    uint32_t base; // of the next; none: all are here
+    static constexpr uint32_t none = 0xffffffffu;
 
-    __device__ void fetch(const slice_work &work, uint32_t lane)
+    __device__ void fetch(const bb_transform_task &task, const slice_work &work, uint32_t lane)
     {
         const bb_transform_lane of = bb_transform_lane_of(work.word);
         base = 0;
-        more = true;
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            more = work.fetch(of, lane, static_cast<uint32_t>(step), base, words[step]);
+            if (!work.fetch(task, of, lane, static_cast<uint32_t>(step), base, words[step])) {
+                base = none;
+            }
         }
     }
 };
@@ -183,8 +182,8 @@ __device__ double over_lanes(double sum, uint32_t log_lanes)
 }
 
 template <class Sums>
-__device__ double multiply_slice(const slice_work &work, first_chunks &first, uint32_t lane,
-                                 const typename Sums::factor *x)
+__device__ double multiply_slice(const bb_transform_task &task, const slice_work &work,
+                                 first_chunks &first, uint32_t lane, const typename Sums::factor *x)
 {
     const bb_transform_lane of = bb_transform_lane_of(work.word);
     const uint32_t all = of.narrow + of.others;
@@ -197,9 +196,9 @@ __device__ double multiply_slice(const slice_work &work, first_chunks &first, ui
         }
     }
     uint32_t base = first.base;
-    for (uint32_t step = steps; first.more; ++step) {
-        uint4 words;
-        first.more = work.fetch(of, lane, step, base, words);
+    uint4 words;
+    for (uint32_t step = steps;
+         base != first_chunks::none && work.fetch(task, of, lane, step, base, words); ++step) {
         const uint32_t number = bb_transform_lane_chunk(&of, lane, step);
         if (number < all) {
             add_chunk<Sums>(of, number < of.narrow, words, x, sum);
@@ -253,8 +252,8 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
 
 // Sums of `groups` blocks of rows of each job, back to rows; a NaN in x goes to all of them.
 template <class Sums>
-__device__ void transform_back(const bb_transform_task &task, const double *basis, uint32_t panel,
-                               uint32_t first, uint32_t groups, bool finite, room<Sums> &shared)
+__device__ void transform_back(const bb_transform_task &task, const double *basis, uint32_t first,
+                               uint32_t groups, bool finite, room<Sums> &shared)
 {
     const bb_transform_shape &shape = task.shape;
     const uint32_t all = groups * static_cast<uint32_t>(task.count); // job by job
@@ -281,7 +280,8 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
         const bb_transform_quad out =
             bb_transform_along_rows(&shape, &task.bases, basis, first + of % groups, 1, c, k,
                                     shared.values + of * shape.block_rows);
-        double *parts = task.jobs[of / groups].parts + static_cast<size_t>(panel) * task.part_pitch;
+        double *parts =
+            task.jobs[of / groups].parts + static_cast<size_t>(blockIdx.x) * task.part_pitch;
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             const uint64_t row = bb_transform_row(&shape, first + of % groups, out.at + o);
@@ -292,63 +292,100 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
     }
 }
 
-// A panel's part of y.
+// Slices on their way through a warp: this one and the next with chunks, and one more.
+struct pipeline {
+    slice_work work, next, after;
+    first_chunks chunks, next_chunks;
+    uint32_t index;
+
+    __device__ void start(const bb_transform_task &task, const bb_transform_slices &slices,
+                          uint32_t first, uint32_t distance, uint32_t lane)
+    {
+        work.find(task, slices, first, lane);
+        next.find(task, slices, first + distance, lane);
+        index = first + 2 * distance;
+        after.find(task, slices, index, lane);
+        chunks.fetch(task, work, lane);
+        next_chunks.fetch(task, next, lane);
+    }
+
+    __device__ void move(const bb_transform_task &task, const bb_transform_slices &slices,
+                         uint32_t distance, uint32_t lane)
+    {
+        work = next;
+        chunks = next_chunks;
+        next = after;
+        next_chunks.fetch(task, next, lane);
+        index += distance;
+        after.find(task, slices, index, lane);
+    }
+};
+
+// What stands in shared memory before x is there.
+template <class Sums>
+__device__ void prepare(const bb_transform_task &task, bool keeps, uint32_t panel,
+                        room<Sums> &shared)
+{
+    const uint32_t all = static_cast<uint32_t>(task.count) * task.bands;
+    if (threadIdx.x < all) {
+        bb_transform_find_slices(&task, panel, threadIdx.x, &shared.slices);
+    }
+    for (uint32_t i = threadIdx.x; keeps && i < task.bases.values; i += threads) {
+        shared.basis[i] = task.basis[i];
+    }
+    for (uint32_t i = threadIdx.x; i < BB_TRANSFORM_SUMS; i += threads) {
+        shared.sums[i] = 0.0;
+    }
+    __syncthreads();
+}
+
+// A panel's part of y, or a share of it.
 template <class Sums>
 __global__ void __launch_bounds__(threads, 3)
     multiply(const __grid_constant__ bb_transform_task task)
 {
-    __shared__ room<Sums> shared;
+    extern __shared__ __align__(16) unsigned char memory[];
+    room<Sums> &shared = *reinterpret_cast<room<Sums> *>(memory);
     const bb_transform_shape &shape = task.shape;
-    const uint32_t panel = blockIdx.x;
-    const uint32_t warp = threadIdx.x / lanes;
     const uint32_t lane = threadIdx.x % lanes;
+    uint32_t panel = 0;
+    uint32_t share = 0;
+    uint32_t shares = 0;
+    bb_transform_share_of(&task, blockIdx.x, &panel, &share, &shares);
+    const uint32_t first_slice = share * warps + threadIdx.x / lanes;
+    const uint32_t distance = shares * warps;
     const uint32_t at_once = bb_transform_groups_at_once(&task);
     const uint32_t begin = task.band * shape.count[1];
     const uint32_t end = begin + task.bands * shape.count[1];
-    slice_work work;
-    slice_work next;
-    first_chunks chunks;
-    hopper::let_next_kernel_start();
-    work.find(task, panel, warp, lane);
     const bool keeps = task.bases.values <= BB_TRANSFORM_BASES;
-    for (uint32_t i = threadIdx.x; keeps && i < task.bases.values; i += threads) {
-        shared.basis[i] = task.basis[i];
-    }
     const double *basis = keeps ? shared.basis : task.basis;
-    for (uint32_t i = threadIdx.x; i < BB_TRANSFORM_SUMS; i += threads) {
-        shared.sums[i] = 0.0;
-    }
-    chunks.fetch(work, lane);
+    pipeline slices;
+    hopper::let_next_kernel_start();
+    prepare(task, keeps, panel, shared);
+    slices.start(task, shared.slices, first_slice, distance, lane);
     hopper::wait_for_kernel_before(); // x is its to write, the parts its to read
     const bool finite = transform_x(task, basis, panel, shared);
     for (uint32_t first = begin; first < end; first += at_once) {
         const uint32_t groups = end - first < at_once ? end - first : at_once;
         if (first > begin) {
             __syncthreads(); // until all have read the sums before
-            for (uint32_t i = threadIdx.x; i < BB_TRANSFORM_SUMS; i += threads) {
-                shared.sums[i] = 0.0;
-            }
-            work.find(task, panel, warp, lane);
-            chunks.fetch(work, lane);
-            __syncthreads();
+            prepare(task, false, panel, shared);
+            slices.start(task, shared.slices, first_slice, distance, lane);
         }
-        for (uint32_t index = warp; work.there; index += BB_TRANSFORM_WARPS) {
-            next.find(task, panel, index + BB_TRANSFORM_WARPS, lane);
-            const uint32_t group = work.slice.group - first; // or beyond them
+        for (; slices.work.job >= 0; slices.move(task, shared.slices, distance, lane)) {
+            const uint32_t group = slices.work.slice.group - first; // or beyond them
             if (group < groups) {
-                const double sum = multiply_slice<Sums>(work, chunks, lane, shared.x);
-                const bb_transform_lane of = bb_transform_lane_of(work.word);
+                const double sum =
+                    multiply_slice<Sums>(task, slices.work, slices.chunks, lane, shared.x);
+                const bb_transform_lane of = bb_transform_lane_of(slices.work.word);
                 if (of.present != 0 && (lane & ((1u << of.log_lanes) - 1u)) == 0) {
-                    shared.sums[(static_cast<uint32_t>(work.job) * groups + group) *
-                                    shape.block_rows +
-                                of.row] = sum;
+                    const uint32_t block = static_cast<uint32_t>(slices.work.job) * groups + group;
+                    shared.sums[block * shape.block_rows + of.row] = sum;
                 }
             }
-            work = next;
-            chunks.fetch(work, lane);
         }
         __syncthreads();
-        transform_back(task, basis, panel, first, groups, finite, shared);
+        transform_back(task, basis, first, groups, finite, shared);
     }
 }
 
@@ -365,7 +402,7 @@ __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transfo
     hopper::wait_for_kernel_before(); // parts are its to write
     if (row < task.rows) {
 #pragma unroll 8
-        for (uint32_t p = threadIdx.x / rows_at_once; p < task.shape.panels; p += stride) {
+        for (uint32_t p = threadIdx.x / rows_at_once; p < task.blocks; p += stride) {
             sum += __ldcg(job.parts + static_cast<size_t>(p) * task.part_pitch + row);
         }
     }
@@ -388,8 +425,8 @@ __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transfo
 }
 
 template <class Kernel>
-bb_status launch(Kernel kernel, dim3 blocks, uint32_t block, bool early, cudaStream_t queue,
-                 const bb_transform_task &task)
+bb_status launch(Kernel kernel, dim3 blocks, uint32_t block, size_t bytes, bool early,
+                 cudaStream_t queue, const bb_transform_task &task)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -397,6 +434,7 @@ bb_status launch(Kernel kernel, dim3 blocks, uint32_t block, bool early, cudaStr
     cudaLaunchConfig_t config = {};
     config.gridDim = blocks;
     config.blockDim = dim3(block);
+    config.dynamicSmemBytes = bytes;
     config.stream = queue;
     config.attrs = &attribute;
     config.numAttrs = early ? 1 : 0;
@@ -408,11 +446,14 @@ template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaS
 {
     bool early = false;
     BB_RETURN_IF_FAILED(hopper::is_at_hand(&early));
+    const int bytes = static_cast<int>(sizeof(room<Sums>));
+    BB_CUDA_TRY(
+        cudaFuncSetAttribute(multiply<Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     BB_RETURN_IF_FAILED(
-        launch(multiply<Sums>, dim3(task.shape.panels), threads, early, queue, task));
+        launch(multiply<Sums>, dim3(task.blocks), threads, sizeof(room<Sums>), early, queue, task));
     const dim3 blocks((task.rows + rows_at_once - 1) / rows_at_once,
                       static_cast<unsigned>(task.count));
-    return launch(add, blocks, adders, early, queue, task);
+    return launch(add, blocks, adders, 0, early, queue, task);
 }
 
 } // namespace

@@ -22,8 +22,8 @@ struct bb_transform_stream {
     bb_index rows, band_rows;
     double step;
     size_t bytes;
-    bb_transform_band_place *places;               // [bands], on the host
-    void *chunks, *slices, *lanes, *basis, *parts; // on the device
+    uint32_t *panel_slices;                                 // [bands][panels + 1], on the host
+    void *chunks, *slices, *lanes, *firsts, *basis, *parts; // on the device
 };
 
 typedef struct entry {
@@ -49,10 +49,8 @@ typedef struct builder {
     const bb_coded_matrix *matrix;
     const bb_transform_plan *plan;
     bb_transform_stream *stream;
-    list chunks, slices, lanes;   // of the matrix
-    list band_slices, band_lanes; // of a band, panel by panel
-    bb_index *panel_first;        // [panels + 1] slices of them
-    entry *found, *sorted;        // of one block of rows and a panel
+    list chunks, slices, lanes, firsts;
+    entry *found, *sorted; // of one block of rows and a panel
 } builder;
 
 static bb_status extend(list *to, bb_index count, void **out)
@@ -194,8 +192,8 @@ static bb_status add_slice(builder *work, uint32_t group, const frequency *of, b
     uint32_t *lanes = NULL;
     uint32_t *chunk = NULL;
     bool any = true;
-    BB_TRY(extend(&work->band_slices, 1, (void **)&slice));
-    BB_TRY(extend(&work->band_lanes, LANES, (void **)&lanes));
+    BB_TRY(extend(&work->slices, 1, (void **)&slice));
+    BB_TRY(extend(&work->lanes, LANES, (void **)&lanes));
     *slice = (bb_transform_slice){(uint32_t)work->chunks.count, group};
     for (bb_index k = 0, lane = 0; k < count; ++k) {
         for (bb_index end = lane + ((bb_index)1 << of[k].lane.log_lanes); lane < end; ++lane) {
@@ -244,41 +242,16 @@ done:
     return status;
 }
 
-// A band, its panels filled up to as many slices as the one that has most.
 static bb_status add_band(builder *work, bb_index band)
 {
     bb_status status = BB_OK;
     const bb_transform_shape *shape = &work->stream->shape;
-    bb_transform_slice *slices = NULL;
-    uint32_t *lanes = NULL;
-    bb_index pitch = 0;
-    work->band_slices.count = 0;
-    work->band_lanes.count = 0;
-    for (bb_index panel = 0; panel < shape->panels; ++panel) {
-        work->panel_first[panel] = work->band_slices.count;
-        for (bb_index across = 0; across < shape->count[1]; ++across) {
+    uint32_t *first = NULL;
+    for (bb_index panel = 0; panel <= shape->panels; ++panel) {
+        BB_TRY(extend(&work->firsts, 1, (void **)&first));
+        *first = (uint32_t)work->slices.count;
+        for (bb_index across = 0; panel < shape->panels && across < shape->count[1]; ++across) {
             BB_TRY(add_group(work, band, across, panel));
-        }
-        bb_index here = work->band_slices.count - work->panel_first[panel];
-        pitch = here > pitch ? here : pitch;
-    }
-    work->panel_first[shape->panels] = work->band_slices.count;
-    work->stream->places[band] =
-        (bb_transform_band_place){(uint32_t)work->slices.count, (uint32_t)pitch};
-    BB_TRY(extend(&work->slices, pitch * shape->panels, (void **)&slices));
-    BB_TRY(extend(&work->lanes, pitch * shape->panels * LANES, (void **)&lanes));
-    for (bb_index panel = 0; panel < shape->panels; ++panel) {
-        bb_index first = work->panel_first[panel];
-        size_t count = (size_t)(work->panel_first[panel + 1] - first);
-        for (bb_index i = 0; i < pitch; ++i) { // one without lanes is of some group, too
-            slices[panel * pitch + i].group = (uint32_t)(band * shape->count[1]);
-        }
-        if (count > 0) {
-            memcpy(slices + panel * pitch, (bb_transform_slice *)work->band_slices.items + first,
-                   count * sizeof *slices);
-            memcpy(lanes + panel * pitch * LANES,
-                   (uint32_t *)work->band_lanes.items + first * LANES,
-                   count * LANES * sizeof *lanes);
         }
     }
     BB_REQUIRE(work->chunks.count < UINT32_MAX && work->slices.count < UINT32_MAX / LANES,
@@ -343,13 +316,16 @@ static bb_status upload(bb_transform_stream *stream, const builder *work)
     size_t chunks = (size_t)work->chunks.count * work->chunks.item;
     size_t slices = (size_t)work->slices.count * work->slices.item;
     size_t lanes = (size_t)work->lanes.count * work->lanes.item;
+    size_t firsts = (size_t)work->firsts.count * work->firsts.item;
     BB_TRY(copy(stream, work->chunks.items, chunks, &stream->chunks));
     BB_TRY(copy(stream, work->slices.items, slices, &stream->slices));
     BB_TRY(copy(stream, work->lanes.items, lanes, &stream->lanes));
+    BB_TRY(copy(stream, work->firsts.items, firsts, &stream->firsts));
     BB_TRY(upload_bases(stream, work->plan));
-    BB_TRY(bb_device_allocate(stream->device, stream->shape.panels * pitch * sizeof(double),
-                              &stream->parts));
-    stream->bytes = chunks + slices + lanes + stream->bases.values * sizeof(double);
+    BB_TRY(bb_device_allocate(
+        stream->device, (stream->shape.panels + BB_TRANSFORM_HELPERS) * pitch * sizeof(double),
+        &stream->parts));
+    stream->bytes = chunks + slices + lanes + firsts + stream->bases.values * sizeof(double);
 done:
     return status;
 }
@@ -367,25 +343,23 @@ static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matri
         .chunks = {.item = CHUNK_WORDS * sizeof(uint32_t)},
         .slices = {.item = sizeof(bb_transform_slice)},
         .lanes = {.item = sizeof(uint32_t)},
-        .band_slices = {.item = sizeof(bb_transform_slice)},
-        .band_lanes = {.item = sizeof(uint32_t)},
+        .firsts = {.item = sizeof(uint32_t)},
     };
     BB_TRY(BB_ALLOCATE(most, &work.found));
     BB_TRY(BB_ALLOCATE(most, &work.sorted));
-    BB_TRY(BB_ALLOCATE((bb_index)shape->panels + 1, &work.panel_first));
     for (bb_index band = 0; band < shape->count[0]; ++band) {
         BB_TRY(add_band(&work, band));
     }
     BB_TRY(upload(stream, &work));
+    stream->panel_slices = work.firsts.items;
+    work.firsts.items = NULL;
 done:
     BB_RELEASE(&work.chunks.items);
     BB_RELEASE(&work.slices.items);
     BB_RELEASE(&work.lanes.items);
-    BB_RELEASE(&work.band_slices.items);
-    BB_RELEASE(&work.band_lanes.items);
+    BB_RELEASE(&work.firsts.items);
     BB_RELEASE(&work.found);
     BB_RELEASE(&work.sorted);
-    BB_RELEASE(&work.panel_first);
     return status;
 }
 
@@ -421,7 +395,6 @@ bb_status bb_transform_stream_create(bb_device *device, const bb_coded_matrix *m
     stream->band_rows = bb_coded_matrix_band(matrix);
     stream->step = plan->step;
     shape_of(plan, &stream->shape);
-    BB_TRY(BB_ZEROED(plan->count[BB_TRANSFORM_ROW_LINES], &stream->places));
     BB_TRY(build(stream, matrix));
     *out = stream;
     stream = NULL;
@@ -437,9 +410,10 @@ void bb_transform_stream_destroy(bb_transform_stream **stream)
         bb_device_release(whole->device, &whole->chunks);
         bb_device_release(whole->device, &whole->slices);
         bb_device_release(whole->device, &whole->lanes);
+        bb_device_release(whole->device, &whole->firsts);
         bb_device_release(whole->device, &whole->basis);
         bb_device_release(whole->device, &whole->parts);
-        BB_RELEASE(&whole->places);
+        BB_RELEASE(&whole->panel_slices);
         BB_RELEASE(stream);
     }
 }
@@ -452,6 +426,42 @@ size_t bb_transform_stream_bytes(const bb_transform_stream *stream)
 bool bb_transform_stream_alike(const bb_transform_stream *one, const bb_transform_stream *other)
 {
     return memcmp(&one->shape, &other->shape, sizeof one->shape) == 0;
+}
+
+// Slices of a panel over the matrices and bands of a task.
+static uint32_t slices_of(const bb_transform_stream *const *streams, const bb_transform_task *task,
+                          uint32_t panel)
+{
+    uint32_t count = 0;
+    for (int j = 0; j < task->count; ++j) {
+        for (uint32_t b = task->band; b < task->band + task->bands; ++b) {
+            const uint32_t *first =
+                streams[j]->panel_slices + (size_t)b * (task->shape.panels + 1) + panel;
+            count += first[1] - first[0];
+        }
+    }
+    return count;
+}
+
+// Panels of more slices than `most` get help; the least `most`, in steps, for which there is enough
+// of it.
+static void add_helpers(const bb_transform_stream *const *streams, bb_transform_task *task)
+{
+    const uint32_t panels = task->shape.panels;
+    bool fits = false;
+    for (uint32_t most = 2 * BB_TRANSFORM_WARPS; !fits; most += most / 4) {
+        fits = true;
+        task->blocks = panels;
+        for (uint32_t panel = 0; fits && panel < panels; ++panel) {
+            uint32_t slices = slices_of(streams, task, panel);
+            for (uint32_t taken = most; fits && taken < slices; taken += most) {
+                fits = task->blocks < panels + BB_TRANSFORM_HELPERS;
+                if (fits) {
+                    task->helps[task->blocks++ - panels] = panel;
+                }
+            }
+        }
+    }
 }
 
 bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int count,
@@ -475,15 +485,14 @@ bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int
                                .part_pitch = (uint32_t)fill_up(rows, 4)};
     for (int j = 0; j < count; ++j) {
         const bb_transform_stream *of = streams[j];
-        bb_transform_job *job = &out->jobs[j];
-        *job = (bb_transform_job){.chunks = of->chunks,
-                                  .slices = of->slices,
-                                  .lanes = of->lanes,
-                                  .parts = of->parts,
-                                  .step = of->step};
-        for (bb_index b = band; b < past; ++b) {
-            job->bands[b - band] = of->places[b];
-        }
+        out->jobs[j] = (bb_transform_job){.chunks = of->chunks,
+                                          .slices = of->slices,
+                                          .lanes = of->lanes,
+                                          .firsts = (const uint32_t *)of->firsts +
+                                                    (size_t)band * (of->shape.panels + 1),
+                                          .parts = of->parts,
+                                          .step = of->step};
     }
+    add_helpers(streams, out);
     return rows;
 }

@@ -4,7 +4,8 @@
 // precision/transform.h that are not 0, and nothing of it decoded.
 //
 // First: a block takes a panel of up to 1024 cells, blocks of the mesh that lie apart
-// (solvers/transform_stream_core.h). It transforms their x into shared memory, once for all
+// (solvers/transform_stream_core.h); a near field is in single blocks of the mesh, whose panels are
+// shared by several. It transforms their x into shared memory, once for all
 // matrices of the launch; its warps multiply slices of coefficients with it, and the sums of each
 // block of rows are transformed back, which is linear and so may come before panels are summed.
 // Second: four rows of a block are summed over the panels. Sums are those of a lane in the order of
@@ -16,7 +17,7 @@
 // chunks of 16 bytes: 8 entries of a cell (10 bits) and a quotient of 6 bits, 4 of 22 bits, or, in
 // frequencies that have wider ones, 2 of 32 bits. A slice is 32 lanes with the chunks of some
 // frequencies, 1, 2, 4 ... 32 neighbouring lanes each, chunks in the order in which a warp reads
-// them; every panel has as many slices of a band as the one that has most.
+// them.
 //
 // Why not the packed words of a group of 32: of the response with burls of sim/bench at its
 // tolerance 17 % of all coefficients are in groups that are kept, but 2.45 % are not 0. Entries
@@ -42,9 +43,10 @@ extern "C" {
 #endif
 
 enum {
-    BB_TRANSFORM_WARPS = 12, ///< of a block of the first launch
-    BB_TRANSFORM_JOB_BANDS = 8,
+    BB_TRANSFORM_WARPS = 8,     ///< of a block of the first launch
+    BB_TRANSFORM_JOB_BANDS = 8, ///< of a launch
     BB_TRANSFORM_JOBS = 3,
+    BB_TRANSFORM_HELPERS = 64, ///< blocks beside a panel's own, at most
     BB_TRANSFORM_SUMS = 2048,  ///< frequencies of rows that a block of threads has at once
     BB_TRANSFORM_BASES = 1024, ///< values of bases that it keeps
 };
@@ -55,20 +57,15 @@ typedef struct bb_transform_slice {
     uint32_t group; ///< block of rows: band x blocks across + block
 } bb_transform_slice;
 
-/// Slices of a band: those of panel p are the `pitch` from first + p pitch on.
-typedef struct bb_transform_band_place {
-    uint32_t first, pitch;
-} bb_transform_band_place;
-
 /// Some rows of one matrix times a vector; addresses are the device's.
 typedef struct bb_transform_job {
     const uint32_t *chunks; ///< [][4]
     const bb_transform_slice *slices;
-    const uint32_t *lanes; ///< [slices][32]
-    double *parts;         ///< workspace: [panels][part_pitch]
-    double *y;             ///< [rows]
+    const uint32_t *lanes;  ///< [slices][32]
+    const uint32_t *firsts; ///< [bands][panels + 1] slices of a panel, from the first band touched
+    double *parts;          ///< workspace: [blocks][part_pitch]
+    double *y;              ///< [rows]
     double step;
-    bb_transform_band_place bands[BB_TRANSFORM_JOB_BANDS];
 } bb_transform_job;
 
 /// What is launched together: matrices of one shape, the same rows of each.
@@ -84,6 +81,8 @@ typedef struct bb_transform_task {
     uint32_t rows;
     uint32_t band, bands; ///< touched
     uint32_t part_pitch;
+    uint32_t blocks; ///< of the first launch: one a panel, then those that help a heavy one
+    uint32_t helps[BB_TRANSFORM_HELPERS]; ///< the panel of each of the latter
     bb_transform_job jobs[BB_TRANSFORM_JOBS];
 } bb_transform_task;
 
@@ -94,21 +93,54 @@ uint32_t bb_transform_groups_at_once(const bb_transform_task *task)
     return BB_TRANSFORM_SUMS / ((uint32_t)task->count * task->shape.block_rows);
 }
 
-/// Slice `index` of a panel over the matrices and bands of a task; false past the last.
+/// A block's panel, and which of its `shares` shares of the slices it takes.
 BB_DEVICE_FUNCTION
-bool bb_transform_slice_at(const bb_transform_task *task, uint32_t panel, uint32_t index, int *job,
-                           uint32_t *slice)
+void bb_transform_share_of(const bb_transform_task *task, uint32_t block, uint32_t *panel,
+                           uint32_t *share, uint32_t *shares)
 {
-    for (int j = 0; j < task->count; ++j) {
-        for (uint32_t b = 0; b < task->bands; ++b) {
-            const bb_transform_band_place place = task->jobs[j].bands[b];
-            if (index < place.pitch) {
-                *job = j;
-                *slice = place.first + panel * place.pitch + index;
-                return true;
-            }
-            index -= place.pitch;
+    const uint32_t panels = task->shape.panels;
+    *panel = block < panels ? block : task->helps[block - panels];
+    *share = 0;
+    *shares = 1;
+    for (uint32_t h = 0; h < task->blocks - panels; ++h) {
+        if (task->helps[h] == *panel) {
+            *share = h + panels == block ? *shares : *share;
+            ++*shares;
         }
+    }
+}
+
+/// Where the slices of a panel begin and end for each matrix and band of a task.
+typedef struct bb_transform_slices {
+    uint32_t first[BB_TRANSFORM_JOBS * BB_TRANSFORM_JOB_BANDS];
+    uint32_t past[BB_TRANSFORM_JOBS * BB_TRANSFORM_JOB_BANDS];
+} bb_transform_slices;
+
+/// Fills in one of the task's count x bands.
+BB_DEVICE_FUNCTION
+void bb_transform_find_slices(const bb_transform_task *task, uint32_t panel, uint32_t which,
+                              bb_transform_slices *out)
+{
+    const uint32_t *firsts = task->jobs[which / task->bands].firsts +
+                             (size_t)(which % task->bands) * (task->shape.panels + 1) + panel;
+    out->first[which] = firsts[0];
+    out->past[which] = firsts[1];
+}
+
+/// Slice `index` of all of them; false past the last.
+BB_DEVICE_FUNCTION
+bool bb_transform_slice_at(const bb_transform_task *task, const bb_transform_slices *slices,
+                           uint32_t index, int *job, uint32_t *slice)
+{
+    const uint32_t all = (uint32_t)task->count * task->bands;
+    for (uint32_t which = 0; which < all; ++which) {
+        const uint32_t count = slices->past[which] - slices->first[which];
+        if (index < count) {
+            *job = (int)(which / task->bands);
+            *slice = slices->first[which] + index;
+            return true;
+        }
+        index -= count;
     }
     return false;
 }

@@ -11,6 +11,7 @@
 enum { LANES = BB_TRANSFORM_LANES, MOST_VALUES = 2 * BB_TRANSFORM_PANEL_CELLS };
 
 static bb_device *device;
+static bool shared_panels; // some task had
 
 static bb_codec_config transform(double tolerance)
 {
@@ -122,7 +123,7 @@ static uint32_t multiply_slice(const bb_transform_job *job, uint32_t slice, uint
     return read;
 }
 
-static void transform_back(const bb_transform_task *task, uint32_t panel, uint32_t first,
+static void transform_back(const bb_transform_task *task, uint32_t block, uint32_t first,
                            uint32_t groups, const double *sums)
 {
     const bb_transform_shape *shape = &task->shape;
@@ -143,7 +144,7 @@ static void transform_back(const bb_transform_task *task, uint32_t panel, uint32
         bb_transform_quad quad =
             bb_transform_along_rows(shape, &task->bases, task->basis, first + of % groups, 1, c, k,
                                     values + (size_t)of * shape->block_rows);
-        double *parts = task->jobs[of / groups].parts + (size_t)panel * task->part_pitch;
+        double *parts = task->jobs[of / groups].parts + (size_t)block * task->part_pitch;
         for (uint32_t o = 0; o < quad.count; ++o) {
             uint64_t row = bb_transform_row(shape, first + of % groups, quad.at + o);
             if (row >= task->row && row < task->row + task->rows) {
@@ -154,22 +155,35 @@ static void transform_back(const bb_transform_task *task, uint32_t panel, uint32
 }
 
 // A block of the first launch.
-static void multiply_panel(const bb_transform_task *task, uint32_t panel, bool *met)
+static void multiply_share(const bb_transform_task *task, uint32_t block, bool *met, bool *none)
 {
     const bb_transform_shape *shape = &task->shape;
     const uint32_t at_once = bb_transform_groups_at_once(task);
     const uint32_t begin = task->band * shape->count[1];
     const uint32_t end = begin + task->bands * shape->count[1];
     double x[BB_TRANSFORM_PANEL_CELLS];
-    transform_x(task, panel, met, x);
+    bb_transform_slices slices;
+    uint32_t panel = 0;
+    uint32_t share = 0;
+    uint32_t shares = 0;
+    bb_transform_share_of(task, block, &panel, &share, &shares);
+    assert_true(share < shares && (block < task->shape.panels) == (share == 0));
+    if (share > 0) {
+        memset(none, 0, (size_t)task->shape.whole[2] * task->shape.whole[3] * sizeof *none);
+    }
+    transform_x(task, panel, share == 0 ? met : none, x);
     assert_true(at_once > 0);
+    for (uint32_t which = 0; which < (uint32_t)task->count * task->bands; ++which) {
+        bb_transform_find_slices(task, panel, which, &slices);
+    }
     for (uint32_t first = begin; first < end; first += at_once) {
         uint32_t groups = end - first < at_once ? end - first : at_once;
         double sums[BB_TRANSFORM_SUMS] = {0.0};
         bool written[BB_TRANSFORM_SUMS] = {false};
         int job = 0;
         uint32_t slice = 0;
-        for (uint32_t i = 0; bb_transform_slice_at(task, panel, i, &job, &slice); ++i) {
+        for (uint32_t i = share; bb_transform_slice_at(task, &slices, i, &job, &slice);
+             i += shares) {
             uint32_t group = task->jobs[job].slices[slice].group - first;
             if (group < groups) {
                 size_t at = ((size_t)job * groups + group) * shape->block_rows;
@@ -177,7 +191,7 @@ static void multiply_panel(const bb_transform_task *task, uint32_t panel, bool *
                                      written + at);
             }
         }
-        transform_back(task, panel, first, groups, sums);
+        transform_back(task, block, first, groups, sums);
     }
 }
 
@@ -187,17 +201,19 @@ static void replay(const bb_transform_stream *const *streams, int count, const d
     for (bb_index done = 0; done < rows;) {
         bb_transform_task task;
         bool *met = NULL;
+        bool *none = NULL;
         bb_index taken = bb_transform_stream_task(streams, count, row + done, rows - done, &task);
         assert_true(taken > 0 && taken <= rows - done);
         task.x = x;
         check_ok(BB_ZEROED(columns, &met));
-        for (uint32_t panel = 0; panel < task.shape.panels; ++panel) {
+        check_ok(BB_ZEROED(columns, &none));
+        for (uint32_t block = 0; block < task.blocks; ++block) {
             for (int j = 0; j < count; ++j) {
                 for (uint32_t i = 0; i < task.rows; ++i) {
-                    task.jobs[j].parts[(size_t)panel * task.part_pitch + i] = INFINITY;
+                    task.jobs[j].parts[(size_t)block * task.part_pitch + i] = INFINITY;
                 }
             }
-            multiply_panel(&task, panel, met);
+            multiply_share(&task, block, met, none);
         }
         for (bb_index i = 0; i < columns; ++i) {
             assert_true(met[i]);
@@ -205,14 +221,16 @@ static void replay(const bb_transform_stream *const *streams, int count, const d
         for (int j = 0; j < count; ++j) {
             for (bb_index i = 0; i < taken; ++i) {
                 double sum = 0.0;
-                for (uint32_t p = 0; p < task.shape.panels; ++p) {
+                for (uint32_t p = 0; p < task.blocks; ++p) {
                     sum += task.jobs[j].parts[(size_t)p * task.part_pitch + (size_t)i];
                 }
                 y[j][done + i] = sum * task.jobs[j].step;
             }
         }
         done += taken;
+        shared_panels |= task.blocks > task.shape.panels;
         BB_RELEASE(&met);
+        BB_RELEASE(&none);
     }
 }
 
@@ -304,6 +322,7 @@ static void wide_coefficients_are_kept(void **state)
         config.tile_columns = config.tile_rows = 3;
         compare(&of, &config);
     }
+    assert_true(shared_panels);
     BB_RELEASE(&of.values);
 }
 
