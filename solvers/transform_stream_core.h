@@ -49,14 +49,6 @@ uint32_t bb_transform_size(const bb_transform_shape *shape, int axis, uint32_t a
     return left < shape->length[axis] ? left : shape->length[axis];
 }
 
-/// How many blocks a panel has.
-BB_DEVICE_FUNCTION
-uint32_t bb_transform_panel_count(const bb_transform_shape *shape, uint32_t panel)
-{
-    const uint32_t blocks = shape->count[2] * shape->count[3];
-    return panel < blocks ? (blocks - panel + shape->panels - 1) / shape->panels : 0;
-}
-
 /// Some frequencies, or values, that one thread has made: `count` of them, `step` apart.
 typedef struct bb_transform_quad {
     double value[BB_TRANSFORM_TILE];
