@@ -28,11 +28,11 @@
 // TB/s), counted there: 2.37e6 coefficients, 6.1 MB of chunks with their fill, 0.8 MB of slices and
 // lanes, x 1.0 MB: 7.9 MB, 1.8 us of reading. 267 panels of 960 cells and 42 blocks that help,
 // three on a multiprocessor; 22 slices a panel, 26 in the fullest block. Instructions: 10 an entry,
-// 0.9 us; words of x^ from shared memory with 3.5 lanes in one bank, 1.2 us, both beside the
-// reading of other blocks. Latency of one product alone: launch 2, where slices begin, lanes,
-// chunks 2.3, x 0.8, its transform 0.4, four slices a warp 1.3, rows back 0.3, panels 1.2: 8.3 us
-// predicted. In a row of products all before x is covered by the one before: 4 us of latency, 5
-// with what is not hidden. Not measured yet.
+// 0.9 us. Shared memory: words of x^ at 2.3 cycles a warp, 1.4 us, and 0.9 for transforms of x, all
+// of it beside the reading of other blocks. Latency of one product alone: launch 2, where slices
+// begin, lanes, chunks 2.3, x 0.8, its transform 0.4, four slices a warp 1.3, rows back 0.3, panels
+// 1.2: 8.3 us predicted. In a row of products all before x is covered by the one before: 4 us of
+// latency, 5 with what is not hidden. Not measured yet.
 #ifndef BB_SOLVERS_TRANSFORM_STREAM_H
 #define BB_SOLVERS_TRANSFORM_STREAM_H
 
