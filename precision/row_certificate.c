@@ -123,11 +123,32 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
                        (1.0 + 0x1p-50));
 }
 
+// The same of a row that is multiplied as factors.
+static double path_rounding(const bb_row_path *path, const bb_vector_norms *x,
+                            const bb_sum_rounding *rounding)
+{
+    const double exponent =
+        (path->roundings + (rounding->in_runs ? path->chunk : 0.0)) * rounding->multiply_unit +
+        path->sums * rounding->sum_unit + path->wide * 0x1p-53;
+    const double relative = expm1(exponent) * (1.0 + 0x1p-50);
+    const double magnitudes =
+        fmin(fmin(path->norm_1 * x->maximum, path->largest * x->norm_1), path->norm_2 * x->norm_2);
+    if (!(isfinite(x->norm_1) && isfinite(path->norm_1) &&
+          path->most * x->maximum * (1.0 + relative) < rounding->largest)) {
+        return INFINITY;
+    }
+    const double underflow = 2.0 * rounding->subnormal * (path->underflow + path->norm_1);
+    return or_infinity((relative * magnitudes + (1.0 + relative) * underflow) * (1.0 + 0x1p-50));
+}
+
 double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vector_norms *x,
                                    const bb_sum_rounding *rounding)
 {
     // Blocks are summed as integers of up to 32 bits times x before their unit is multiplied.
     enum { INTEGER_BITS = 32 };
+    if (row->path.wide > 0.0) {
+        return path_rounding(&row->path, x, rounding);
+    }
     const double n = row->norms.count;
     const double stored_1 = row->stored_1 * (1.0 + slack(n));
     const double largest = fmax(fabs(row->norms.minimum), fabs(row->norms.maximum)) +

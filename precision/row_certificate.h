@@ -9,24 +9,29 @@
 // rounding shows only with the sum of x). A product that is computed adds its rounding, relative to
 // |a| |x|, which is at most the least of max|a| ||x||_1, ||a||_2 ||x||_2 and ||a||_1 max|x|.
 //
+// Rows that are multiplied as factors, never decoded, round relative to magnitudes on their path
+// (precision/row_path.h) in the place of |a| |x|.
+//
 // Norms are sums in fp64 of n terms; each is widened by n 2^-52 of itself, so that what comes out
 // is a bound, not an estimate of one. Values that are not finite are bounded by infinity.
 #ifndef BB_PRECISION_ROW_CERTIFICATE_H
 #define BB_PRECISION_ROW_CERTIFICATE_H
 
 #include "precision/error_norms.h"
+#include "precision/row_path.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Running sums of one row; start from bb_row_certificate_start. 88 bytes a row are kept.
+/// Running sums of one row; start from bb_row_certificate_start. 160 bytes a row are kept.
 typedef struct bb_row_certificate {
     bb_error_norms norms;  ///< of E
     double error_1;        ///< ||E||_1
     double stored_1;       ///< ||stored||_1
     double stored_squares; ///< ||stored||_2^2
     double scale;          ///< stored values were multiplied by it before they were narrowed
+    bb_row_path path;      ///< of a row that is not decoded; left to the caller to fill in
 } bb_row_certificate;
 
 bb_row_certificate bb_row_certificate_start(double scale);
@@ -55,6 +60,8 @@ typedef struct bb_sum_rounding {
     double relative;
     double subnormal; ///< smallest of the format of the products
     double largest;   ///< of the narrowest format on the way; larger sums are not bounded
+    double multiply_unit, sum_unit; ///< unit roundoffs, for rows that are not decoded
+    bool in_runs;                   ///< those sum chunks in the format of products
 } bb_sum_rounding;
 
 /// At most |E x|: what storage does to y.

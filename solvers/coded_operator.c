@@ -4,11 +4,9 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "solvers/coded_product.h"
-#include "solvers/coded_stream.h"
+#include "solvers/device_matrix.h"
 #include "solvers/low_rank_product.h"
-#include "solvers/low_rank_stream.h"
 #include "solvers/transform_product.h"
-#include "solvers/zfp_panels.h"
 
 #include <math.h>
 
@@ -21,14 +19,8 @@ static const bb_kernel bfp8_kernel = {
 static const bb_kernel piece_kernel = {
     .name = "coded_piece_product", .grain = 1, .cpu = bb_coded_multiply_groups};
 
-static const bb_kernel stream_kernel = {
-    .name = "coded_stream_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_stream_multiply_cuda)};
-
-static const bb_kernel low_rank_kernel = {
-    .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
-
-static const bb_kernel panel_kernel = {
-    .name = "zfp_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+static const bb_kernel device_kernel = {
+    .name = "coded_product_there", .grain = 1, .cuda = bb_device_matrix_multiply};
 
 struct bb_coded_operator {
     bb_device *device;
@@ -37,13 +29,11 @@ struct bb_coded_operator {
     bb_index rows, columns;        // of the matrix
     bb_gemv_arithmetic arithmetic;
     bb_index run;
-    float *x_f32;                 // [columns] on the host, NULL for fp64 products
-    bool finite;                  // no stored value is NaN, infinite or large
-    bb_coded_stream *stream;      // the matrix on a GPU, NULL on the cpu
-    bb_low_rank_stream *low_rank; // the same where it is one of low_rank tiles
-    bb_zfp_panels *zfp;           // the same where it is in zfp
-    void *device_x;               // [columns] in the multiply format on a GPU
-    void *device_y;               // [rows] on a GPU
+    float *x_f32;            // [columns] on the host, NULL for fp64 products
+    bool finite;             // no stored value is NaN, infinite or large
+    bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
+    void *device_x;          // [columns] in the multiply format on a GPU
+    void *device_y;          // [rows] on a GPU
 };
 
 static bb_status copy_to_device(bb_coded_operator *operation)
@@ -51,19 +41,11 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     bb_status status = BB_OK;
     const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
-    BB_REQUIRE(bb_coded_matrix_transform_plan(matrix) == NULL, BB_UNSUPPORTED,
-               "storage transform on a GPU: its products are written for the cpu only, expected "
-               "device cpu or another codec");
-    if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
-        BB_TRY(bb_low_rank_stream_create(operation->device, matrix, &operation->low_rank));
-    } else if (bb_coded_matrix_config(matrix)->codec == (int)BB_CODEC_ZFP) {
-        BB_TRY(bb_zfp_panels_create(operation->device, matrix, &operation->zfp));
-    } else {
-        BB_TRY(bb_coded_stream_create(operation->device, matrix, &operation->stream));
-    }
+    BB_TRY(bb_device_matrix_create(operation->device, matrix, &operation->there));
+    const bb_coded_stream *stream = bb_device_matrix_stream(operation->there);
     BB_REQUIRE(
-        operation->stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
-            bb_coded_stream_fits_fp32(operation->stream),
+        stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
+            bb_coded_stream_fits_fp32(stream),
         BB_UNSUPPORTED,
         "multiply fp64 of a quantiser with quotients above 16 bits on a GPU: choose a greater "
         "tolerance, multiply: fp32 or device: cpu");
@@ -115,9 +97,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
 {
     bb_coded_operator *whole = *operation;
     if (whole != NULL) {
-        bb_coded_stream_destroy(&whole->stream);
-        bb_low_rank_stream_destroy(&whole->low_rank);
-        bb_zfp_panels_destroy(&whole->zfp);
+        bb_device_matrix_destroy(&whole->there);
         bb_device_release(whole->device, &whole->device_x);
         bb_device_release(whole->device, &whole->device_y);
         BB_RELEASE(&whole->x_f32);
@@ -233,65 +213,6 @@ static bb_stream_sums sums_of(const bb_coded_operator *operation)
                                                       : BB_STREAM_EACH;
 }
 
-static bb_stream_task task_of(const bb_coded_operator *operation, bb_index row, bb_index rows)
-{
-    bb_stream_task task = bb_coded_stream_task(operation->stream);
-    task.row = row;
-    task.rows = rows;
-    task.run = (int)operation->run;
-    task.sums = sums_of(operation);
-    return task;
-}
-
-// Products of low-rank tiles or zfp panels on a GPU.
-typedef struct queued_product {
-    bb_coded_operator *const *operations;
-    int count;
-    bb_index row;
-    const void *x;
-    double *const *y;
-} queued_product;
-
-// A launch takes a bounded number of bands, more than a slit touches.
-static bb_status queue_tiles(void *stream, bb_index rows, void *arguments)
-{
-    const queued_product *of = arguments;
-    const bb_coded_operator *first = of->operations[0];
-    bb_low_rank_task task = {.sums = sums_of(first), .count = of->count};
-    for (bb_index done = 0, taken = 0; done < rows; done += taken) {
-        for (int i = 0; i < of->count; ++i) {
-            const bb_low_rank_stream *matrix = of->operations[i]->low_rank;
-            bb_low_rank_job *job = &task.jobs[i];
-            int cells = bb_low_rank_stream_cells(matrix);
-            task.cells = cells > task.cells ? cells : task.cells;
-            taken = bb_low_rank_stream_job(matrix, of->row + done, rows - done, job);
-            job->x = task.sums == BB_STREAM_WIDE ? of->x : NULL;
-            job->x_f32 = task.sums == BB_STREAM_WIDE ? NULL : of->x;
-            job->y = of->y[i] + done;
-        }
-        BB_RETURN_IF_FAILED(low_rank_kernel.cuda(stream, taken, &task));
-    }
-    return BB_OK;
-}
-
-static bb_status queue_panels(void *stream, bb_index rows, void *arguments)
-{
-    const queued_product *of = arguments;
-    const bb_coded_operator *first = of->operations[0];
-    bb_zfp_task task = bb_zfp_panels_task(first->zfp, of->row, rows);
-    task.sums = sums_of(first);
-    task.x = of->x;
-    task.operands = of->count;
-    for (int i = 0; i < of->count; ++i) {
-        task.operand[i] = bb_zfp_panels_task(of->operations[i]->zfp, of->row, rows).operand[0];
-        task.operand[i].y = of->y[i];
-    }
-    return panel_kernel.cuda(stream, rows, &task);
-}
-
-static const bb_kernel tile_kernel = {.name = "low_rank_products", .grain = 1, .cuda = queue_tiles};
-static const bb_kernel panels_kernel = {.name = "zfp_products", .grain = 1, .cuda = queue_panels};
-
 static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_index rows,
                                 const double *x, double *y)
 {
@@ -306,21 +227,15 @@ static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_i
     } else {
         BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
     }
-    if (operation->stream == NULL) {
-        double *y_there = operation->device_y;
-        queued_product product = {.operations = &operation,
-                                  .count = 1,
-                                  .row = row,
-                                  .x = operation->device_x,
-                                  .y = &y_there};
-        const bb_kernel *own = operation->zfp != NULL ? &panels_kernel : &tile_kernel;
-        BB_TRY(bb_device_launch(device, own, rows, &product));
-    } else {
-        bb_stream_task task = task_of(operation, row, rows);
-        task.operand[0].x = operation->device_x;
-        task.operand[0].y = operation->device_y;
-        BB_TRY(bb_device_launch(device, &stream_kernel, rows, &task));
-    }
+    double *y_there = operation->device_y;
+    bb_device_product product = {.matrices = &operation->there,
+                                 .count = 1,
+                                 .sums = sums_of(operation),
+                                 .run = operation->run,
+                                 .row = row,
+                                 .x = operation->device_x,
+                                 .y = &y_there};
+    BB_TRY(bb_device_launch(device, &device_kernel, rows, &product));
     BB_TRY(bb_device_download(device, y, operation->device_y, (size_t)rows * sizeof *y));
 done:
     return status;
@@ -328,7 +243,7 @@ done:
 
 static bool on_cpu(const bb_coded_operator *operation)
 {
-    return operation->stream == NULL && operation->low_rank == NULL && operation->zfp == NULL;
+    return operation->there == NULL;
 }
 
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
@@ -360,7 +275,7 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
     bb_status status = BB_OK;
     const bb_codec_config *a = &first->config;
     const bb_codec_config *b = &other->config;
-    BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && stream_kernel.cuda != NULL, BB_UNSUPPORTED,
+    BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
                "a product is queued on a GPU: this operator is the cpu's");
     BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
                    (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
@@ -368,8 +283,7 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
                    first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run &&
-                   (first->zfp == NULL || bb_zfp_panels_alike(first->zfp, other->zfp)),
+                   first->run == other->run && bb_device_matrix_alike(first->there, other->there),
                BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");
@@ -379,22 +293,7 @@ done:
 
 bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
 {
-    return operation->stream != NULL;
-}
-
-static bb_status queue_streams(bb_coded_operator *const *operations, int count,
-                               const bb_coded_window *window, const void *x, double *const *y,
-                               void *stream)
-{
-    bb_stream_task task = task_of(operations[0], window->row, window->rows);
-    task.row_at = window->row_at;
-    task.operands = count;
-    for (int i = 0; i < count; ++i) {
-        task.operand[i] = bb_coded_stream_task(operations[i]->stream).operand[0];
-        task.operand[i].x = x;
-        task.operand[i].y = y[i];
-    }
-    return stream_kernel.cuda(stream, window->rows, &task);
+    return !on_cpu(operation) && bb_device_matrix_stream(operation->there) != NULL;
 }
 
 bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
@@ -403,12 +302,13 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
 {
     bb_status status = BB_OK;
     const bb_coded_operator *first = operations[0];
-    queued_product product = {operations, count, window->row, x, y};
+    bb_device_matrix *matrices[BB_CODED_TOGETHER];
     BB_REQUIRE(count >= 1 && count <= BB_CODED_TOGETHER, BB_INVALID,
                "%d products in one launch: expected 1 to %d", count, (int)BB_CODED_TOGETHER);
     BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
     for (int i = 0; i < count; ++i) {
         BB_TRY(check_alike(first, operations[i]));
+        matrices[i] = operations[i]->there;
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
                "storage %s: which rows a product takes is known when it is queued",
@@ -416,13 +316,15 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     if (window->rows == 0) {
         goto done;
     }
-    if (first->low_rank != NULL) {
-        BB_TRY(queue_tiles(stream, window->rows, &product));
-    } else if (first->zfp != NULL) {
-        BB_TRY(queue_panels(stream, window->rows, &product));
-    } else {
-        BB_TRY(queue_streams(operations, count, window, x, y, stream));
-    }
+    bb_device_product product = {.matrices = matrices,
+                                 .count = count,
+                                 .sums = sums_of(first),
+                                 .run = first->run,
+                                 .row = window->row,
+                                 .row_at = window->row_at,
+                                 .x = x,
+                                 .y = y};
+    BB_TRY(bb_device_matrix_multiply(stream, window->rows, &product));
 done:
     return status;
 }
@@ -431,7 +333,8 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
                                    bb_coded_block blocks[BB_CODED_BLOCKS], int *count)
 {
     bb_status status = BB_OK;
-    const bb_coded_stream *stream = operation->stream;
+    const bb_coded_stream *stream =
+        on_cpu(operation) ? NULL : bb_device_matrix_stream(operation->there);
     BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
                BB_UNSUPPORTED,
                "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
@@ -462,10 +365,8 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
 
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
-    return operation->low_rank != NULL ? bb_low_rank_stream_bytes(operation->low_rank)
-           : operation->zfp != NULL    ? bb_zfp_panels_bytes(operation->zfp)
-           : operation->stream != NULL ? bb_coded_stream_bytes(operation->stream)
-                                       : bb_coded_matrix_bytes(operation->matrix);
+    return on_cpu(operation) ? bb_coded_matrix_bytes(operation->matrix)
+                             : bb_device_matrix_bytes(operation->there);
 }
 
 double bb_coded_operator_flops(bb_index rows, bb_index columns)

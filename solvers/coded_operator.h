@@ -40,10 +40,9 @@ enum {
 typedef struct bb_coded_operator bb_coded_operator;
 
 /// Makes the matrix ready on a device: the cpu uses it in place, and it must outlive the operator;
-/// a GPU takes a copy in the layout of solvers/coded_stream.h, low_rank_stream.h or zfp_panels.h
-/// and a workspace, and the matrix may go. The device is borrowed and must outlive the operator.
-/// Errors: BB_UNSUPPORTED (arithmetic other than above, transform on a GPU), BB_MEMORY (host or
-/// device), BB_DEVICE.
+/// a GPU takes a copy (solvers/device_matrix.h) and a workspace, and the matrix may go. The device
+/// is borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic other than above),
+/// BB_MEMORY (host or device), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);

@@ -19,5 +19,8 @@ bb_sum_rounding bb_product_rounding(bb_gemv_arithmetic arithmetic, bb_index run,
         .relative = expm1(exponent),
         .subnormal = bb_format_smallest_subnormal(arithmetic.multiply),
         .largest = bb_format_describe(arithmetic.multiply)->largest,
+        .multiply_unit = bb_format_unit_roundoff(arithmetic.multiply),
+        .sum_unit = bb_format_unit_roundoff(arithmetic.accumulate),
+        .in_runs = run > 1,
     };
 }

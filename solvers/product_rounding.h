@@ -7,6 +7,9 @@
 //
 // Lanes: cpu 16, cuda 32 and 5 foldings after places; either path has at most columns / 16 + 64
 // sums. In runs of r, r of them are in fp32 and all in fp64; in fp32 sums all are counted in fp32.
+//
+// Rows of low-rank tiles and of transformed blocks are multiplied as factors and have counts and
+// magnitudes of their own (precision/row_path.h), which go with the row.
 #ifndef BB_SOLVERS_PRODUCT_ROUNDING_H
 #define BB_SOLVERS_PRODUCT_ROUNDING_H
 

@@ -116,10 +116,11 @@ BB_CHECKED bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setu
                                   bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_low_rank(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_low_rank_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                            bb_bench_outcome *out);
+/// `choice` is the codec.
+BB_CHECKED bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setup,
+                                      bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                           bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_restriction_cuda(const bb_bench_case *self,
                                                const bb_bench_setup *setup, bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,

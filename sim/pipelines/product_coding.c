@@ -69,6 +69,23 @@ done:
     return status;
 }
 
+// Paths of a band's rows into their certificates, which stand already.
+static bb_status certify_paths(const coding *work, bb_index band)
+{
+    bb_status status = BB_OK;
+    bb_row_path *paths = NULL;
+    bb_index left = bb_coded_matrix_rows(work->matrix) - band * work->band;
+    bb_index rows = left < work->band ? left : work->band;
+    BB_TRY(BB_ALLOCATE(rows, &paths));
+    BB_TRY(bb_row_paths_of(work->matrix, band, paths));
+    for (bb_index i = 0; i < rows; ++i) {
+        work->certificates[band * work->band + i].path = paths[i];
+    }
+done:
+    BB_RELEASE(&paths);
+    return status;
+}
+
 // Compares one band with its exact rows; `decoded` has room for a piece of a group.
 static void assess_band(const coding *work, bb_index band, const double *exact, double *decoded)
 {
@@ -119,6 +136,9 @@ static bb_status encode_bands(void *context, bb_index begin, bb_index end)
     BB_TRY(bb_coded_matrix_encode(work->matrix, first, panel));
     for (bb_index band = begin; band < end; ++band) {
         assess_band(work, band, exact + (band - begin) * work->band * columns, decoded);
+        if (work->certificates != NULL) {
+            BB_TRY(certify_paths(work, band));
+        }
     }
 done:
     BB_RELEASE(&exact);

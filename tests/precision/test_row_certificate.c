@@ -166,6 +166,8 @@ static const struct {
     CODED("zfp accuracy", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 2),
     CODED("zfp accuracy 4-D", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 4),
     CODED("zfp reversible", BB_CODEC_ZFP, NAN, BB_ZFP_REVERSIBLE, NAN, 3),
+    CODED("low rank", BB_CODEC_LOW_RANK, NAN, -1, 1e-3, BB_INTEGER_UNSET),
+    CODED("transform", BB_CODEC_TRANSFORM, NAN, -1, 1e-3, BB_INTEGER_UNSET),
 };
 // clang-format on
 enum { CODECS = sizeof codecs / sizeof codecs[0] };

@@ -5,6 +5,7 @@
 #include "solvers/low_rank_stream.h"
 #include "tests/precision/low_rank_problem.h"
 #include "tests/solvers/dense.h"
+#include "tests/solvers/path_bound.h"
 
 #ifdef BB_HAVE_CUDA
 #include <cuda_runtime.h>
@@ -64,6 +65,8 @@ static void compare(const response *of, const bb_coded_matrix *matrix, const dou
             check_close(y[i], expected[i], bound(how), magnitude + 1e-30);
         }
     }
+    bb_index unbounded = 0;
+    (void)path_bound_check(matrix, how->arithmetic, how->run, row, rows, x, y, &unbounded);
     BB_RELEASE(&y);
     BB_RELEASE(&again);
     BB_RELEASE(&expected);

@@ -6,6 +6,8 @@
 #include "core/random.h"
 #include "solvers/product_rounding.h"
 #include "tests/check.h"
+#include "tests/precision/low_rank_problem.h"
+#include "tests/solvers/path_bound.h"
 
 #include <float.h>
 
@@ -121,6 +123,111 @@ static void rounding_is_within_its_bound(void **state)
     BB_RELEASE(&of);
 }
 
+static const bb_gemv_arithmetic in_formats[] = {
+    {BB_FORMAT_FP64, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP32}
+};
+
+// Low-rank tiles and transformed blocks of a response of some size, and x by kind: noise, positive,
+// a spike, times `size`. Largest part of the bound by arithmetic.
+static void multiply_factors(bb_device *device, const response *of, const bb_codec_config *config,
+                             double size, double worst[3], bb_index *unbounded)
+{
+    bb_index rows = of->layout.rows;
+    bb_index columns = of->layout.columns;
+    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    double *x = NULL;
+    double *y = NULL;
+    check_ok(BB_ALLOCATE(columns, &x));
+    check_ok(BB_ALLOCATE(rows, &y));
+    for (int kind = 0; kind < 3; ++kind) {
+        for (bb_index j = 0; j < columns; ++j) {
+            double noise = bb_random_normal(13, BB_STREAM_SELF_TEST, (uint64_t)j);
+            x[j] = kind == 0 ? noise : kind == 1 ? 0.1 + fabs(noise) : j % 777 == 5 ? 1.0 : 1e-9;
+            x[j] *= size;
+        }
+        for (int a = 0; a < 3; ++a) {
+            bb_coded_operator *operation = NULL;
+            double seconds = 0.0;
+            check_ok(bb_coded_operator_create(device, matrix, in_formats[a], &operation));
+            check_ok(bb_coded_operator_apply(operation, 0, rows, x, y, &seconds));
+            bb_coded_operator_destroy(&operation);
+            worst[a] = fmax(worst[a],
+                            path_bound_check(matrix, in_formats[a], 1, 0, rows, x, y, unbounded));
+        }
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+}
+
+static void factors_round_within_their_bound(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e-9, 1.0, 1e-17};
+    bb_device *device = NULL;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (int which = 0; which < 2; ++which) {
+        double worst[3] = {0.0};
+        bb_index unbounded = 0;
+        for (int trial = 0; trial < 9; ++trial) {
+            response of = response_make(7, 11, 61, 47, sizes[trial % 3]);
+            bb_codec_config config = low_rank(sizes[trial % 3] * 1e-6);
+            config.codec = which == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+            if (trial / 3 == 1) { // noise: dense tiles, all coefficients
+                for (bb_index k = 0; k < of.layout.rows * of.layout.columns; ++k) {
+                    of.values[k] =
+                        sizes[trial % 3] * bb_random_normal(14, BB_STREAM_SELF_TEST, (uint64_t)k);
+                }
+            } else if (trial / 3 == 2) { // a coarse tolerance, short bands
+                config.tolerance = sizes[trial % 3] * 1e-3;
+                config.band_lines = 2;
+            }
+            // Products below the normal numbers of fp32 in the last.
+            multiply_factors(device, &of, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst, &unbounded);
+            BB_RELEASE(&of.values);
+        }
+        print_message("%s: largest part of the bound: fp64 %.4f, seed's %.4f, fp32 %.4f\n",
+                      which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
+        assert_int_equal(unbounded, 0);
+        assert_true(worst[1] > 1e-3); // a bound, not an excuse
+    }
+    bb_device_close(&device);
+}
+
+static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
+{
+    (void)state;
+    enum { COUNT = 61 * 47 };
+    bb_device *device = NULL;
+    double x[COUNT], y[77];
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (int trial = 0; trial < 4; ++trial) {
+        response of = response_make(7, 11, 61, 47, 1.0);
+        bb_codec_config config = low_rank(1e-4);
+        bb_coded_operator *operation = NULL;
+        bb_index unbounded = 0;
+        double seconds = 0.0;
+        config.codec = trial % 2 == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+        for (int j = 0; j < COUNT; ++j) {
+            x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, its sums are not
+        }
+        for (int row = 0; trial >= 2 && row < 77; ++row) {
+            of.values[row * COUNT + 30 * 61 + 40] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(device, matrix, in_formats[1], &operation));
+        check_ok(bb_coded_operator_apply(operation, 0, 77, x, y, &seconds));
+        (void)path_bound_check(matrix, in_formats[1], 1, 0, 77, x, y, &unbounded);
+        assert_int_equal(unbounded, 77);
+        bb_coded_operator_destroy(&operation);
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&of.values);
+    }
+    bb_device_close(&device);
+}
+
 static void formats_decide_its_size(void **state)
 {
     (void)state;
@@ -138,6 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounding_is_within_its_bound),
+        cmocka_unit_test(factors_round_within_their_bound),
+        cmocka_unit_test(factors_that_overflow_or_are_bad_are_not_bounded),
         cmocka_unit_test(formats_decide_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,26 +1,367 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU has no product with transformed blocks, and says so when the operator is made.
+// Products with transformed blocks on a GPU against the cpu's. Index arithmetic of both launches is
+// tested without a GPU in test_transform_stream.c.
 #include "solvers/coded_operator.h"
+#include "solvers/transform_stream.h"
 #include "tests/precision/low_rank_problem.h"
+#include "tests/solvers/dense.h"
+#include "tests/solvers/path_bound.h"
 
-static bb_device *gpu;
+#ifdef BB_HAVE_CUDA
+#include <cuda_runtime.h>
+#endif
 
-static void a_gpu_refuses_with_a_sentence(void **state)
+static bb_device *cpu, *gpu;
+
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+enum { WAYS = 4 };
+static const way ways[WAYS] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+
+static bb_codec_config transform(double tolerance)
+{
+    bb_codec_config config = low_rank(tolerance);
+    config.codec = BB_CODEC_TRANSFORM;
+    return config;
+}
+
+static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
+                  bb_index rows, const double *x, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    bb_coded_operator_destroy(&operation);
+}
+
+// Products and sums of both sides; coefficients cancel less than values, which 20 covers, and x of
+// the GPU is rounded before it is transformed, too.
+static double bound(const way *how)
+{
+    return 40.0 * (12.0 * bb_format_unit_roundoff(how->arithmetic.multiply) +
+                   90.0 * bb_format_unit_roundoff(how->arithmetic.accumulate));
+}
+
+static void compare(const response *of, const bb_coded_matrix *matrix, const double *x,
+                    const way *how, bb_index row, bb_index rows)
+{
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    apply(cpu, matrix, how, row, rows, x, expected);
+    apply(gpu, matrix, how, row, rows, x, y);
+    apply(gpu, matrix, how, row, rows, x, again);
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < of->layout.columns; ++j) {
+            magnitude += fabs(of->values[(row + i) * of->layout.columns + j] * x[j]);
+        }
+        if (isnan(expected[i])) {
+            assert_true(isnan(y[i]));
+        } else {
+            check_close(y[i], expected[i], bound(how), magnitude + 1e-30);
+        }
+    }
+    bb_index unbounded = 0;
+    (void)path_bound_check(matrix, how->arithmetic, how->run, row, rows, x, y, &unbounded);
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+static void windows_agree_with_the_cpu(void **state)
 {
     (void)state;
-    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    response of = response_make(3, 8, 64, 40, 1.0);
-    bb_codec_config config = low_rank(1e-4);
-    config.codec = BB_CODEC_TRANSFORM;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_coded_operator *operation = NULL;
-    check_fails(bb_coded_operator_create(gpu, matrix, mixed, &operation), BB_UNSUPPORTED,
-                "storage transform on a GPU");
-    assert_null(operation);
-    bb_coded_matrix_destroy(&matrix);
+    static const bb_index meshes[][2] = {
+        {128, 125},
+        {61,  47 },
+        {33,  3  },
+        {500, 1  }
+    };
+    for (int m = 0; m < 4; ++m) {
+        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 5, x);
+        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= 1e3) {
+            for (bb_index band = 1; band <= 9; band += 4) {
+                bb_codec_config config = transform(tolerance);
+                config.band_lines = band;
+                config.band_columns = band == 5 ? 3 : 7;
+                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+                for (int how = 0; how < WAYS; ++how) {
+                    compare(&of, matrix, x, &ways[how], 0, 91);
+                    compare(&of, matrix, x, &ways[how], 13, 35);
+                    compare(&of, matrix, x, &ways[how], 90, 1);
+                }
+                bb_coded_matrix_destroy(&matrix);
+            }
+        }
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
+}
+
+static void zeros_noise_and_poison_agree(void **state)
+{
+    (void)state;
+    response of = response_make(5, 24, 61, 47, 0.0);
+    bb_codec_config config = transform(1e-3);
+    double *x = dense_new(of.layout.columns);
+    dense_random(of.layout.columns, 5, x);
+    for (int kind = 0; kind < 4; ++kind) {
+        if (kind == 1) {
+            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+        } else if (kind == 2) {
+            config.tolerance = 1e-7;
+        } else if (kind == 3) {
+            of.values[70 * of.layout.columns + 999] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        for (int how = 0; how < WAYS; ++how) {
+            compare(&of, matrix, x, &ways[how], 3, 110);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&x);
     BB_RELEASE(&of.values);
 }
+
+static void a_bad_x_reaches_every_row(void **state)
+{
+    (void)state;
+    response of = response_make(5, 24, 61, 47, 1.0);
+    bb_codec_config config = transform(1e-3);
+    double *x = dense_new(of.layout.columns);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    for (int kind = 0; kind < 2; ++kind) {
+        double y[110];
+        dense_random(of.layout.columns, 5, x);
+        x[kind == 0 ? 0 : 61 * 23 + 30] = kind == 0 ? INFINITY : NAN;
+        for (int how = 0; how < WAYS; ++how) {
+            apply(gpu, matrix, &ways[how], 3, 110, x, y);
+            for (int i = 0; i < 110; ++i) {
+                assert_true(isnan(y[i]));
+            }
+        }
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+// Quotients of more than 22 bits, single rows and cells, and many blocks across a line of rows.
+static void odd_blocks_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index row_columns, lines, band_columns, band_lines, tile_columns, tile_rows;
+        double tolerance;
+    } cases[] = {
+        {5,  9,  5,  9,  8,  10, 5e-9},
+        {5,  9,  1,  1,  8,  1,  1e-5},
+        {5,  9,  5,  16, 3,  3,  1e-5},
+        {91, 8,  3,  8,  8,  10, 1e-5},
+        {16, 16, 16, 16, 32, 1,  1e-5},
+        {4,  4,  2,  2,  32, 32, 1e-5},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        response of = response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
+        bb_index rows = of.layout.rows;
+        bb_codec_config config = transform(cases[c].tolerance);
+        config.band_columns = cases[c].band_columns;
+        config.band_lines = cases[c].band_lines;
+        config.tile_columns = cases[c].tile_columns;
+        config.tile_rows = cases[c].tile_rows;
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 7, x);
+        for (int how = 0; how < WAYS; ++how) {
+            compare(&of, matrix, x, &ways[how], 0, rows);
+            compare(&of, matrix, x, &ways[how], rows / 3, rows / 2);
+        }
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
+}
+
+#ifdef BB_HAVE_CUDA
+static void cuda_ok(cudaError_t error)
+{
+    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
+}
+
+// Two products after one another in one graph, the second from the first's workspace, and x that
+// changes between launches.
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
+    response of = response_make(7, 13, 128, 125, 1.0);
+    bb_codec_config config = transform(1e-5);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    double *host_x = dense_new(COLUMNS);
+    float *narrow = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 32));
+    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    double *halves[] = {y, (double *)y + HALF};
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
+                                     &halves[1], stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < 5; ++round) {
+        dense_random(COLUMNS, 10 + (uint64_t)round, host_x);
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)host_x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, host_x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, ROWS - HALF, host_x, expected + HALF,
+                                         &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    BB_RELEASE(&narrow);
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&host_x);
+    BB_RELEASE(&of.values);
+}
+
+// Three matrices in one launch, as the axes of a response, against each alone: x is transformed
+// once, and who helps a heavy panel depends on all three, which moves roundings of fp64 only.
+static void axes_of_one_launch_are_each_their_own(void **state)
+{
+    (void)state;
+    enum { AXES = 3, COLUMNS = 61 * 47, ROWS = 91 };
+    static const bb_index windows[][2] = {
+        {0,  91},
+        {13, 1 },
+        {40, 29}
+    };
+    bb_coded_matrix *matrices[AXES] = {NULL};
+    bb_coded_operator *operations[AXES] = {NULL};
+    void *x = NULL;
+    void *y = NULL;
+    double found[AXES][ROWS], again[AXES][ROWS], expected[ROWS];
+    double magnitude[AXES] = {0.0};
+    float narrow[COLUMNS];
+    double *host_x = dense_new(COLUMNS);
+    dense_random(COLUMNS, 5, host_x);
+    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
+    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    for (int j = 0; j < COLUMNS; ++j) {
+        narrow[j] = (float)host_x[j];
+    }
+    check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
+    for (int j = 0; j < AXES; ++j) {
+        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        bb_codec_config config = transform(1e-5 * (1 + j));
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(gpu, matrices[j], ways[1].arithmetic, &operations[j]));
+        for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
+            magnitude[j] = fmax(magnitude[j], fabs(of.values[k]));
+        }
+        BB_RELEASE(&of.values);
+    }
+    check_ok(bb_device_wait(gpu));
+    for (int w = 0; w < 3; ++w) {
+        const bb_coded_window window = {windows[w][0], windows[w][1], NULL};
+        double *to[AXES];
+        size_t bytes = (size_t)window.rows * sizeof(double);
+        for (int j = 0; j < AXES; ++j) {
+            to[j] = (double *)y + (bb_index)j * ROWS;
+        }
+        for (int round = 0; round < 2; ++round) {
+            check_ok(bb_coded_operator_queue(operations, AXES, &window, x, to, NULL));
+            cuda_ok(cudaDeviceSynchronize());
+            check_ok(bb_device_download(gpu, round == 0 ? found : again, y, sizeof found));
+        }
+        for (int j = 0; j < AXES; ++j) {
+            assert_memory_equal(found[j], again[j], bytes);
+            apply(gpu, matrices[j], &ways[1], window.row, window.rows, host_x, expected);
+            for (bb_index i = 0; i < window.rows; ++i) {
+                check_close(found[j][i], expected[i], 1e-12, magnitude[j] * COLUMNS);
+            }
+        }
+    }
+    for (int j = 0; j < AXES; ++j) {
+        bb_coded_operator_destroy(&operations[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    BB_RELEASE(&host_x);
+}
+
+// Blocks of other sizes are not of one launch, and neither is a row that the device is to find.
+static void what_differs_is_refused(void **state)
+{
+    (void)state;
+    response of = response_make(7, 13, 61, 47, 1.0);
+    bb_codec_config config = transform(1e-4);
+    bb_coded_matrix *matrices[2] = {NULL};
+    bb_coded_operator *operations[2] = {NULL};
+    void *memory = NULL;
+    check_ok(bb_device_allocate(gpu, 61 * 47 * sizeof(double), &memory));
+    for (int j = 0; j < 2; ++j) {
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(gpu, matrices[j], ways[0].arithmetic, &operations[j]));
+        config.tile_rows = 7;
+    }
+    double *to[2] = {memory, memory};
+    const bb_coded_window window = {0, 8, NULL};
+    const bb_coded_window moving = {0, 8, memory};
+    check_fails(bb_coded_operator_queue(operations, 2, &window, memory, to, NULL), BB_INVALID,
+                "products in one launch");
+    assert_false(bb_coded_operator_takes_row_at(operations[0]));
+    check_fails(bb_coded_operator_queue(operations, 1, &moving, memory, to, NULL), BB_UNSUPPORTED,
+                "storage transform");
+    for (int j = 0; j < 2; ++j) {
+        bb_coded_operator_destroy(&operations[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &memory);
+    BB_RELEASE(&of.values);
+}
+
+#endif
 
 int main(void)
 {
@@ -29,12 +370,24 @@ int main(void)
         print_message("skipped: %s\n", reason);
         return 77;
     }
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
+    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
+        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
         print_error("%s\n", bb_status_message());
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_gpu_refuses_with_a_sentence)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_agree_with_the_cpu),
+        cmocka_unit_test(zeros_noise_and_poison_agree),
+        cmocka_unit_test(a_bad_x_reaches_every_row),
+        cmocka_unit_test(odd_blocks_agree_with_the_cpu),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(axes_of_one_launch_are_each_their_own),
+        cmocka_unit_test(what_differs_is_refused),
+#endif
+    };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);
+    bb_device_close(&cpu);
     return failures;
 }

@@ -488,7 +488,15 @@ static void certificates_hold(void **state)
          ", {name: accuracy, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
          "dimensions: 2}, multiply: fp32, accumulate: fp64}"
          ", {name: rate, storage: {codec: zfp, mode: rate, bits: 4, dimensions: 3}, "
-         "multiply: fp64, accumulate: fp64}]"}
+         "multiply: fp64, accumulate: fp64}"
+         ", {name: tiles, storage: {codec: low_rank, tolerance_of_range: 1.0e-5}, "
+         "multiply: fp32, accumulate: fp64}"
+         ", {name: tiles-fp32, storage: {codec: low_rank, tolerance_of_range: 1.0e-4}, "
+         "multiply: fp32, accumulate: fp32}"
+         ", {name: blocks, storage: {codec: transform, tolerance_of_range: 1.0e-5}, "
+         "multiply: fp32, accumulate: fp64}"
+         ", {name: blocks-fp32, storage: {codec: transform, tolerance_of_range: 1.0e-4}, "
+         "multiply: fp32, accumulate: fp32}]"}
     };
     bb_results *results = driver_results(&coded);
     const bb_dataset *bound = driver_dataset(results, "certified_bound_nm");
@@ -497,7 +505,7 @@ static void certificates_hold(void **state)
     const bb_dataset *looseness = driver_dataset(results, "certificate_looseness");
     const bb_dataset *violations = driver_dataset(results, "certificate_violations");
     const bb_dataset *unbounded = driver_dataset(results, "certificate_unbounded");
-    assert_int_equal(bound->count, 20);
+    assert_int_equal(bound->count, 28);
     for (bb_index i = 0; i < bound->count; ++i) {
         print_message("pipeline %td, axis %td: bound %.2e nm (storage %.2e), error %.2e nm, "
                       "median ratio %.3g\n",
