@@ -210,11 +210,19 @@ done:
     return status;
 }
 
+// Infinities of a matrix would meet limbs of zero.
+static bool takes_limbs(const bb_coded_operator *operation)
+{
+    return operation->stream != NULL && operation->run > 1 && operation->finite &&
+           bb_stream_takes_limbs(bb_coded_stream_task(operation->stream).layout.storage);
+}
+
 static bb_stream_sums sums_of(const bb_coded_operator *operation)
 {
     const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
     return arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
            : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
+           : takes_limbs(operation)                   ? BB_STREAM_LIMBS
            : operation->run > 1                       ? BB_STREAM_RUNS
                                                       : BB_STREAM_EACH;
 }
@@ -340,7 +348,7 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
                        bb_coded_matrix_columns(other->matrix) &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run,
+                   first->run == other->run && sums_of(first) == sums_of(other),
                BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");

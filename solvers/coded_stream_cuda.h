@@ -251,10 +251,10 @@ inline bb_status describe_device(int *most)
     return BB_OK;
 }
 
-template <class S, class Product> stage_shape shape_of(const bb_stream_task &task, int room)
+template <class S> stage_shape shape_of(const bb_stream_task &task, int room, int column_bytes)
 {
     constexpr int align = 128;
-    constexpr bb_index of_16 = 16 / static_cast<int>(sizeof(Product));
+    const bb_index of_16 = task.sums == BB_STREAM_WIDE ? 2 : 4;
     stage_shape out = {};
     int rows = group_rows<S> * static_cast<int>(task.layout.row_bytes);
     if constexpr (S::varies) {
@@ -262,13 +262,22 @@ template <class S, class Product> stage_shape shape_of(const bb_stream_task &tas
         rows = out.lines_at + align * S::most_lines;
     }
     out.x_at = (rows + align - 1) / align * align;
-    out.bytes = out.x_at + S::columns * static_cast<int>(sizeof(Product));
+    out.bytes = out.x_at + S::columns * column_bytes;
     out.stages = room / out.bytes < most_stages ? room / out.bytes : most_stages;
     out.whole_columns = task.columns / of_16 * of_16;
     return out;
 }
 
-template <class S, class Sums> bb_status launch(const bb_stream_task &task, cudaStream_t queue)
+/// How a kernel of this family is launched.
+struct launch_plan {
+    void (*kernel)(job);
+    int threads;
+    int column_bytes; ///< of a stage, for x
+    int shared_bytes; ///< beside the stages
+};
+
+template <class S>
+bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
 {
     int most = 0;
     BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
@@ -276,8 +285,7 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
     job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
-              shape_of<S, typename Sums::product>(
-                  task, most - 1024 - static_cast<int>(sizeof(stage_control))),
+              shape_of<S>(task, most - 1024 - plan.shared_bytes, plan.column_bytes),
               static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) || of.shape.stages < 2) {
@@ -287,19 +295,19 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
                              task.layout.row_bytes, of.shape.bytes, of.shape.stages);
     }
     int bytes = of.shape.stages * of.shape.bytes;
-    BB_CUDA_TRY(cudaFuncSetAttribute(multiply<S, Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     bytes));
+    BB_CUDA_TRY(
+        cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(task.blocks));
-    config.blockDim = dim3(threads);
+    config.blockDim = dim3(static_cast<unsigned>(plan.threads));
     config.dynamicSmemBytes = static_cast<size_t>(bytes);
     config.stream = queue;
     config.attrs = &early;
     config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, of));
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, of));
     config.gridDim =
         dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
     config.blockDim = dim3(lanes * adding_warps);
@@ -308,15 +316,23 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     return BB_OK;
 }
 
+template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
+{
+    return launch<S>(task,
+                     {multiply<S, Sums>, threads, static_cast<int>(sizeof(typename Sums::product)),
+                      static_cast<int>(sizeof(stage_control))},
+                     queue);
+}
+
 template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStream_t queue)
 {
     switch (task.sums) {
     case BB_STREAM_WIDE:
-        return launch<S, wide_sums<S>>(task, queue);
+        return launch_sums<S, wide_sums<S>>(task, queue);
     case BB_STREAM_EACH:
-        return launch<S, each_sums<S>>(task, queue);
+        return launch_sums<S, each_sums<S>>(task, queue);
     default: // runs, and one run
-        return launch<S, run_sums<S>>(task, queue);
+        return launch_sums<S, run_sums<S>>(task, queue);
     }
 }
 
@@ -324,6 +340,7 @@ template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStre
 bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue);
 
 } // namespace stream
 

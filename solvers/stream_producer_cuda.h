@@ -17,6 +17,7 @@ constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4; // of a block of the second kernel
 constexpr int most_stages = 12;
+constexpr int tiles_ahead = 4; // that the last cache is asked for while a kernel waits
 constexpr uint32_t everyone = 0xffffffffU;
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
@@ -174,6 +175,20 @@ template <class S, class Product> struct producer {
         }
     }
 
+    __device__ __forceinline__ void fetch_ahead(const bb_stream_run &run, int tile) const
+    {
+        if constexpr (!S::varies && !S::of_any_bits) {
+            const group_place group = find_group<S>(of, run.group);
+            const int end = run.end < tile + tiles_ahead ? run.end : tile + tiles_ahead;
+            for (; tile < end; ++tile) {
+                const bb_index row =
+                    static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
+                hopper::fetch_ahead(of.task.operand[group.operand].words + row * S::row_bytes,
+                                    static_cast<uint32_t>(group.rows * S::row_bytes));
+            }
+        }
+    }
+
     // The matrix does not depend on the kernel before; x and what is claimed do.
     __device__ __forceinline__ int start(const bb_stream_run &run)
     {
@@ -182,6 +197,7 @@ template <class S, class Product> struct producer {
             copy_rows(run, tile++);
             at.advance(of.shape.stages);
         }
+        fetch_ahead(run, tile);
         hopper::wait_for_kernel_before();
         at = {0, 0};
         for (int k = run.first; k < tile; ++k) {
