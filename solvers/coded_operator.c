@@ -210,10 +210,12 @@ done:
     return status;
 }
 
-// Infinities of a matrix would meet limbs of zero.
+// Infinities of a matrix would meet limbs of zero; block floating point has none.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
-    return operation->stream != NULL && operation->run > 1 && operation->finite &&
+    const bool never_infinite =
+        operation->finite || bb_coded_matrix_config(operation->matrix)->codec == (int)BB_CODEC_BFP;
+    return operation->stream != NULL && operation->run > 1 && never_infinite &&
            bb_stream_takes_limbs(bb_coded_stream_task(operation->stream).layout.storage);
 }
 

@@ -18,7 +18,7 @@ struct bb_coded_stream {
     float step;
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
     size_t bytes;
-    void *words, *places, *scales, *sums, *turns; // on the device
+    void *words, *places, *scales, *sums, *counts; // on the device
 };
 
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
@@ -378,8 +378,8 @@ static bb_status take_workspace(bb_coded_stream *stream)
     }
     BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
                               &stream->sums));
-    BB_TRY(bb_device_allocate(stream->device, sizeof(unsigned), &stream->turns));
-    BB_TRY(bb_device_zero(stream->device, stream->turns, sizeof(unsigned)));
+    BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
+    BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));
 done:
     return status;
 }
@@ -419,7 +419,7 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(whole->device, &whole->places);
         bb_device_release(whole->device, &whole->scales);
         bb_device_release(whole->device, &whole->sums);
-        bb_device_release(whole->device, &whole->turns);
+        bb_device_release(whole->device, &whole->counts);
         BB_RELEASE(stream);
     }
 }
@@ -437,7 +437,7 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                                          .scales = stream->scales,
                                          .step = stream->step}},
                             .places = stream->sums,
-                            .turns = stream->turns};
+                            .counts = stream->counts};
 }
 
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)

@@ -85,6 +85,13 @@ typedef struct bb_stream_operand {
     double *y;                   ///< [rows], scales undone
 } bb_stream_operand;
 
+/// What blocks of a product have done.
+typedef struct bb_stream_counts {
+    unsigned turns;     ///< taken
+    unsigned published; ///< blocks whose sums are in their places
+    unsigned known;     ///< blocks of the second kernel that saw it
+} bb_stream_counts;
+
 enum {
     BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
 };
@@ -100,8 +107,8 @@ typedef struct bb_stream_task {
     const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
     int operands;
     bb_stream_operand operand[BB_STREAM_OPERANDS];
-    double *places;  ///< workspace: sums of runs, [operands * rows][places]
-    unsigned *turns; ///< workspace: taken, zero before and after
+    double *places;           ///< workspace: sums of runs, [operands * rows][places]
+    bb_stream_counts *counts; ///< workspace: zero before and after
 } bb_stream_task;
 
 /// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane

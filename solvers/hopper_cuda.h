@@ -68,12 +68,6 @@ __device__ __forceinline__ void copy_bytes(void *to, const void *from, uint32_t 
                  : "memory");
 }
 
-/// Brings bytes, a multiple of 16 from an address that is, to the last cache.
-__device__ __forceinline__ void fetch_ahead(const void *from, uint32_t bytes)
-{
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
-
 /// Orders this thread's plain accesses of shared memory before its later bulk copies to there.
 __device__ __forceinline__ void plain_before_copies()
 {

@@ -7,13 +7,13 @@
 // time for five. Here stored values become fp16, which holds all of them, two by an instruction,
 // and are multiplied as they lie: rows of A [16][16] times x, which stands in B [16][8] as limbs of
 // 11 bits, one a column,
-//     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the tile's largest |x|,
+//     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the quarter's largest |x|,
 // exact to 2^-34 of 2^e. A product with a limb is exact; sums of 16 are rounded to fp32 by the
 // tensor core. About 1.1 instructions a value.
 //
-// A warp takes 16 rows, a band, and a quarter of a tile's columns. One more warp cuts the tile's x
-// into limbs, over the x that the ring brought. A tile's sums are weighted with 2^e and added in
-// fp64; the quarters of a band meet in shared memory at the end of a run.
+// A warp takes 16 rows, a band, and a quarter of a tile's columns. Four more warps cut a quarter
+// each of the tile's x into limbs, over the x that the ring brought. A tile's sums are weighted
+// with 2^e and added in fp64; the quarters of a band meet in shared memory at the end of a run.
 //
 // Order of the sums of a row: steps of 16 columns of a quarter in fp32 (block floating point: two
 // of them a block, then blocks), limbs, tiles ascending in fp64, the three limbs' lanes, quarters,
@@ -27,33 +27,42 @@ namespace stream
 {
 
 constexpr int limbs = BB_STREAM_LIMBS_OF_X;
-constexpr int limb_threads = threads + lanes; // one warp more: it cuts x
 constexpr int band_rows = 16;
 constexpr int quarters = 4;
-constexpr int run_columns = 128;           // of a tile, that a warp takes at once
-constexpr int slot_columns = 32;           // of them, two products
-constexpr int slot_bytes = limbs * 4 * 16; // limbs, lanes of a quad, eight fp16
-constexpr int part_values = 8;             // of x, that a lane of a quad takes in a slot
+constexpr int limb_threads = threads + quarters * lanes; // the warps that cut x
+constexpr int run_columns = 128;                         // that a warp takes at once
+constexpr int slot_columns = 32;                         // of them, two products
+constexpr int limb_bytes = 64;                           // of a slot: 16 a lane of four
+constexpr int slot_bytes = limbs * limb_bytes + 16;      // without bank conflicts
+constexpr int cuts = 3;                                  // tiles whose x is in limbs at once
 
-/// What limbs need of a storage. words(row, run, quad) are those that lane `quad` of four takes of
+template <class S> constexpr int cut_bytes = S::columns / slot_columns *slot_bytes;
+
+/// What limbs need of a storage. words(row, run, lane) are those that a lane takes of
 /// 128 columns of a row, pair(words, slot, step) its values of one product as two pairs of fp16.
-/// A lane's columns of x (read_x) are parts of eight: which slot and lane of a quad takes one, and
-/// in what order.
+/// x is cut in chunks of four columns (bb_stream_chunk). Halves of a part of a lane's columns, they
+/// lie in slot(lane, part) as lane quad(lane, part) of four wants them: chunk_of(part, half), its
+/// middle two exchanged where `crossed`.
 template <class S> struct eight_bits {
     static constexpr int words_of_run = 8;
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int quad,
+    static constexpr bool crossed = false;
+    // Rows lie 512 bytes apart: odd ones take their halves the other way round, or they would meet
+    // the banks of even ones.
+    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
                                                  uint32_t (&out)[8])
     {
-        uint4 a = load_16(row + run_columns * run + 16 * quad);
-        uint4 b = load_16(row + run_columns * run + 64 + 16 * quad);
-        out[0] = a.x;
-        out[1] = a.y;
-        out[2] = a.z;
-        out[3] = a.w;
-        out[4] = b.x;
-        out[5] = b.y;
-        out[6] = b.z;
-        out[7] = b.w;
+        const bool odd = (lane & 4) != 0;
+        const unsigned char *own = row + run_columns * run + 16 * (lane % 4);
+        const uint4 a = load_16(own + (odd ? 64 : 0));
+        const uint4 b = load_16(own + (odd ? 0 : 64));
+        out[0] = odd ? b.x : a.x;
+        out[1] = odd ? b.y : a.y;
+        out[2] = odd ? b.z : a.z;
+        out[3] = odd ? b.w : a.w;
+        out[4] = odd ? a.x : b.x;
+        out[5] = odd ? a.y : b.y;
+        out[6] = odd ? a.z : b.z;
+        out[7] = odd ? a.w : b.w;
     }
     static __device__ __forceinline__ uint2 pair(const uint32_t (&words)[8], int slot, int step)
     {
@@ -67,9 +76,9 @@ template <class S> struct eight_bits {
     {
         return lane % 4;
     }
-    static __device__ __forceinline__ int value_of(int part, int i)
+    static __device__ __forceinline__ int chunk_of(int part, int half)
     {
-        return part_values * part + i;
+        return 2 * part + half;
     }
 };
 
@@ -107,14 +116,15 @@ __device__ __forceinline__ uint32_t bits_of(__half2 pair)
 
 struct limbs_of_bfp8 : of_bfp8 {
     static constexpr int words_of_run = 8;
+    static constexpr bool crossed = false;
     // A slot is a block.
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int quad,
+    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
                                                  uint32_t (&out)[8])
     {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
             uint2 two = *reinterpret_cast<const uint2 *>(row + run_columns * run +
-                                                         slot_columns * k + 8 * quad);
+                                                         slot_columns * k + 8 * (lane % 4));
             out[2 * k] = two.x;
             out[2 * k + 1] = two.y;
         }
@@ -135,22 +145,23 @@ struct limbs_of_bfp8 : of_bfp8 {
     {
         return 2 * (lane % 2) + part;
     }
-    static __device__ __forceinline__ int value_of(int part, int i)
+    static __device__ __forceinline__ int chunk_of(int part, int half)
     {
-        return part_values * part + i;
+        return 2 * part + half;
     }
 };
 
 struct limbs_of_bfp4 : of_bfp4 {
     static constexpr int words_of_run = 4;
+    static constexpr bool crossed = true;
     // A slot is a block, of a lane of read_x.
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int quad,
+    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
                                                  uint32_t (&out)[4])
     {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
             out[k] = *reinterpret_cast<const uint32_t *>(row + run_columns / 2 * run +
-                                                         slot_columns / 2 * k + 4 * quad);
+                                                         slot_columns / 2 * k + 4 * (lane % 4));
         }
     }
     // As widen_nibbles has it.
@@ -179,9 +190,9 @@ struct limbs_of_bfp4 : of_bfp4 {
     {
         return part;
     }
-    static __device__ __forceinline__ int value_of(int part, int i)
+    static __device__ __forceinline__ int chunk_of(int part, int half)
     {
-        return 16 * (i / 4) + 4 * part + 2 * (i % 2) + i % 4 / 2;
+        return part + 4 * half;
     }
 };
 
@@ -189,17 +200,17 @@ struct limbs_of_bfp4 : of_bfp4 {
 
 /// Beside stage_control.
 struct limb_control {
-    uint64_t cut[most_stages];
-    float scale[most_stages];                               // 2^e of the stage's x
+    uint64_t cut[cuts];
+    float scale[cuts][quarters];                            // 2^e of a tile's x
     double sums[2][quarters][warps / quarters * band_rows]; // of runs, by turn
 };
 
-/// The warp that cuts x.
+/// A warp that cuts a quarter of x.
 template <class S> struct cutter {
     const job &of;
-    int lane;
+    int quarter, lane;
 
-    // 2^-e and 2^e of the tile's largest x, NaN where it is not finite.
+    // 2^-e and 2^e of the largest x, NaN where it is not finite.
     __device__ __forceinline__ static float scales(uint32_t largest, float *down)
     {
         uint32_t exponent = largest >> 23;
@@ -209,64 +220,83 @@ template <class S> struct cutter {
         return __uint_as_float(finite ? (exponent + 1U) << 23 : 0x7fc00000U);
     }
 
-    __device__ __forceinline__ float cut(unsigned char *at)
+    __device__ __forceinline__ static uint32_t next_limb(float &a, float &b)
     {
-        float x[S::values];
+        const __half2 pair = __floats2half2_rn(a, b);
+        float high_a = 0.0F;
+        float high_b = 0.0F;
+        widen(pair, high_a, high_b);
+        a = (a - high_a) * 2048.0F;
+        b = (b - high_b) * 2048.0F;
+        return bits_of(pair);
+    }
+
+    // Returns 2^e.
+    __device__ __forceinline__ float cut(const unsigned char *from, unsigned char *at) const
+    {
+        constexpr int chunks = S::values / 4; // of a lane of read_x
+        constexpr int turns = S::columns / 4 / quarters / lanes;
+        float4 x[turns];
+        unsigned char *to[turns];
         uint32_t largest = 0;
         float down = 0.0F;
-        read_x<S>(reinterpret_cast<const float *>(at), lane, x);
 #pragma unroll
-        for (int v = 0; v < S::values; ++v) {
-            largest = max(largest, __float_as_uint(x[v]) & 0x7fffffffU);
+        for (int k = 0; k < turns; ++k) {
+            const int unit = (quarter * turns + k) * lanes + lane;
+            const int owner = unit / chunks;
+            const int part = unit % chunks / 2;
+            const int half = unit % 2;
+            const int chunk =
+                owner * chunks + bb_stream_chunk(chunks, owner, S::chunk_of(part, half));
+            x[k] = reinterpret_cast<const float4 *>(from)[chunk];
+            to[k] = at + slot_bytes * S::slot(owner, part) + 16 * S::quad(owner, part) + 8 * half;
+            const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
+            largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
+                          max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));
         }
-        largest = __reduce_max_sync(everyone, largest); // all have read
-        const float scale = scales(largest, &down);
+        const float scale = scales(__reduce_max_sync(everyone, largest), &down);
 #pragma unroll
-        for (int part = 0; part < S::values / part_values; ++part) {
-            unsigned char *to = at + slot_bytes * S::slot(lane, part) + 16 * S::quad(lane, part);
-            float rest[part_values];
-#pragma unroll
-            for (int i = 0; i < part_values; ++i) {
-                rest[i] = x[S::value_of(part, i)] * down;
-            }
+        for (int k = 0; k < turns; ++k) {
+            float a = x[k].x * down;
+            float b = (S::crossed ? x[k].z : x[k].y) * down;
+            float c = (S::crossed ? x[k].y : x[k].z) * down;
+            float d = x[k].w * down;
 #pragma unroll
             for (int limb = 0; limb < limbs; ++limb) {
-                uint32_t words[part_values / 2];
-#pragma unroll
-                for (int i = 0; i < part_values; i += 2) {
-                    const __half2 pair = __floats2half2_rn(rest[i], rest[i + 1]);
-                    words[i / 2] = bits_of(pair);
-                    float high = 0.0F;
-                    float low = 0.0F;
-                    widen(pair, low, high);
-                    rest[i] = (rest[i] - low) * 2048.0F;
-                    rest[i + 1] = (rest[i + 1] - high) * 2048.0F;
-                }
-                *reinterpret_cast<uint4 *>(to + 64 * limb) =
-                    uint4{words[0], words[1], words[2], words[3]};
+                *reinterpret_cast<uint2 *>(to[k] + limb_bytes * limb) =
+                    uint2{next_limb(a, b), next_limb(c, d)};
             }
         }
         return scale;
     }
 
     __device__ __forceinline__ void work(stage_control *control, limb_control *own,
-                                         unsigned char *stages)
+                                         const unsigned char *stages,
+                                         unsigned char *limbs_of_x) const
     {
         ring_place at = {0, 0};
-        while (true) {
+        ring_place read = {0, 0}; // `cuts` stages before
+        ring_place to = {0, 0};   // of the limbs
+        start_after_kernel_before();
+        for (int count = 0;; ++count) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             if (control->notes[at.slot].operand < 0) {
                 return;
             }
+            if (count >= cuts) {
+                hopper::barrier_wait(&control->empty[read.slot], read.parity);
+                read.advance(of.shape.stages);
+            }
             const float scale =
-                cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at);
-            hopper::plain_before_copies(); // the next x comes to the same place
+                cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at,
+                    limbs_of_x + to.slot * cut_bytes<S>);
             __syncwarp();
             if (lane == 0) {
-                own->scale[at.slot] = scale;
-                hopper::barrier_arrive(&own->cut[at.slot]);
+                own->scale[to.slot][quarter] = scale;
+                hopper::barrier_arrive(&own->cut[to.slot]);
             }
             at.advance(of.shape.stages);
+            to.advance(cuts);
         }
     }
 };
@@ -301,7 +331,8 @@ template <class S> struct limb_consumer {
         return stage + (band_rows * band() + 8 * eight + lane / 4) * S::row_bytes;
     }
 
-    // Adds 128 columns of the band, `d` [row of two][column of B of two].
+    // Adds 128 columns of the band, `d` [row of two][column of B of two, the first of which
+    // counts].
     __device__ __forceinline__ void multiply(const unsigned char *upper, const unsigned char *lower,
                                              const unsigned char *x, int run, float (&d)[4])
     {
@@ -309,10 +340,13 @@ template <class S> struct limb_consumer {
         uint32_t above[S::words_of_run];
         uint32_t below[S::words_of_run];
         uint32_t exponents[2] = {0U, 0U};
-        const int limb = lane / 4 < limbs ? lane / 4 : limbs - 1; // other columns are not read
-        const unsigned char *own = x + slot_bytes * slots * run + 64 * limb + 16 * (lane % 4);
-        S::words(upper, run, lane % 4, above);
-        S::words(lower, run, lane % 4, below);
+        float e[4] = {0.0F, 0.0F, 0.0F, 0.0F}; // two chains of sums
+        // Even columns are limbs, so that a lane has one of them; the others are not read.
+        const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
+        const unsigned char *own =
+            x + slot_bytes * slots * run + limb_bytes * limb + 16 * (lane % 4);
+        S::words(upper, run, lane, above);
+        S::words(lower, run, lane, below);
         if constexpr (S::has_unit) {
             exponents[0] = *reinterpret_cast<const uint32_t *>(upper + 512 + slots * run);
             exponents[1] = *reinterpret_cast<const uint32_t *>(lower + 512 + slots * run);
@@ -322,36 +356,36 @@ template <class S> struct limb_consumer {
             const uint4 b = load_16(own + slot_bytes * slot);
             if constexpr (S::has_unit) {
                 float part[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-                const float upper_unit = unit_of(exponents[0] >> 8 * slot & 0xffU);
-                const float lower_unit = unit_of(exponents[1] >> 8 * slot & 0xffU);
                 multiply_16(part, S::pair(above, slot, 0), S::pair(below, slot, 0), b.x, b.y);
                 multiply_16(part, S::pair(above, slot, 1), S::pair(below, slot, 1), b.z, b.w);
-                d[0] = __fmaf_rn(part[0], upper_unit, d[0]);
-                d[1] = __fmaf_rn(part[1], upper_unit, d[1]);
-                d[2] = __fmaf_rn(part[2], lower_unit, d[2]);
-                d[3] = __fmaf_rn(part[3], lower_unit, d[3]);
+                d[0] = __fmaf_rn(part[0], unit_of(exponents[0], slot), d[0]);
+                d[2] = __fmaf_rn(part[2], unit_of(exponents[1], slot), d[2]);
             } else {
                 multiply_16(d, S::pair(above, slot, 0), S::pair(below, slot, 0), b.x, b.y);
-                multiply_16(d, S::pair(above, slot, 1), S::pair(below, slot, 1), b.z, b.w);
+                multiply_16(e, S::pair(above, slot, 1), S::pair(below, slot, 1), b.z, b.w);
             }
         }
+        d[0] += e[0];
+        d[2] += e[2];
     }
 
-    __device__ __forceinline__ void multiply(const unsigned char *stage, float scale)
+    __device__ __forceinline__ void multiply(const unsigned char *stage, const unsigned char *x,
+                                             float scale)
     {
         constexpr int runs = S::columns / run_columns / quarters;
         const unsigned char *upper = row_of(stage, 0);
         const unsigned char *lower = row_of(stage, 1);
-        // Lane 0 of four has limbs 0 and 1, lane 1 has limb 2.
-        const int quad = lane % 4;
-        const float first = quad == 0 ? scale : quad == 1 ? scale * 0x1p-22F : 0.0F;
-        const float second = quad == 0 ? scale * 0x1p-11F : 0.0F;
+        const int limb = lane % 4;
+        const float weight = limb == 0   ? scale
+                             : limb == 1 ? scale * 0x1p-11F
+                             : limb == 2 ? scale * 0x1p-22F
+                                         : 0.0F;
 #pragma unroll
         for (int k = 0; k < runs; ++k) {
             float d[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-            multiply(upper, lower, stage + of.shape.x_at, runs * quarter() + k, d);
-            sum[0] += static_cast<double>(__fmaf_rn(d[0], first, __fmul_rn(d[1], second)));
-            sum[1] += static_cast<double>(__fmaf_rn(d[2], first, __fmul_rn(d[3], second)));
+            multiply(upper, lower, x, runs * quarter() + k, d);
+            sum[0] += static_cast<double>(d[0] * weight);
+            sum[1] += static_cast<double>(d[2] * weight);
         }
     }
 
@@ -361,13 +395,15 @@ template <class S> struct limb_consumer {
         const int row = band_rows * band();
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            const double total = sum[r] + __shfl_xor_sync(everyone, sum[r], 1);
+            double total = sum[r] + __shfl_xor_sync(everyone, sum[r], 2);
+            total += __shfl_xor_sync(everyone, total, 1);
             if (lane % 4 == 0) {
                 own->sums[turn][quarter()][row + 8 * r + lane / 4] = total;
             }
             sum[r] = 0.0;
         }
-        asm volatile("bar.sync %0, %1;" ::"r"(1 + band()), "n"(quarters * lanes) : "memory");
+        asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_bands + band()), "n"(quarters * lanes)
+                     : "memory");
         const int wanted = row + lane;
         if (quarter() == 0 && lane < band_rows && wanted < note.rows) {
             double total = own->sums[turn][0][wanted];
@@ -382,21 +418,23 @@ template <class S> struct limb_consumer {
     }
 
     __device__ __forceinline__ void work(stage_control *control, limb_control *own,
-                                         const unsigned char *stages)
+                                         const unsigned char *stages,
+                                         const unsigned char *limbs_of_x)
     {
         ring_place at = {0, 0};
-        hopper::wait_for_kernel_before();
+        ring_place from = {0, 0}; // of the limbs
+        start_after_kernel_before();
         while (true) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             const stage_note note = control->notes[at.slot];
             if (note.operand < 0) {
-                return;
+                break;
             }
             const bool wanted = band_rows * band() < note.rows;
             if (wanted) {
-                hopper::barrier_wait(&own->cut[at.slot], at.parity);
+                hopper::barrier_wait(&own->cut[from.slot], from.parity);
                 multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes,
-                         own->scale[at.slot]);
+                         limbs_of_x + from.slot * cut_bytes<S>, own->scale[from.slot][quarter()]);
             }
             __syncwarp();
             if (lane == 0) {
@@ -406,7 +444,9 @@ template <class S> struct limb_consumer {
                 leave(note, own);
             }
             at.advance(of.shape.stages);
+            from.advance(cuts);
         }
+        publish(of);
     }
 };
 
@@ -416,27 +456,30 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
     __shared__ limb_control own;
+    unsigned char *limbs_of_x = stages + of.shape.stages * of.shape.bytes;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (threadIdx.x == 0) {
         for (int s = 0; s < of.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
-            hopper::barrier_start(&own.cut[s], 1);
+            hopper::barrier_start(&control.landed[s], 1);
             hopper::barrier_start(&control.empty[s], warps);
+        }
+        for (int s = 0; s < cuts; ++s) {
+            hopper::barrier_start(&own.cut[s], quarters);
         }
         hopper::barrier_starts_visible();
     }
     __syncthreads();
-    hopper::let_next_kernel_start();
     if (warp < warps) {
         limb_consumer<S> consumer = {
             of, warp, lane, {0.0, 0.0},
                0
         };
-        consumer.work(&control, &own, stages);
-    } else if (warp == warps) {
-        cutter<S> cutting = {of, lane};
-        cutting.work(&control, &own, stages);
+        consumer.work(&control, &own, stages, limbs_of_x);
+    } else if (warp < warps + quarters) {
+        const cutter<S> cutting = {of, warp - warps, lane};
+        cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
         const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
         producer<S, float> producing = {

@@ -17,8 +17,13 @@ constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4; // of a block of the second kernel
 constexpr int most_stages = 12;
-constexpr int tiles_ahead = 4; // that the last cache is asked for while a kernel waits
+constexpr int stages_on_their_way = 2; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
+
+/// Named barriers of a block, after that of __syncthreads.
+constexpr int barrier_of_sums = 1;    // the warps that multiply
+constexpr int barrier_of_cutters = 2; // BB_STREAM_LIMBS: those that cut x
+constexpr int barriers_of_bands = 3;  // BB_STREAM_LIMBS: those of a band, one each
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
 
@@ -35,6 +40,7 @@ struct stage_note {
 struct stage_control {
     uint64_t full[most_stages];
     uint64_t empty[most_stages];
+    uint64_t landed[most_stages]; // rows that were brought ahead of their x
     stage_note notes[most_stages];
 };
 
@@ -86,6 +92,14 @@ struct ring_place {
     }
 };
 
+/// add_places may start now and no sooner: until the kernel before is over, the counts are those of
+/// the product before. A block lets it when all of its threads do.
+__device__ __forceinline__ void start_after_kernel_before()
+{
+    hopper::wait_for_kernel_before();
+    hopper::let_next_kernel_start();
+}
+
 /// One lane that fills stages.
 template <class S, class Product> struct producer {
     const job &of;
@@ -117,15 +131,16 @@ template <class S, class Product> struct producer {
         hopper::plain_before_copies();
     }
 
-    // Opens a stage and copies its rows; copy_x is to follow.
-    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile)
+    // Opens a stage and copies its rows, counted by `arrival` with `more` bytes; copy_x is to
+    // follow.
+    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile, uint64_t *arrival,
+                                              uint32_t more)
     {
         const group_place group = find_group<S>(of, run.group);
         const bb_stream_operand &operand = of.task.operand[group.operand];
         const int rows = group.rows;
         const bb_index first =
             static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
-        uint64_t *full = &control->full[at.slot];
         stage_note note = {group.operand,
                            static_cast<int>(group.row),
                            rows,
@@ -156,12 +171,12 @@ template <class S, class Product> struct producer {
             write_x_end(group.operand, tile);
         }
         control->notes[at.slot] = note;
-        hopper::barrier_expect(full, places + bytes + x_bytes(tile));
+        hopper::barrier_expect(arrival, places + bytes + more);
         if (places > 0) {
-            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, full);
+            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
         }
         if (bytes > 0) {
-            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, full);
+            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, arrival);
         }
     }
     __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
@@ -175,32 +190,22 @@ template <class S, class Product> struct producer {
         }
     }
 
-    __device__ __forceinline__ void fetch_ahead(const bb_stream_run &run, int tile) const
-    {
-        if constexpr (!S::varies && !S::of_any_bits) {
-            const group_place group = find_group<S>(of, run.group);
-            const int end = run.end < tile + tiles_ahead ? run.end : tile + tiles_ahead;
-            for (; tile < end; ++tile) {
-                const bb_index row =
-                    static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
-                hopper::fetch_ahead(of.task.operand[group.operand].words + row * S::row_bytes,
-                                    static_cast<uint32_t>(group.rows * S::row_bytes));
-            }
-        }
-    }
-
     // The matrix does not depend on the kernel before; x and what is claimed do.
     __device__ __forceinline__ int start(const bb_stream_run &run)
     {
         int tile = run.first;
-        while (tile < run.end && tile - run.first < of.shape.stages && tile + 1 < of.parts.tiles) {
-            copy_rows(run, tile++);
+        for (int k = 0; tile < run.end && k < of.shape.stages && tile + 1 < of.parts.tiles; ++k) {
+            if (k >= stages_on_their_way) {
+                hopper::barrier_wait(&control->landed[k - stages_on_their_way], 0);
+            }
+            copy_rows(run, tile++, &control->landed[k], 0);
             at.advance(of.shape.stages);
         }
-        fetch_ahead(run, tile);
-        hopper::wait_for_kernel_before();
+        start_after_kernel_before();
         at = {0, 0};
         for (int k = run.first; k < tile; ++k) {
+            hopper::barrier_wait(&control->landed[at.slot], 0);
+            hopper::barrier_expect(&control->full[at.slot], x_bytes(k));
             copy_x(run, k);
             at.advance(of.shape.stages);
         }
@@ -221,10 +226,10 @@ template <class S, class Product> struct producer {
         int index = 0;
         bool more = bb_stream_fixed_run(&of.parts, block, index++, &run);
         int tile = start(run);
-        int turn = static_cast<int>(atomicAdd(of.task.turns, 1U)); // ahead of its time
+        int turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U)); // ahead of its time
         while (true) {
             for (; more && tile < run.end; ++tile) {
-                copy_rows(run, tile);
+                copy_rows(run, tile, &control->full[at.slot], x_bytes(tile));
                 copy_x(run, tile);
                 at.advance(of.shape.stages);
             }
@@ -234,7 +239,7 @@ template <class S, class Product> struct producer {
                     break;
                 }
                 more = true;
-                turn = static_cast<int>(atomicAdd(of.task.turns, 1U));
+                turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U));
             }
             tile = run.first;
         }

@@ -55,6 +55,12 @@ __device__ __forceinline__ float unit_of(uint32_t exponent)
     return __uint_as_float(exponent << 23);
 }
 
+// The same of byte `which` of a word.
+__device__ __forceinline__ float unit_of(uint32_t exponents, int which)
+{
+    return __uint_as_float(__byte_perm(exponents, 0, 0x0444U | which << 12) >> 1);
+}
+
 /// A row of a tile as a lane finds it, in shared memory or where it lies.
 struct row_source {
     const unsigned char *bytes;
