@@ -59,9 +59,9 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
 }
 
 /// The end of a block's multiplying warps: tells add_places that its sums are in their places.
-__device__ __forceinline__ void publish(const job &of)
+template <int WARPS> __device__ __forceinline__ void publish(const job &of)
 {
-    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(WARPS * lanes) : "memory");
     if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(&of.task.counts->published, 1U);
@@ -190,7 +190,7 @@ template <class S, class Sums> struct consumer {
             }
             at.advance(of.shape.stages);
         }
-        publish(of);
+        publish<warps>(of);
     }
 };
 
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
             of, &control, stages, {0, 0},
                row
         };
-        own.work();
+        own.work(1);
     }
 }
 

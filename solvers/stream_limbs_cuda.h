@@ -11,9 +11,10 @@
 // exact to 2^-34 of 2^e. A product with a limb is exact; sums of 16 are rounded to fp32 by the
 // tensor core. About 1.1 instructions a value.
 //
-// A warp takes 16 rows, a band, and a quarter of a tile's columns. Four more warps cut a quarter
-// each of the tile's x into limbs, over the x that the ring brought. A tile's sums are weighted
-// with 2^e and added in fp64; the quarters of a band meet in shared memory at the end of a run.
+// A warp takes two bands of 16 rows and a quarter of a tile's columns. Four more warps cut a
+// quarter each of the tile's x into limbs, over the x that the ring brought. A tile's sums are
+// weighted with 2^e and added in fp64; the quarters of a row meet in shared memory at the end of a
+// run.
 //
 // Order of the sums of a row: steps of 16 columns of a quarter in fp32 (block floating point: two
 // of them a block, then blocks), limbs, tiles ascending in fp64, the three limbs' lanes, quarters,
@@ -28,13 +29,17 @@ namespace stream
 
 constexpr int limbs = BB_STREAM_LIMBS_OF_X;
 constexpr int band_rows = 16;
+constexpr int bands = 1; // of a warp
 constexpr int quarters = 4;
-constexpr int limb_threads = threads + quarters * lanes; // the warps that cut x
-constexpr int run_columns = 128;                         // that a warp takes at once
-constexpr int slot_columns = 32;                         // of them, two products
-constexpr int limb_bytes = 64;                           // of a slot: 16 a lane of four
-constexpr int slot_bytes = limbs * limb_bytes + 16;      // without bank conflicts
-constexpr int cuts = 3;                                  // tiles whose x is in limbs at once
+constexpr int limb_warps = quarters * warps * 4 / (bands * band_rows); // that multiply
+constexpr int cutting_teams = 1; // of warps that cut x, a quarter each, by turn
+constexpr int limb_threads = lanes * (limb_warps + quarters * cutting_teams + 1);
+constexpr int run_columns = 128; // that a warp takes at once
+constexpr int slot_columns = 32; // of them, two products
+constexpr int slots_of_run = run_columns / slot_columns;
+constexpr int limb_bytes = 64;                      // of a slot: 16 a lane of four
+constexpr int slot_bytes = limbs * limb_bytes + 16; // without bank conflicts
+constexpr int cuts = 3;                             // tiles whose x is in limbs at once
 
 template <class S> constexpr int cut_bytes = S::columns / slot_columns *slot_bytes;
 
@@ -201,14 +206,14 @@ struct limbs_of_bfp4 : of_bfp4 {
 /// Beside stage_control.
 struct limb_control {
     uint64_t cut[cuts];
-    float scale[cuts][quarters];                            // 2^e of a tile's x
-    double sums[2][quarters][warps / quarters * band_rows]; // of runs, by turn
+    float scale[cuts][quarters];         // 2^e of a tile's x
+    double sums[2][quarters][warps * 4]; // of runs, by turn, a group's rows
 };
 
 /// A warp that cuts a quarter of x.
 template <class S> struct cutter {
     const job &of;
-    int quarter, lane;
+    int team, quarter, lane;
 
     // 2^-e and 2^e of the largest x, NaN where it is not finite.
     __device__ __forceinline__ static float scales(uint32_t largest, float *down)
@@ -277,15 +282,18 @@ template <class S> struct cutter {
         ring_place at = {0, 0};
         ring_place read = {0, 0}; // `cuts` stages before
         ring_place to = {0, 0};   // of the limbs
+        at.advance(of.shape.stages, team);
+        to.advance(cuts, team);
+        read.advance(of.shape.stages, (team + cuts) % cutting_teams);
         start_after_kernel_before();
-        for (int count = 0;; ++count) {
+        for (int count = team;; count += cutting_teams) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             if (control->notes[at.slot].operand < 0) {
                 return;
             }
             if (count >= cuts) {
                 hopper::barrier_wait(&control->empty[read.slot], read.parity);
-                read.advance(of.shape.stages);
+                read.advance(of.shape.stages, cutting_teams);
             }
             const float scale =
                 cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at,
@@ -295,8 +303,8 @@ template <class S> struct cutter {
                 own->scale[to.slot][quarter] = scale;
                 hopper::barrier_arrive(&own->cut[to.slot]);
             }
-            at.advance(of.shape.stages);
-            to.advance(cuts);
+            at.advance(of.shape.stages, cutting_teams);
+            to.advance(cuts, cutting_teams);
         }
     }
 };
@@ -311,49 +319,47 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b0), "r"(b1));
 }
 
-/// A warp that multiplies: rows lane / 4 and eight below of its band.
+/// A warp that multiplies: of each of its bands rows lane / 4 and eight below.
 template <class S> struct limb_consumer {
     const job &of;
-    int warp, lane;
-    double sum[2];
+    int team, quarter, lane;
+    int rows_at;  // bytes in a stage to the lane's first row
+    int limbs_at; // bytes in limbs to what the lane takes of its quarter
+    float weight; // of the lane's limb
+    double sum[bands][2];
     int turn; // of limb_control::sums
 
-    __device__ __forceinline__ int band() const
+    __device__ __forceinline__ limb_consumer(const job &all, int warp, int own_lane)
+        : of(all), team(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(), turn(0)
     {
-        return warp / quarters;
-    }
-    __device__ __forceinline__ int quarter() const
-    {
-        return warp % quarters;
-    }
-    __device__ __forceinline__ const unsigned char *row_of(const unsigned char *stage, int eight)
-    {
-        return stage + (band_rows * band() + 8 * eight + lane / 4) * S::row_bytes;
+        // Even columns of B are limbs, so that a lane has one of them; the others are not read.
+        const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
+        const int column = lane % 4;
+        rows_at = (band_rows * bands * team + lane / 4) * S::row_bytes;
+        limbs_at = slot_bytes * S::columns / slot_columns / quarters * quarter + limb_bytes * limb +
+                   16 * column;
+        weight = column == 0 ? 1.0F : column == 1 ? 0x1p-11F : column == 2 ? 0x1p-22F : 0.0F;
     }
 
-    // Adds 128 columns of the band, `d` [row of two][column of B of two, the first of which
-    // counts].
-    __device__ __forceinline__ void multiply(const unsigned char *upper, const unsigned char *lower,
-                                             const unsigned char *x, int run, float (&d)[4])
+    // 128 columns of a band times `x`: of each of the lane's two rows and its limb.
+    __device__ __forceinline__ float2 multiply(const unsigned char *upper, int run,
+                                               const uint4 (&x)[slots_of_run]) const
     {
-        constexpr int slots = run_columns / slot_columns;
+        const unsigned char *lower = upper + 8 * S::row_bytes;
         uint32_t above[S::words_of_run];
         uint32_t below[S::words_of_run];
         uint32_t exponents[2] = {0U, 0U};
+        float d[4] = {0.0F, 0.0F, 0.0F, 0.0F};
         float e[4] = {0.0F, 0.0F, 0.0F, 0.0F}; // two chains of sums
-        // Even columns are limbs, so that a lane has one of them; the others are not read.
-        const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
-        const unsigned char *own =
-            x + slot_bytes * slots * run + limb_bytes * limb + 16 * (lane % 4);
         S::words(upper, run, lane, above);
         S::words(lower, run, lane, below);
         if constexpr (S::has_unit) {
-            exponents[0] = *reinterpret_cast<const uint32_t *>(upper + 512 + slots * run);
-            exponents[1] = *reinterpret_cast<const uint32_t *>(lower + 512 + slots * run);
+            exponents[0] = *reinterpret_cast<const uint32_t *>(upper + 512 + slots_of_run * run);
+            exponents[1] = *reinterpret_cast<const uint32_t *>(lower + 512 + slots_of_run * run);
         }
 #pragma unroll
-        for (int slot = 0; slot < slots; ++slot) {
-            const uint4 b = load_16(own + slot_bytes * slot);
+        for (int slot = 0; slot < slots_of_run; ++slot) {
+            const uint4 b = x[slot];
             if constexpr (S::has_unit) {
                 float part[4] = {0.0F, 0.0F, 0.0F, 0.0F};
                 multiply_16(part, S::pair(above, slot, 0), S::pair(below, slot, 0), b.x, b.y);
@@ -365,47 +371,49 @@ template <class S> struct limb_consumer {
                 multiply_16(e, S::pair(above, slot, 1), S::pair(below, slot, 1), b.z, b.w);
             }
         }
-        d[0] += e[0];
-        d[2] += e[2];
+        return {d[0] + e[0], d[2] + e[2]};
     }
 
     __device__ __forceinline__ void multiply(const unsigned char *stage, const unsigned char *x,
                                              float scale)
     {
         constexpr int runs = S::columns / run_columns / quarters;
-        const unsigned char *upper = row_of(stage, 0);
-        const unsigned char *lower = row_of(stage, 1);
-        const int limb = lane % 4;
-        const float weight = limb == 0   ? scale
-                             : limb == 1 ? scale * 0x1p-11F
-                             : limb == 2 ? scale * 0x1p-22F
-                                         : 0.0F;
+        const float own = scale * weight;
 #pragma unroll
         for (int k = 0; k < runs; ++k) {
-            float d[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-            multiply(upper, lower, x, runs * quarter() + k, d);
-            sum[0] += static_cast<double>(d[0] * weight);
-            sum[1] += static_cast<double>(d[2] * weight);
+            uint4 b[slots_of_run];
+#pragma unroll
+            for (int slot = 0; slot < slots_of_run; ++slot) {
+                b[slot] = load_16(x + limbs_at + slot_bytes * (slots_of_run * k + slot));
+            }
+#pragma unroll
+            for (int band = 0; band < bands; ++band) {
+                const float2 part = multiply(stage + rows_at + band_rows * band * S::row_bytes,
+                                             runs * quarter + k, b);
+                sum[band][0] += static_cast<double>(part.x * own);
+                sum[band][1] += static_cast<double>(part.y * own);
+            }
         }
     }
 
     // The quarters' sums of a run to its place.
     __device__ __forceinline__ void leave(const stage_note &note, limb_control *own)
     {
-        const int row = band_rows * band();
+        const int row = band_rows * bands * team;
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-            double total = sum[r] + __shfl_xor_sync(everyone, sum[r], 2);
+        for (int r = 0; r < 2 * bands; ++r) {
+            double total = sum[r / 2][r % 2];
+            total += __shfl_xor_sync(everyone, total, 2);
             total += __shfl_xor_sync(everyone, total, 1);
             if (lane % 4 == 0) {
-                own->sums[turn][quarter()][row + 8 * r + lane / 4] = total;
+                own->sums[turn][quarter][row + 8 * r + lane / 4] = total;
             }
-            sum[r] = 0.0;
+            sum[r / 2][r % 2] = 0.0;
         }
-        asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_bands + band()), "n"(quarters * lanes)
+        asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_teams + team), "n"(quarters * lanes)
                      : "memory");
         const int wanted = row + lane;
-        if (quarter() == 0 && lane < band_rows && wanted < note.rows) {
+        if (quarter == 0 && lane < bands * band_rows && wanted < note.rows) {
             double total = own->sums[turn][0][wanted];
 #pragma unroll
             for (int q = 1; q < quarters; ++q) {
@@ -430,11 +438,11 @@ template <class S> struct limb_consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = band_rows * band() < note.rows;
+            const bool wanted = band_rows * bands * team < note.rows;
             if (wanted) {
                 hopper::barrier_wait(&own->cut[from.slot], from.parity);
                 multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes,
-                         limbs_of_x + from.slot * cut_bytes<S>, own->scale[from.slot][quarter()]);
+                         limbs_of_x + from.slot * cut_bytes<S>, own->scale[from.slot][quarter]);
             }
             __syncwarp();
             if (lane == 0) {
@@ -446,7 +454,7 @@ template <class S> struct limb_consumer {
             at.advance(of.shape.stages);
             from.advance(cuts);
         }
-        publish(of);
+        publish<limb_warps>(of);
     }
 };
 
@@ -463,7 +471,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
         for (int s = 0; s < of.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
             hopper::barrier_start(&control.landed[s], 1);
-            hopper::barrier_start(&control.empty[s], warps);
+            hopper::barrier_start(&control.empty[s], limb_warps);
         }
         for (int s = 0; s < cuts; ++s) {
             hopper::barrier_start(&own.cut[s], quarters);
@@ -471,14 +479,12 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
         hopper::barrier_starts_visible();
     }
     __syncthreads();
-    if (warp < warps) {
-        limb_consumer<S> consumer = {
-            of, warp, lane, {0.0, 0.0},
-               0
-        };
+    if (warp < limb_warps) {
+        limb_consumer<S> consumer(of, warp, lane);
         consumer.work(&control, &own, stages, limbs_of_x);
-    } else if (warp < warps + quarters) {
-        const cutter<S> cutting = {of, warp - warps, lane};
+    } else if (warp < limb_warps + quarters * cutting_teams) {
+        const int number = warp - limb_warps;
+        const cutter<S> cutting = {of, number / quarters, number % quarters, lane};
         cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
         const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
@@ -486,7 +492,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
             of, &control, stages, {0, 0},
                row
         };
-        producing.work();
+        producing.work(cutting_teams);
     }
 }
 

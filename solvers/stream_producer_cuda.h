@@ -17,13 +17,12 @@ constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4; // of a block of the second kernel
 constexpr int most_stages = 12;
-constexpr int stages_on_their_way = 2; // ahead of x: more delay what the kernel before waits for
+constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
 
 /// Named barriers of a block, after that of __syncthreads.
-constexpr int barrier_of_sums = 1;    // the warps that multiply
-constexpr int barrier_of_cutters = 2; // BB_STREAM_LIMBS: those that cut x
-constexpr int barriers_of_bands = 3;  // BB_STREAM_LIMBS: those of a band, one each
+constexpr int barrier_of_sums = 1;   // the warps that multiply
+constexpr int barriers_of_teams = 2; // BB_STREAM_LIMBS: of the warps that multiply
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
 
@@ -88,6 +87,12 @@ struct ring_place {
         if (++slot == stages) {
             slot = 0;
             parity ^= 1U;
+        }
+    }
+    __device__ __forceinline__ void advance(int stages, int times)
+    {
+        for (int k = 0; k < times; ++k) {
+            advance(stages);
         }
     }
 };
@@ -217,9 +222,11 @@ template <class S, class Product> struct producer {
         hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
         control->notes[at.slot].operand = -1;
         hopper::barrier_arrive(&control->full[at.slot]);
+        at.advance(of.shape.stages);
     }
 
-    __device__ __forceinline__ void work()
+    // `ends`: stages that say there are no more, for readers that take every second one.
+    __device__ __forceinline__ void work(int ends)
     {
         bb_stream_run run = {0, 0, 0, 0};
         int block = static_cast<int>(blockIdx.x);
@@ -243,7 +250,9 @@ template <class S, class Product> struct producer {
             }
             tile = run.first;
         }
-        finish();
+        for (int k = 0; k < ends; ++k) {
+            finish();
+        }
     }
 };
 
