@@ -204,11 +204,22 @@ done:
     return status;
 }
 
+// Infinities of a matrix would meet limbs of zero; block floating point has none.
+static bool takes_limbs(const bb_coded_operator *operation)
+{
+    bb_stream_layout layout;
+    const bool never_infinite = operation->finite || operation->config.codec == (int)BB_CODEC_BFP;
+    return operation->run > 1 && never_infinite &&
+           bb_stream_layout_of(&operation->config, &layout) &&
+           bb_stream_takes_limbs(layout.storage);
+}
+
 static bb_stream_sums sums_of(const bb_coded_operator *operation)
 {
     const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
     return arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
            : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
+           : takes_limbs(operation)                   ? BB_STREAM_LIMBS
            : operation->run > 1                       ? BB_STREAM_RUNS
                                                       : BB_STREAM_EACH;
 }
@@ -283,7 +294,8 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
                    first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run && bb_device_matrix_alike(first->there, other->there),
+                   first->run == other->run && sums_of(first) == sums_of(other) &&
+                   bb_device_matrix_alike(first->there, other->there),
                BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");

@@ -11,7 +11,9 @@
 // ... in turn, then a tree of halves; each row is summed by one thread; a run is `run` columns of
 // each lane. cuda: the order of solvers/coded_stream_cuda.h; in runs and in fp32 sums a product is
 // fused with its sum, and block floating point multiplies a block's unit once; sums in fp32 are
-// those of a lane, lanes are summed in fp64. The two agree within the error bound of either sum.
+// those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2 and block floating point of 4 and
+// 8 bits are multiplied on tensor cores, whatever the run (solvers/stream_limbs_cuda.h); an x that
+// is not finite then gives NaN. The two agree within the error bound of either sum.
 //
 // Low-rank tiles and transformed blocks are never decoded: solvers/low_rank_product.h,
 // low_rank_stream.h and transform_product.h. zfp is decoded piece by piece, on a GPU in the order

@@ -18,7 +18,7 @@ struct bb_coded_stream {
     float step;
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
     size_t bytes;
-    void *words, *places, *scales, *sums, *turns; // on the device
+    void *words, *places, *scales, *sums, *counts; // on the device
 };
 
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
@@ -49,6 +49,12 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
         *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
     }
     return true;
+}
+
+bool bb_stream_takes_limbs(bb_stream_storage storage)
+{
+    return storage == BB_STREAM_E4M3 || storage == BB_STREAM_E5M2 || storage == BB_STREAM_BFP8 ||
+           storage == BB_STREAM_BFP4;
 }
 
 // Tiles [first, first + count) on their way to the device.
@@ -119,6 +125,11 @@ static void pack_block(const int32_t *block, uint32_t width, size_t stride, unsi
     }
 }
 
+static bool is_poisoned(const bb_bfp_layout *from, const unsigned char *parts, bb_index block)
+{
+    return bb_plane_signed(parts[from->exponents + (size_t)block], 8) == BB_BFP_POISONED;
+}
+
 // The block's mantissas, the lanes' chunks (`lanes_of` lanes a block) in their order.
 static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
                            bb_index place, int lanes_of, int32_t out[BB_BLOCK])
@@ -126,7 +137,7 @@ static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts
     int32_t natural[BB_BLOCK];
     int values = BB_BLOCK / lanes_of;
     for (int i = 0; i < BB_BLOCK; ++i) {
-        natural[i] = bb_bfp_mantissa(from, parts, block, i);
+        natural[i] = is_poisoned(from, parts, block) ? 0 : bb_bfp_mantissa(from, parts, block, i);
     }
     for (int part = 0; part < lanes_of; ++part) {
         order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
@@ -161,7 +172,13 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index ti
             bias_block(from->bits, to);
         }
     }
-    memcpy(out + (size_t)blocks * block_bytes, parts + from->exponents + first, (size_t)count);
+    for (bb_index b = 0; b < count; ++b) {
+        // e + 127, the exponent field of 2^e; of a poisoned block infinity's.
+        out[(size_t)blocks * block_bytes + (size_t)b] =
+            is_poisoned(from, parts, first + b)
+                ? 255
+                : (unsigned char)(parts[from->exponents + (size_t)(first + b)] + 127);
+    }
 }
 
 static bb_status pack_tile(void *context, bb_index index)
@@ -361,8 +378,8 @@ static bb_status take_workspace(bb_coded_stream *stream)
     }
     BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
                               &stream->sums));
-    BB_TRY(bb_device_allocate(stream->device, sizeof(unsigned), &stream->turns));
-    BB_TRY(bb_device_zero(stream->device, stream->turns, sizeof(unsigned)));
+    BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
+    BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));
 done:
     return status;
 }
@@ -402,7 +419,7 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(whole->device, &whole->places);
         bb_device_release(whole->device, &whole->scales);
         bb_device_release(whole->device, &whole->sums);
-        bb_device_release(whole->device, &whole->turns);
+        bb_device_release(whole->device, &whole->counts);
         BB_RELEASE(stream);
     }
 }
@@ -420,7 +437,7 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                                          .scales = stream->scales,
                                          .step = stream->step}},
                             .places = stream->sums,
-                            .turns = stream->turns};
+                            .counts = stream->counts};
 }
 
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)

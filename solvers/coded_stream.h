@@ -12,7 +12,8 @@
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
 // turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: word k of
-// lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. Quantiser: the
+// lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. An exponent e is
+// stored as e + 127; a poisoned block has 255 and mantissas of zero. Quantiser: the
 // same words, as many as the widest block of the row's tile needs, rounded up where another plane
 // less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above 16 bits 32
 // words of quotients, or of fp32 where some value of the tile is not held as a quotient.
@@ -48,6 +49,7 @@ enum {
     BB_STREAM_MOST_PLANES = 16, ///< widest quotient that is cut into planes
     BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
     BB_STREAM_RAW = 33,         ///< 32 words of fp32
+    BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
 };
 
 typedef struct bb_stream_layout {
@@ -70,6 +72,7 @@ typedef enum bb_stream_sums {
     BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
     BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
     BB_STREAM_NARROW, ///< the same, promoted once at the end
+    BB_STREAM_LIMBS,  ///< x in limbs of fp16 on tensor cores, fp32 sums of 128 columns, promoted
 } bb_stream_sums;
 
 /// One matrix of a product and what it is multiplied with; addresses are the device's.
@@ -81,6 +84,13 @@ typedef struct bb_stream_operand {
     const void *x;               ///< [columns] in the products' format, at 16 bytes
     double *y;                   ///< [rows], scales undone
 } bb_stream_operand;
+
+/// What blocks of a product have done.
+typedef struct bb_stream_counts {
+    unsigned turns;     ///< taken
+    unsigned published; ///< blocks whose sums are in their places
+    unsigned known;     ///< blocks of the second kernel that saw it
+} bb_stream_counts;
 
 enum {
     BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
@@ -97,8 +107,8 @@ typedef struct bb_stream_task {
     const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
     int operands;
     bb_stream_operand operand[BB_STREAM_OPERANDS];
-    double *places;  ///< workspace: sums of runs, [operands * rows][places]
-    unsigned *turns; ///< workspace: taken, zero before and after
+    double *places;           ///< workspace: sums of runs, [operands * rows][places]
+    bb_stream_counts *counts; ///< workspace: zero before and after
 } bb_stream_task;
 
 /// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane
@@ -120,6 +130,11 @@ typedef struct bb_coded_stream bb_coded_stream;
 
 /// Whether a codec has a layout here: plain formats, bfp and the quantiser.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
+
+/// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow
+/// enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose of x; an x with a value that
+/// is not finite makes all sums NaN.
+bool bb_stream_takes_limbs(bb_stream_storage storage);
 
 /// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
 /// of others like it, BB_STREAM_OPERANDS together.

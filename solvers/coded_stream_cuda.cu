@@ -27,6 +27,9 @@ extern "C" bb_status bb_stream_multiply_cuda(void *queue, bb_index rows, void *a
     const bb_stream_task &task = *static_cast<const bb_stream_task *>(arguments);
     (void)rows;
     cudaStream_t on = static_cast<cudaStream_t>(queue);
+    if (task.sums == BB_STREAM_LIMBS) {
+        return stream::launch_limbs(task, on);
+    }
     switch (task.layout.storage) {
     case BB_STREAM_FP64:
     case BB_STREAM_FP32:

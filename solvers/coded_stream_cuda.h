@@ -25,6 +25,8 @@
 #include "solvers/stream_producer_cuda.h"
 #include "solvers/stream_sums_cuda.h"
 
+#include <cuda/atomic>
+
 namespace stream
 {
 
@@ -54,6 +56,32 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
             out[4 * c + 3] = b.y;
         }
     }
+}
+
+/// The end of a block's multiplying warps: tells add_places that its sums are in their places.
+template <int WARPS> __device__ __forceinline__ void publish(const job &of)
+{
+    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(WARPS * lanes) : "memory");
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&of.task.counts->published, 1U);
+    }
+}
+
+/// Waits until `blocks` have published: a microsecond sooner than for the end of their kernel. The
+/// last block to know clears the counts.
+__device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned blocks)
+{
+    if (threadIdx.x == 0) {
+        cuda::atomic_ref<unsigned, cuda::thread_scope_device> published(counts->published);
+        while (published.load(cuda::memory_order_acquire) < blocks) {
+            __nanosleep(64);
+        }
+        if (atomicAdd(&counts->known, 1U) == gridDim.x - 1U) {
+            *counts = {0U, 0U, 0U};
+        }
+    }
+    __syncthreads();
 }
 
 /// A warp that multiplies.
@@ -140,13 +168,13 @@ template <class S, class Sums> struct consumer {
     __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
     {
         ring_place at = {0, 0};
-        hopper::wait_for_kernel_before();
+        start_after_kernel_before();
         sums.start(of.task);
         while (true) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             const stage_note note = control->notes[at.slot];
             if (note.operand < 0) {
-                return;
+                break;
             }
             const bool wanted = warp * S::warp_rows < note.rows;
             if (wanted) {
@@ -162,6 +190,7 @@ template <class S, class Sums> struct consumer {
             }
             at.advance(of.shape.stages);
         }
+        publish<warps>(of);
     }
 };
 
@@ -175,12 +204,12 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
     if (threadIdx.x == 0) {
         for (int s = 0; s < of.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
+            hopper::barrier_start(&control.landed[s], 1);
             hopper::barrier_start(&control.empty[s], warps);
         }
         hopper::barrier_starts_visible();
     }
     __syncthreads();
-    hopper::let_next_kernel_start();
     if (warp < warps) {
         consumer<S, Sums> own = {of, warp, lane, {}};
         own.work(&control, stages);
@@ -190,7 +219,7 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
             of, &control, stages, {0, 0},
                row
         };
-        own.work();
+        own.work(1);
     }
 }
 
@@ -202,31 +231,34 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     const bb_index line = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
     const int operand = static_cast<int>(line / of.task.rows);
     const bb_index row = line - operand * of.task.rows;
-    hopper::let_next_kernel_start();
-    if (operand >= of.task.operands) {
-        return;
-    }
-    const bb_stream_operand &own = of.task.operand[operand];
+    const bool wanted = operand < of.task.operands;
+    const bb_stream_operand &own = of.task.operand[wanted ? operand : 0];
     const int group = operand * of.groups + static_cast<int>(row) / rows_of_group;
-    const int count = bb_stream_places(&of.parts, group);
+    const int count = wanted ? bb_stream_places(&of.parts, group) : 0;
     const double *places = of.task.places + line * bb_stream_most_places(&of.parts);
     const bb_index first = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
-    const double scale = own.scales == nullptr ? 1.0 : own.scales[first + row];
+    const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
     double total = 0.0;
-    hopper::wait_for_kernel_before();
+    hopper::let_next_kernel_start();
+    // Once before the sums are there, so that the instructions are.
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) {
+            await_sums(of.task.counts, static_cast<unsigned>(of.parts.blocks));
+        }
+        total = 0.0;
 #pragma unroll 8
-    for (int i = lane; i < count; i += lanes) {
-        total += __ldcg(places + i);
-    }
+        for (int i = lane; i < count; i += lanes) {
+            total += __ldcg(places + i);
+        }
 #pragma unroll
-    for (int half = lanes / 2; half > 0; half /= 2) {
-        total += __shfl_xor_sync(everyone, total, half);
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            total += __shfl_xor_sync(everyone, total, half);
+        }
+        total /= scale;
     }
-    if (lane == 0) {
-        own.y[row] = total / scale;
-    }
-    if (line == 0 && lane == 0) {
-        *of.task.turns = 0; // for the next product
+    if (wanted && lane == 0) {
+        own.y[row] = total;
     }
 }
 
@@ -251,10 +283,10 @@ inline bb_status describe_device(int *most)
     return BB_OK;
 }
 
-template <class S, class Product> stage_shape shape_of(const bb_stream_task &task, int room)
+template <class S> stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes)
 {
     constexpr int align = 128;
-    constexpr bb_index of_16 = 16 / static_cast<int>(sizeof(Product));
+    const bb_index of_16 = task.sums == BB_STREAM_WIDE ? 2 : 4;
     stage_shape out = {};
     int rows = group_rows<S> * static_cast<int>(task.layout.row_bytes);
     if constexpr (S::varies) {
@@ -262,13 +294,23 @@ template <class S, class Product> stage_shape shape_of(const bb_stream_task &tas
         rows = out.lines_at + align * S::most_lines;
     }
     out.x_at = (rows + align - 1) / align * align;
-    out.bytes = out.x_at + S::columns * static_cast<int>(sizeof(Product));
+    out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
     out.stages = room / out.bytes < most_stages ? room / out.bytes : most_stages;
     out.whole_columns = task.columns / of_16 * of_16;
     return out;
 }
 
-template <class S, class Sums> bb_status launch(const bb_stream_task &task, cudaStream_t queue)
+/// How a kernel of this family is launched.
+struct launch_plan {
+    void (*kernel)(job);
+    int threads;
+    int x_bytes;      ///< of a stage, for x
+    int static_bytes; ///< of shared memory, beside
+    int more_bytes;   ///< after the stages
+};
+
+template <class S>
+bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
 {
     int most = 0;
     BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
@@ -276,8 +318,7 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
     job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
-              shape_of<S, typename Sums::product>(
-                  task, most - 1024 - static_cast<int>(sizeof(stage_control))),
+              shape_of<S>(task, most - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
               static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) || of.shape.stages < 2) {
@@ -286,20 +327,20 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
                              "the device's shared memory holds %d, expected 2",
                              task.layout.row_bytes, of.shape.bytes, of.shape.stages);
     }
-    int bytes = of.shape.stages * of.shape.bytes;
-    BB_CUDA_TRY(cudaFuncSetAttribute(multiply<S, Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     bytes));
+    int bytes = of.shape.stages * of.shape.bytes + plan.more_bytes;
+    BB_CUDA_TRY(
+        cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(task.blocks));
-    config.blockDim = dim3(threads);
+    config.blockDim = dim3(static_cast<unsigned>(plan.threads));
     config.dynamicSmemBytes = static_cast<size_t>(bytes);
     config.stream = queue;
     config.attrs = &early;
     config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, multiply<S, Sums>, of));
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, of));
     config.gridDim =
         dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
     config.blockDim = dim3(lanes * adding_warps);
@@ -308,15 +349,24 @@ template <class S, class Sums> bb_status launch(const bb_stream_task &task, cuda
     return BB_OK;
 }
 
+template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
+{
+    return launch<S>(task,
+                     {multiply<S, Sums>, threads,
+                      S::columns * static_cast<int>(sizeof(typename Sums::product)),
+                      static_cast<int>(sizeof(stage_control)), 0},
+                     queue);
+}
+
 template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStream_t queue)
 {
     switch (task.sums) {
     case BB_STREAM_WIDE:
-        return launch<S, wide_sums<S>>(task, queue);
+        return launch_sums<S, wide_sums<S>>(task, queue);
     case BB_STREAM_EACH:
-        return launch<S, each_sums<S>>(task, queue);
+        return launch_sums<S, each_sums<S>>(task, queue);
     default: // runs, and one run
-        return launch<S, run_sums<S>>(task, queue);
+        return launch_sums<S, run_sums<S>>(task, queue);
     }
 }
 
@@ -324,6 +374,7 @@ template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStre
 bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue);
 
 } // namespace stream
 

@@ -17,7 +17,12 @@ constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4; // of a block of the second kernel
 constexpr int most_stages = 12;
+constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
+
+/// Named barriers of a block, after that of __syncthreads.
+constexpr int barrier_of_sums = 1;   // the warps that multiply
+constexpr int barriers_of_teams = 2; // BB_STREAM_LIMBS: of the warps that multiply
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
 
@@ -34,6 +39,7 @@ struct stage_note {
 struct stage_control {
     uint64_t full[most_stages];
     uint64_t empty[most_stages];
+    uint64_t landed[most_stages]; // rows that were brought ahead of their x
     stage_note notes[most_stages];
 };
 
@@ -83,7 +89,21 @@ struct ring_place {
             parity ^= 1U;
         }
     }
+    __device__ __forceinline__ void advance(int stages, int times)
+    {
+        for (int k = 0; k < times; ++k) {
+            advance(stages);
+        }
+    }
 };
+
+/// add_places may start now and no sooner: until the kernel before is over, the counts are those of
+/// the product before. A block lets it when all of its threads do.
+__device__ __forceinline__ void start_after_kernel_before()
+{
+    hopper::wait_for_kernel_before();
+    hopper::let_next_kernel_start();
+}
 
 /// One lane that fills stages.
 template <class S, class Product> struct producer {
@@ -116,15 +136,16 @@ template <class S, class Product> struct producer {
         hopper::plain_before_copies();
     }
 
-    // Opens a stage and copies its rows; copy_x is to follow.
-    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile)
+    // Opens a stage and copies its rows, counted by `arrival` with `more` bytes; copy_x is to
+    // follow.
+    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile, uint64_t *arrival,
+                                              uint32_t more)
     {
         const group_place group = find_group<S>(of, run.group);
         const bb_stream_operand &operand = of.task.operand[group.operand];
         const int rows = group.rows;
         const bb_index first =
             static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
-        uint64_t *full = &control->full[at.slot];
         stage_note note = {group.operand,
                            static_cast<int>(group.row),
                            rows,
@@ -155,12 +176,12 @@ template <class S, class Product> struct producer {
             write_x_end(group.operand, tile);
         }
         control->notes[at.slot] = note;
-        hopper::barrier_expect(full, places + bytes + x_bytes(tile));
+        hopper::barrier_expect(arrival, places + bytes + more);
         if (places > 0) {
-            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, full);
+            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
         }
         if (bytes > 0) {
-            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, full);
+            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, arrival);
         }
     }
     __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
@@ -178,13 +199,18 @@ template <class S, class Product> struct producer {
     __device__ __forceinline__ int start(const bb_stream_run &run)
     {
         int tile = run.first;
-        while (tile < run.end && tile - run.first < of.shape.stages && tile + 1 < of.parts.tiles) {
-            copy_rows(run, tile++);
+        for (int k = 0; tile < run.end && k < of.shape.stages && tile + 1 < of.parts.tiles; ++k) {
+            if (k >= stages_on_their_way) {
+                hopper::barrier_wait(&control->landed[k - stages_on_their_way], 0);
+            }
+            copy_rows(run, tile++, &control->landed[k], 0);
             at.advance(of.shape.stages);
         }
-        hopper::wait_for_kernel_before();
+        start_after_kernel_before();
         at = {0, 0};
         for (int k = run.first; k < tile; ++k) {
+            hopper::barrier_wait(&control->landed[at.slot], 0);
+            hopper::barrier_expect(&control->full[at.slot], x_bytes(k));
             copy_x(run, k);
             at.advance(of.shape.stages);
         }
@@ -196,19 +222,21 @@ template <class S, class Product> struct producer {
         hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
         control->notes[at.slot].operand = -1;
         hopper::barrier_arrive(&control->full[at.slot]);
+        at.advance(of.shape.stages);
     }
 
-    __device__ __forceinline__ void work()
+    // `ends`: stages that say there are no more, for readers that take every second one.
+    __device__ __forceinline__ void work(int ends)
     {
         bb_stream_run run = {0, 0, 0, 0};
         int block = static_cast<int>(blockIdx.x);
         int index = 0;
         bool more = bb_stream_fixed_run(&of.parts, block, index++, &run);
         int tile = start(run);
-        int turn = static_cast<int>(atomicAdd(of.task.turns, 1U)); // ahead of its time
+        int turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U)); // ahead of its time
         while (true) {
             for (; more && tile < run.end; ++tile) {
-                copy_rows(run, tile);
+                copy_rows(run, tile, &control->full[at.slot], x_bytes(tile));
                 copy_x(run, tile);
                 at.advance(of.shape.stages);
             }
@@ -218,11 +246,13 @@ template <class S, class Product> struct producer {
                     break;
                 }
                 more = true;
-                turn = static_cast<int>(atomicAdd(of.task.turns, 1U));
+                turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U));
             }
             tile = run.first;
         }
-        finish();
+        for (int k = 0; k < ends; ++k) {
+            finish();
+        }
     }
 };
 

@@ -49,12 +49,16 @@ __device__ __forceinline__ uint32_t mask_and_turn(uint32_t a, uint32_t b, uint32
 #endif
 }
 
-// 2^e of an exponent byte, NaN of a poisoned block.
-__device__ __forceinline__ float unit_of(unsigned char exponent)
+// 2^e of e + 127; 255, infinity, stands with mantissas of zero for a poisoned block.
+__device__ __forceinline__ float unit_of(uint32_t exponent)
 {
-    int e = static_cast<signed char>(exponent);
-    return __uint_as_float(e == BB_BFP_POISONED ? 0x7fc00000U
-                                                : static_cast<uint32_t>(e + 127) << 23);
+    return __uint_as_float(exponent << 23);
+}
+
+// The same of byte `which` of a word.
+__device__ __forceinline__ float unit_of(uint32_t exponents, int which)
+{
+    return __uint_as_float(__byte_perm(exponents, 0, 0x0444U | which << 12) >> 1);
 }
 
 /// A row of a tile as a lane finds it, in shared memory or where it lies.
