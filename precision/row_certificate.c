@@ -163,6 +163,8 @@ double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vecto
     }
     const double underflow =
         2.0 * rounding->subnormal * (x->norm_1 + row->scale * stored_1 + 2.0 * n) / row->scale;
-    return or_infinity((rounding->relative * magnitudes + (1.0 + rounding->relative) * underflow) *
-                       (1.0 + 0x1p-50));
+    const double changed = rounding->of_largest * stored_1 * x->maximum;
+    return or_infinity(
+        (rounding->relative * magnitudes + (1.0 + rounding->relative) * (changed + underflow)) *
+        (1.0 + 0x1p-50));
 }

@@ -62,6 +62,7 @@ typedef struct bb_sum_rounding {
     double largest;   ///< of the narrowest format on the way; larger sums are not bounded
     double multiply_unit, sum_unit; ///< unit roundoffs, for rows that are not decoded
     bool in_runs;                   ///< those sum chunks in the format of products
+    double of_largest;              ///< every x is changed by so much of the largest |x| at most
 } bb_sum_rounding;
 
 /// At most |E x|: what storage does to y.

@@ -204,14 +204,17 @@ done:
     return status;
 }
 
+bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
+{
+    bb_stream_layout layout;
+    return bb_stream_layout_of(storage, &layout) && bb_stream_takes_limbs(layout.storage);
+}
+
 // Infinities of a matrix would meet limbs of zero; block floating point has none.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
-    bb_stream_layout layout;
     const bool never_infinite = operation->finite || operation->config.codec == (int)BB_CODEC_BFP;
-    return operation->run > 1 && never_infinite &&
-           bb_stream_layout_of(&operation->config, &layout) &&
-           bb_stream_takes_limbs(layout.storage);
+    return operation->run > 1 && never_infinite && bb_coded_operator_has_limbs(&operation->config);
 }
 
 static bb_stream_sums sums_of(const bb_coded_operator *operation)

@@ -55,6 +55,9 @@ void bb_coded_operator_destroy(bb_coded_operator **operation);
 /// another arithmetic).
 BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run);
 
+/// Whether runs of a storage are multiplied in limbs on a GPU, where no value of it is infinite.
+bool bb_coded_operator_has_limbs(const bb_codec_config *storage);
+
 /// y[i] = row (row + i) of C times x for i in [0, rows). x [columns] and y [rows] are on the host,
 /// in fp64; rounding to the multiply format happens here, the rows' scales are undone in fp64.
 /// `seconds` grows by the time on the device, transfers included. Errors: BB_INVALID (rows outside

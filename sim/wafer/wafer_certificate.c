@@ -45,7 +45,7 @@ static bb_sum_rounding rounding_of(const bb_product_pipeline *pipeline, bb_index
 {
     const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
                                            (bb_format)pipeline->accumulate};
-    return bb_product_rounding(arithmetic, pipeline->accumulate_run, columns);
+    return bb_product_rounding(&pipeline->storage, arithmetic, pipeline->accumulate_run, columns);
 }
 
 void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,

@@ -17,7 +17,8 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
 {
     bb_index columns = bb_coded_matrix_columns(matrix);
     bb_index step = bb_coded_matrix_band(matrix);
-    const bb_sum_rounding rounding = bb_product_rounding(arithmetic, run, columns);
+    const bb_sum_rounding rounding =
+        bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
     const bb_vector_norms norms = bb_vector_norms_of(x, columns);
     bb_row_path *paths = NULL;
     double *values = NULL;

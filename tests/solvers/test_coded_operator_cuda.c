@@ -3,6 +3,7 @@
 // Products of streamed matrices against the cpu's, over codecs, arithmetics and shapes around
 // tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph.
 #include "solvers/coded_operator.h"
+#include "solvers/product_rounding.h"
 #include "tests/solvers/dense.h"
 
 #include <string.h>
@@ -216,6 +217,51 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
     forget(&of);
 }
 
+// Limbs against products in fp64 of the same stored values: within what certificates count for
+// them, and not by far.
+static void limbs_stay_within_their_rounding(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
+                                 BB_FORMAT_COUNT + 4};
+    enum { ROWS = 37, COLUMNS = 5000 };
+    problem of = draw(ROWS, COLUMNS);
+    double *stored = dense_new(COLUMNS);
+    double y[ROWS], expected[ROWS];
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        bb_coded_matrix *matrix = encode(&of, &config);
+        const bb_sum_rounding rounding =
+            bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
+        double worst = 0.0;
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            of.x[j] = (double)(float)of.x[j];
+        }
+        apply(gpu, matrix, &ways[2], 0, ROWS, of.x, y);
+        apply(cpu, matrix, &ways[0], 0, ROWS, of.x, expected);
+        for (bb_index i = 0; i < ROWS; ++i) {
+            double magnitude = 0.0;
+            double norm_1 = 0.0;
+            double largest = 0.0;
+            bb_coded_matrix_decode(matrix, i, 0, COLUMNS, stored);
+            for (bb_index j = 0; j < COLUMNS; ++j) {
+                double c = fabs(stored[j] / bb_coded_matrix_row_scale(matrix, i));
+                magnitude += c * fabs(of.x[j]);
+                norm_1 += c;
+                largest = fmax(largest, fabs(of.x[j]));
+            }
+            worst =
+                fmax(worst, fabs(y[i] - expected[i]) / (rounding.relative * magnitude +
+                                                        rounding.of_largest * norm_1 * largest));
+        }
+        print_message("%s: %.4f of the bound\n", bb_codec_names[config.codec], worst);
+        assert_true(worst <= 1.0 && worst > 1e-5);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&stored);
+    forget(&of);
+}
+
 // Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
 // not finite is told of, not lost.
 static void limbs_hold_any_x(void **state)
@@ -411,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_slit_of_odd_width_agrees_with_the_cpu),
         cmocka_unit_test(every_width_of_the_quantiser_agrees_with_the_cpu),
         cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
+        cmocka_unit_test(limbs_stay_within_their_rounding),
         cmocka_unit_test(limbs_hold_any_x),
         cmocka_unit_test(any_rows_have_the_same_bits_again),
 #ifdef BB_HAVE_CUDA
