@@ -7,12 +7,14 @@
 // block's (stream_partition_core.h) it brings the rows of a tile, which lie side by side, and the
 // tile's part of x into a ring of stages in shared memory, one bulk copy each. The other 16 warps
 // take four or two of the rows each and add them to a lane's sums, a lane its columns. At the end
-// of a run the lanes of a row are summed and written to the run's place; a second kernel adds the
-// places, so that nobody waits for a fence.
+// of a run the lanes of a row are summed and written to the run's place. A second kernel, on the
+// device long before, adds the places when all blocks have said that theirs are there: a fence a
+// block, none a run.
 //
 // Floor: the bytes of the matrix. Beside them are the first stage's latency and the second kernel;
 // launches overlap (programmatic dependent launch): the next product's producers fill their rings
-// while this one's places are added.
+// while this one's places are added, a stage at a time, for what the memory is flooded with is what
+// the second kernel waits behind.
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
 // (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
@@ -59,9 +61,9 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
 }
 
 /// The end of a block's multiplying warps: tells add_places that its sums are in their places.
-template <int WARPS> __device__ __forceinline__ void publish(const job &of)
+__device__ __forceinline__ void publish(const job &of)
 {
-    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(WARPS * lanes) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
     if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(&of.task.counts->published, 1U);
@@ -190,7 +192,7 @@ template <class S, class Sums> struct consumer {
             }
             at.advance(of.shape.stages);
         }
-        publish<warps>(of);
+        publish(of);
     }
 };
 
@@ -219,7 +221,7 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
             of, &control, stages, {0, 0},
                row
         };
-        own.work(1);
+        own.work();
     }
 }
 

@@ -6,15 +6,14 @@
 // Decoding to fp32 and a fused product take 4.5 instructions a value where the bytes of e4m3 leave
 // time for five. Here stored values become fp16, which holds all of them, two by an instruction,
 // and are multiplied as they lie: rows of A [16][16] times x, which stands in B [16][8] as limbs of
-// 11 bits, one a column,
+// 11 bits, every second column one,
 //     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the quarter's largest |x|,
 // exact to 2^-34 of 2^e. A product with a limb is exact; sums of 16 are rounded to fp32 by the
-// tensor core. About 1.1 instructions a value.
+// tensor core. Of e4m3 that is 1.2 instructions a value, and as many for addresses and barriers.
 //
-// A warp takes two bands of 16 rows and a quarter of a tile's columns. Four more warps cut a
-// quarter each of the tile's x into limbs, over the x that the ring brought. A tile's sums are
-// weighted with 2^e and added in fp64; the quarters of a row meet in shared memory at the end of a
-// run.
+// A warp takes 16 rows, a band, and a quarter of a tile's columns. Four more warps cut a quarter
+// each of a tile's x into limbs, up to three tiles ahead. A tile's sums are weighted with 2^e and
+// added in fp64; the quarters of a band meet in shared memory at the end of a run.
 //
 // Order of the sums of a row: steps of 16 columns of a quarter in fp32 (block floating point: two
 // of them a block, then blocks), limbs, tiles ascending in fp64, the three limbs' lanes, quarters,
@@ -23,183 +22,20 @@
 #define BB_SOLVERS_STREAM_LIMBS_CUDA_H
 
 #include "solvers/coded_stream_cuda.h"
+#include "solvers/stream_limb_storage_cuda.h"
 
 namespace stream
 {
 
 constexpr int limbs = BB_STREAM_LIMBS_OF_X;
-constexpr int band_rows = 16;
-constexpr int bands = 1; // of a warp
-constexpr int quarters = 4;
-constexpr int limb_warps = quarters * warps * 4 / (bands * band_rows); // that multiply
-constexpr int cutting_teams = 1; // of warps that cut x, a quarter each, by turn
-constexpr int limb_threads = lanes * (limb_warps + quarters * cutting_teams + 1);
-constexpr int run_columns = 128; // that a warp takes at once
-constexpr int slot_columns = 32; // of them, two products
-constexpr int slots_of_run = run_columns / slot_columns;
+constexpr int band_rows = 16; // of a warp
+constexpr int quarters = 4;   // of a tile's columns
+constexpr int limb_threads = lanes * (warps + quarters + 1);
 constexpr int limb_bytes = 64;                      // of a slot: 16 a lane of four
 constexpr int slot_bytes = limbs * limb_bytes + 16; // without bank conflicts
 constexpr int cuts = 3;                             // tiles whose x is in limbs at once
 
 template <class S> constexpr int cut_bytes = S::columns / slot_columns *slot_bytes;
-
-/// What limbs need of a storage. words(row, run, lane) are those that a lane takes of
-/// 128 columns of a row, pair(words, slot, step) its values of one product as two pairs of fp16.
-/// x is cut in chunks of four columns (bb_stream_chunk). Halves of a part of a lane's columns, they
-/// lie in slot(lane, part) as lane quad(lane, part) of four wants them: chunk_of(part, half), its
-/// middle two exchanged where `crossed`.
-template <class S> struct eight_bits {
-    static constexpr int words_of_run = 8;
-    static constexpr bool crossed = false;
-    // Rows lie 512 bytes apart: odd ones take their halves the other way round, or they would meet
-    // the banks of even ones.
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
-                                                 uint32_t (&out)[8])
-    {
-        const bool odd = (lane & 4) != 0;
-        const unsigned char *own = row + run_columns * run + 16 * (lane % 4);
-        const uint4 a = load_16(own + (odd ? 64 : 0));
-        const uint4 b = load_16(own + (odd ? 0 : 64));
-        out[0] = odd ? b.x : a.x;
-        out[1] = odd ? b.y : a.y;
-        out[2] = odd ? b.z : a.z;
-        out[3] = odd ? b.w : a.w;
-        out[4] = odd ? a.x : b.x;
-        out[5] = odd ? a.y : b.y;
-        out[6] = odd ? a.z : b.z;
-        out[7] = odd ? a.w : b.w;
-    }
-    static __device__ __forceinline__ uint2 pair(const uint32_t (&words)[8], int slot, int step)
-    {
-        return S::widen_four(words[2 * slot + step]);
-    }
-    static __device__ __forceinline__ int slot(int lane, int part)
-    {
-        return 2 * (lane / 4) + part;
-    }
-    static __device__ __forceinline__ int quad(int lane, int)
-    {
-        return lane % 4;
-    }
-    static __device__ __forceinline__ int chunk_of(int part, int half)
-    {
-        return 2 * part + half;
-    }
-};
-
-struct limbs_of_e4m3 : of_e4m3, eight_bits<limbs_of_e4m3> {
-    static __device__ __forceinline__ uint2 widen_four(uint32_t word)
-    {
-        uint2 out = {0U, 0U};
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-        asm("{\n"
-            ".reg .b16 low, high;\n"
-            "mov.b32 {low, high}, %2;\n"
-            "cvt.rn.f16x2.e4m3x2 %0, low;\n"
-            "cvt.rn.f16x2.e4m3x2 %1, high;\n"
-            "}\n"
-            : "=r"(out.x), "=r"(out.y)
-            : "r"(word));
-#endif
-        return out;
-    }
-};
-
-struct limbs_of_e5m2 : of_e5m2, eight_bits<limbs_of_e5m2> {
-    static __device__ __forceinline__ uint2 widen_four(uint32_t word)
-    {
-        return {__byte_perm(word, 0, 0x1404), __byte_perm(word, 0, 0x3424)};
-    }
-};
-
-__device__ __forceinline__ uint32_t bits_of(__half2 pair)
-{
-    uint32_t out;
-    memcpy(&out, &pair, sizeof out);
-    return out;
-}
-
-struct limbs_of_bfp8 : of_bfp8 {
-    static constexpr int words_of_run = 8;
-    static constexpr bool crossed = false;
-    // A slot is a block.
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
-                                                 uint32_t (&out)[8])
-    {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            uint2 two = *reinterpret_cast<const uint2 *>(row + run_columns * run +
-                                                         slot_columns * k + 8 * (lane % 4));
-            out[2 * k] = two.x;
-            out[2 * k + 1] = two.y;
-        }
-    }
-    // m + 128 is put below the exponent of 1024.
-    static __device__ __forceinline__ uint2 pair(const uint32_t (&words)[8], int slot, int step)
-    {
-        const uint32_t word = words[2 * slot + step];
-        const __half2 bias = halves_of(0x64806480U); // 1152
-        return {bits_of(__hsub2(halves_of(__byte_perm(word, 0x64646464U, 0x4140)), bias)),
-                bits_of(__hsub2(halves_of(__byte_perm(word, 0x64646464U, 0x4342)), bias))};
-    }
-    static __device__ __forceinline__ int slot(int lane, int)
-    {
-        return lane / 2;
-    }
-    static __device__ __forceinline__ int quad(int lane, int part)
-    {
-        return 2 * (lane % 2) + part;
-    }
-    static __device__ __forceinline__ int chunk_of(int part, int half)
-    {
-        return 2 * part + half;
-    }
-};
-
-struct limbs_of_bfp4 : of_bfp4 {
-    static constexpr int words_of_run = 4;
-    static constexpr bool crossed = true;
-    // A slot is a block, of a lane of read_x.
-    static __device__ __forceinline__ void words(const unsigned char *row, int run, int lane,
-                                                 uint32_t (&out)[4])
-    {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            out[k] = *reinterpret_cast<const uint32_t *>(row + run_columns / 2 * run +
-                                                         slot_columns / 2 * k + 4 * (lane % 4));
-        }
-    }
-    // As widen_nibbles has it.
-    static __device__ __forceinline__ uint2 pair(const uint32_t (&words)[4], int slot, int step)
-    {
-        const uint32_t word = words[slot];
-        const uint32_t next = word >> 8;
-        if (step == 0) {
-            const __half2 bias = halves_of(0x64086408U); // 1032
-            return {
-                bits_of(__hsub2(halves_of(mask_and_turn(word, 0x000f000fU, 0x64086408U)), bias)),
-                bits_of(__hsub2(halves_of(mask_and_turn(next, 0x000f000fU, 0x64086408U)), bias))};
-        }
-        const __half2 scale = halves_of(0x2c002c00U); // 1/16
-        const __half2 bias = halves_of(0xd480d480U);  // -72
-        return {
-            bits_of(__hfma2(halves_of(mask_and_turn(word, 0x00f000f0U, 0x64806480U)), scale, bias)),
-            bits_of(
-                __hfma2(halves_of(mask_and_turn(next, 0x00f000f0U, 0x64806480U)), scale, bias))};
-    }
-    static __device__ __forceinline__ int slot(int lane, int)
-    {
-        return lane;
-    }
-    static __device__ __forceinline__ int quad(int, int part)
-    {
-        return part;
-    }
-    static __device__ __forceinline__ int chunk_of(int part, int half)
-    {
-        return part + 4 * half;
-    }
-};
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -213,7 +49,7 @@ struct limb_control {
 /// A warp that cuts a quarter of x.
 template <class S> struct cutter {
     const job &of;
-    int team, quarter, lane;
+    int quarter, lane;
 
     // 2^-e and 2^e of the largest x, NaN where it is not finite.
     __device__ __forceinline__ static float scales(uint32_t largest, float *down)
@@ -282,18 +118,15 @@ template <class S> struct cutter {
         ring_place at = {0, 0};
         ring_place read = {0, 0}; // `cuts` stages before
         ring_place to = {0, 0};   // of the limbs
-        at.advance(of.shape.stages, team);
-        to.advance(cuts, team);
-        read.advance(of.shape.stages, (team + cuts) % cutting_teams);
         start_after_kernel_before();
-        for (int count = team;; count += cutting_teams) {
+        for (int count = 0;; ++count) {
             hopper::barrier_wait(&control->full[at.slot], at.parity);
             if (control->notes[at.slot].operand < 0) {
                 return;
             }
             if (count >= cuts) {
                 hopper::barrier_wait(&control->empty[read.slot], read.parity);
-                read.advance(of.shape.stages, cutting_teams);
+                read.advance(of.shape.stages);
             }
             const float scale =
                 cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at,
@@ -303,8 +136,8 @@ template <class S> struct cutter {
                 own->scale[to.slot][quarter] = scale;
                 hopper::barrier_arrive(&own->cut[to.slot]);
             }
-            at.advance(of.shape.stages, cutting_teams);
-            to.advance(cuts, cutting_teams);
+            at.advance(of.shape.stages);
+            to.advance(cuts);
         }
     }
 };
@@ -319,23 +152,23 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b0), "r"(b1));
 }
 
-/// A warp that multiplies: of each of its bands rows lane / 4 and eight below.
+/// A warp that multiplies: a lane has rows lane / 4 and eight below of its band.
 template <class S> struct limb_consumer {
     const job &of;
-    int team, quarter, lane;
+    int band, quarter, lane;
     int rows_at;  // bytes in a stage to the lane's first row
     int limbs_at; // bytes in limbs to what the lane takes of its quarter
     float weight; // of the lane's limb
-    double sum[bands][2];
+    double sum[2];
     int turn; // of limb_control::sums
 
     __device__ __forceinline__ limb_consumer(const job &all, int warp, int own_lane)
-        : of(all), team(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(), turn(0)
+        : of(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(), turn(0)
     {
         // Even columns of B are limbs, so that a lane has one of them; the others are not read.
         const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
         const int column = lane % 4;
-        rows_at = (band_rows * bands * team + lane / 4) * S::row_bytes;
+        rows_at = (band_rows * band + lane / 4) * S::row_bytes;
         limbs_at = slot_bytes * S::columns / slot_columns / quarters * quarter + limb_bytes * limb +
                    16 * column;
         weight = column == 0 ? 1.0F : column == 1 ? 0x1p-11F : column == 2 ? 0x1p-22F : 0.0F;
@@ -386,34 +219,30 @@ template <class S> struct limb_consumer {
             for (int slot = 0; slot < slots_of_run; ++slot) {
                 b[slot] = load_16(x + limbs_at + slot_bytes * (slots_of_run * k + slot));
             }
-#pragma unroll
-            for (int band = 0; band < bands; ++band) {
-                const float2 part = multiply(stage + rows_at + band_rows * band * S::row_bytes,
-                                             runs * quarter + k, b);
-                sum[band][0] += static_cast<double>(part.x * own);
-                sum[band][1] += static_cast<double>(part.y * own);
-            }
+            const float2 part = multiply(stage + rows_at, runs * quarter + k, b);
+            sum[0] += static_cast<double>(part.x * own);
+            sum[1] += static_cast<double>(part.y * own);
         }
     }
 
     // The quarters' sums of a run to its place.
     __device__ __forceinline__ void leave(const stage_note &note, limb_control *own)
     {
-        const int row = band_rows * bands * team;
+        const int row = band_rows * band;
 #pragma unroll
-        for (int r = 0; r < 2 * bands; ++r) {
-            double total = sum[r / 2][r % 2];
+        for (int r = 0; r < 2; ++r) {
+            double total = sum[r];
             total += __shfl_xor_sync(everyone, total, 2);
             total += __shfl_xor_sync(everyone, total, 1);
             if (lane % 4 == 0) {
                 own->sums[turn][quarter][row + 8 * r + lane / 4] = total;
             }
-            sum[r / 2][r % 2] = 0.0;
+            sum[r] = 0.0;
         }
-        asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_teams + team), "n"(quarters * lanes)
+        asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_bands + band), "n"(quarters * lanes)
                      : "memory");
         const int wanted = row + lane;
-        if (quarter == 0 && lane < bands * band_rows && wanted < note.rows) {
+        if (quarter == 0 && lane < band_rows && wanted < note.rows) {
             double total = own->sums[turn][0][wanted];
 #pragma unroll
             for (int q = 1; q < quarters; ++q) {
@@ -438,7 +267,7 @@ template <class S> struct limb_consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = band_rows * bands * team < note.rows;
+            const bool wanted = band_rows * band < note.rows;
             if (wanted) {
                 hopper::barrier_wait(&own->cut[from.slot], from.parity);
                 multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes,
@@ -454,7 +283,7 @@ template <class S> struct limb_consumer {
             at.advance(of.shape.stages);
             from.advance(cuts);
         }
-        publish<limb_warps>(of);
+        publish(of);
     }
 };
 
@@ -471,7 +300,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
         for (int s = 0; s < of.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
             hopper::barrier_start(&control.landed[s], 1);
-            hopper::barrier_start(&control.empty[s], limb_warps);
+            hopper::barrier_start(&control.empty[s], warps);
         }
         for (int s = 0; s < cuts; ++s) {
             hopper::barrier_start(&own.cut[s], quarters);
@@ -479,12 +308,11 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
         hopper::barrier_starts_visible();
     }
     __syncthreads();
-    if (warp < limb_warps) {
+    if (warp < warps) {
         limb_consumer<S> consumer(of, warp, lane);
         consumer.work(&control, &own, stages, limbs_of_x);
-    } else if (warp < limb_warps + quarters * cutting_teams) {
-        const int number = warp - limb_warps;
-        const cutter<S> cutting = {of, number / quarters, number % quarters, lane};
+    } else if (warp < warps + quarters) {
+        const cutter<S> cutting = {of, warp - warps, lane};
         cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
         const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
@@ -492,7 +320,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
             of, &control, stages, {0, 0},
                row
         };
-        producing.work(cutting_teams);
+        producing.work();
     }
 }
 

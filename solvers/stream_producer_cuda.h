@@ -22,7 +22,7 @@ constexpr uint32_t everyone = 0xffffffffU;
 
 /// Named barriers of a block, after that of __syncthreads.
 constexpr int barrier_of_sums = 1;   // the warps that multiply
-constexpr int barriers_of_teams = 2; // BB_STREAM_LIMBS: of the warps that multiply
+constexpr int barriers_of_bands = 2; // BB_STREAM_LIMBS: four warps that multiply, one each
 
 template <class S> constexpr int group_rows = warps *S::warp_rows;
 
@@ -87,12 +87,6 @@ struct ring_place {
         if (++slot == stages) {
             slot = 0;
             parity ^= 1U;
-        }
-    }
-    __device__ __forceinline__ void advance(int stages, int times)
-    {
-        for (int k = 0; k < times; ++k) {
-            advance(stages);
         }
     }
 };
@@ -222,11 +216,9 @@ template <class S, class Product> struct producer {
         hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
         control->notes[at.slot].operand = -1;
         hopper::barrier_arrive(&control->full[at.slot]);
-        at.advance(of.shape.stages);
     }
 
-    // `ends`: stages that say there are no more, for readers that take every second one.
-    __device__ __forceinline__ void work(int ends)
+    __device__ __forceinline__ void work()
     {
         bb_stream_run run = {0, 0, 0, 0};
         int block = static_cast<int>(blockIdx.x);
@@ -250,9 +242,7 @@ template <class S, class Product> struct producer {
             }
             tile = run.first;
         }
-        for (int k = 0; k < ends; ++k) {
-            finish();
-        }
+        finish();
     }
 };
 
