@@ -297,8 +297,7 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
                    first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run && sums_of(first) == sums_of(other) &&
-                   bb_device_matrix_alike(first->there, other->there),
+                   first->run == other->run && bb_device_matrix_alike(first->there, other->there),
                BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");
@@ -318,12 +317,15 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     bb_status status = BB_OK;
     const bb_coded_operator *first = operations[0];
     bb_device_matrix *matrices[BB_CODED_TOGETHER];
+    bb_stream_sums sums = sums_of(first);
     BB_REQUIRE(count >= 1 && count <= BB_CODED_TOGETHER, BB_INVALID,
                "%d products in one launch: expected 1 to %d", count, (int)BB_CODED_TOGETHER);
     BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
     for (int i = 0; i < count; ++i) {
         BB_TRY(check_alike(first, operations[i]));
         matrices[i] = operations[i]->there;
+        // One of them may have values that limbs do not take.
+        sums = sums_of(operations[i]) == BB_STREAM_RUNS ? BB_STREAM_RUNS : sums;
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
                "storage %s: which rows a product takes is known when it is queued",
@@ -333,7 +335,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     }
     bb_device_product product = {.matrices = matrices,
                                  .count = count,
-                                 .sums = sums_of(first),
+                                 .sums = sums,
                                  .run = first->run,
                                  .row = window->row,
                                  .row_at = window->row_at,

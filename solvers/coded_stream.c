@@ -378,6 +378,9 @@ static bb_status take_workspace(bb_coded_stream *stream)
     }
     BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
                               &stream->sums));
+    // Read once before they are written, for the instructions' sake.
+    BB_TRY(bb_device_zero(stream->device, stream->sums,
+                          (size_t)(places * group_rows) * sizeof(double)));
     BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
     BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));
 done:

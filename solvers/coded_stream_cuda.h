@@ -18,8 +18,8 @@
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
 // (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
-// and a tree. It depends on the storage, the rows wanted and the number of multiprocessors, on
-// nothing else: bits repeat.
+// and a tree. It depends on the storage, the rows wanted, how many operands a launch has and the
+// number of multiprocessors, on nothing else: bits repeat.
 #ifndef BB_SOLVERS_CODED_STREAM_CUDA_H
 #define BB_SOLVERS_CODED_STREAM_CUDA_H
 
@@ -306,6 +306,7 @@ template <class S> stage_shape shape_of(const bb_stream_task &task, int room, in
 struct launch_plan {
     void (*kernel)(job);
     int threads;
+    int least_stages;
     int x_bytes;      ///< of a stage, for x
     int static_bytes; ///< of shared memory, beside
     int more_bytes;   ///< after the stages
@@ -323,11 +324,13 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
               shape_of<S>(task, most - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
               static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
-        (!S::varies && task.layout.row_bytes > S::row_bytes) || of.shape.stages < 2) {
+        (!S::varies && task.layout.row_bytes > S::row_bytes) ||
+        of.shape.stages < plan.least_stages) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
                              "a coded product with rows of %td bytes: stages of %d bytes, of which "
-                             "the device's shared memory holds %d, expected 2",
-                             task.layout.row_bytes, of.shape.bytes, of.shape.stages);
+                             "the device's shared memory holds %d, expected %d",
+                             task.layout.row_bytes, of.shape.bytes, of.shape.stages,
+                             plan.least_stages);
     }
     int bytes = of.shape.stages * of.shape.bytes + plan.more_bytes;
     BB_CUDA_TRY(
@@ -347,14 +350,18 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
         dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
     config.blockDim = dim3(lanes * adding_warps);
     config.dynamicSmemBytes = 0;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, add_places, of, group_rows<S>));
+    cudaError_t error = cudaLaunchKernelEx(&config, add_places, of, group_rows<S>);
+    if (error != cudaSuccess) { // or the counts would stay
+        (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
+    }
+    BB_CUDA_TRY(error);
     return BB_OK;
 }
 
 template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
 {
     return launch<S>(task,
-                     {multiply<S, Sums>, threads,
+                     {multiply<S, Sums>, threads, 2,
                       S::columns * static_cast<int>(sizeof(typename Sums::product)),
                       static_cast<int>(sizeof(stage_control)), 0},
                      queue);

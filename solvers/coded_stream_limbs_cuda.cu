@@ -9,11 +9,11 @@ namespace stream
 template <class S>
 static bb_status launch_storage_in_limbs(const bb_stream_task &task, cudaStream_t queue)
 {
-    return launch<S>(task,
-                     {multiply_limbs<S>, limb_threads, S::columns * static_cast<int>(sizeof(float)),
-                      static_cast<int>(sizeof(stage_control) + sizeof(limb_control)),
-                      cuts * cut_bytes<S>},
-                     queue);
+    return launch<S>(
+        task,
+        {multiply_limbs<S>, limb_threads, cuts, S::columns * static_cast<int>(sizeof(float)),
+         static_cast<int>(sizeof(stage_control) + sizeof(limb_control)), cuts * cut_bytes<S>},
+        queue);
 }
 
 bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue)

@@ -5,6 +5,9 @@
 // device and are applied from there, so nothing is decoded on the way (their T_dec is 0); period
 // and latency of a field are then max(T_tr / R, T_comp) and T_tr / R + T_comp (their Table 1).
 //
+// A value of an image that is not finite makes its row's product NaN or infinite, which of them may
+// depend on the matrix that the slot was made with (coded_operator.h, limbs).
+//
 // Two slots of operators take turns. A copy waits for the products that were queued before its
 // slot was given back, products wait for the copy; both by events, the host waits for neither.
 #ifndef BB_SOLVERS_FIELD_STREAM_H

@@ -67,7 +67,12 @@ bb_status capture(void *on, bb_index, void *arguments)
     error = cudaGraphInstantiate(&of->plan, graph, 0);
     (void)cudaGraphDestroy(graph);
     BB_CUDA_TRY(error);
-    BB_CUDA_TRY(cudaGraphUpload(of->plan, stream));
+    error = cudaGraphUpload(of->plan, stream);
+    if (error != cudaSuccess) {
+        (void)cudaGraphExecDestroy(of->plan);
+        of->plan = nullptr;
+    }
+    BB_CUDA_TRY(error);
     return BB_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { ROUNDINGS = 4, LANES = 16, FOLDINGS = 64, LIMB_SUMS = 17 * 8 + 8 };
+enum { ROUNDINGS = 4, LANES = 16, FOLDINGS = 128, LIMB_SUMS = 17 * 8 + 8 };
 
 bb_sum_rounding bb_product_rounding(const bb_codec_config *storage, bb_gemv_arithmetic arithmetic,
                                     bb_index run, bb_index columns)

@@ -5,8 +5,9 @@
 // many sums as the longest path of its lane has. (1 + u)^k - 1 <= e^(k u) - 1 (Higham, Accuracy and
 // stability of numerical algorithms, section 3.1).
 //
-// Lanes: cpu 16, cuda 32 and 5 foldings after places; either path has at most columns / 16 + 64
-// sums. In runs of r, r of them are in fp32 and all in fp64; in fp32 sums all are counted in fp32.
+// Lanes: cpu 16, cuda 32 and 5 foldings after places, zfp's panels there 128 sums of a lane; a path
+// has at most columns / 16 + 128 sums. In runs of r, r of them are in fp32 and all in fp64; in fp32
+// sums all are counted in fp32.
 //
 // In limbs (stream_limbs_cuda.h) a tensor core adds 16 products to a sum at once, each of the 17
 // cut below 2^-24 of the largest at most (Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of

@@ -7,7 +7,8 @@
 // time for five. Here stored values become fp16, which holds all of them, two by an instruction,
 // and are multiplied as they lie: rows of A [16][16] times x, which stands in B [16][8] as limbs of
 // 11 bits, every second column one,
-//     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the quarter's largest |x|,
+//     x = 2^e (h_0 + 2^-11 h_1 + 2^-22 h_2),   |h_0| < 1, 2^e above the quarter's largest |x|
+// (|h_0| < 4 of an x above 2^125),
 // exact to 2^-34 of 2^e. A product with a limb is exact; sums of 16 are rounded to fp32 by the
 // tensor core. Of e4m3 that is 1.2 instructions a value, and as many for addresses and barriers.
 //

@@ -201,7 +201,8 @@ bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind devic
 static double coded_bytes(const bb_product_pipeline *pipeline)
 {
     double bits = bb_codec_bits_per_value(&pipeline->storage);
-    return isnan(bits) ? 4.0 : bits / 8.0;
+    double most = pipeline->storage.codec == (int)BB_CODEC_TRANSFORM ? 8.0 : 4.0;
+    return isnan(bits) ? most : bits / 8.0;
 }
 
 double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)

@@ -108,12 +108,22 @@ done:
     return status;
 }
 
+bb_field_times bb_field_times_unknown(void)
+{
+    const bb_field_schedule none = {NAN, NAN};
+    return (bb_field_times){.each = NAN,
+                            .queued = NAN,
+                            .transfer = NAN,
+                            .ratio = NAN,
+                            .plain = none,
+                            .predicted = none,
+                            .measured = none};
+}
+
 bb_status bb_field_times_measure(bb_wafer_loop *loop, bb_field_times *out)
 {
     bb_status status = BB_OK;
-    const bb_field_schedule none = {NAN, NAN};
-    *out = (bb_field_times){
-        .transfer = NAN, .ratio = NAN, .plain = none, .predicted = none, .measured = none};
+    *out = bb_field_times_unknown();
     BB_TRY(time_computation(loop, out));
     if (!loop->streamed) {
         goto done;

@@ -23,6 +23,9 @@ typedef struct bb_field_times {
                                  ///< alone, to the end of its last step
 } bb_field_times;
 
+/// All of it NaN.
+bb_field_times bb_field_times_unknown(void);
+
 /// Runs scored fields of a loop, whatever its state; it is not at rest afterwards. Errors: the
 /// loop's.
 BB_CHECKED bb_status bb_field_times_measure(bb_wafer_loop *loop, bb_field_times *out);

@@ -162,7 +162,7 @@ static bb_status print_head(const bb_realtime_summary *of, bb_text *table)
                        of->loop->pipeline->name, of->loop->axes, of->loop->problem->scored_count,
                        1e-6 * of->loop->device_bytes));
     BB_TRY(gpus == 1 ? bb_text_add(table, "the device\n")
-                     : bb_text_add(table, "%d GPUs, an axis on one of them\n", gpus));
+                     : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", gpus));
     BB_TRY(config->release == (int)BB_RELEASE_FIXED
                ? bb_text_add(table, "%td steps, released every %g ms", m->count, config->period_ms)
                : bb_text_add(table, "%td steps, released back to back", m->count));

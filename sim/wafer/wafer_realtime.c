@@ -186,7 +186,8 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
     bb_host_conduct_enter(&out->conduct, !fixed || on.period_ns <= 2 * spin_ns);
     on.first_ns = now_ns() + 10000000;
     status = run_course(&on, config, out);
-    if (status == BB_OK && out->count > 0) {
+    out->field = bb_field_times_unknown();
+    if (status == BB_OK && !out->interrupted) {
         status = bb_field_times_measure(loop, &out->field);
     }
     bb_host_conduct_leave(&out->conduct);
