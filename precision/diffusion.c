@@ -14,15 +14,18 @@ typedef struct front {
     double *above; // [across]: of the line above from here on, of this line before
 } front;
 
-static inline double incoming(const front *at, bb_index i)
+// What is added to a value. The left neighbour's part comes last: only that has to be waited for.
+static inline double with_incoming(const front *at, bb_index i, double value)
 {
-    return at->left + (at->above[i] - at->above_left);
+    return (value + (at->above[i] - at->above_left)) + at->left;
 }
 
 static inline void leave(front *at, bb_index i, double error)
 {
-    double kept = error > at->limit ? at->limit : error;
-    kept = kept < -at->limit ? -at->limit : kept;
+    double kept = error;
+    if (fabs(error) > at->limit) { // rare: something has clipped
+        kept = copysign(at->limit, error);
+    }
     at->above_left = at->above[i];
     at->above[i] = kept;
     at->left = kept;
@@ -68,13 +71,12 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
         begin_line(&at);
         for (bb_index i = 0; i < across; ++i) {
             const double value = scale * values[line + i];
-            const double in = incoming(&at, i);
             if (value == 0.0 || !(fabs(value) <= most)) {
                 out[line + i] = value;
-                leave(&at, i, in);
+                leave(&at, i, with_incoming(&at, i, 0.0));
                 continue;
             }
-            const double wanted = value + in;
+            const double wanted = with_incoming(&at, i, value);
             double rounded = bb_round_magnitude_f64(fabs(wanted), dropped, normal, magic);
             rounded = copysign(rounded > most ? most : rounded, wanted);
             out[line + i] = rounded;
@@ -144,8 +146,7 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
     double per_unit = 0.0; // 0: the block is not held
     bb_index underflowed = 0;
     front at = start(bfp_row_limit(bits, scale, values, columns), across, above);
-    for (bb_index j = 0; j < columns; ++j) {
-        const bb_index i = j % across;
+    for (bb_index j = 0, i = 0; j < columns; ++j, i = i + 1 < across ? i + 1 : 0) {
         if (i == 0) {
             begin_line(&at);
         }
@@ -155,13 +156,12 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
             per_unit = exponent > bb_bfp_most_exponent(bits) ? 0.0 : 1.0 / unit;
         }
         const double value = scale * values[j];
-        const double in = incoming(&at, i);
         if (value == 0.0 || per_unit == 0.0) {
             out[j] = value;
-            leave(&at, i, in);
+            leave(&at, i, with_incoming(&at, i, 0.0));
             continue;
         }
-        const double wanted = value + in;
+        const double wanted = with_incoming(&at, i, value);
         double mantissa = wanted * per_unit;
         mantissa = mantissa > most ? most : mantissa;
         mantissa = mantissa < -most ? -most : mantissa;
