@@ -11,6 +11,7 @@
 #include "core/portable.h"
 #include "precision/bfp_core.h"
 #include "precision/codec_ops.h"
+#include "precision/diffusion.h"
 #include "precision/plane.h"
 
 #include <math.h>
@@ -41,13 +42,13 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    (void)snprintf(out, bytes, "bfp %g", config->bits);
+    (void)snprintf(out, bytes, "bfp %g%s", config->bits,
+                   bb_codec_diffuses(config) ? " diffused" : "");
 }
 
 static const char *rounding(const bb_codec_config *config)
 {
-    (void)config;
-    return "nearest even";
+    return bb_codec_diffuses(config) ? BB_DIFFUSED_ROUNDING : "nearest even";
 }
 
 // floor(log2 M) after M is rounded up past all mantissas but the largest, less the bits below it.
@@ -61,8 +62,13 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
                     double block_magnitude)
 {
     (void)tolerance;
-    (void)magnitude;
     int bits = (int)config->bits;
+    if (bb_codec_diffuses(config)) {
+        // What neighbours left over, and half of a unit that is no larger than the row's largest.
+        double unit = bb_diffusion_bfp_limit(bits, block_magnitude);
+        double beyond = ldexp(ldexp(1.0, bits - 1) - 0.5, bb_bfp_most_exponent(bits));
+        return magnitude < beyond ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
+    }
     int exponent = exponent_of(bb_bits_of_f64(fabs(block_magnitude)), bits);
     exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
     return exponent > bb_bfp_most_exponent(bits) ? INFINITY : ldexp(0.5, exponent);
@@ -226,26 +232,50 @@ static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
     return store->rows + (size_t)row * store->layout.bytes;
 }
 
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       double scale, bb_codec_counts *counts)
 {
     const bfp_store *store = matrix->store;
+    unsigned char *out = row_at(matrix, row);
+    bb_index whole = matrix->layout.columns / BB_BLOCK;
+    bb_index rest = matrix->layout.columns % BB_BLOCK;
+    encode_blocks(&store->layout, values, scale, 0, whole, out, counts);
+    if (rest != 0) {
+        double last[BB_BLOCK] = {0.0};
+        memcpy(last, values + whole * BB_BLOCK, (size_t)rest * sizeof *last);
+        encode_blocks(&store->layout, last, scale, whole, 1, out, counts);
+    }
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    bool diffused = bb_codec_diffuses(&matrix->config);
     bb_index columns = matrix->layout.columns;
-    bb_index whole = columns / BB_BLOCK;
-    bb_index rest = columns % BB_BLOCK;
+    bb_index across = bb_coded_matrix_across(matrix);
     bb_codec_counts counts = {0};
+    double *rounded = NULL; // [columns], of diffused rounding
+    double *above = NULL;   // [across]
+    if (diffused) {
+        BB_TRY(BB_ALLOCATE(columns, &rounded));
+        BB_TRY(BB_ALLOCATE(across, &above));
+    }
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
         const double *values = bb_view_row(panel, i);
-        unsigned char *out = row_at(matrix, row + i);
         double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row + i, values);
-        encode_blocks(&store->layout, values, scale, 0, whole, out, &counts);
-        if (rest != 0) {
-            double last[BB_BLOCK] = {0.0};
-            memcpy(last, values + whole * BB_BLOCK, (size_t)rest * sizeof *last);
-            encode_blocks(&store->layout, last, scale, whole, 1, out, &counts);
+        if (diffused) {
+            counts.underflowed += bb_diffusion_bfp((int)matrix->config.bits, scale, values, columns,
+                                                   across, above, rounded);
+            values = rounded;
+            scale = 1.0;
         }
+        encode_row(matrix, row + i, values, scale, &counts);
     }
     bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
+done:
+    BB_RELEASE(&rounded);
+    BB_RELEASE(&above);
+    return status;
 }
 
 static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)

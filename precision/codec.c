@@ -11,6 +11,7 @@ const char *const bb_codec_names[] = {"fp64",     "fp32",      "tf32", "bf16",  
                                       "e4m3",     "e5m2",      "bfp",  "quantiser", "zfp",
                                       "low_rank", "transform", NULL};
 const char *const bb_zfp_mode_names[] = {"rate", "precision", "accuracy", "reversible", NULL};
+const char *const bb_rounding_names[] = {"nearest", "diffused", NULL};
 
 static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
     [BB_FORMAT_FP64] = &bb_plain_ops,         [BB_FORMAT_FP32] = &bb_plain_ops,
@@ -59,6 +60,9 @@ static const bb_key keys[] = {
     {.name = "tile_rows", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, tile_rows), .minimum = 1.0, .maximum = 1024.0,
      .optional = true, .meaning = "Mesh rows of a tile; low_rank 20, transform 10 where not given."},
+    {.name = "rounding", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, rounding),
+     .choices = bb_rounding_names, .optional = true,
+     .meaning = "fp16, bf16, e4m3, e5m2, bfp: nearest where not given; diffused: errors go to neighbours."},
 };
 // clang-format on
 const bb_schema bb_codec_schema = BB_SCHEMA("storage", bb_codec_config, keys);
@@ -80,7 +84,8 @@ bb_codec_config bb_codec_plain(bb_format format)
                              .band_lines = BB_INTEGER_UNSET,
                              .band_columns = BB_INTEGER_UNSET,
                              .tile_columns = BB_INTEGER_UNSET,
-                             .tile_rows = BB_INTEGER_UNSET};
+                             .tile_rows = BB_INTEGER_UNSET,
+                             .rounding = -1};
 }
 
 // The keys after `codec`: which are given, and which family knows them.
@@ -93,6 +98,7 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
     bool transform = config->codec == (int)BB_CODEC_TRANSFORM;
     bool tolerant = zfp || quantiser || low_rank || transform;
     bool tiled = low_rank || transform;
+    bool narrow = config->codec >= (int)BB_FORMAT_BF16 && config->codec <= (int)BB_CODEC_BFP;
     const struct {
         const char *name;
         bool given, known;
@@ -107,6 +113,7 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
         {"band_columns",       config->band_columns != BB_INTEGER_UNSET, transform             },
         {"tile_columns",       config->tile_columns != BB_INTEGER_UNSET, tiled                 },
         {"tile_rows",          config->tile_rows != BB_INTEGER_UNSET,    tiled                 },
+        {"rounding",           config->rounding != -1,                   narrow                },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (rows[i].given && !rows[i].known) {
@@ -162,6 +169,11 @@ double bb_codec_bound(const bb_codec_config *config, double tolerance, double ma
 double bb_codec_bits_per_value(const bb_codec_config *config)
 {
     return table[config->codec]->bits_per_value(config);
+}
+
+bool bb_codec_diffuses(const bb_codec_config *config)
+{
+    return config->rounding == (int)BB_ROUNDING_DIFFUSED;
 }
 
 double bb_codec_fp32_rounding(double magnitude)

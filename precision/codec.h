@@ -39,6 +39,12 @@ typedef enum bb_zfp_mode {
     BB_ZFP_REVERSIBLE,
 } bb_zfp_mode;
 
+/// What becomes of what rounding a value leaves over.
+typedef enum bb_rounding {
+    BB_ROUNDING_NEAREST,  ///< it is the value's error
+    BB_ROUNDING_DIFFUSED, ///< neighbours on the row's mesh are rounded with it (diffusion.h)
+} bb_rounding;
+
 /// The keys under `storage:` of a pipeline; a plain word stands for {codec: word}. Optional numbers
 /// are NaN where the file does not give them, whole ones BB_INTEGER_UNSET.
 typedef struct bb_codec_config {
@@ -55,11 +61,14 @@ typedef struct bb_codec_config {
     bb_index band_columns;     ///< transform: columns of the row grid in a block, default 7
     bb_index tile_columns;     ///< of the mesh in a tile or block: low_rank 32, transform 8
     bb_index tile_rows;        ///< its lines: low_rank 20, transform 10
+    int rounding;              ///< bb_rounding, -1 where not given, which is nearest: fp16, bf16,
+                               ///< e4m3, e5m2, bfp
 } bb_codec_config;
 
 extern const bb_schema bb_codec_schema;
 extern const char *const bb_codec_names[];
 extern const char *const bb_zfp_mode_names[];
+extern const char *const bb_rounding_names[];
 
 typedef enum bb_row_scale { BB_ROW_SCALE_NONE, BB_ROW_SCALE_ROW } bb_row_scale;
 extern const char *const bb_row_scale_names[];
@@ -82,7 +91,7 @@ const char *bb_codec_rounding(const bb_codec_config *config);
 /// Largest |decoded - value| that the codec declares for a value of `magnitude` in a block whose
 /// largest magnitude is `block_magnitude`, with a tolerance in absolute terms; infinity where it
 /// declares none (zfp rate and precision). Rows unscaled; the fp32 rounding of codecs that work on
-/// floats is included.
+/// floats is included. With diffused rounding the block is the row.
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude);
 

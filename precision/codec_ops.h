@@ -85,6 +85,11 @@ void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes);
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes);
 
+/// Whether errors go to neighbours, and the mesh that they do so on: what is across, one line where
+/// the layout has no mesh.
+bool bb_codec_diffuses(const bb_codec_config *config);
+bb_index bb_coded_matrix_across(const bb_coded_matrix *matrix);
+
 /// 2^-24 of a magnitude, or half of fp32's smallest subnormal: rounding to fp32.
 double bb_codec_fp32_rounding(double magnitude);
 

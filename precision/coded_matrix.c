@@ -243,6 +243,12 @@ bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix)
     return atomic_load(&matrix->non_finite);
 }
 
+bb_index bb_coded_matrix_across(const bb_coded_matrix *matrix)
+{
+    bb_index across = matrix->layout.mesh_columns;
+    return across > 0 ? across : matrix->layout.columns;
+}
+
 const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix)
 {
     return &matrix->config;

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_ops.h"
+#include "precision/diffusion.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,20 +38,28 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    (void)snprintf(out, bytes, "%s", bb_codec_names[config->codec]);
+    (void)snprintf(out, bytes, "%s%s", bb_codec_names[config->codec],
+                   bb_codec_diffuses(config) ? " diffused" : "");
 }
 
 static const char *rounding(const bb_codec_config *config)
 {
-    (void)config;
-    return "nearest even";
+    return bb_codec_diffuses(config) ? BB_DIFFUSED_ROUNDING : "nearest even";
+}
+
+// What neighbours left over, and what rounding the sum does; sums in fp64 besides.
+static double diffused_bound(bb_format format, double magnitude, double row_magnitude)
+{
+    const double limit = bb_diffusion_format_limit(format, fmax(magnitude, row_magnitude));
+    const double rounded = fmax(bb_format_unit_roundoff(format) * (magnitude + 3.0 * limit),
+                                0.5 * bb_format_smallest_subnormal(format));
+    return (3.0 * limit + rounded) * (1.0 + 0x1p-40);
 }
 
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
     (void)tolerance;
-    (void)block_magnitude;
     bb_format format = format_of(config);
     const bb_format_info *info = bb_format_describe(format);
     if (format == BB_FORMAT_FP64) {
@@ -58,6 +67,9 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     }
     // Beyond the largest value and half a spacing a value becomes infinite or saturates.
     double spacing = ldexp(info->largest, 1 - info->significand);
+    if (bb_codec_diffuses(config) && magnitude <= info->largest) {
+        return diffused_bound(format, magnitude, block_magnitude);
+    }
     return magnitude >= info->largest + 0.25 * spacing
                ? INFINITY
                : fmax(bb_format_unit_roundoff(format) * magnitude,
@@ -114,8 +126,36 @@ static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *valu
     bb_coded_matrix_count(matrix, counts);
 }
 
+static bb_status encode_diffused(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    bb_format format = format_of(&matrix->config);
+    bb_index columns = matrix->layout.columns;
+    bb_index across = bb_coded_matrix_across(matrix);
+    double *rounded = NULL; // [columns]
+    double *above = NULL;   // [across]
+    BB_TRY(BB_ALLOCATE(columns, &rounded));
+    BB_TRY(BB_ALLOCATE(across, &above));
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        const double *values = bb_view_row(panel, i);
+        double scale = bb_coded_matrix_scale_row(matrix, format, row + i, values);
+        bb_codec_counts counts = {0};
+        counts.underflowed =
+            bb_diffusion_format(format, scale, values, columns, across, above, rounded);
+        counts.saturated = bb_format_encode(format, rounded, columns, words_at(matrix, row + i, 0));
+        bb_coded_matrix_count(matrix, counts);
+    }
+done:
+    BB_RELEASE(&rounded);
+    BB_RELEASE(&above);
+    return status;
+}
+
 static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
+    if (bb_codec_diffuses(&matrix->config)) {
+        return encode_diffused(matrix, row, panel);
+    }
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
         encode_row(matrix, row + i, bb_view_row(panel, i));
     }

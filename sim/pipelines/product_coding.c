@@ -228,7 +228,11 @@ double bb_coding_seconds(const bb_product_pipeline *pipeline)
 {
     bool tiled = pipeline->storage.codec >= (int)BB_CODEC_LOW_RANK;
     bool zfp = pipeline->storage.codec == (int)BB_CODEC_ZFP;
-    return zfp ? 8e-8 : tiled ? 4e-8 : 4e-9; // zfp is decoded twice
+    bool diffused = pipeline->storage.rounding == (int)BB_ROUNDING_DIFFUSED;
+    return zfp        ? 8e-8 // zfp is decoded twice
+           : tiled    ? 4e-8
+           : diffused ? 1.3e-8
+                      : 4e-9;
 }
 
 typedef struct unpacking {

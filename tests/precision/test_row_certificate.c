@@ -147,9 +147,11 @@ static const struct {
     double tolerance;
     bb_index dimensions;
     bb_row_scale scale;
+    bool diffused;
 } codecs[] = {
-#define PLAIN(format, scaled) {#format, (format), NAN, -1, NAN, BB_INTEGER_UNSET, (scaled)}
-#define CODED(title, which, width, how, at_most, across) {(title), (which), (width), (how), (at_most), (across), BB_ROW_SCALE_NONE}
+#define PLAIN(format, scaled) {#format, (format), NAN, -1, NAN, BB_INTEGER_UNSET, (scaled), false}
+#define DIFFUSED(title, which, width, scaled) {(title), (which), (width), -1, NAN, BB_INTEGER_UNSET, (scaled), true}
+#define CODED(title, which, width, how, at_most, across) {(title), (which), (width), (how), (at_most), (across), BB_ROW_SCALE_NONE, false}
     PLAIN(BB_FORMAT_FP64, BB_ROW_SCALE_NONE),
     PLAIN(BB_FORMAT_FP32, BB_ROW_SCALE_NONE),
     PLAIN(BB_FORMAT_BF16, BB_ROW_SCALE_ROW),
@@ -168,6 +170,8 @@ static const struct {
     CODED("zfp reversible", BB_CODEC_ZFP, NAN, BB_ZFP_REVERSIBLE, NAN, 3),
     CODED("low rank", BB_CODEC_LOW_RANK, NAN, -1, 1e-3, BB_INTEGER_UNSET),
     CODED("transform", BB_CODEC_TRANSFORM, NAN, -1, 1e-3, BB_INTEGER_UNSET),
+    DIFFUSED("e4m3 diffused", BB_FORMAT_E4M3, NAN, BB_ROW_SCALE_ROW),
+    DIFFUSED("bfp 4 diffused", BB_CODEC_BFP, 4.0, BB_ROW_SCALE_NONE),
 };
 // clang-format on
 enum { CODECS = sizeof codecs / sizeof codecs[0] };
@@ -180,6 +184,7 @@ static bb_codec_config config_of(int which)
     out.mode = codecs[which].mode;
     out.tolerance = codecs[which].tolerance;
     out.dimensions = codecs[which].dimensions;
+    out.rounding = codecs[which].diffused ? (int)BB_ROUNDING_DIFFUSED : -1;
     return out;
 }
 
