@@ -42,6 +42,8 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
                                 step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;
     problem->wafer_count = config->lot == NULL ? 1 : config->lot->count;
+    problem->scored_wafers =
+        config->lot != NULL && config->lot->scored == (int)BB_LOT_ALL ? problem->wafer_count : 1;
     problem->arrival_rise = config->lot == NULL ? 0.0 : config->lot->arrival_rise_k;
     if (problem->wafer_count > 1) {
         BB_TRY(bb_bare_clamp_create(problem->thermal, config->lot->exchange_s, &problem->bare));

@@ -40,11 +40,12 @@ typedef struct bb_wafer_problem {
     int stepping;      ///< bb_mesh_stepping of `thermal`
     bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
-    bb_edge_ring *ring;   ///< NULL: none
-    bb_hood hood;         ///< exchange 0: none
-    bb_index wafer_count; ///< in a row
-    double arrival_rise;  ///< of every wafer, K
-    bb_bare_clamp *bare;  ///< between two wafers; NULL for one
+    bb_edge_ring *ring;     ///< NULL: none
+    bb_hood hood;           ///< exchange 0: none
+    bb_index wafer_count;   ///< in a row
+    bb_index scored_wafers; ///< the last ones of them: 1, or all
+    double arrival_rise;    ///< of every wafer, K
+    bb_bare_clamp *bare;    ///< between two wafers; NULL for one
     bb_index probe_count;
     bb_probe *probes; ///< [probe_count]
     bb_temperature_grid *grid;

@@ -8,6 +8,7 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_loop.h"
 #include "sim/wafer/wafer_study.h"
@@ -20,7 +21,8 @@ typedef struct extent {
     double nodes, steps;          // of the mesh; time steps in all
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
-    double matrices;        // of all scored fields and axes
+    double scored_wafers;
+    double matrices; // of all scored fields and axes
 } extent;
 
 static bb_status measure(const bb_wafer_study *study, extent *out)
@@ -48,6 +50,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .fields = (double)scan->field_count,
         .exposed = exposed,
         .wafers = (double)study->wafers.count,
+        .scored_wafers =
+            study->wafers.scored == (int)BB_LOT_ALL ? (double)study->wafers.count : 1.0,
         .samples = exposed * (double)(scan->light_steps + scan->dark_steps) +
                    before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
         .scored = (double)scored,
@@ -88,7 +92,8 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
-    double inputs = 8.0 * of->cells * of->scored * (double)study->scan.light_steps;
+    double inputs =
+        8.0 * of->cells * of->scored_wafers * of->scored * (double)study->scan.light_steps;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         largest = fmax(largest, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p]));
@@ -119,8 +124,9 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
     double report = 3.0 * pipelines * (86.0 + 26.0 * of->scored) + 7.0 * of->scored;
     double probes =
         study->probes.count > 0 ? of->samples * (2.0 + (double)study->probes.count) : 0.0;
-    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + 14.0 * of->exposed +
-                  probes);
+    const double lot = bb_lot_overlay_values(of->scored_wafers, pipelines, axes, points);
+    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + lot +
+                  14.0 * of->exposed + probes);
 }
 
 // Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
@@ -150,7 +156,7 @@ static double step_updates(const bb_wafer_study *study)
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
     double rows = of->matrices * of->points;
-    double products = of->matrices * (double)study->pipelines.count *
+    double products = of->scored_wafers * of->matrices * (double)study->pipelines.count *
                       (double)study->scan.light_steps * of->window * of->cells;
     double coding = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
@@ -238,8 +244,9 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
     }
     if (of.wafers > 1.0) {
-        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, the last is scored", of.wafers,
-                           wafer->wafers.exchange_s));
+        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", of.wafers,
+                           wafer->wafers.exchange_s,
+                           of.scored_wafers > 1.0 ? "all are" : "the last is"));
     }
     if (wafer->probes.count > 0) {
         BB_TRY(bb_plan_add(plan, "probes", "%td, %.0f rows", wafer->probes.count, of.samples));

@@ -64,8 +64,12 @@ void bb_wafer_restart_release(bb_wafer_restart *restart)
 static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating *heating,
                            const bb_wafer_problem *problem)
 {
-    bb_index kept = place->next_scored * heating->light_steps;
-    if (place->wafer == heating->wafer_count - 1 && place->next_scored < problem->scored_count &&
+    const bb_index wafer = place->wafer - (heating->wafer_count - heating->scored_wafers);
+    if (wafer < 0) {
+        return 0;
+    }
+    bb_index kept = (wafer * heating->scored_count + place->next_scored) * heating->light_steps;
+    if (place->next_scored < problem->scored_count &&
         problem->scored[place->next_scored] == place->field) {
         kept += place->step < heating->light_steps ? place->step : heating->light_steps;
     }

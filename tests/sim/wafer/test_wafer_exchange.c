@@ -209,6 +209,7 @@ static void what_cannot_be_probed_is_refused(void **state)
                                       "probes=[{name: a b}]",
                                       "wafers.exchange_s=0.0",
                                       "wafers.count=0",
+                                      "wafers.scored=first",
                                       "probes=[{name: a, layer: ring}]"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
         const driver_case of = {CONFIG_WAFER_SMALL, {bad[k]}};
