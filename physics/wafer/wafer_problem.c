@@ -37,7 +37,8 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     if (bb_edge_ring_wanted(config->ring)) {
         BB_TRY(bb_edge_ring_create(problem->mesh, config->wafer, config->ring, &problem->ring));
     }
-    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping};
+    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping,
+                                        config->mesh->through_thickness};
     BB_TRY(bb_thermal_create_in(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
                                 step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;

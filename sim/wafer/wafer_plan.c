@@ -19,6 +19,7 @@
 typedef struct extent {
     double cells, points, window; // of S, of a field and of a slit window
     double nodes, steps;          // of the mesh; time steps in all
+    double modes;                 // of temperature through the thickness
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
     double scored_wafers;
@@ -45,6 +46,7 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
+        .modes = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE ? 2.0 : 1.0,
         .steps =
             exposed * (double)(scan->light_steps + scan->dark_steps) * (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
@@ -100,8 +102,8 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     }
     largest *= of->cells * of->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
-    double bytes =
-        BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
+    double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs +
+                   800.0 * of->modes * of->nodes;
     if (study->response.generator == (int)BB_GENERATOR_FEM) {
         bytes += 8.0 * factor_values(16.0, 2.0 * of->nodes);
     }
@@ -165,7 +167,7 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
     }
     return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
            (coding + rows * row_seconds(study, of) +
-            step_updates(study) * of->steps * of->nodes / 1e8 + products / 1.5e9) /
+            step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /
                cores;
 }
 
@@ -213,7 +215,7 @@ static bb_status list_requirements(const bb_wafer_study *study, const extent *of
     const double across = study->wafer.diameter_mm / study->clamp.spacing_mm;
     const double clamp = M_PI / 4.0 * across * across;
     const bb_requirement_sizes sizes = {
-        .unknowns = of->nodes + clamp,
+        .unknowns = of->modes * of->nodes + clamp,
         .sources = of->cells,
         .window = of->window,
         .field_points = of->points,
@@ -253,7 +255,8 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));
-    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
+    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes%s, %.0f steps", of.nodes,
+                       of.modes > 1.0 ? " of mean and drop" : "", of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
     BB_TRY(plan_realtime(wafer, &of, plan));

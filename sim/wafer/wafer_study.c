@@ -214,6 +214,28 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     return BB_OK;
 }
 
+// Rows without bending, or of the mean alone, would leave the thermal moment out.
+static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
+                               bb_problems *problems)
+{
+    const bb_list *axes = &study->response.axes;
+    bool height = false;
+    for (bb_index i = 0; i < axes->count; ++i) {
+        height = height || ((const int *)axes->items)[i] == (int)BB_AXIS_Z;
+    }
+    if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN) {
+        return BB_OK;
+    }
+    if (study->response.generator == (int)BB_GENERATOR_PLATE ||
+        (study->response.generator == (int)BB_GENERATOR_KERNEL && height)) {
+        return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
+                               "mesh.through_thickness = two_mode: this generator's rows bend the "
+                               "wafer but have no thermal moment; expected mean, or response."
+                               "generator: fem, or kernel without axis z");
+    }
+    return BB_OK;
+}
+
 static bb_status check_file(const bb_response_config *response, const bb_config *config,
                             bb_problems *problems)
 {
@@ -378,6 +400,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
+    BB_TRY(check_through(wafer, config, problems));
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));

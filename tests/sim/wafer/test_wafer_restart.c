@@ -21,7 +21,8 @@ static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
 static const driver_case furnished = {
     CONFIG_WAFER_SMALL,
     {LOT, "hood={exchange_w_per_m2_k: 300, rise_k: -0.1}", "ring.width_mm=9.0",
-      "mesh.stepping=crank-nicolson", "mesh.substeps=2", "wafers.scored=all"}
+      "mesh.stepping=crank-nicolson", "mesh.substeps=2", "wafers.scored=all",
+      "mesh.through_thickness=two_mode", "response.axes=[x, y]"}
 };
 
 typedef struct stand {
