@@ -160,10 +160,9 @@ static const bb_key mesh_keys[] = {
           "Equal steps of heat in a time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Forward Euler, or Crank-Nicolson as a reference; lumped mass."),
-    CHOICE(
-        bb_mesh_config, through_thickness, profiles, "mean",
-        "Temperature through the thickness: its mean alone, or with the first odd mode, at which "
-        "clamp and hood exchange heat; two_mode has no thermal moment."),
+    CHOICE(bb_mesh_config, through_thickness, profiles, "mean",
+           "Temperature through the thickness: its mean alone, or with the first odd mode, "
+           "whose moment bends a plate and at which clamp and hood exchange heat."),
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 

@@ -66,7 +66,7 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
                 run->problem->mesh->node_count, run->problem->scan->field_count,
                 run->problem->scored_count, run->problem->slit.field_points,
-                run->problem->grid->cell_count, 1e3 * run->problem->thermal->stable_step);
+                run->problem->input_count, 1e3 * run->problem->thermal->stable_step);
 done:
     return status;
 }
@@ -110,7 +110,8 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply
                             pipeline == run->reference ? run->reference_rows : run->rows, out));
     bb_coding_report_add(&attempt->coding[axis], &report);
     *range = bb_error_norms_range(&report.norms);
-    attempt->live_values += (double)layout.rows * (double)run->problem->grid->live_count;
+    attempt->live_values +=
+        (double)layout.rows * (double)(run->problem->input_blocks * run->problem->grid->live_count);
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
                   "xyz"[axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
@@ -167,7 +168,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
         operation, row, points,
         bb_wafer_heating_input_of(&run->heating, at->wafer, at->field, step), window,
         &attempt->common.solve_seconds));
-    attempt->common.flops += bb_coded_operator_flops(points, run->problem->grid->cell_count);
+    attempt->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
@@ -181,7 +182,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
         .rows = at->pipeline == run->reference ? run->reference_rows : run->rows,
         .reference_rows = run->reference_rows,
         .inputs = run->inputs + input * run->heating.light_steps,
-        .columns = run->problem->grid->cell_count};
+        .columns = run->problem->input_count};
     bb_wafer_certificate_check(&certificate, step, row, points, window,
                                reference_windows(run, at->wafer) + step * points,
                                &attempt->certificate[at->axis]);

@@ -36,7 +36,7 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     out->field_count = problem->scan->field_count;
     out->exposed_count = before * out->field_count + last;
     out->light_steps = problem->scan->light_steps;
-    out->cell_count = problem->grid->cell_count;
+    out->cell_count = problem->input_count;
     BB_TRY(BB_ALLOCATE(out->scored_wafers * out->scored_count * out->light_steps * out->cell_count,
                        &out->inputs));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));

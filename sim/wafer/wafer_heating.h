@@ -25,7 +25,7 @@ typedef struct bb_wafer_heating {
     bb_index scored_count;  ///< scored fields of a wafer
     bb_index field_count;   ///< exposures of a whole wafer
     bb_index light_steps;
-    bb_index cell_count;
+    bb_index cell_count; ///< of an input: problem->input_count
     /// [scored_wafers][scored_count][light_steps][cell_count], K: mean over each light step
     double *inputs;
     bb_ledger *ledgers;     ///< [exposed_count] balance since the first exposure, at each one's end

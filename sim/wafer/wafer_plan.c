@@ -17,7 +17,8 @@
 
 // Sizes of a study, counted as doubles.
 typedef struct extent {
-    double cells, points, window; // of S, of a field and of a slit window
+    double cells, points, window; // inputs of a row, points of a field and of a slit window
+    double blocks;                // of the grid S in an input
     double nodes, steps;          // of the mesh; time steps in all
     double modes;                 // of temperature through the thickness
     double fields, exposed, scored;
@@ -25,6 +26,13 @@ typedef struct extent {
     double scored_wafers;
     double matrices; // of all scored fields and axes
 } extent;
+
+// Whether rows take a second block of inputs, for the thermal moment.
+static bool has_moment(const bb_wafer_study *study)
+{
+    return study->response.generator == (int)BB_GENERATOR_PLATE ||
+           study->response.generator == (int)BB_GENERATOR_FILE;
+}
 
 static bb_status measure(const bb_wafer_study *study, extent *out)
 {
@@ -38,15 +46,18 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     bb_index scored = all ? scan->field_count : fields->count;
     bb_index last = all ? scored - 1 : ((const bb_index *)fields->items)[scored - 1]; // ascending
     const double before = (double)(study->wafers.count - 1);
+    const bool drop = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE;
+    const double blocks = drop && has_moment(study) ? 2.0 : 1.0;
     const double exposed = before * (double)scan->field_count + (double)(last + 1);
     double across =
         (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
     *out = (extent){
-        .cells = (double)study->response.grid.columns * (double)study->response.grid.rows,
+        .cells = blocks * (double)study->response.grid.columns * (double)study->response.grid.rows,
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
-        .modes = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE ? 2.0 : 1.0,
+        .modes = drop ? 2.0 : 1.0,
+        .blocks = blocks,
         .steps =
             exposed * (double)(scan->light_steps + scan->dark_steps) * (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
@@ -87,7 +98,8 @@ static double plate_bytes(const extent *of, double threads)
 {
     double making = 2.0 * 16.0 * 165.0 * of->nodes - 8.0 * of->cells * of->points;
     double batches = fmin(threads, ceil(of->points / BB_PLATE_BATCH));
-    return 8.0 * plate_values(of) + fmax(making, batches * bb_plate_response_bytes(of->nodes));
+    return 8.0 * plate_values(of) +
+           fmax(making, batches * bb_plate_response_bytes(of->nodes, of->blocks));
 }
 
 static double host_bytes(const bb_wafer_study *study, const extent *of, double threads)

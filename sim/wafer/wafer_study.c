@@ -214,24 +214,22 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     return BB_OK;
 }
 
-// Rows without bending, or of the mean alone, would leave the thermal moment out.
+// The kernel's height bends the wafer, and would leave out what the thermal moment does to it.
 static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
                                bb_problems *problems)
 {
     const bb_list *axes = &study->response.axes;
-    bool height = false;
-    for (bb_index i = 0; i < axes->count; ++i) {
-        height = height || ((const int *)axes->items)[i] == (int)BB_AXIS_Z;
-    }
-    if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN) {
+    if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN ||
+        study->response.generator != (int)BB_GENERATOR_KERNEL) {
         return BB_OK;
     }
-    if (study->response.generator == (int)BB_GENERATOR_PLATE ||
-        (study->response.generator == (int)BB_GENERATOR_KERNEL && height)) {
-        return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
-                               "mesh.through_thickness = two_mode: this generator's rows bend the "
-                               "wafer but have no thermal moment; expected mean, or response."
-                               "generator: fem, or kernel without axis z");
+    for (bb_index i = 0; i < axes->count; ++i) {
+        if (((const int *)axes->items)[i] == (int)BB_AXIS_Z) {
+            return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
+                                   "mesh.through_thickness = two_mode: the kernel's axis z has no "
+                                   "thermal moment; expected mean, axes x and y alone, or "
+                                   "response.generator: plate");
+        }
     }
     return BB_OK;
 }

@@ -101,6 +101,13 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
         BB_TRY(bb_results_values(
             results, path, "K", "mean temperature rise of a cell in the last light step", "z, y, x",
             bb_wafer_heating_input(heating, f, heating->light_steps - 1)));
+        if (problem->input_blocks > 1) {
+            (void)snprintf(path, sizeof path, "temperature/tau_%td", problem->scored[f]);
+            BB_TRY(bb_results_values(
+                results, path, "K", "half the drop from top to bottom in the last light step",
+                "z, y, x",
+                bb_wafer_heating_input(heating, f, heating->light_steps - 1) + grid->cell_count));
+        }
     }
 done:
     return status;

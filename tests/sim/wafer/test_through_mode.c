@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The second mode through the thickness against closed forms: relaxation, drop under flux, the two
-// coupled equations of an evenly heated wafer, decay of a wave, and the limit of the step.
+// coupled equations of an evenly heated wafer, decay of a wave, and the limit of the step; then a
+// study with it: its moment bends the plate, and what has no moment is refused.
 #include "core/memory.h"
 #include "physics/wafer/thermal.h"
 #include "physics/wafer/through_mode.h"
 #include "solvers/stepper.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
+#include "tests/sim/driver.h"
 
 static const double PI = 3.14159265358979323846;
 static const double CAPACITY = 2330.0 * 712.0 * 775e-6;
@@ -319,6 +321,67 @@ static void the_system_is_symmetric(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
+#define PLATE                                                                                      \
+    "response.generator=plate", "scan.fields=[2]",                                                 \
+        "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "          \
+        "{name: single, storage: fp32, multiply: fp32, accumulate: fp64}]"
+
+// Rms over the points of an axis of the reference's displacement, and of its difference, nm.
+static void measure(const bb_results *results, const bb_results *other, int axis, double out[2])
+{
+    const bb_index points = driver_dataset(results, "point")->count;
+    const double *a = driver_dataset(results, "displacement_nm")->numbers + axis * points;
+    const double *b = driver_dataset(other, "displacement_nm")->numbers + axis * points;
+    out[0] = out[1] = 0.0;
+    for (bb_index i = 0; i < points; ++i) {
+        out[0] += a[i] * a[i] / (double)points;
+        out[1] += (b[i] - a[i]) * (b[i] - a[i]) / (double)points;
+    }
+    out[0] = sqrt(out[0]);
+    out[1] = sqrt(out[1]);
+}
+
+static void its_moment_bends_the_plate(void **state)
+{
+    (void)state;
+    const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
+    const driver_case two = {
+        CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}
+    };
+    bb_results *mean = driver_results(&one);
+    bb_results *drop = driver_results(&two);
+    driver_check_output_plan(&two, drop);
+    for (int axis = 0; axis < 3; ++axis) {
+        double rms[2];
+        measure(mean, drop, axis, rms);
+        print_message("%c: rms %.3g nm, moved by %.3g nm\n", "xyz"[axis], rms[0], rms[1]);
+        assert_true(rms[1] > (axis == 2 ? 0.1 : 1e-3) * rms[0]);
+    }
+    // Twice the columns.
+    assert_true(driver_number(drop, "operator_bytes", "reference") ==
+                2.0 * driver_number(mean, "operator_bytes", "reference"));
+    assert_true(driver_number(drop, "flops", "reference") ==
+                2.0 * driver_number(mean, "flops", "reference"));
+    assert_true(driver_number(drop, "qoi_relative_error", "single") < 1e-5);
+    assert_true(driver_number(drop, "certificate_violations", "single") == 0.0);
+    bb_results_destroy(&mean);
+    bb_results_destroy(&drop);
+    driver_check_threads(&two);
+}
+
+static void rows_without_a_moment_are_refused(void **state)
+{
+    (void)state;
+    const driver_case kernel = {CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode"}};
+    const driver_case flat = {
+        CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode", "response.axes=[x, y]"}
+    };
+    bb_config *config = NULL;
+    assert_int_equal(driver_load(&kernel, &config), BB_INVALID);
+    check_ok(driver_load(&flat, &config));
+    bb_config_destroy(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +390,9 @@ int main(void)
         cmocka_unit_test(waves_of_tau_decay),
         cmocka_unit_test(the_limit_bounds_the_spectrum),
         cmocka_unit_test(the_system_is_symmetric),
+        cmocka_unit_test(its_moment_bends_the_plate),
+        cmocka_unit_test(rows_without_a_moment_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
 }
