@@ -68,6 +68,12 @@ void bb_stepper_destroy(bb_stepper **stepper)
     }
 }
 
+// T_i - T_out, or T_i + T_j - T_out.
+static double excess(const bb_stepper_input *in, bb_index i, const double *at)
+{
+    return in->partner == 0 ? at[i] - in->outside : at[i] + at[i + in->partner] - in->outside;
+}
+
 static bb_status step_explicit(bb_stepper *stepper, const bb_stepper_input *in)
 {
     bb_status status = BB_OK;
@@ -77,8 +83,12 @@ static bb_status step_explicit(bb_stepper *stepper, const bb_stepper_input *in)
     }
     for (bb_index i = 0; i < in->exchange_count; ++i) {
         int32_t at = in->exchange_where[i];
-        double above = stepper->state[at] - in->outside;
+        double above = excess(in, at, stepper->state);
         stepper->next[at] -= stepper->b[at] * in->exchange[i] * above;
+        if (in->partner != 0) {
+            const bb_index other = at + in->partner;
+            stepper->next[other] -= stepper->b[other] * in->exchange[i] * above;
+        }
     }
     double *start = stepper->state;
     stepper->state = stepper->next;
@@ -101,7 +111,11 @@ static bb_status gain(bb_stepper *stepper, const bb_stepper_input *in, const dou
     }
     for (bb_index i = 0; i < in->exchange_count; ++i) {
         int32_t where = in->exchange_where[i];
-        right[where] -= in->exchange[i] * (at[where] - in->outside);
+        const double lost = in->exchange[i] * excess(in, where, at);
+        right[where] -= lost;
+        if (in->partner != 0) {
+            right[where + in->partner] -= lost;
+        }
     }
 done:
     return status;
@@ -114,6 +128,9 @@ static bb_status step_implicit(bb_stepper *stepper, const bb_stepper_input *in)
     double *middle = stepper->next;
     for (bb_index i = 0; i < in->exchange_count; ++i) {
         stepper->diagonal[in->exchange_where[i]] += 0.5 * in->exchange[i];
+        if (in->partner != 0) {
+            stepper->diagonal[in->exchange_where[i] + in->partner] += 0.5 * in->exchange[i];
+        }
     }
     BB_TRY(gain(stepper, in, stepper->state));
     BB_TRY(
@@ -127,7 +144,9 @@ static bb_status step_implicit(bb_stepper *stepper, const bb_stepper_input *in)
     }
 done:
     for (bb_index i = 0; i < in->exchange_count; ++i) {
-        stepper->diagonal[in->exchange_where[i]] = stepper->m[in->exchange_where[i]];
+        const bb_index at = in->exchange_where[i];
+        stepper->diagonal[at] = stepper->m[at];
+        stepper->diagonal[at + in->partner] = stepper->m[at + in->partner];
     }
     return status;
 }

@@ -11,7 +11,9 @@
 // residual. Second order; it does not damp what a step is too long for, and rings there.
 //
 // u are the inputs of a step (joules), g a moving diagonal: what single unknowns exchange with an
-// outside of temperature T_out in the step (joules a kelvin).
+// outside of temperature T_out in the step (joules a kelvin). With a partner j of unknown i both
+// take -g (T_i + T_j - T_out); implicit steps solve for D without the g/2 between the two, which
+// leaves them second order, and the last move has it.
 #ifndef BB_SOLVERS_STEPPER_H
 #define BB_SOLVERS_STEPPER_H
 
@@ -32,6 +34,7 @@ typedef struct bb_stepper_input {
     const int32_t *exchange_where; ///< [exchange_count] unknowns that exchange
     const double *exchange;        ///< [exchange_count] g, at least 0
     double outside;                ///< T_out
+    bb_index partner; ///< 0, or: unknown i + partner exchanges with i, both through g at T_i + T_j
 } bb_stepper_input;
 
 /// Explicit steps from T = 0. `a` [n][n] and `b` [n] (the diagonal of B) are borrowed and must

@@ -181,6 +181,34 @@ BB_CLONES static void add_cell(const bb_plate_element *element, const int32_t *n
     }
 }
 
+// The same of tau: moments act on w and its derivatives alone.
+BB_CLONES static void add_moment(const bb_plate_element *element, const int32_t *node,
+                                 const int64_t *place, const double *adjoint, double *rows)
+{
+    for (int k = 0; k < 4; ++k) {
+        for (int c = 2; c < U; ++c) {
+            const double *from = adjoint + place[U * node[k] + c] * BB_PLATE_BATCH;
+            for (int l = 0; l < 4; ++l) {
+                double force = element->moment[U * k + c][l];
+                double *to = rows + (bb_index)node[l] * BB_PLATE_BATCH;
+                for (int p = 0; p < BB_PLATE_BATCH; ++p) {
+                    to[p] += force * from[p];
+                }
+            }
+        }
+    }
+}
+
+static void apply_moment(const bb_coupled_plate *plate, const double *adjoint, double *rows)
+{
+    const bb_disc_mesh *mesh = plate->mesh;
+    const int64_t *place = bb_plate_factor_places(plate->factor);
+    memset(rows, 0, (size_t)(BB_PLATE_BATCH * mesh->node_count) * sizeof *rows);
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        add_moment(&plate->element, mesh->cell_nodes + 4 * cell, place, adjoint, rows);
+    }
+}
+
 static void apply_load(const bb_coupled_plate *plate, const double *adjoint, double *rows)
 {
     const bb_disc_mesh *mesh = plate->mesh;
@@ -192,7 +220,7 @@ static void apply_load(const bb_coupled_plate *plate, const double *adjoint, dou
 }
 
 bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_index count,
-                                const double *x, const double *y, double *rows)
+                                const double *x, const double *y, double *rows, double *moments)
 {
     bb_status status = BB_OK;
     const bb_supernodes *factor = bb_plate_factor_supernodes(plate->factor);
@@ -218,6 +246,9 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
     }
     BB_TRY(bb_supernodes_solve(factor, BB_PLATE_BATCH, touches, touched, adjoint));
     apply_load(plate, adjoint, rows);
+    if (moments != NULL) {
+        apply_moment(plate, adjoint, moments);
+    }
     for (bb_index p = 0; p < count; ++p) {
         for (int k = 0; k < 4; ++k) {
             rows[(bb_index)samples[p].node[k] * BB_PLATE_BATCH + p] +=

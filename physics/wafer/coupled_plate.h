@@ -73,10 +73,12 @@ enum { BB_PLATE_BATCH = 32 };
 /// Rows for `count` <= BB_PLATE_BATCH points (x, y) by adjoint solves: rows
 /// [node_count][BB_PLATE_BATCH], m of displacement along `axis` per kelvin at a node, row p in
 /// column p; columns from `count` on are zero. Safe from several threads; the plate keeps a
-/// workspace of BB_PLATE_BATCH * BB_PLATE_UNKNOWNS * node_count doubles for each. Errors:
-/// BB_MEMORY, BB_INVALID.
+/// workspace of BB_PLATE_BATCH * BB_PLATE_UNKNOWNS * node_count doubles for each. `moments`, of the
+/// same shape, takes the rows for tau (NULL: not wanted), from the same solves. Errors: BB_MEMORY,
+/// BB_INVALID.
 BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_index count,
-                                           const double *x, const double *y, double *rows);
+                                           const double *x, const double *y, double *rows,
+                                           double *moments);
 
 void bb_coupled_plate_destroy(bb_coupled_plate **plate);
 

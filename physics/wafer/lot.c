@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+const char *const bb_lot_scored_names[] = {"last", "all", NULL};
 const char *const bb_probe_layers[] = {"wafer", "clamp", NULL};
 
 // clang-format off
@@ -11,7 +12,7 @@ static const bb_key lot_keys[] = {
     {.name = "count", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_lot_config, count), .minimum = 1.0, .maximum = 10000.0,
      .default_text = "1",
-     .meaning = "Wafers exposed in a row on one clamp; the last one is scored."},
+     .meaning = "Wafers exposed in a row on one clamp."},
     {.name = "exchange_s", .kind = BB_KEY_DOUBLE, .unit = "s",
      .offset = offsetof(bb_lot_config, exchange_s), .minimum = 0.0, .maximum = 1e5,
      .exclusive_minimum = true, .default_text = "10.0",
@@ -20,6 +21,10 @@ static const bb_key lot_keys[] = {
      .offset = offsetof(bb_lot_config, arrival_rise_k), .minimum = -100.0, .maximum = 100.0,
      .default_text = "0.0",
      .meaning = "Temperature of an arriving wafer above that of the water."},
+    {.name = "scored", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_lot_config, scored),
+     .choices = bb_lot_scored_names, .default_text = "last",
+     .meaning = "Wafers whose overlay is computed: the last one alone, or all, with the spread from "
+                "wafer to wafer."},
 };
 static const bb_key probe_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_probe_config, name),

@@ -10,11 +10,18 @@
 extern "C" {
 #endif
 
+/// Whose overlay is computed.
+typedef enum bb_lot_scored { BB_LOT_LAST, BB_LOT_ALL } bb_lot_scored;
+
+/// NULL-terminated words in the order of bb_lot_scored.
+extern const char *const bb_lot_scored_names[];
+
 /// Keys of `wafers:`.
 typedef struct bb_lot_config {
     bb_index count;
     double exchange_s;     ///< from the last step of a wafer to the first of the next
     double arrival_rise_k; ///< of every wafer above the water
+    int scored;            ///< bb_lot_scored
 } bb_lot_config;
 
 typedef enum bb_probe_layer { BB_PROBE_WAFER, BB_PROBE_CLAMP } bb_probe_layer;

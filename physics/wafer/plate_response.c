@@ -32,13 +32,17 @@ BB_CLONES static void gather_cell(const bb_csr *restriction, bb_index cell, cons
     }
 }
 
-static void restrict_rows(const bb_plate_response *plate, const double *nodal, const wanted *part)
+// `moments` are those of the second block of columns, NULL without one.
+static void restrict_rows(const bb_plate_response *plate, const double *nodal,
+                          const double *moments, const wanted *part)
 {
     const bb_temperature_grid *grid = plate->grid;
     for (bb_index j = 0; j < part->out.shape[1]; ++j) {
         double sum[BATCH];
-        bb_index cell = part->column + j;
-        gather_cell(&grid->restriction, cell, plate->plate->mesh->node_area, nodal, sum);
+        const bool second = part->column + j >= grid->cell_count;
+        bb_index cell = part->column + j - (second ? grid->cell_count : 0);
+        gather_cell(&grid->restriction, cell, plate->plate->mesh->node_area,
+                    second ? moments : nodal, sum);
         for (int p = part->begin; p < part->end; ++p) {
             bb_view_row(part->out, part->to + p - part->begin)[j] = grid->area[cell] * sum[p];
         }
@@ -71,7 +75,7 @@ static void add_local(const bb_plate_response *plate, const bb_plate_sample *sam
 
 // Rows of the batch that starts at point `first`.
 static bb_status fill_batch(const bb_plate_response *plate, bb_index first, const wanted *part,
-                            double *nodal)
+                            double *nodal, double *moments)
 {
     bb_status status = BB_OK;
     double x[BATCH] = {0.0};
@@ -85,12 +89,12 @@ static bb_status fill_batch(const bb_plate_response *plate, bb_index first, cons
         x[i] = bb_slit_grid_x(&plate->slit, &plate->field, first + i);
         y[i] = bb_slit_grid_y(&plate->slit, &plate->field, first + i);
     }
-    BB_TRY(bb_coupled_plate_rows(plate->plate, plate->axis, count, x, y, nodal));
+    BB_TRY(bb_coupled_plate_rows(plate->plate, plate->axis, count, x, y, nodal, moments));
     for (int p = part->begin; height && p < part->end; ++p) {
         bb_plate_sample_make(mesh, &plate->plate->plate, x[p], y[p], plate->axis, &sample);
         localise(plate, &sample, p, nodal);
     }
-    restrict_rows(plate, nodal, part);
+    restrict_rows(plate, nodal, moments, part);
     for (int p = part->begin; height && p < part->end; ++p) {
         bb_plate_sample_make(mesh, &plate->plate->plate, x[p], y[p], plate->axis, &sample);
         add_local(plate, &sample, part->column, part->out.shape[1],
@@ -104,30 +108,35 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
 {
     bb_status status = BB_OK;
     const bb_plate_response *plate = source->context;
-    double *nodal = NULL; // [node_count][BATCH]
+    double *nodal = NULL;   // [node_count][BATCH]
+    double *moments = NULL; // the same
     bb_index last = row + out.shape[0];
     BB_TRY(bb_workspace_pool_take(plate->plate->nodal_rows, &nodal));
+    if (plate->modes > 1) {
+        BB_TRY(bb_workspace_pool_take(plate->plate->nodal_rows, &moments));
+    }
     for (bb_index first = row - row % BATCH; first < last; first += BATCH) {
         wanted part = {.begin = (int)(row > first ? row - first : 0),
                        .end = (int)(last - first < BATCH ? last - first : BATCH),
                        .to = first > row ? first - row : 0,
                        .column = column,
                        .out = out};
-        BB_TRY(fill_batch(plate, first, &part, nodal));
+        BB_TRY(fill_batch(plate, first, &part, nodal, moments));
     }
 done:
     bb_workspace_pool_give(plate->plate->nodal_rows, &nodal);
+    bb_workspace_pool_give(plate->plate->nodal_rows, &moments);
     return status;
 }
 
 void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_grid *grid,
                             const bb_slit_grid *slit, const bb_field *field, int axis,
-                            bb_plate_response *out)
+                            bb_index modes, bb_plate_response *out)
 {
     static const char *const names[] = {"C_x", "C_y", "C_z"};
     *out = (bb_plate_response){
         .source = {.rows = slit->field_points,
-                   .columns = grid->cell_count,
+                   .columns = modes * grid->cell_count,
                    .name = names[axis],
                    .unit = "m/K",
                    .fill = fill,
@@ -137,10 +146,11 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
         .slit = *slit,
         .field = *field,
         .axis = axis,
+        .modes = modes,
     };
 }
 
-double bb_plate_response_bytes(double nodes)
+double bb_plate_response_bytes(double nodes, double modes)
 {
-    return 8.0 * BATCH * (BB_PLATE_UNKNOWNS + 1) * nodes;
+    return 8.0 * BATCH * (BB_PLATE_UNKNOWNS + modes) * nodes;
 }

@@ -21,25 +21,30 @@
 extern "C" {
 #endif
 
+/// With two modes through the thickness (through_mode.h) the columns are [cells of S | cells of the
+/// mean tau], the second block of the thermal moment M_T = E alpha d^2 tau / (6 (1 - nu)).
+///
 /// Rows of one axis for all slit points of one field. `source` points into this struct: keep it in
 /// place while the source is used. Each aligned batch of BB_PLATE_BATCH rows is one solve, whatever
 /// part of it is asked for: pull whole rows, in multiples of the batch.
 typedef struct bb_plate_response {
-    bb_matrix_source source; ///< [slit field_points][grid cell_count], m/K
+    bb_matrix_source source; ///< [slit field_points][modes * grid cell_count], m/K
     const bb_coupled_plate *plate;
     const bb_temperature_grid *grid;
     bb_slit_grid slit;
     bb_field field;
-    int axis; ///< bb_axis
+    int axis;       ///< bb_axis
+    bb_index modes; ///< 1, or 2 with tau
 } bb_plate_response;
 
 /// Everything given must outlive it; `grid` is of the plate's mesh.
 void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_grid *grid,
                             const bb_slit_grid *slit, const bb_field *field, int axis,
-                            bb_plate_response *out);
+                            bb_index modes, bb_plate_response *out);
 
-/// Bytes that a thread needs to make rows: right-hand sides of a batch and its nodal rows.
-double bb_plate_response_bytes(double nodes);
+/// Bytes that a thread needs to make rows of `modes` blocks: right-hand sides of a batch and its
+/// nodal rows.
+double bb_plate_response_bytes(double nodes, double modes);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/wafer/clamp_grid.h"
+#include "physics/wafer/through_mode.h"
 
 #include <math.h>
 
@@ -72,6 +73,49 @@ static bb_status add_exchange(bb_triplets *list, const bb_disc_mesh *mesh,
     return BB_OK;
 }
 
+// tau beside T in the exchange of conductance `value` that node i of the wafer has at its bottom
+// with unknown j, or with an isothermal clamp (-1): what T - tau adds to what T has.
+static bb_status add_bottom(bb_triplets *list, bb_index i, bb_index tau, bb_index j, double value)
+{
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, tau, tau, value));
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, i, tau, -value));
+    BB_RETURN_IF_FAILED(bb_triplets_add(list, tau, i, -value));
+    if (j >= 0) {
+        BB_RETURN_IF_FAILED(bb_triplets_add(list, tau, j, value));
+        BB_RETURN_IF_FAILED(bb_triplets_add(list, j, tau, value));
+    }
+    return BB_OK;
+}
+
+// Rows of tau, and what its exchanges add to the others.
+static bb_status add_through(bb_triplets *list, const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                             const bb_edge_ring *ring, const bb_through_mode *mode, double exchange,
+                             const bb_thermal *thermal)
+{
+    const bb_index first = bb_thermal_tau_first(thermal);
+    BB_RETURN_IF_FAILED(
+        add_conduction(list, mesh->cell_nodes, mesh->cell_count, first, mode->conductance));
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        BB_RETURN_IF_FAILED(
+            bb_triplets_add(list, first + i, first + i, mode->relaxation * mesh->node_area[i]));
+        if (grid == NULL) {
+            BB_RETURN_IF_FAILED(add_bottom(list, i, first + i, -1, thermal->loss[i]));
+            continue;
+        }
+        const bb_csr *prolongation = &grid->prolongation;
+        for (bb_index k = prolongation->row_start[i]; k < prolongation->row_start[i + 1]; ++k) {
+            BB_RETURN_IF_FAILED(add_bottom(list, i, first + i,
+                                           mesh->node_count + prolongation->column[k],
+                                           exchange * mesh->node_area[i] * prolongation->value[k]));
+        }
+    }
+    for (bb_index c = 0; ring != NULL && c < ring->contact_count; ++c) {
+        const bb_index tau = first + ring->contacts[c].wafer_node;
+        BB_RETURN_IF_FAILED(bb_triplets_add(list, tau, tau, ring->contacts[c].conductance / 3.0));
+    }
+    return BB_OK;
+}
+
 // Where wafer and ring touch, across the gap.
 static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_index first)
 {
@@ -84,9 +128,14 @@ static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_in
 }
 
 static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                          const bb_edge_ring *ring, const coefficients *of, bb_thermal *thermal)
+                          const bb_edge_ring *ring, const coefficients *of,
+                          const bb_through_mode *mode, bb_thermal *thermal)
 {
     const bb_index first = thermal->node_count + thermal->clamp_count;
+    for (bb_index i = 0; i < thermal->tau_count; ++i) {
+        thermal->capacity[first + thermal->ring_count + i] = mode->capacity * mesh->node_area[i];
+        thermal->loss[first + thermal->ring_count + i] = 0.0;
+    }
     for (bb_index k = 0; ring != NULL && k < thermal->ring_count; ++k) {
         thermal->capacity[first + k] = ring->areal_capacity * ring->mesh->node_area[k];
         thermal->loss[first + k] = ring->water * ring->mesh->node_area[k];
@@ -135,19 +184,23 @@ static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const
 // The bound of the header; 2 over it is a step that is surely stable.
 static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                             const bb_thermal_setting *setting, const coefficients *of,
-                            bb_thermal *thermal)
+                            const bb_wafer_material_config *wafer, bb_thermal *thermal)
 {
     bb_status status = BB_OK;
     double *covered = NULL;
     double side = mesh->spacing;
+    const double modes = thermal->tau_count > 0 ? 2.0 : 1.0; // that an exchange is at
+    const double bottom = (grid == NULL ? modes : modes + 1.0) * of->exchange;
+    double exchanged = bottom + modes * setting->hood_exchange;
     double greatest = 4.0 * of->conductance / (of->areal_capacity * side * side) +
-                      (grid == NULL ? 1.0 : 2.0) * of->exchange / of->areal_capacity +
-                      setting->hood_exchange / of->areal_capacity;
+                      bottom / of->areal_capacity +
+                      modes * setting->hood_exchange / of->areal_capacity;
     if (setting->ring != NULL) {
         double gap = 0.0;
         double rate = 0.0;
         bound_ring(mesh, setting->ring, of, &gap, &rate);
         greatest = fmax(greatest + gap, rate);
+        exchanged += gap * of->areal_capacity / 6.0; // a third of one side
     }
     if (grid != NULL) {
         const bb_csr *prolongation = &grid->prolongation;
@@ -160,11 +213,16 @@ static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
         }
         for (bb_index j = 0; j < grid->node_count; ++j) {
             double rate = 4.0 * of->clamp_conductance / (grid->spacing * grid->spacing) +
-                          2.0 * of->exchange * covered[j] / grid->node_area[j] + of->water;
+                          (modes + 1.0) * of->exchange * covered[j] / grid->node_area[j] +
+                          of->water;
             greatest = fmax(greatest, rate / of->clamp_capacity);
         }
     }
     thermal->stable_step = 2.0 / greatest;
+    if (thermal->tau_count > 0) {
+        thermal->stable_step =
+            fmin(thermal->stable_step, bb_through_mode_limit(wafer, side, exchanged));
+    }
 done:
     BB_RELEASE(&covered);
     return status;
@@ -182,7 +240,7 @@ static void bound_sign(const bb_csr *matrix, double hood, bb_thermal *thermal)
             }
         }
     }
-    thermal->positive_step = 1.0 / steepest;
+    thermal->positive_step = thermal->tau_count > 0 ? 0.0 : 1.0 / steepest;
 }
 
 // Turns K + H, in place, into A = I - dt M^-1 (K + H).
@@ -202,7 +260,7 @@ static void make_step_matrix(const bb_thermal *thermal, bb_csr *matrix)
 
 static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                           const bb_thermal_setting *setting, const coefficients *of,
-                          bb_thermal *thermal)
+                          const bb_through_mode *mode, bb_thermal *thermal)
 {
     bb_status status = BB_OK;
     bb_triplets list = {0};
@@ -220,6 +278,9 @@ static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
         BB_TRY(add_conduction(&list, ring->mesh->cell_nodes, ring->mesh->cell_count, first,
                               ring->conductance));
         BB_TRY(add_contacts(&list, ring, first));
+    }
+    if (thermal->tau_count > 0) {
+        BB_TRY(add_through(&list, mesh, grid, ring, mode, of->exchange, thermal));
     }
     for (bb_index i = 0; i < thermal->size; ++i) {
         BB_TRY(bb_triplets_add(&list, i, i, thermal->loss[i]));
@@ -249,6 +310,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     bb_status status = BB_OK;
     bb_clamp_grid *grid = NULL;
     bb_thermal *thermal = NULL;
+    bb_through_mode mode;
     coefficients of = convert(wafer, clamp);
     if (model == BB_CLAMP_LAYER) {
         BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
@@ -257,20 +319,24 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     thermal->node_count = mesh->node_count;
     thermal->clamp_count = grid == NULL ? 0 : grid->node_count;
     thermal->ring_count = setting->ring == NULL ? 0 : setting->ring->mesh->node_count;
-    thermal->size = thermal->node_count + thermal->clamp_count + thermal->ring_count;
+    thermal->tau_count =
+        setting->through_thickness == (int)BB_THROUGH_TWO_MODE ? mesh->node_count : 0;
+    thermal->size =
+        thermal->node_count + thermal->clamp_count + thermal->ring_count + thermal->tau_count;
     thermal->step = step;
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->capacity));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
-    fill_capacity(mesh, grid, setting->ring, &of, thermal);
-    BB_TRY(bound_step(mesh, grid, setting, &of, thermal));
     BB_REQUIRE(step > 0.0, BB_INVALID, "time step = %g ms, expected above 0", 1e3 * step);
+    mode = bb_through_mode_make(wafer, setting->stepping, step);
+    fill_capacity(mesh, grid, setting->ring, &of, &mode, thermal);
+    BB_TRY(bound_step(mesh, grid, setting, &of, wafer, thermal));
     BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= thermal->stable_step,
                BB_INVALID,
                "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
                "stable beyond on a mesh of %g mm",
                1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing);
-    BB_TRY(assemble(mesh, grid, setting, &of, thermal));
+    BB_TRY(assemble(mesh, grid, setting, &of, &mode, thermal));
     *out = thermal;
     thermal = NULL;
 done:
@@ -305,10 +371,20 @@ double bb_thermal_ring_energy(const bb_thermal *thermal, const double *state)
     return weighted_sum(thermal->capacity + first, state + first, thermal->ring_count);
 }
 
+bb_index bb_thermal_tau_first(const bb_thermal *thermal)
+{
+    return thermal->tau_count > 0 ? thermal->size - thermal->tau_count : 0;
+}
+
+// The bottom is at T - tau; with a clamp layer no node loses to the water itself.
 double bb_thermal_step_loss(const bb_thermal *thermal, const double *state)
 {
-    return thermal->step *
-           weighted_sum(thermal->loss, state, thermal->node_count + thermal->clamp_count);
+    double sum = weighted_sum(thermal->loss, state, thermal->node_count + thermal->clamp_count);
+    if (thermal->tau_count > 0) {
+        sum -=
+            weighted_sum(thermal->loss, state + bb_thermal_tau_first(thermal), thermal->tau_count);
+    }
+    return thermal->step * sum;
 }
 
 double bb_thermal_ring_loss(const bb_thermal *thermal, const double *state)
@@ -325,12 +401,14 @@ void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *s
     ledger->lost_ring += bb_thermal_ring_loss(thermal, state);
 }
 
-void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, const int32_t *node,
-                        const double *exchange, double level)
+void bb_ledger_add_hood(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
+                        bb_index count, const int32_t *node, const double *exchange, double level)
 {
     double given = 0.0;
+    const bb_index tau = bb_thermal_tau_first(thermal);
     for (bb_index i = 0; i < count; ++i) {
-        given += exchange[i] * (state[node[i]] - level);
+        const double top = state[node[i]] + (tau > 0 ? state[tau + node[i]] : 0.0);
+        given += exchange[i] * (top - level);
     }
     ledger->lost_hood += given;
 }

@@ -15,13 +15,18 @@
 // prolongation: A then has no negative entry off its diagonal, and no heat is lost between them.
 // The coarse cells are those that touch a wafer cell, with their whole area as capacity.
 //
-// Limits: linear; no drop of temperature through the thickness (about 0.44 K under the slit, gone
-// within 0.7 ms). An explicit step is limited by lambda_max <= the largest of
+// With two modes through the thickness the state has tau besides (through_mode.h): bottom and top
+// exchange at T - tau and T + tau. A then has negative entries.
+//
+// Limits: linear; without the second mode no drop of temperature through the thickness (about 0.44
+// K under the slit, gone within 0.7 ms). An explicit step is limited by lambda_max <= the largest
+// of
 //     wafer: 4 k / (rho c h^2) + 2 h_c / C + h_t / C + 2 max_i g_i / (C m_i)
 //     clamp: 4 k_c / (c_c s^2) + 2 h_c sum_i m_i P_ij / (C_c a_j) + h_w / C_c
 //     ring:  4 k_r / (c_r h^2) + 2 max_i g_i / (C_r m_i) + h_w / C_r        (g_i: of the gap)
 // that full square cells obey (each element's pencil K_e, M_e has lambda_max = 4 k / (rho c h^2);
-// a pair of unknowns that exchange through g has at most 2 g over each one's capacity).
+// a pair of unknowns that exchange through g has at most 2 g over each one's capacity). With tau an
+// exchange is between three unknowns, or two in place of one: 3 h_c, 2 h_t.
 #ifndef BB_PHYSICS_WAFER_THERMAL_H
 #define BB_PHYSICS_WAFER_THERMAL_H
 
@@ -40,22 +45,25 @@ typedef struct bb_thermal_setting {
     const bb_edge_ring *ring; ///< NULL: none; read while the model is created
     double hood_exchange;     ///< h_t, W/(m2 K), for the limits of the step
     int stepping;             ///< bb_mesh_stepping
+    int through_thickness;    ///< bb_through_thickness
 } bb_thermal_setting;
 
-/// Read-only to users. A state is [node_count wafer rises | clamp_count | ring_count], K.
+/// Read-only to users. A state is [node_count wafer rises | clamp_count | ring_count | tau_count],
+/// K.
 typedef struct bb_thermal {
     bb_index node_count;  ///< wafer nodes, numbered as in the mesh
     bb_index clamp_count; ///< clamp nodes
     bb_index ring_count;  ///< ring nodes, numbered as in the ring's mesh; 0 without a ring
+    bb_index tau_count;   ///< node_count with two modes through the thickness, else 0
     bb_index size;        ///< of a state
     double step;          ///< dt, s
     double stable_step;   ///< largest explicit step that is surely stable, s
-    double positive_step; ///< largest step for which A has no negative entry, s
+    double positive_step; ///< largest step for which A has no negative entry, s; 0 with tau
     bb_csr step_matrix;   ///< A, [size][size]; empty for crank-nicolson
     bb_csr conductance;   ///< K + H, [size][size] symmetric, W/K; empty for explicit
     double *per_joule;    ///< B, [size]: K per J deposited in a node
-    double *capacity;     ///< [size] J/K
-    double *loss;         ///< [size] conductance to the water (or isothermal clamp), W/K
+    double *capacity;     ///< [size] J/K; of tau M_tau of through_mode.h
+    double *loss;         ///< [size] conductance to the water (or isothermal clamp), W/K; of tau 0
 } bb_thermal;
 
 /// Assembles A and B for explicit steps of `step` seconds of wafer and clamp alone. Errors:
@@ -108,10 +116,13 @@ typedef struct bb_ledger {
 void bb_ledger_add(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
                    double deposited);
 
+/// Unknown of node 0's tau; 0 without a second mode.
+bb_index bb_thermal_tau_first(const bb_thermal *thermal);
+
 /// Books what the step of bb_ledger_add gave to a hood of rise `level`, K: node[i] exchanges
-/// exchange[i] J/K, `count` of them.
-void bb_ledger_add_hood(bb_ledger *ledger, const double *state, bb_index count, const int32_t *node,
-                        const double *exchange, double level);
+/// exchange[i] J/K, `count` of them, at T + tau.
+void bb_ledger_add_hood(bb_ledger *ledger, const bb_thermal *thermal, const double *state,
+                        bb_index count, const int32_t *node, const double *exchange, double level);
 
 /// Books the state at the end and returns (deposited + arrived - lost - unloaded - stored) /
 /// (deposited + |arrived|).

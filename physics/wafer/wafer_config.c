@@ -150,6 +150,7 @@ static const bb_key ring_keys[] = {
 const bb_schema bb_ring_schema = BB_SCHEMA("ring", bb_ring_config, ring_keys);
 
 static const char *const steppings[] = {"explicit", "crank-nicolson", NULL};
+static const char *const profiles[] = {"mean", "two_mode", NULL};
 
 static const bb_key mesh_keys[] = {
     REAL(bb_mesh_config, spacing_mm, "mm", 0.05, 10.0, "0.5", "Side of a mesh cell."),
@@ -159,6 +160,9 @@ static const bb_key mesh_keys[] = {
           "Equal steps of heat in a time step, for meshes that need shorter ones."),
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Forward Euler, or Crank-Nicolson as a reference; lumped mass."),
+    CHOICE(bb_mesh_config, through_thickness, profiles, "mean",
+           "Temperature through the thickness: its mean alone, or with the first odd mode, "
+           "whose moment bends a plate and at which clamp and hood exchange heat."),
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 

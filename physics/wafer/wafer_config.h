@@ -86,12 +86,16 @@ typedef struct bb_ring_config {
 
 typedef enum bb_mesh_stepping { BB_STEPPING_EXPLICIT, BB_STEPPING_CRANK_NICOLSON } bb_mesh_stepping;
 
+/// What of the temperature through the thickness is solved: through_mode.h.
+typedef enum bb_through_thickness { BB_THROUGH_MEAN, BB_THROUGH_TWO_MODE } bb_through_thickness;
+
 /// Keys of `mesh:`.
 typedef struct bb_mesh_config {
     double spacing_mm;
-    double step_ms;    ///< of the scan
-    bb_index substeps; ///< equal steps of heat in each
-    int stepping;      ///< bb_mesh_stepping
+    double step_ms;        ///< of the scan
+    bb_index substeps;     ///< equal steps of heat in each
+    int stepping;          ///< bb_mesh_stepping
+    int through_thickness; ///< bb_through_thickness
 } bb_mesh_config;
 
 typedef enum bb_scan_order { BB_SCAN_MEANDER, BB_SCAN_GIVEN } bb_scan_order;

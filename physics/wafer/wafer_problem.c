@@ -37,11 +37,14 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     if (bb_edge_ring_wanted(config->ring)) {
         BB_TRY(bb_edge_ring_create(problem->mesh, config->wafer, config->ring, &problem->ring));
     }
-    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping};
+    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping,
+                                        config->mesh->through_thickness};
     BB_TRY(bb_thermal_create_in(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
                                 step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;
     problem->wafer_count = config->lot == NULL ? 1 : config->lot->count;
+    problem->scored_wafers =
+        config->lot != NULL && config->lot->scored == (int)BB_LOT_ALL ? problem->wafer_count : 1;
     problem->arrival_rise = config->lot == NULL ? 0.0 : config->lot->arrival_rise_k;
     if (problem->wafer_count > 1) {
         BB_TRY(bb_bare_clamp_create(problem->thermal, config->lot->exchange_s, &problem->bare));
@@ -74,6 +77,10 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
     bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
+    // Other generators have no bending that a thermal moment could act on.
+    bool file = config->response->generator == (int)BB_GENERATOR_FILE;
+    problem->input_blocks = problem->thermal->tau_count > 0 && (plate || file) ? 2 : 1;
+    problem->input_count = problem->input_blocks * problem->grid->cell_count;
     BB_REQUIRE(plate || !bb_burl_map_wanted(&config->clamp->burls), BB_UNSUPPORTED,
                "clamp.burls: only response.generator: plate has burls");
     if (plate) {
@@ -177,7 +184,7 @@ bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
     if (problem->plate != NULL) {
         out->batch = BB_PLATE_BATCH;
         bb_plate_response_make(problem->plate, problem->grid, &problem->slit, field, axis,
-                               &out->plate);
+                               problem->input_blocks, &out->plate);
         out->source = &out->plate.source;
     } else if (problem->membrane != NULL) {
         BB_TRY(bb_fem_response_make(problem->mesh, problem->membrane, problem->grid, &problem->slit,
@@ -195,5 +202,13 @@ done:
 bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
                                     double *cells)
 {
-    return bb_csr_multiply(&problem->grid->restriction, state, cells);
+    bb_status status = BB_OK;
+    BB_TRY(bb_csr_multiply(&problem->grid->restriction, state, cells));
+    if (problem->input_blocks > 1) {
+        BB_TRY(bb_csr_multiply(&problem->grid->restriction,
+                               state + bb_thermal_tau_first(problem->thermal),
+                               cells + problem->grid->cell_count));
+    }
+done:
+    return status;
 }

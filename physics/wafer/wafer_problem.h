@@ -40,11 +40,12 @@ typedef struct bb_wafer_problem {
     int stepping;      ///< bb_mesh_stepping of `thermal`
     bb_index substeps; ///< steps of `thermal` in a step of the scan
     bb_scan *scan;
-    bb_edge_ring *ring;   ///< NULL: none
-    bb_hood hood;         ///< exchange 0: none
-    bb_index wafer_count; ///< in a row
-    double arrival_rise;  ///< of every wafer, K
-    bb_bare_clamp *bare;  ///< between two wafers; NULL for one
+    bb_edge_ring *ring;     ///< NULL: none
+    bb_hood hood;           ///< exchange 0: none
+    bb_index wafer_count;   ///< in a row
+    bb_index scored_wafers; ///< the last ones of them: 1, or all
+    double arrival_rise;    ///< of every wafer, K
+    bb_bare_clamp *bare;    ///< between two wafers; NULL for one
     bb_index probe_count;
     bb_probe *probes; ///< [probe_count]
     bb_temperature_grid *grid;
@@ -53,6 +54,8 @@ typedef struct bb_wafer_problem {
     bb_membrane *membrane;   ///< of the fem generator, else NULL
     bb_coupled_plate *plate; ///< of the plate generator, else NULL
     double absorption;
+    bb_index input_blocks; ///< of grid cells in an input: 1, or 2: S and the cells' mean tau
+    bb_index input_count;  ///< input_blocks * grid cell_count: columns of the response
     bb_index scored_count;
     bb_index *scored;     ///< [scored_count] fields by exposure index, ascending
     bb_dwell **dwells;    ///< [scored_count]
@@ -76,7 +79,7 @@ const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index
 /// Response rows of one field and axis by any generator. `out` stays in place while its source
 /// is used: the source points into it.
 typedef struct bb_wafer_rows {
-    const bb_matrix_source *source; ///< [slit field_points][grid cell_count], m/K
+    const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_field_response kernel;
     bb_fem_response fem;
@@ -88,7 +91,8 @@ typedef struct bb_wafer_rows {
 BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
                                            int axis, bb_wafer_rows *out);
 
-/// Mean cell temperatures S = W T of a thermal state, K, into `cells` [grid cell_count].
+/// The response's input of a thermal state, K, into `cells` [input_count]: mean cell temperatures
+/// S = W T and, in a second block, W tau.
 BB_CHECKED bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
                                                double *cells);
 

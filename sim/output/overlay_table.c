@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 enum { ERRORS = 3, DIRECTIONS = 3, STATISTICS = 5, PARTS = 4, MODELS = 5, CELL_BYTES = 32 };
+enum { SPREADS = 4, WAFERS_SHOWN = 5 };
 
 static const char *const statistic_labels[STATISTICS] = {"mean", "st.dev.", "|mean| + 3 sigma",
                                                          "max 99.7 %", "max"};
@@ -13,10 +14,15 @@ static const char *const part_labels[PARTS] = {"centre fields", "edge fields", "
 static const char *const model_labels[MODELS] = {NULL, "6 of the wafer", "10 of wafer and field",
                                                  "6 of each field", "cubic of each field"};
 
+static const char *const spread_labels[SPREADS] = {
+    "wafer to wafer: st.dev. of the mean", "wafer to wafer: st.dev. at a point",
+    "wafer to wafer: largest of those", "|mean| + 3 sigma, all wafers"};
+
 // What the report reads; all of /results.
 typedef struct overlay {
     const bb_dataset *pipeline, *statistics, *percent, *parts, *nce, *removed, *headline;
     const bb_dataset *worst, *worst_field, *median, *late, *missed, *rms, *points;
+    const bb_dataset *wafer, *wafer_m3s, *spread; // NULL where one wafer is scored
 } overlay;
 
 static bb_status find(const bb_results *results, overlay *out)
@@ -124,6 +130,50 @@ done:
     return status;
 }
 
+// The wafers of a lot, where all are scored.
+static bb_status find_wafers(const bb_results *results, overlay *out)
+{
+    bb_status status = BB_OK;
+    const bb_index items = ERRORS * DIRECTIONS * out->pipeline->count;
+    out->wafer = bb_results_find(results, "results/wafer");
+    if (out->wafer == NULL) {
+        goto done;
+    }
+    out->wafer_m3s = bb_results_find(results, "results/wafer_m3s_nm");
+    out->spread = bb_results_find(results, "results/wafer_to_wafer_nm");
+    BB_REQUIRE(out->wafer_m3s != NULL && out->wafer_m3s->count == items * out->wafer->count &&
+                   out->spread != NULL && out->spread->count == items * SPREADS,
+               BB_INVALID,
+               "overlay report of %td wafers, expected their 'results/wafer_m3s_nm' "
+               "and 'results/wafer_to_wafer_nm'",
+               out->wafer->count);
+done:
+    return status;
+}
+
+// The first and the last wafers of a long lot, then the spread over all.
+static bb_status write_wafers(const overlay *of, bb_index item, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char label[64];
+    const bb_index wafers = of->wafer == NULL ? 0 : of->wafer->count;
+    for (bb_index w = 0; w < wafers; ++w) {
+        if (wafers > 2 * WAFERS_SHOWN && w == WAFERS_SHOWN) {
+            w = wafers - WAFERS_SHOWN;
+            BB_TRY(bb_text_add(out, "  ...\n"));
+        }
+        (void)snprintf(label, sizeof label, "|mean| + 3 sigma, wafer %.0f", of->wafer->numbers[w]);
+        BB_TRY(
+            write_line(label, of->wafer_m3s->numbers + (item * wafers + w) * DIRECTIONS, 1, out));
+    }
+    for (int s = 0; s < SPREADS && wafers > 0; ++s) {
+        BB_TRY(write_line(spread_labels[s], of->spread->numbers + item * DIRECTIONS * SPREADS + s,
+                          SPREADS, out));
+    }
+done:
+    return status;
+}
+
 // One error: `item` counts pipelines and errors.
 static bb_status write_error(const overlay *of, const char *title, bb_index item, bb_text *out)
 {
@@ -146,6 +196,7 @@ static bb_status write_error(const overlay *of, const char *title, bb_index item
     }
     BB_TRY(write_models(of, item, out));
     BB_TRY(write_fields(of, item, out));
+    BB_TRY(write_wafers(of, item, out));
 done:
     return status;
 }
@@ -160,6 +211,7 @@ bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
         goto done;
     }
     BB_TRY(find(results, &of));
+    BB_TRY(find_wafers(results, &of));
     for (bb_index f = 0; f < of.points->count; ++f) {
         points += of.points->numbers[f];
     }

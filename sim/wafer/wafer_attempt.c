@@ -9,16 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
-                                  bb_wafer_attempt *out)
+static bb_status create_placement(const bb_wafer_study *study, bb_index points,
+                                  bb_wafer_placement *out)
 {
     bb_status status = BB_OK;
     const int *axes = study->response.axes.items;
-    // These grow by every field and axis.
-    out->common.encode_seconds = out->common.solve_seconds = 0.0;
-    out->common.operator_bytes = out->common.fp32_bytes = out->common.flops = 0.0;
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
-        out->coding[axes[a]] = bb_coding_report_start();
         BB_TRY(bb_attempt_unset(points, &out->mean[axes[a]]));
         BB_TRY(bb_attempt_unset(points, &out->deviation[axes[a]]));
         BB_TRY(bb_attempt_unset(points, &out->residual[axes[a]]));
@@ -28,14 +24,41 @@ done:
     return status;
 }
 
+bb_status bb_wafer_attempt_create(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                  bb_wafer_attempt *out)
+{
+    bb_status status = BB_OK;
+    const int *axes = study->response.axes.items;
+    // These grow by every field and axis.
+    out->common.encode_seconds = out->common.solve_seconds = 0.0;
+    out->common.operator_bytes = out->common.fp32_bytes = out->common.flops = 0.0;
+    for (bb_index a = 0; a < study->response.axes.count; ++a) {
+        out->coding[axes[a]] = bb_coding_report_start();
+    }
+    BB_TRY(BB_ZEROED(problem->scored_wafers, &out->wafers));
+    out->wafer_count = problem->scored_wafers;
+    for (bb_index w = 0; w < out->wafer_count; ++w) {
+        BB_TRY(create_placement(study, problem->point_count, &out->wafers[w]));
+    }
+done:
+    return status;
+}
+
 void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
 {
-    for (int axis = 0; axis < BB_WAFER_AXES; ++axis) {
-        BB_RELEASE(&attempt->mean[axis]);
-        BB_RELEASE(&attempt->deviation[axis]);
-        BB_RELEASE(&attempt->residual[axis]);
-        BB_RELEASE(&attempt->residual_deviation[axis]);
+    for (bb_index i = 0; i < attempt->wafer_count * BB_WAFER_AXES; ++i) {
+        bb_wafer_placement *wafer = &attempt->wafers[i / BB_WAFER_AXES];
+        BB_RELEASE(&wafer->mean[i % BB_WAFER_AXES]);
+        BB_RELEASE(&wafer->deviation[i % BB_WAFER_AXES]);
+        BB_RELEASE(&wafer->residual[i % BB_WAFER_AXES]);
+        BB_RELEASE(&wafer->residual_deviation[i % BB_WAFER_AXES]);
     }
+    BB_RELEASE(&attempt->wafers);
+}
+
+const bb_wafer_placement *bb_wafer_attempt_last(const bb_wafer_attempt *attempt)
+{
+    return &attempt->wafers[attempt->wafer_count - 1];
 }
 
 // What the publishing steps share: the scored points of all fields and the pipelines.
@@ -106,10 +129,11 @@ static bb_status publish_errors(publication *out)
     for (size_t i = 0; i < sizeof prices / sizeof *prices; ++i) {
         int axis = prices[i].axis;
         for (bb_index p = 0; p < out->pipelines; ++p) {
-            const double *mean = out->attempts[p].mean[axis];
+            const double *mean = bb_wafer_attempt_last(&out->attempts[p])->mean[axis];
+            const double *truth = bb_wafer_attempt_last(out->reference)->mean[axis];
             values[p] = NAN;
             for (bb_index k = 0; mean != NULL && k < out->points; ++k) {
-                out->dx[k] = mean[k] - out->reference->mean[axis][k];
+                out->dx[k] = mean[k] - truth[k];
             }
             if (mean != NULL) {
                 BB_TRY(bb_overlay_statistics_of(out->points, out->dx, out->zero, &statistics));
@@ -141,13 +165,14 @@ static bb_status score_overlay(publication *out, overlay_table *table)
     bb_overlay_statistics statistics;
     bb_overlay_fit fit;
     for (bb_index p = 0; p < out->pipelines; ++p) {
+        const bb_wafer_placement *placed = bb_wafer_attempt_last(&out->attempts[p]);
         const bb_overlay_points points = {out->points,
                                           out->x,
                                           out->y,
                                           out->field_x,
                                           out->field_y,
-                                          out->attempts[p].mean[BB_AXIS_X],
-                                          out->attempts[p].mean[BB_AXIS_Y]};
+                                          placed->mean[BB_AXIS_X],
+                                          placed->mean[BB_AXIS_Y]};
         for (int m = 0; m < MODELS; ++m) {
             bb_index at = p * MODELS + m;
             BB_TRY(
@@ -213,9 +238,9 @@ static bb_status publish_displacements(publication *out, const char *path, const
     double *at = values;
     for (bb_index p = 0; p < out->pipelines; ++p) {
         for (bb_index a = 0; a < axis_count; ++a) {
-            const bb_wafer_attempt *attempt = &out->attempts[p];
-            double *const *const by_axis[] = {attempt->mean, attempt->deviation, attempt->residual,
-                                              attempt->residual_deviation};
+            const bb_wafer_placement *placed = bb_wafer_attempt_last(&out->attempts[p]);
+            double *const *const by_axis[] = {placed->mean, placed->deviation, placed->residual,
+                                              placed->residual_deviation};
             const double *from = by_axis[which][axes[a]];
             for (bb_index i = 0; i < out->points; ++i) {
                 *at++ = 1e9 * from[i];
@@ -288,7 +313,8 @@ static bb_status publish_scalars(publication *out)
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
         sum_coding(&out->study->response.axes, attempt);
-        attempt->common.qoi_relative_error = sqrt(attempt->squared_error / attempt->squared_norm);
+        const bb_wafer_placement *placed = bb_wafer_attempt_last(attempt);
+        attempt->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;
         common[p] = &attempt->common;
         live[p] = 4.0 * attempt->live_values / attempt->common.operator_bytes;

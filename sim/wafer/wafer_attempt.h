@@ -13,24 +13,33 @@
 
 enum { BB_WAFER_AXES = 3 };
 
-/// Displacements by axis (bb_axis): NULL for axes that the study leaves out.
-typedef struct bb_wafer_attempt {
-    bb_attempt common;
-    double live_values;                     ///< of the operator without masked columns
-    double squared_error, squared_norm;     ///< of u over x and y, scored points and steps
-    bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
-    bb_certificate_tally certificate[BB_WAFER_AXES];
+/// Displacements of a wafer by axis (bb_axis): NULL for axes that the study leaves out.
+typedef struct bb_wafer_placement {
+    double squared_error, squared_norm;        ///< of u over x and y, scored points and steps
     double *mean[BB_WAFER_AXES];               ///< [points] MA over the dwell, m
     double *deviation[BB_WAFER_AXES];          ///< [points] MSD over the dwell, m
     double *residual[BB_WAFER_AXES];           ///< [points] the same of what the corrections in
     double *residual_deviation[BB_WAFER_AXES]; ///< force leave, m
+} bb_wafer_placement;
+
+typedef struct bb_wafer_attempt {
+    bb_attempt common;
+    double live_values;                     ///< of the operator without masked columns
+    bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
+    bb_certificate_tally certificate[BB_WAFER_AXES];
+    bb_index wafer_count;       ///< scored ones
+    bb_wafer_placement *wafers; ///< [wafer_count] the last one is what is reported on at length
 } bb_wafer_attempt;
 
-/// Makes room for the study's axes and sets sums to zero; `common` is started already. Errors:
-/// BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_attempt_create(const bb_wafer_study *study, bb_index points,
+/// Makes room for the study's axes and the scored wafers and sets sums to zero; `common` is started
+/// already. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_attempt_create(const bb_wafer_study *study,
+                                             const bb_wafer_problem *problem,
                                              bb_wafer_attempt *out);
 void bb_wafer_attempt_release(bb_wafer_attempt *attempt);
+
+/// Where the last wafer's points went.
+const bb_wafer_placement *bb_wafer_attempt_last(const bb_wafer_attempt *attempt);
 
 /// Writes /results and /wafer from the attempts [pipelines of the study]. Overlay error of a
 /// pipeline is |mean| + 3 sigma of its displacement minus the reference's; the quantity of interest

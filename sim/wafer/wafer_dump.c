@@ -92,13 +92,14 @@ static bb_status add_inputs(operands *all, bb_results *results)
     bb_status status = BB_OK;
     const bb_wafer_heating *heating = &all->heating;
     bb_index fields = all->problem->scored_count;
+    const bb_index first = (heating->scored_wafers - 1) * fields; // of the last wafer
     char name[BB_WAFER_OPERATOR_NAME];
     BB_TRY(BB_ALLOCATE(fields, &all->inputs));
     BB_TRY(BB_ALLOCATE(fields, &all->sources));
     for (bb_index f = 0; f < fields; ++f) {
-        all->inputs[f] =
-            bb_view_matrix(heating->inputs + f * heating->light_steps * heating->cell_count,
-                           heating->light_steps, heating->cell_count);
+        all->inputs[f] = bb_view_matrix(heating->inputs + (first + f) * heating->light_steps *
+                                                              heating->cell_count,
+                                        heating->light_steps, heating->cell_count);
         all->sources[f] = bb_matrix_source_dense(&all->inputs[f], "S", "K");
         (void)snprintf(name, sizeof name, "S_%td", all->problem->scored[f]);
         BB_TRY(bb_results_operator(results, name, "mean temperature rise of a cell in a light step",

@@ -35,10 +35,16 @@ bb_wafer_visit bb_wafer_exchange_visit(const bb_wafer_march *march)
     return (bb_wafer_visit){joules, joules / capacity, bb_thermal_ring_energy(thermal, state), NAN};
 }
 
+// The same temperature throughout.
 static void set_wafer(bb_wafer_march *march, double rise)
 {
-    for (bb_index i = 0; i < march->problem->thermal->node_count; ++i) {
+    const bb_thermal *thermal = march->problem->thermal;
+    const double none = 0.0;
+    for (bb_index i = 0; i < thermal->node_count; ++i) {
         bb_stepper_set(march->stepper, i, 1, &rise);
+    }
+    for (bb_index i = 0; i < thermal->tau_count; ++i) {
+        bb_stepper_set(march->stepper, bb_thermal_tau_first(thermal) + i, 1, &none);
     }
 }
 

@@ -26,11 +26,18 @@ typedef struct wafer_run {
     bb_wafer_heating heating;
     bb_product_devices devices;
     bb_wafer_attempt *attempts; // [pipeline_count]
-    double *reference_windows;  // [light_steps][window_points] of one axis and field
-    double *windows;            // the same of the pipeline at work, if that is another
-    bb_vector_norms *inputs;    // [scored][light_steps] of the inputs
+    double *reference_windows;  // [scored_wafers][light_steps][window_points] of an axis and field
+    double *windows;            // the same of the pipeline at work, if that is another, of a wafer
+    bb_vector_norms *inputs;    // [scored_wafers][scored][light_steps] of the inputs
     bb_row_certificate *rows, *reference_rows; // [field_points] of one axis and field
 } wafer_run;
+
+// What is computed at a time: a pipeline's displacements of a field along an axis, on one wafer.
+typedef struct task {
+    bb_index pipeline, field, first_point;
+    int axis;
+    bb_index wafer; // of the scored ones
+} task;
 
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
 {
@@ -49,18 +56,17 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     }
     BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        BB_TRY(bb_wafer_attempt_create(study, run->problem->point_count, &run->attempts[p]));
+        BB_TRY(bb_wafer_attempt_create(study, run->problem, &run->attempts[p]));
     }
-    BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
-                       &run->reference_windows));
-    BB_TRY(BB_ALLOCATE(run->problem->scan->light_steps * run->problem->slit.window_points,
-                       &run->windows));
+    const bb_index windows = run->problem->scan->light_steps * run->problem->slit.window_points;
+    BB_TRY(BB_ALLOCATE(run->problem->scored_wafers * windows, &run->reference_windows));
+    BB_TRY(BB_ALLOCATE(windows, &run->windows));
     BB_TRY(BB_ALLOCATE(run->problem->slit.field_points, &run->rows));
     BB_TRY(BB_ALLOCATE(run->problem->slit.field_points, &run->reference_rows));
     bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
                 run->problem->mesh->node_count, run->problem->scan->field_count,
                 run->problem->scored_count, run->problem->slit.field_points,
-                run->problem->grid->cell_count, 1e3 * run->problem->thermal->stable_step);
+                run->problem->input_count, 1e3 * run->problem->thermal->stable_step);
 done:
     return status;
 }
@@ -104,20 +110,34 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply
                             pipeline == run->reference ? run->reference_rows : run->rows, out));
     bb_coding_report_add(&attempt->coding[axis], &report);
     *range = bb_error_norms_range(&report.norms);
-    attempt->live_values += (double)layout.rows * (double)run->problem->grid->live_count;
+    attempt->live_values +=
+        (double)layout.rows * (double)(run->problem->input_blocks * run->problem->grid->live_count);
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
                   "xyz"[axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
 }
 
-// Error of u at the scored points that get dose in this step.
-static void compare(wafer_run *run, bb_index field, bb_index step, const double *window,
-                    bb_wafer_attempt *attempt)
+// The reference's windows of a wafer: [light_steps][window_points].
+static double *reference_windows(const wafer_run *run, bb_index wafer)
 {
-    const bb_dwell *dwell = run->problem->dwells[field];
+    return run->reference_windows +
+           wafer * run->heating.light_steps * run->problem->slit.window_points;
+}
+
+// Where a task's windows are kept, in the same order.
+static double *kept_windows(const wafer_run *run, const task *at)
+{
+    return at->pipeline == run->reference ? reference_windows(run, at->wafer) : run->windows;
+}
+
+// Error of u at the scored points that get dose in this step.
+static void compare(wafer_run *run, const task *at, bb_index step, const double *window)
+{
+    bb_wafer_placement *placed = &run->attempts[at->pipeline].wafers[at->wafer];
+    const bb_dwell *dwell = run->problem->dwells[at->field];
     const bb_slit_grid *slit = &run->problem->slit;
-    const double *expected = run->reference_windows + step * slit->window_points;
+    const double *expected = reference_windows(run, at->wafer) + step * slit->window_points;
     bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
     for (bb_index i = 0; i < dwell->count; ++i) {
         double x = dwell->x[i];
@@ -125,48 +145,49 @@ static void compare(wafer_run *run, bb_index field, bb_index step, const double 
         if (bb_scan_dose_fraction(slit->scan, &dwell->field, step, x, y) > 0.0) {
             double truth = bb_slit_grid_interpolate(slit, &dwell->field, offset, expected, x, y);
             double u = bb_slit_grid_interpolate(slit, &dwell->field, offset, window, x, y);
-            attempt->squared_error += (u - truth) * (u - truth);
-            attempt->squared_norm += truth * truth;
+            placed->squared_error += (u - truth) * (u - truth);
+            placed->squared_norm += truth * truth;
         }
     }
 }
 
 // One light step: window of displacements, into the dwell and the error.
-static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, bb_index pipeline,
-                            bb_index field, int axis, bb_index step)
+static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const task *at,
+                            bb_index step)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    bb_wafer_attempt *attempt = &run->attempts[at->pipeline];
     const bb_slit_grid *slit = &run->problem->slit;
-    bb_dwell *dwell = run->problem->dwells[field];
+    bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index points = slit->window_points;
     bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
-    double *kept =
-        (pipeline == run->reference ? run->reference_windows : run->windows) + step * points;
+    const bb_index input = at->wafer * run->heating.scored_count + at->field;
     double *window = NULL;
     BB_TRY(BB_ALLOCATE(points, &window));
-    BB_TRY(bb_coded_operator_apply(operation, row, points,
-                                   bb_wafer_heating_input(&run->heating, field, step), window,
-                                   &attempt->common.solve_seconds));
-    attempt->common.flops += bb_coded_operator_flops(points, run->problem->grid->cell_count);
+    BB_TRY(bb_coded_operator_apply(
+        operation, row, points,
+        bb_wafer_heating_input_of(&run->heating, at->wafer, at->field, step), window,
+        &attempt->common.solve_seconds));
+    attempt->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "displacement %c, field %td, light step %td, slit point %td", "xyz"[axis],
-                       run -> problem -> scored[field], step, bad);
+                       "displacement %c, field %td, light step %td, slit point %td",
+                       "xyz"[at->axis], run -> problem -> scored[at->field], step, bad);
     }
-    memcpy(kept, window, (size_t)points * sizeof *window);
+    memcpy(kept_windows(run, at) + step * points, window, (size_t)points * sizeof *window);
     const bb_wafer_certificate certificate = {
-        .pipeline = &run->pipelines[pipeline],
+        .pipeline = &run->pipelines[at->pipeline],
         .reference = &run->pipelines[run->reference],
-        .rows = pipeline == run->reference ? run->reference_rows : run->rows,
+        .rows = at->pipeline == run->reference ? run->reference_rows : run->rows,
         .reference_rows = run->reference_rows,
-        .inputs = run->inputs + field * run->heating.light_steps,
-        .columns = run->problem->grid->cell_count};
+        .inputs = run->inputs + input * run->heating.light_steps,
+        .columns = run->problem->input_count};
     bb_wafer_certificate_check(&certificate, step, row, points, window,
-                               run->reference_windows + step * points, &attempt->certificate[axis]);
-    if (axis != (int)BB_AXIS_Z) {
-        compare(run, field, step, window, attempt);
+                               reference_windows(run, at->wafer) + step * points,
+                               &attempt->certificate[at->axis]);
+    if (at->axis != (int)BB_AXIS_Z) {
+        compare(run, at, step, window);
     }
     bb_dwell_add(dwell, step, window);
 done:
@@ -175,63 +196,79 @@ done:
 }
 
 // What the corrections of a pipeline leave of one field and axis, delivered as its record says.
-static bb_status score_residual(wafer_run *run, bb_index pipeline, bb_index field,
-                                bb_index first_point, int axis)
+// Exposures count back from the last wafer, whose draws are those of a lone one.
+static bb_status score_residual(wafer_run *run, const task *at)
 {
     bb_status status = BB_OK;
-    const bb_delivery_config *delivery = &run->pipelines[pipeline].delivery;
-    bb_wafer_attempt *attempt = &run->attempts[pipeline];
-    bb_dwell *dwell = run->problem->dwells[field];
+    const bb_delivery_config *delivery = &run->pipelines[at->pipeline].delivery;
+    bb_wafer_placement *placed = &run->attempts[at->pipeline].wafers[at->wafer];
+    bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index steps = run->heating.light_steps;
+    const bb_index later = run->heating.scored_wafers - 1 - at->wafer;
     bb_index *in_force = NULL;
     BB_TRY(BB_ALLOCATE(steps, &in_force));
-    bb_delivery_plan(delivery, run->problem->scored[field], steps, in_force);
+    bb_delivery_plan(delivery, run->problem->scored[at->field] + later * run->heating.field_count,
+                     steps, in_force);
     bb_dwell_reset(dwell);
-    BB_TRY(bb_delivery_residual(steps, in_force, run->reference_windows,
-                                pipeline == run->reference ? run->reference_windows : run->windows,
-                                dwell));
+    BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(run, at->wafer),
+                                kept_windows(run, at), dwell));
     for (bb_index i = 0; i < dwell->count; ++i) {
-        attempt->residual[axis][first_point + i] = dwell->mean[i];
-        attempt->residual_deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
+        placed->residual[at->axis][at->first_point + i] = dwell->mean[i];
+        placed->residual_deviation[at->axis][at->first_point + i] = bb_dwell_deviation(dwell, i);
     }
 done:
     BB_RELEASE(&in_force);
     return status;
 }
 
-static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, bb_index pipeline,
-                       bb_index field, bb_index first_point, int axis)
+// All light steps of a task.
+static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const task *at)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    bb_wafer_attempt *attempt = &run->attempts[at->pipeline];
+    bb_dwell *dwell = run->problem->dwells[at->field];
+    double *mean = attempt->wafers[at->wafer].mean[at->axis] + at->first_point;
+    double *deviation = attempt->wafers[at->wafer].deviation[at->axis] + at->first_point;
+    bb_dwell_reset(dwell);
+    for (bb_index step = 0; step < run->heating.light_steps; ++step) {
+        BB_TRY(apply_step(run, operation, at, step));
+    }
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        mean[i] = dwell->mean[i];
+        deviation[i] = bb_dwell_deviation(dwell, i);
+    }
+    bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
+    if (bad >= 0) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "mean displacement %c, field %td, scored point %td", "xyz"[at->axis],
+                       run -> problem -> scored[at->field], bad);
+    }
+    BB_TRY(score_residual(run, at));
+done:
+    return status;
+}
+
+// A coded matrix serves every scored wafer.
+static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task at)
+{
+    bb_status status = BB_OK;
+    bb_wafer_attempt *attempt = &run->attempts[at.pipeline];
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
-    bb_dwell *dwell = run->problem->dwells[field];
     double begin = bb_clock_seconds();
-    bb_dwell_reset(dwell);
-    if (bb_coding_unpacks(&run->pipelines[pipeline], attempt->common.device)) {
+    if (bb_coding_unpacks(&run->pipelines[at.pipeline], attempt->common.device)) {
         BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
+    BB_TRY(bb_product_pipeline_operator(&run->pipelines[at.pipeline],
                                         run->devices.opened[attempt->common.device], matrix,
                                         &operation));
-    for (bb_index step = 0; step < run->heating.light_steps; ++step) {
-        BB_TRY(apply_step(run, operation, pipeline, field, axis, step));
+    for (at.wafer = 0; at.wafer < run->heating.scored_wafers; ++at.wafer) {
+        BB_TRY(apply_steps(run, operation, &at));
     }
-    for (bb_index i = 0; i < dwell->count; ++i) {
-        attempt->mean[axis][first_point + i] = dwell->mean[i];
-        attempt->deviation[axis][first_point + i] = bb_dwell_deviation(dwell, i);
-    }
-    bb_index bad = bb_stage_inspect("dwell", attempt->mean[axis] + first_point, dwell->count);
-    if (bad >= 0) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "mean displacement %c, field %td, scored point %td", "xyz"[axis],
-                       run -> problem -> scored[field], bad);
-    }
-    BB_TRY(score_residual(run, pipeline, field, first_point, axis));
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", attempt->common.pipeline,
-                  "xyz"[axis], run -> problem -> scored[field], 1e3 * (bb_clock_seconds() - begin));
+                  "xyz"[at.axis], run -> problem -> scored[at.field],
+                  1e3 * (bb_clock_seconds() - begin));
 done:
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&unpacked);
@@ -251,11 +288,11 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
     double range = 0.0;
     BB_TRY(encode(run, run->reference, &rows, axis, &reference, &range, &exact));
     reference = (reference_rows){exact, range};
-    BB_TRY(apply(run, exact, run->reference, field, first_point, axis));
+    BB_TRY(apply(run, exact, (task){run->reference, field, first_point, axis, 0}));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (p != run->reference) {
             BB_TRY(encode(run, p, &rows, axis, &reference, &range, &coded));
-            BB_TRY(apply(run, coded, p, field, first_point, axis));
+            BB_TRY(apply(run, coded, (task){p, field, first_point, axis, 0}));
             bb_coded_matrix_destroy(&coded);
         }
     }
@@ -269,17 +306,16 @@ done:
 static bb_status take_norms(void *context, bb_index index)
 {
     wafer_run *run = context;
-    bb_index steps = run->heating.light_steps;
-    run->inputs[index] =
-        bb_vector_norms_of(bb_wafer_heating_input(&run->heating, index / steps, index % steps),
-                           run->heating.cell_count);
+    const bb_index cells = run->heating.cell_count;
+    run->inputs[index] = bb_vector_norms_of(run->heating.inputs + index * cells, cells);
     return BB_OK;
 }
 
 static bb_status run_axes(wafer_run *run)
 {
     bb_status status = BB_OK;
-    bb_index inputs = run->problem->scored_count * run->heating.light_steps;
+    bb_index inputs =
+        run->heating.scored_wafers * run->problem->scored_count * run->heating.light_steps;
     BB_TRY(BB_ALLOCATE(inputs, &run->inputs));
     BB_TRY(bb_parallel_for(inputs, take_norms, run));
     const int *axes = run->study->response.axes.items;

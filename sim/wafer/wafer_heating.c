@@ -31,11 +31,14 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     const bb_index last = problem->scored[problem->scored_count - 1] + 1;
     const bb_index before = problem->wafer_count - 1;
     out->wafer_count = problem->wafer_count;
+    out->scored_wafers = problem->scored_wafers;
+    out->scored_count = problem->scored_count;
     out->field_count = problem->scan->field_count;
     out->exposed_count = before * out->field_count + last;
     out->light_steps = problem->scan->light_steps;
-    out->cell_count = problem->grid->cell_count;
-    BB_TRY(BB_ALLOCATE(problem->scored_count * out->light_steps * out->cell_count, &out->inputs));
+    out->cell_count = problem->input_count;
+    BB_TRY(BB_ALLOCATE(out->scored_wafers * out->scored_count * out->light_steps * out->cell_count,
+                       &out->inputs));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->imbalance));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
@@ -56,9 +59,13 @@ done:
 static bb_status keep_input(heating_run *run, bb_index light_step)
 {
     bb_status status = BB_OK;
-    bb_index cells = run->out->cell_count;
+    const bb_wafer_heating *out = run->out;
+    const bb_index cells = out->cell_count;
+    const bb_index wafer = run->place.wafer - (out->wafer_count - out->scored_wafers);
     double *input =
-        run->out->inputs + (run->place.next_scored * run->out->light_steps + light_step) * cells;
+        out->inputs +
+        ((wafer * out->scored_count + run->place.next_scored) * out->light_steps + light_step) *
+            cells;
     BB_TRY(
         bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper), run->after));
     for (bb_index j = 0; j < cells; ++j) {
@@ -95,7 +102,8 @@ static double time_of(const heating_run *run)
 static bool is_scored(const heating_run *run)
 {
     const bb_heating_place *at = &run->place;
-    return at->wafer == run->out->wafer_count - 1 &&
+    return at->wafer >= run->out->wafer_count - run->out->scored_wafers &&
+           at->next_scored < run->out->scored_count &&
            run->problem->scored[at->next_scored] == at->field;
 }
 
@@ -292,5 +300,13 @@ void bb_wafer_heating_release(bb_wafer_heating *heating)
 const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
                                      bb_index light_step)
 {
-    return heating->inputs + (index * heating->light_steps + light_step) * heating->cell_count;
+    return bb_wafer_heating_input_of(heating, heating->scored_wafers - 1, index, light_step);
+}
+
+const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
+                                        bb_index index, bb_index light_step)
+{
+    const bb_index input =
+        (wafer * heating->scored_count + index) * heating->light_steps + light_step;
+    return heating->inputs + input * heating->cell_count;
 }

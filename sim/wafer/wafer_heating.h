@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The temperatures that the pipelines of a wafer study share: wafer after wafer is heated exposure
-// by exposure in fp64, and the input of every scored light step of the last wafer is kept.
+// by exposure in fp64, and the input of every scored light step of the scored wafers is kept: of
+// the last one, or of all.
 #ifndef BB_SIM_WAFER_WAFER_HEATING_H
 #define BB_SIM_WAFER_WAFER_HEATING_H
 
@@ -20,10 +21,13 @@ typedef struct bb_heating_place {
 typedef struct bb_wafer_heating {
     bb_index exposed_count; ///< exposures of all wafers: of the last one up to the last scored one
     bb_index wafer_count;
-    bb_index field_count; ///< exposures of a whole wafer
+    bb_index scored_wafers; ///< the last ones of the wafers
+    bb_index scored_count;  ///< scored fields of a wafer
+    bb_index field_count;   ///< exposures of a whole wafer
     bb_index light_steps;
-    bb_index cell_count;
-    double *inputs;         ///< [scored][light_steps][cell_count], K: mean over each light step
+    bb_index cell_count; ///< of an input: problem->input_count
+    /// [scored_wafers][scored_count][light_steps][cell_count], K: mean over each light step
+    double *inputs;
     bb_ledger *ledgers;     ///< [exposed_count] balance since the first exposure, at each one's end
     double *imbalance;      ///< [exposed_count] relative, of the same
     double *clipped_joules; ///< [exposed_count] dose that fell beside wafer and ring
@@ -47,8 +51,12 @@ BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
 BB_CHECKED bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results);
 void bb_wafer_heating_release(bb_wafer_heating *heating);
 
-/// Input of light step `step` of scored field `index`: [cell_count], K.
+/// Input of light step `step` of scored field `index` of the last wafer: [cell_count], K.
 const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
                                      bb_index step);
+
+/// The same of scored wafer `wafer`, from 0.
+const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
+                                        bb_index index, bb_index step);
 
 #endif

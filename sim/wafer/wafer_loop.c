@@ -14,6 +14,8 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     bb_status status = BB_OK;
     BB_REQUIRE(study->mesh.stepping == (int)BB_STEPPING_EXPLICIT, BB_UNSUPPORTED,
                "mesh.stepping: the loop on a GPU steps explicitly, expected explicit");
+    BB_REQUIRE(study->mesh.through_thickness == (int)BB_THROUGH_MEAN, BB_UNSUPPORTED,
+               "mesh.through_thickness: the loop on a GPU has the mean alone, expected mean");
     BB_REQUIRE(study->mesh.substeps == 1, BB_UNSUPPORTED,
                "mesh.substeps = %td: the loop on a GPU takes whole steps, expected 1",
                study->mesh.substeps);

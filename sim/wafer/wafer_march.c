@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 bb_status bb_wafer_march_open(const bb_wafer_problem *problem, bb_wafer_march *out)
 {
@@ -56,11 +57,18 @@ bb_status bb_wafer_march_expose(bb_wafer_march *march, bb_index field)
         march->clipped = fmax(march->clipped - march->ring_exposure->total, 0.0);
         march->covered += march->ring_exposure->count;
     }
+    // What the top absorbs drives T and tau alike; tau's come last.
+    const bb_index heated = march->covered;
+    march->covered += thermal->tau_count > 0 ? march->wafer_exposure->count : 0;
     BB_TRY(bb_memory_resize(march->covered, sizeof *march->where, (void **)&march->where));
     BB_TRY(bb_memory_resize(march->covered, sizeof *march->energy, (void **)&march->energy));
     const bb_index own = march->wafer_exposure->count;
     const int32_t ring = (int32_t)(thermal->node_count + thermal->clamp_count);
-    for (bb_index i = 0; i < march->covered; ++i) {
+    const int32_t tau = (int32_t)bb_thermal_tau_first(thermal);
+    for (bb_index i = heated; i < march->covered; ++i) {
+        march->where[i] = tau + march->wafer_exposure->node[i - heated];
+    }
+    for (bb_index i = 0; i < heated; ++i) {
         march->where[i] =
             i < own ? march->wafer_exposure->node[i] : ring + march->ring_exposure->node[i - own];
     }
@@ -83,6 +91,11 @@ static double deposit(bb_wafer_march *march, bb_index part, bb_stepper_input *in
         sum += bb_exposure_energy(march->ring_exposure, part, parts,
                                   march->energy + march->wafer_exposure->count);
     }
+    if (march->problem->thermal->tau_count > 0) {
+        const bb_index own = march->wafer_exposure->count;
+        memcpy(march->energy + march->covered - own, march->energy,
+               (size_t)own * sizeof *march->energy);
+    }
     return sum;
 }
 
@@ -97,6 +110,7 @@ static void cover(bb_wafer_march *march, bb_index part, bb_stepper_input *input)
     input->exchange_where = march->hood_node;
     input->exchange = march->hood_exchange;
     input->outside = hood->rise;
+    input->partner = bb_thermal_tau_first(march->problem->thermal);
 }
 
 bb_status bb_wafer_march_step(bb_wafer_march *march, bb_index part)
@@ -110,8 +124,8 @@ bb_status bb_wafer_march_step(bb_wafer_march *march, bb_index part)
     BB_TRY(bb_stepper_advance(march->stepper, &input));
     const double *exchanged = bb_stepper_exchanged(march->stepper);
     bb_ledger_add(&march->ledger, march->problem->thermal, exchanged, deposited);
-    bb_ledger_add_hood(&march->ledger, exchanged, input.exchange_count, input.exchange_where,
-                       input.exchange, input.outside);
+    bb_ledger_add_hood(&march->ledger, march->problem->thermal, exchanged, input.exchange_count,
+                       input.exchange_where, input.exchange, input.outside);
 done:
     return status;
 }

@@ -3,13 +3,14 @@
 
 #include "core/memory.h"
 #include "physics/wafer/overlay_report.h"
+#include "sim/wafer/lot_overlay.h"
 
 #include <math.h>
 
 static const double NANOMETRES = 1e9;
 static const double MICRO = 1e6; // ppm and urad
 
-enum { RAW, RESIDUAL, NUMERICAL, ERRORS };
+enum { RAW, RESIDUAL, NUMERICAL, ERRORS = BB_WAFER_ERRORS };
 static const char *const error_names[ERRORS] = {"raw", "residual", "numerical"};
 
 enum { MEAN, SIGMA, M3S, PERCENTILE, MAXIMUM, STATISTICS };
@@ -48,16 +49,23 @@ static void release(scoring *all)
     BB_RELEASE(&all->dy);
 }
 
-// One error of one pipeline at the scored points.
+void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_attempt *attempt,
+                            bb_index wafer, int error, int axis, double *out)
+{
+    const double *truth = overlay->reference->wafers[wafer].mean[axis];
+    const double *residual = attempt->wafers[wafer].residual[axis];
+    const double *mean = attempt->wafers[wafer].mean[axis];
+    for (bb_index i = 0; i < overlay->problem->point_count; ++i) {
+        const double values[ERRORS] = {truth[i], residual[i], mean[i] - truth[i]};
+        out[i] = values[error];
+    }
+}
+
+// One error of one pipeline at the scored points of the last wafer.
 static void fill_error(const scoring *all, const bb_wafer_attempt *attempt, int error, int axis,
                        double *out)
 {
-    const double *truth = all->of->reference->mean[axis];
-    for (bb_index i = 0; i < all->of->problem->point_count; ++i) {
-        const double values[ERRORS] = {truth[i], attempt->residual[axis][i],
-                                       attempt->mean[axis][i] - truth[i]};
-        out[i] = values[error];
-    }
+    bb_wafer_overlay_error(all->of, attempt, attempt->wafer_count - 1, error, axis, out);
 }
 
 static bb_status score(scoring *all)
@@ -441,6 +449,7 @@ bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *
     BB_TRY(publish_readings(&all));
     BB_TRY(publish_fits(&all));
     BB_TRY(publish_delivery(&all));
+    BB_TRY(bb_lot_overlay_publish(overlay, results));
 done:
     release(&all);
     return status;

@@ -20,6 +20,13 @@ typedef struct bb_wafer_overlay {
     const double *field_y;
 } bb_wafer_overlay;
 
+/// Raw, residual and numerical: the axis /results/error.
+enum { BB_WAFER_ERRORS = 3 };
+
+/// One error of one pipeline on scored wafer `wafer`, m, into `out` [problem->point_count].
+void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_attempt *attempt,
+                            bb_index wafer, int error, int axis, double *out);
+
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results);
 

@@ -8,6 +8,7 @@
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/realtime_plan.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_study.h"
@@ -16,12 +17,22 @@
 
 // Sizes of a study, counted as doubles.
 typedef struct extent {
-    double cells, points, window; // of S, of a field and of a slit window
+    double cells, points, window; // inputs of a row, points of a field and of a slit window
+    double blocks;                // of the grid S in an input
     double nodes, steps;          // of the mesh; time steps in all
+    double modes;                 // of temperature through the thickness
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
-    double matrices;        // of all scored fields and axes
+    double scored_wafers;
+    double matrices; // of all scored fields and axes
 } extent;
+
+// Whether rows take a second block of inputs, for the thermal moment.
+static bool has_moment(const bb_wafer_study *study)
+{
+    return study->response.generator == (int)BB_GENERATOR_PLATE ||
+           study->response.generator == (int)BB_GENERATOR_FILE;
+}
 
 static bb_status measure(const bb_wafer_study *study, extent *out)
 {
@@ -35,19 +46,25 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     bb_index scored = all ? scan->field_count : fields->count;
     bb_index last = all ? scored - 1 : ((const bb_index *)fields->items)[scored - 1]; // ascending
     const double before = (double)(study->wafers.count - 1);
+    const bool drop = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE;
+    const double blocks = drop && has_moment(study) ? 2.0 : 1.0;
     const double exposed = before * (double)scan->field_count + (double)(last + 1);
     double across =
         (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
     *out = (extent){
-        .cells = (double)study->response.grid.columns * (double)study->response.grid.rows,
+        .cells = blocks * (double)study->response.grid.columns * (double)study->response.grid.rows,
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
         .nodes = M_PI / 4.0 * across * across,
+        .modes = drop ? 2.0 : 1.0,
+        .blocks = blocks,
         .steps =
             exposed * (double)(scan->light_steps + scan->dark_steps) * (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
         .exposed = exposed,
         .wafers = (double)study->wafers.count,
+        .scored_wafers =
+            study->wafers.scored == (int)BB_LOT_ALL ? (double)study->wafers.count : 1.0,
         .samples = exposed * (double)(scan->light_steps + scan->dark_steps) +
                    before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
         .scored = (double)scored,
@@ -81,7 +98,8 @@ static double plate_bytes(const extent *of, double threads)
 {
     double making = 2.0 * 16.0 * 165.0 * of->nodes - 8.0 * of->cells * of->points;
     double batches = fmin(threads, ceil(of->points / BB_PLATE_BATCH));
-    return 8.0 * plate_values(of) + fmax(making, batches * bb_plate_response_bytes(of->nodes));
+    return 8.0 * plate_values(of) +
+           fmax(making, batches * bb_plate_response_bytes(of->nodes, of->blocks));
 }
 
 // What makes the rows.
@@ -97,7 +115,8 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
-    double inputs = 8.0 * of->cells * of->scored * (double)study->scan.light_steps;
+    double inputs =
+        8.0 * of->cells * of->scored_wafers * of->scored * (double)study->scan.light_steps;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         largest =
@@ -106,8 +125,8 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     }
     largest *= of->cells * of->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
-    double bytes =
-        BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs + 800.0 * of->nodes;
+    double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs +
+                   800.0 * of->modes * of->nodes;
     return bytes + rows_bytes(study, of, threads);
 }
 
@@ -127,8 +146,9 @@ static double output_bytes(const bb_wafer_study *study, const extent *of)
     double report = 3.0 * pipelines * (86.0 + 26.0 * of->scored) + 7.0 * of->scored;
     double probes =
         study->probes.count > 0 ? of->samples * (2.0 + (double)study->probes.count) : 0.0;
-    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + 14.0 * of->exposed +
-                  probes);
+    const double lot = bb_lot_overlay_values(of->scored_wafers, pipelines, axes, points);
+    return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + lot +
+                  14.0 * of->exposed + probes);
 }
 
 // Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
@@ -158,7 +178,7 @@ static double step_updates(const bb_wafer_study *study)
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
     double rows = of->matrices * of->points;
-    double products = of->matrices * (double)study->pipelines.count *
+    double products = of->scored_wafers * of->matrices * (double)study->pipelines.count *
                       (double)study->scan.light_steps * of->window * of->cells;
     double coding = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
@@ -167,7 +187,7 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
     }
     return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
            (coding + rows * row_seconds(study, of) +
-            step_updates(study) * of->steps * of->nodes / 1e8 + products / 1.5e9) /
+            step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /
                cores;
 }
 
@@ -211,7 +231,7 @@ static bb_status list_requirements(const bb_wafer_study *study, const extent *of
     const double across = study->wafer.diameter_mm / study->clamp.spacing_mm;
     const double clamp = M_PI / 4.0 * across * across;
     const bb_requirement_sizes sizes = {
-        .unknowns = of->nodes + clamp,
+        .unknowns = of->modes * of->nodes + clamp,
         .sources = of->cells,
         .window = of->window,
         .field_points = of->points,
@@ -242,15 +262,17 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
     }
     if (of.wafers > 1.0) {
-        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, the last is scored", of.wafers,
-                           wafer->wafers.exchange_s));
+        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", of.wafers,
+                           wafer->wafers.exchange_s,
+                           of.scored_wafers > 1.0 ? "all are" : "the last is"));
     }
     if (wafer->probes.count > 0) {
         BB_TRY(bb_plan_add(plan, "probes", "%td, %.0f rows", wafer->probes.count, of.samples));
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));
-    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes, %.0f steps", of.nodes, of.steps));
+    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes%s, %.0f steps", of.nodes,
+                       of.modes > 1.0 ? " of mean and drop" : "", of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
     BB_TRY(plan_realtime(wafer, &of, (double)options->threads, plan));

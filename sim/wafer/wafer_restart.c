@@ -32,6 +32,12 @@ bb_status bb_wafer_restart_subject(const bb_wafer_study *study, char out[BB_DIGE
     BB_TRY(bb_emission_write(&heat, study, false, &text));
     BB_TRY(bb_text_add(&text, "grid: %td %td\n", study->response.grid.columns,
                        study->response.grid.rows));
+    // Inputs have a second block where rows take one.
+    if (study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE) {
+        BB_TRY(bb_text_add(&text, "moment: %d\n",
+                           study->response.generator == (int)BB_GENERATOR_PLATE ||
+                               study->response.generator == (int)BB_GENERATOR_FILE));
+    }
     XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
     (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
                    (unsigned long long)hash.low64);
@@ -64,8 +70,12 @@ void bb_wafer_restart_release(bb_wafer_restart *restart)
 static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating *heating,
                            const bb_wafer_problem *problem)
 {
-    bb_index kept = place->next_scored * heating->light_steps;
-    if (place->wafer == heating->wafer_count - 1 && place->next_scored < problem->scored_count &&
+    const bb_index wafer = place->wafer - (heating->wafer_count - heating->scored_wafers);
+    if (wafer < 0) {
+        return 0;
+    }
+    bb_index kept = (wafer * heating->scored_count + place->next_scored) * heating->light_steps;
+    if (place->next_scored < problem->scored_count &&
         problem->scored[place->next_scored] == place->field) {
         kept += place->step < heating->light_steps ? place->step : heating->light_steps;
     }

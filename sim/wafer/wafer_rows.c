@@ -19,7 +19,7 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     char name[BB_WAFER_OPERATOR_NAME];
     char *dataset = NULL;
     bb_index rows = problem->slit.field_points;
-    bb_index columns = problem->grid->cell_count;
+    bb_index columns = problem->input_count;
     bb_wafer_rows_name(axis, problem->scored[index], name);
     BB_TRY(bb_memory_printf(&dataset, "/operators/%s", name));
     const bb_matrix_place place = {study->response.file, dataset};

@@ -10,7 +10,7 @@
 
 /// Keep it in place while the source is used: the source points into it.
 typedef struct bb_wafer_supply {
-    const bb_matrix_source *source; ///< [slit field_points][grid cell_count], m/K
+    const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_wafer_rows physics;
     bb_matrix_file *file; ///< of generator file, else NULL

@@ -214,6 +214,26 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
     return BB_OK;
 }
 
+// The kernel's height bends the wafer, and would leave out what the thermal moment does to it.
+static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
+                               bb_problems *problems)
+{
+    const bb_list *axes = &study->response.axes;
+    if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN ||
+        study->response.generator != (int)BB_GENERATOR_KERNEL) {
+        return BB_OK;
+    }
+    for (bb_index i = 0; i < axes->count; ++i) {
+        if (((const int *)axes->items)[i] == (int)BB_AXIS_Z) {
+            return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
+                                   "mesh.through_thickness = two_mode: the kernel's axis z has no "
+                                   "thermal moment; expected mean, axes x and y alone, or "
+                                   "response.generator: plate");
+        }
+    }
+    return BB_OK;
+}
+
 static bb_status check_file(const bb_response_config *response, const bb_config *config,
                             bb_problems *problems)
 {
@@ -387,6 +407,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
     BB_TRY(check_axes(&wafer->response, config, problems));
+    BB_TRY(check_through(wafer, config, problems));
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));

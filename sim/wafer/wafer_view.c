@@ -48,7 +48,7 @@ done:
 bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_attempt *reference = overlay->reference;
+    const bb_wafer_placement *reference = bb_wafer_attempt_last(overlay->reference);
     char path[PATH_BYTES];
     BB_TRY(publish_axes(overlay->problem->point_count, results));
     BB_TRY(publish_vectors(overlay, "view/point_mm", "mm", "the scored point on the wafer",
@@ -56,14 +56,14 @@ bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *res
     BB_TRY(publish_vectors(overlay, "view/raw_nm", "nm", "displacement of the reference",
                            reference->mean[BB_AXIS_X], reference->mean[BB_AXIS_Y], 1e9, results));
     for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
-        const bb_wafer_attempt *attempt = &overlay->attempts[p];
+        const bb_wafer_placement *placed = bb_wafer_attempt_last(&overlay->attempts[p]);
         (void)snprintf(path, sizeof path, "view/model_%td_nm", p);
         BB_TRY(publish_vectors(overlay, path, "nm", "displacement by the pipeline of that index",
-                               attempt->mean[BB_AXIS_X], attempt->mean[BB_AXIS_Y], 1e9, results));
+                               placed->mean[BB_AXIS_X], placed->mean[BB_AXIS_Y], 1e9, results));
         (void)snprintf(path, sizeof path, "view/residual_%td_nm", p);
         BB_TRY(publish_vectors(
             overlay, path, "nm", "what its corrections in force leave of the reference's",
-            attempt->residual[BB_AXIS_X], attempt->residual[BB_AXIS_Y], 1e9, results));
+            placed->residual[BB_AXIS_X], placed->residual[BB_AXIS_Y], 1e9, results));
     }
 done:
     return status;
@@ -101,6 +101,13 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
         BB_TRY(bb_results_values(
             results, path, "K", "mean temperature rise of a cell in the last light step", "z, y, x",
             bb_wafer_heating_input(heating, f, heating->light_steps - 1)));
+        if (problem->input_blocks > 1) {
+            (void)snprintf(path, sizeof path, "temperature/tau_%td", problem->scored[f]);
+            BB_TRY(bb_results_values(
+                results, path, "K", "half the drop from top to bottom in the last light step",
+                "z, y, x",
+                bb_wafer_heating_input(heating, f, heating->light_steps - 1) + grid->cell_count));
+        }
     }
 done:
     return status;

@@ -36,7 +36,7 @@ static void explicit_exchange_by_hand(void **state)
     const double u = 1.0;
     const double g = 0.25;
     const int32_t where = 0;
-    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0};
+    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0, 0};
     check_ok(bb_triplets_add(&list, 0, 0, 0.5));
     check_ok(bb_csr_assemble(1, 1, &list, &a));
     check_ok(bb_stepper_create(&a, &b, &stepper));
@@ -61,7 +61,7 @@ static void implicit_step_by_hand(void **state)
     const double u = 1.0;
     const double g = 0.3;
     const int32_t where = 0;
-    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0};
+    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0, 0};
     chain(1, &s);
     check_ok(bb_stepper_create_implicit(&s, &m, 0.4, &stepper));
     check_ok(bb_stepper_advance(stepper, &input));
@@ -102,7 +102,7 @@ static double final_state(bb_index steps, bool implicit)
         double middle = ((double)n + 0.5) * dt;
         const double u[2] = {dt * (1.0 + middle), dt};
         const double g[2] = {dt * (1.0 + sin(3.0 * middle)), dt * middle};
-        const bb_stepper_input input = {2, where, u, 2, where, g, -1.0};
+        const bb_stepper_input input = {2, where, u, 2, where, g, -1.0, 0};
         check_ok(bb_stepper_advance(stepper, &input));
     }
     double end = bb_stepper_state(stepper)[1];

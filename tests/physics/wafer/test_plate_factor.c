@@ -89,7 +89,7 @@ static void a_hit_has_the_same_bits(void **state)
     const double y[2] = {0.02, 0.0};
     for (int i = 0; i < 2; ++i) {
         check_ok(BB_ALLOCATE(BB_PLATE_BATCH * mesh->node_count, &rows[i]));
-        check_ok(bb_coupled_plate_rows(i == 0 ? plain : second, BB_AXIS_Z, 2, x, y, rows[i]));
+        check_ok(bb_coupled_plate_rows(i == 0 ? plain : second, BB_AXIS_Z, 2, x, y, rows[i], NULL));
     }
     assert_memory_equal(rows[0], rows[1],
                         (size_t)(BB_PLATE_BATCH * mesh->node_count) * sizeof(double));

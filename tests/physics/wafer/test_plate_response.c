@@ -94,6 +94,77 @@ static double local_change(const setup *at, const double *s, const double *t, bb
     return bb_plate_local_height(&at->plate->plate) * change;
 }
 
+// The second block: rows . tau of the cells = forward solve under tau; the first is as ever, and
+// what a range of columns across both gives is what whole rows have.
+static void the_second_block_is_of_moments(void **state)
+{
+    (void)state;
+    enum { ROWS = 9 };
+    setup at = make(0.005, NULL);
+    const bb_index cells = at.grid->cell_count;
+    bb_plate_response one;
+    bb_plate_response two;
+    double *tau = NULL;
+    double *spread_tau = NULL;
+    double *cold = NULL;
+    double *right = NULL;
+    double *x = NULL;
+    double *rows = NULL;
+    double *plain = NULL;
+    double *part = NULL;
+    check_ok(BB_ALLOCATE(cells, &tau));
+    check_ok(BB_ALLOCATE(at.mesh->node_count, &spread_tau));
+    check_ok(BB_ZEROED(at.mesh->node_count, &cold));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &right));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(ROWS * 2 * cells, &rows));
+    check_ok(BB_ALLOCATE(ROWS * cells, &plain));
+    check_ok(BB_ALLOCATE(ROWS * 300, &part));
+    for (bb_index j = 0; j < cells; ++j) {
+        tau[j] = at.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
+    }
+    spread(&at, tau, spread_tau);
+    bb_coupled_plate_load(at.plate, cold, spread_tau, right);
+    check_ok(bb_coupled_plate_solve(at.plate, right, x));
+    for (int axis = 0; axis < 3; ++axis) {
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &one);
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 2, &two);
+        assert_int_equal(two.source.columns, 2 * cells);
+        check_ok(bb_matrix_source_fill(&one.source, 30, 0, bb_view_matrix(plain, ROWS, cells)));
+        check_ok(bb_matrix_source_fill(&two.source, 30, 0, bb_view_matrix(rows, ROWS, 2 * cells)));
+        for (bb_index p = 0; p < ROWS; ++p) {
+            const double *row = rows + p * 2 * cells;
+            double sum = 0.0;
+            double size = 0.0;
+            assert_memory_equal(row, plain + p * cells, (size_t)cells * sizeof *row);
+            for (bb_index j = 0; j < cells; ++j) {
+                sum += row[cells + j] * tau[j];
+                size += fabs(row[cells + j] * tau[j]);
+                assert_true(at.grid->area[j] > 0.0 || row[cells + j] == 0.0);
+            }
+            check_close(sum,
+                        bb_coupled_plate_at(at.plate, x, cold,
+                                            bb_slit_grid_x(&at.slit, at.field, 30 + p),
+                                            bb_slit_grid_y(&at.slit, at.field, 30 + p), axis),
+                        1e-12, size);
+        }
+        check_ok(
+            bb_matrix_source_fill(&two.source, 30, cells - 100, bb_view_matrix(part, ROWS, 300)));
+        for (bb_index i = 0; i < ROWS * 300; ++i) {
+            assert_true(part[i] == rows[i / 300 * 2 * cells + cells - 100 + i % 300]);
+        }
+    }
+    BB_RELEASE(&tau);
+    BB_RELEASE(&spread_tau);
+    BB_RELEASE(&cold);
+    BB_RELEASE(&right);
+    BB_RELEASE(&x);
+    BB_RELEASE(&rows);
+    BB_RELEASE(&plain);
+    BB_RELEASE(&part);
+    drop(&at);
+}
+
 static void rows_are_forward_solves_and_blocks_agree(void **state)
 {
     (void)state;
@@ -118,7 +189,7 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
     spread(&at, s, t);
     solve(&at, t, x);
     for (int axis = 0; axis < 3; ++axis) {
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, &plate);
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
         check_ok(bb_matrix_source_fill(&plate.source, 30, 0, bb_view_matrix(rows, 40, cells)));
         for (bb_index p = 0; p < 40; ++p) {
             double sum = 0.0;
@@ -158,7 +229,7 @@ static void threads_leave_the_bits(void **state)
         check_ok(bb_threads_set(run == 0 ? 1 : 3));
         setup at = make(0.008, NULL);
         bb_plate_response plate;
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, BB_AXIS_Z, &plate);
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, BB_AXIS_Z, 1, &plate);
         items = plate.source.rows * plate.source.columns;
         check_ok(BB_ALLOCATE(items, &whole[run]));
         check_ok(bb_matrix_source_load(&plate.source, whole[run]));
@@ -207,7 +278,7 @@ static void kernel_and_plate_agree_inside(void **state)
         double worst = 0.0;
         double peak = 0.0;
         check_ok(bb_field_response_make(response, &at.slit, at.field, axis, &kernel));
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, &plate);
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
         for (bb_index point = 7; point < at.slit.field_points; point += 61) {
             double a = heated(&at, &kernel.source, point);
             double b = heated(&at, &plate.source, point);
@@ -283,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_forward_solves_and_blocks_agree),
+        cmocka_unit_test(the_second_block_is_of_moments),
         cmocka_unit_test(threads_leave_the_bits),
         cmocka_unit_test(kernel_and_plate_agree_inside),
         cmocka_unit_test(burls_break_the_invariance),

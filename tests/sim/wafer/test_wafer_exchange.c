@@ -47,6 +47,15 @@ static void the_ledger_closes_over_wafers(void **state)
         {CONFIG_WAFER_SMALL,
          {"scan.order=given", "scan.sequence=[0, 95, 6]", "scan.fields=[1]", "ring.width_mm=12.0",
           "wafers={count: 3, exchange_s: 0.333, arrival_rise_k: 0.02}"}          },
+        {CONFIG_WAFER_SMALL,
+         {THREE_FIELDS, "mesh.through_thickness=two_mode", "response.axes=[x, y]",
+          "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: 0.05}",
+          "hood={exchange_w_per_m2_k: 3000, rise_k: -0.1}", "ring.width_mm=9.0"} },
+        {CONFIG_WAFER_SMALL,
+         {THREE_FIELDS, "mesh.through_thickness=two_mode", "response.axes=[x, y]",
+          "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: -0.05}",
+          "hood={exchange_w_per_m2_k: 3000, rise_k: 0.1}", "ring.width_mm=9.0",
+          "mesh.stepping=crank-nicolson"}                                        },
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         heated at;
@@ -209,6 +218,7 @@ static void what_cannot_be_probed_is_refused(void **state)
                                       "probes=[{name: a b}]",
                                       "wafers.exchange_s=0.0",
                                       "wafers.count=0",
+                                      "wafers.scored=first",
                                       "probes=[{name: a, layer: ring}]"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
         const driver_case of = {CONFIG_WAFER_SMALL, {bad[k]}};

@@ -15,7 +15,9 @@
 
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
-    const driver_case of = {CONFIG_WAFER_SMALL, {override}};
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}
+    };
     bb_config *config = NULL;
     check_ok(driver_load(&of, &config));
     const bb_wafer_study *study = bb_config_study(config);
@@ -38,6 +40,7 @@ static void what_the_loop_cannot_do_is_said(void **state)
     refuse("title=x", "e4m3", NULL);
     refuse("mesh.substeps=2", "e4m3", "mesh.substeps = 2: the loop on a GPU takes whole steps");
     refuse("mesh.stepping=crank-nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
+    refuse("mesh.through_thickness=two_mode", "e4m3", "the loop on a GPU has the mean alone");
     refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");
     refuse("ring={width_mm: 10.0}", "e4m3", "ring.width_mm = 10: the loop on a GPU has no ring");
     refuse("title=x", "reference", "pipeline reference, multiply: the loop on a GPU multiplies in");

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The overlay of every wafer of a lot in /results, over the axis `wafer`, and how it differs from
+// wafer to wafer (physics/wafer/overlay_spread.h): where a study scores all wafers of several.
+#ifndef BB_SIM_WAFER_LOT_OVERLAY_H
+#define BB_SIM_WAFER_LOT_OVERLAY_H
+
+#include "sim/wafer/wafer_overlay.h"
+
+/// Doubles that it writes, of `points` scored points a wafer. 0 for a single scored wafer.
+double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points);
+
+/// Writes them; nothing for a single scored wafer. The axes pipeline, error, direction, axis and
+/// point are there already. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results);
+
+#endif
