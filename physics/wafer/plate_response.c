@@ -39,7 +39,7 @@ static void restrict_rows(const bb_plate_response *plate, const double *nodal,
     const bb_temperature_grid *grid = plate->grid;
     for (bb_index j = 0; j < part->out.shape[1]; ++j) {
         double sum[BATCH];
-        const bool second = part->column + j >= grid->cell_count;
+        const bool second = moments != NULL && part->column + j >= grid->cell_count;
         bb_index cell = part->column + j - (second ? grid->cell_count : 0);
         gather_cell(&grid->restriction, cell, plate->plate->mesh->node_area,
                     second ? moments : nodal, sum);

@@ -139,7 +139,8 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
     task->matrix_bytes = (double)bb_coded_matrix_bytes(task->matrix);
     bb_index step = bb_coded_matrix_band(task->matrix);
     bb_index past = (task->row + task->rows + step - 1) / step;
-    task->touched = (double)(past - task->row / step) / (double)bands_of(task->matrix);
+    bb_index first = task->row / step;
+    task->touched = (double)(past - first) / (double)bands_of(task->matrix);
 done:
     return status;
 }

@@ -91,7 +91,7 @@ static void note(const course *on, int64_t release, const double waited[BB_LOOP_
                 : on->has_products[on->period] ? (int)BB_STEP_LIGHT
                                                : (int)BB_STEP_HEAT,
     };
-    for (int g = 0; g < on->loop->gpus; ++g) {
+    for (int g = 0; g < on->loop->gpus && g < BB_LOOP_GPUS; ++g) {
         const bb_loop_stamps stamps = bb_control_loop_stamps(on->loop->parts[g].loop);
         *at[g] = record;
         note_stages(&stamps, waited[g], at[g]);
