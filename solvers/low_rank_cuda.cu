@@ -3,6 +3,7 @@
 // The two launches of solvers/low_rank_stream.h. Every sum has a fixed order: no atomics.
 #include "core/device_cuda.h"
 #include "solvers/hopper_cuda.h"
+#include "solvers/lane_sums_cuda.h"
 #include "solvers/low_rank_stream.h"
 
 #include <cuda_fp16.h>
@@ -20,60 +21,7 @@ constexpr int narrow_steps = 6;                               // chunks of U tha
 constexpr int wide_steps = 4;                                 // registers
 static_assert(BB_LOW_RANK_ITEM_NARROW == 2 * BB_LOW_RANK_ITEM_WIDE, "an item is so many bytes");
 
-// Ways to sum `count` products of one lane: `factor` is what x and t are kept in.
-struct wide_sums {
-    using factor = double;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const float (&a)[count], const factor (&b)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __fma_rn(static_cast<double>(a[i]), b[i], sum);
-        }
-    }
-};
-
-struct each_sums {
-    using factor = float;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const float (&a)[count], const factor (&b)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __dadd_rn(sum, static_cast<double>(__fmul_rn(a[i], b[i])));
-        }
-    }
-};
-
-struct run_sums {
-    using factor = float;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const float (&a)[count], const factor (&b)[count])
-    {
-        float run = __fmul_rn(a[0], b[0]);
-#pragma unroll
-        for (int i = 1; i < count; ++i) {
-            run = __fmaf_rn(a[i], b[i], run);
-        }
-        sum = __dadd_rn(sum, static_cast<double>(run));
-    }
-};
-
-struct narrow_sums {
-    using factor = float;
-    using total = float;
-    template <int count>
-    static __device__ void add(total &sum, const float (&a)[count], const factor (&b)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __fmaf_rn(a[i], b[i], sum);
-        }
-    }
-};
+using namespace lane_sums;
 
 template <class T> __device__ T over_lanes(T sum)
 {

@@ -3,6 +3,7 @@
 // The two launches of solvers/transform_stream.h. Every sum has a fixed order: no atomics.
 #include "core/device_cuda.h"
 #include "solvers/hopper_cuda.h"
+#include "solvers/lane_sums_cuda.h"
 #include "solvers/transform_stream.h"
 
 namespace
@@ -18,60 +19,7 @@ constexpr uint32_t adders = 256; // threads of a block of the second launch
 constexpr uint32_t add_warps = adders / lanes;
 constexpr uint32_t stride = adders / rows_at_once; // panels that are read at once
 
-// Ways to sum `count` products of a chunk.
-struct wide_sums {
-    using factor = double;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const int32_t (&q)[count], const factor (&x)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __fma_rn(static_cast<double>(q[i]), x[i], sum);
-        }
-    }
-};
-
-struct each_sums {
-    using factor = float;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const int32_t (&q)[count], const factor (&x)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __dadd_rn(sum, static_cast<double>(__fmul_rn(__int2float_rn(q[i]), x[i])));
-        }
-    }
-};
-
-struct run_sums {
-    using factor = float;
-    using total = double;
-    template <int count>
-    static __device__ void add(total &sum, const int32_t (&q)[count], const factor (&x)[count])
-    {
-        float run = __fmul_rn(__int2float_rn(q[0]), x[0]);
-#pragma unroll
-        for (int i = 1; i < count; ++i) {
-            run = __fmaf_rn(__int2float_rn(q[i]), x[i], run);
-        }
-        sum = __dadd_rn(sum, static_cast<double>(run));
-    }
-};
-
-struct narrow_sums {
-    using factor = float;
-    using total = float;
-    template <int count>
-    static __device__ void add(total &sum, const int32_t (&q)[count], const factor (&x)[count])
-    {
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            sum = __fmaf_rn(__int2float_rn(q[i]), x[i], sum);
-        }
-    }
-};
+using namespace lane_sums;
 
 template <class Sums> struct room {
     alignas(16) double values[2 * panel_cells]; // x and half transformed, then rows half way back
