@@ -50,6 +50,8 @@ enum {
     BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
     BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
     BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
+    BB_BENCH_BITS = 1 << 8, ///< of bfp on the cpu, times so many; none: 8
+    BB_BENCH_CODEC = BB_BENCH_BITS - 1,
 };
 
 /// Rows, columns, and a mesh that divides the columns.

@@ -41,17 +41,22 @@ done:
     return status;
 }
 
-static bb_status encode(int codec, const bb_bench_sizes *sizes, bb_coded_matrix **out)
+static bb_status encode(int choice, const bb_bench_sizes *sizes, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
+    const int codec = choice & BB_BENCH_CODEC;
+    const int bits = (choice & BB_BENCH_CHOICE) / BB_BENCH_BITS;
     encoding task = {.columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_matrix_layout layout = {
         .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_codec_config config = bb_codec_plain((bb_format)codec);
     bb_row_scale scale = BB_ROW_SCALE_ROW;
     if (codec == (int)BB_CODEC_BFP) {
-        config.bits = 8.0;
+        config.bits = bits == 0 ? 8.0 : (double)bits;
         config.block = 32;
+    } else if (codec == (int)BB_CODEC_QUANTISER) {
+        config.tolerance = 6e-13; // about four bits a value
+        scale = BB_ROW_SCALE_NONE;
     } else if (codec == (int)BB_CODEC_ZFP) {
         config.mode = BB_ZFP_RATE;
         config.bits = 8.0;
@@ -81,16 +86,16 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
     const bb_index columns = sizes->columns;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_gemv_arithmetic own = {
-        (self->choice & BB_BENCH_CHOICE) == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
+        (self->choice & BB_BENCH_CODEC) == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
         sums};
     BB_TRY(BB_ALLOCATE(columns, &out->x));
     BB_TRY(BB_ALLOCATE(rows, &out->y));
     for (bb_index j = 0; j < columns; ++j) {
         out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
     }
-    BB_TRY(encode((self->choice & BB_BENCH_CHOICE), sizes, &out->matrix));
+    BB_TRY(encode(self->choice, sizes, &out->matrix));
     BB_TRY(bb_coded_operator_create(setup->device, out->matrix, own, &out->operation));
-    if ((self->choice & BB_BENCH_CHOICE) > (int)BB_FORMAT_FP32) {
+    if ((self->choice & BB_BENCH_CODEC) > (int)BB_FORMAT_FP32) {
         BB_TRY(encode((int)BB_FORMAT_FP32, sizes, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
     }
@@ -134,7 +139,7 @@ static bb_status compete(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_status status = BB_OK;
     contest task = {0};
     const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
-    int rounds = setup->quick || (self->choice & BB_BENCH_CHOICE) == (int)BB_CODEC_ZFP ? 3 : 20;
+    int rounds = setup->quick || (self->choice & BB_BENCH_CODEC) == (int)BB_CODEC_ZFP ? 3 : 20;
     BB_TRY(prepare(self, setup, sums, &sizes, &task));
     for (int round = 0; round < rounds; ++round) {
         double seconds = 0.0;

@@ -10,6 +10,10 @@
 #include "tests/solvers/dense.h"
 #include "tests/solvers/path_bound.h"
 
+#ifdef BB_HAVE_CUDA
+#include <cuda_runtime.h>
+#endif
+
 static bb_device *cpu, *gpu;
 
 typedef struct way {
@@ -72,5 +76,70 @@ static inline void compare(const response *of, const bb_coded_matrix *matrix, co
     BB_RELEASE(&again);
     BB_RELEASE(&expected);
 }
+
+#ifdef BB_HAVE_CUDA
+static inline void cuda_ok(cudaError_t error)
+{
+    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
+}
+
+// Two products after one another in one graph, the second from the first's workspace, and x that
+// changes between launches.
+static inline void replay(const bb_codec_config *config)
+{
+    enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
+    response of = response_make(7, 13, 128, 125, 1.0);
+    bb_coded_matrix *matrix = low_rank_encode(&of, config);
+    bb_coded_operator *operation = NULL;
+    double *host_x = dense_new(COLUMNS);
+    float *narrow = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 32));
+    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    double *halves[] = {y, (double *)y + HALF};
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
+                                     &halves[1], stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < 5; ++round) {
+        dense_random(COLUMNS, 10 + (uint64_t)round, host_x);
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)host_x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, host_x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, ROWS - HALF, host_x, expected + HALF,
+                                         &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    BB_RELEASE(&narrow);
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&host_x);
+    BB_RELEASE(&of.values);
+}
+#endif
 
 #endif

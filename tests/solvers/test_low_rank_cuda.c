@@ -4,10 +4,6 @@
 #include "solvers/low_rank_stream.h"
 #include "tests/solvers/factor_product_cuda.h"
 
-#ifdef BB_HAVE_CUDA
-#include <cuda_runtime.h>
-#endif
-
 static void windows_agree_with_the_cpu(void **state)
 {
     (void)state;
@@ -66,67 +62,11 @@ static void zeros_noise_and_poison_agree(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
-static void cuda_ok(cudaError_t error)
-{
-    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
-}
-
-// Two products after one another in one graph, the second from the first's workspace, and x that
-// changes between launches.
 static void a_captured_graph_replays_the_product(void **state)
 {
     (void)state;
-    enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
-    response of = response_make(7, 13, 128, 125, 1.0);
-    bb_codec_config config = low_rank(1e-5);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    bb_coded_operator *operation = NULL;
-    double *host_x = dense_new(COLUMNS);
-    float *narrow = NULL;
-    void *x = NULL;
-    void *y = NULL;
-    double found[ROWS], expected[ROWS];
-    double seconds = 0.0;
-    cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t plan;
-    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
-    check_ok(bb_coded_operator_sum_in_runs(operation, 32));
-    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
-    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
-    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
-    double *halves[] = {y, (double *)y + HALF};
-    cuda_ok(cudaStreamCreate(&stream));
-    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
-                                     &halves[0], stream));
-    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
-                                     &halves[1], stream));
-    cuda_ok(cudaStreamEndCapture(stream, &graph));
-    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
-    for (int round = 0; round < 5; ++round) {
-        dense_random(COLUMNS, 10 + (uint64_t)round, host_x);
-        for (int j = 0; j < COLUMNS; ++j) {
-            narrow[j] = (float)host_x[j];
-        }
-        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
-        check_ok(bb_device_wait(gpu));
-        cuda_ok(cudaGraphLaunch(plan, stream));
-        cuda_ok(cudaStreamSynchronize(stream));
-        check_ok(bb_device_download(gpu, found, y, sizeof found));
-        check_ok(bb_coded_operator_apply(operation, 0, ROWS, host_x, expected, &seconds));
-        assert_memory_equal(found, expected, sizeof found);
-    }
-    cuda_ok(cudaGraphExecDestroy(plan));
-    cuda_ok(cudaGraphDestroy(graph));
-    cuda_ok(cudaStreamDestroy(stream));
-    BB_RELEASE(&narrow);
-    bb_device_release(gpu, &x);
-    bb_device_release(gpu, &y);
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&host_x);
-    BB_RELEASE(&of.values);
+    const bb_codec_config config = low_rank(1e-5);
+    replay(&config);
 }
 
 // Three matrices and windows of their own in one task, as the axes of a response.
