@@ -16,6 +16,7 @@
 // neither, each for even and odd steps, between which old and new state change places.
 //
 // The last kernel of a step writes the count of steps done to memory of the host, which polls it.
+// Steps may be queued before their time: a hold makes the device wait for its own clock.
 #ifndef BB_SOLVERS_CONTROL_LOOP_H
 #define BB_SOLVERS_CONTROL_LOOP_H
 
@@ -68,8 +69,11 @@ typedef enum bb_loop_stage {
     BB_LOOP_STAGES,
 } bb_loop_stage;
 
-/// What the last step that was waited for noted, ns of the device's clock; 0 for stages that a step
-/// without products does not have.
+/// Steps whose stamps are kept.
+enum { BB_LOOP_KEPT = 256 };
+
+/// What a step noted, ns of the device's clock; 0 for stages that a step without products does not
+/// have.
 typedef struct bb_loop_stamps {
     uint64_t ns[BB_LOOP_STAGES];
 } bb_loop_stamps;
@@ -102,8 +106,20 @@ BB_CHECKED bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index perio
 BB_CHECKED bb_status bb_control_loop_step(bb_control_loop *loop);
 BB_CHECKED bb_status bb_control_loop_wait(bb_control_loop *loop);
 
-/// Of the last step, after bb_control_loop_wait.
-bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop);
+/// Waits until at most `left` of the queued steps are to be done, and looks every `sleep_ns`.
+/// Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns);
+
+/// Of the step `left` before the last queued one, which is done; `left` below BB_LOOP_KEPT.
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left);
+
+/// Queues a wait until the device's clock shows `ns`: what is queued after it starts then. Errors:
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns);
+
+/// What the device's clock, that of the stamps, shows after all that was queued, ns. Errors:
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_control_loop_clock(bb_control_loop *loop, uint64_t *ns);
 
 /// Queues setting the state to zero.
 BB_CHECKED bb_status bb_control_loop_reset(bb_control_loop *loop);

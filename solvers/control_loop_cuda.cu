@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "solvers/loop_graphs_cuda.h"
+#include "solvers/loop_watch_cuda.h"
 #include "solvers/sliced_rows.h"
 
 #include <algorithm>
@@ -23,8 +24,7 @@ struct bb_control_loop {
     bb_coded_operator *const *operators;
     loop_view view;
     float *states[2];
-    loop_report *report;        // of the host
-    unsigned long long queued;  // steps
+    loop_watch watch;
     int parity;                 // of the next step
     bb_index period, step;      // where the host is
     std::vector<void *> blocks; // of device memory
@@ -169,25 +169,9 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
     return bb_control_loop_reset(loop);
 }
 
-// The report in the host's memory.
-bb_status take_report(void *, bb_index, void *arguments)
-{
-    bb_control_loop *loop = static_cast<bb_control_loop *>(arguments);
-    void *report = nullptr;
-    BB_RETURN_IF_FAILED(check_device());
-    BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(&loop->report), sizeof(loop_report),
-                              cudaHostAllocMapped));
-    *loop->report = {};
-    BB_CUDA_TRY(cudaHostGetDevicePointer(&report, loop->report, 0));
-    loop->view.report = static_cast<loop_report *>(report);
-    return BB_OK;
-}
-
-const bb_kernel report_kernel = {"report of a control loop", 1, nullptr, take_report};
-
 bb_status capture_idle(bb_control_loop *loop)
 {
-    BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &report_kernel, 1, loop));
+    BB_RETURN_IF_FAILED(open_watch(loop->device, &loop->watch, &loop->view.report));
     loop->system = {
         loop->device,
         loop->view,
@@ -228,28 +212,8 @@ bb_status launch_begin(void *on, bb_index, void *arguments)
     return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
 }
 
-// Names a failure of what was queued while the host polls.
-bb_status query(void *stream, bb_index, void *arguments)
-{
-    const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
-    if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); // or the next launch that is checked would find it
-        return BB_OK;
-    }
-    BB_CUDA_TRY(error);
-    const volatile unsigned long long *done = &loop->report->done;
-    if (*done < loop->queued) {
-        return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
-                             "control loop: the device is idle after %llu of %llu steps", *done,
-                             loop->queued);
-    }
-    return BB_OK;
-}
-
 const bb_kernel graph_kernel = {"step of a control loop", 1, nullptr, launch_graph};
 const bb_kernel begin_kernel = {"begin of a period", 1, nullptr, launch_begin};
-const bb_kernel query_kernel = {"step of a control loop", 1, nullptr, query};
 
 bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *period)
 {
@@ -381,9 +345,7 @@ extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
     for (void *block : whole->blocks) {
         bb_device_release(whole->device, &block);
     }
-    if (whole->report != nullptr) {
-        (void)cudaFreeHost(whole->report);
-    }
+    close_watch(&whole->watch);
     delete whole;
     *loop = nullptr;
 }
@@ -430,29 +392,33 @@ extern "C" bb_status bb_control_loop_step(bb_control_loop *loop)
     BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));
     loop->parity = 1 - loop->parity;
     loop->step += 1;
-    loop->queued += 1;
+    loop->watch.queued += 1;
     return BB_OK;
 }
 
 extern "C" bb_status bb_control_loop_wait(bb_control_loop *loop)
 {
-    enum { POLLS = 1 << 20 }; // then the device is asked whether it failed
-    const volatile unsigned long long *done = &loop->report->done;
-    for (unsigned long long polls = 1; *done < loop->queued; ++polls) {
-        if (polls % POLLS == 0) {
-            BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &query_kernel, 1, loop));
-        }
-    }
-    return BB_OK;
+    return await_steps(&loop->watch, 0, 0);
 }
 
-extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop)
+extern "C" bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns)
 {
-    bb_loop_stamps out = {};
-    for (int stage = 0; stage < BB_LOOP_STAGES; ++stage) {
-        out.ns[stage] = loop->report->stamps[stage];
-    }
-    return out;
+    return await_steps(&loop->watch, left, sleep_ns);
+}
+
+extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
+{
+    return stamps_of(&loop->watch, left);
+}
+
+extern "C" bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)
+{
+    return hold_until(&loop->watch, ns);
+}
+
+extern "C" bb_status bb_control_loop_clock(bb_control_loop *loop, uint64_t *ns)
+{
+    return read_clock(&loop->watch, ns);
 }
 
 extern "C" bb_status bb_control_loop_reset(bb_control_loop *loop)

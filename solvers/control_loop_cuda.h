@@ -35,17 +35,20 @@ struct period_view {
     const output_entry *output;
 };
 
-// Where the loop is; written by the last kernel of a step and the start of a period only.
+// Where the loop is; but for stamps, written by the last kernel of a step and the start of a period
+// only.
 struct loop_now {
     period_view period;
     int step;
     int32_t window_row; // of the step
+    unsigned long long stamps[BB_LOOP_STAGES];
 };
 
 // In memory of the host that the device writes.
 struct loop_report {
     unsigned long long done; // steps since the loop was made
-    unsigned long long stamps[BB_LOOP_STAGES];
+    unsigned long long clock;
+    unsigned long long stamps[BB_LOOP_KEPT][BB_LOOP_STAGES]; // of step k at k mod BB_LOOP_KEPT
 };
 
 // What every kernel of a step gets.
@@ -77,6 +80,10 @@ bb_status queue_end(const loop_view &view, cudaStream_t stream);
 
 /// Makes a period the running one.
 bb_status queue_begin(const period_view *period, loop_now *now, cudaStream_t stream);
+
+/// Waits for the device's clock; reports it.
+bb_status queue_hold(unsigned long long ns, cudaStream_t stream);
+bb_status queue_clock(loop_report *report, cudaStream_t stream);
 
 } // namespace control_loop
 

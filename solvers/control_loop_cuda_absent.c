@@ -58,10 +58,33 @@ bb_status bb_control_loop_wait(bb_control_loop *loop)
     return absent();
 }
 
-bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop)
+bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns)
 {
     (void)loop;
+    (void)left;
+    (void)sleep_ns;
+    return absent();
+}
+
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
+{
+    (void)loop;
+    (void)left;
     return (bb_loop_stamps){{0}};
+}
+
+bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)
+{
+    (void)loop;
+    (void)ns;
+    return absent();
+}
+
+bb_status bb_control_loop_clock(bb_control_loop *loop, uint64_t *ns)
+{
+    (void)loop;
+    (void)ns;
+    return absent();
 }
 
 bb_status bb_control_loop_reset(bb_control_loop *loop)

@@ -20,6 +20,13 @@ constexpr int lanes = 32;
 constexpr int input_blocks = 16;
 constexpr int output_threads = 1024;
 
+__device__ __forceinline__ unsigned long long clock_ns()
+{
+    unsigned long long ns = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage stage)
@@ -27,9 +34,7 @@ __device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        unsigned long long ns = 0;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-        view.report->stamps[stage] = ns;
+        view.now->stamps[stage] = clock_ns();
     }
 }
 
@@ -132,12 +137,15 @@ __device__ __forceinline__ void end_step(const loop_view &view)
     if (step < view.now->period.light_steps) {
         view.now->window_row = view.now->period.window[step];
     }
-    unsigned long long ns = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    view.report->stamps[BB_LOOP_END] = ns;
-    *view.steps += 1;
+    const unsigned long long done = *view.steps;
+    unsigned long long *stamps = view.report->stamps[done % BB_LOOP_KEPT];
+    for (int stage = 0; stage < BB_LOOP_END; ++stage) {
+        stamps[stage] = __ldcg(&view.now->stamps[stage]);
+    }
+    stamps[BB_LOOP_END] = clock_ns();
+    *view.steps = done + 1;
     __threadfence_system();
-    *reinterpret_cast<volatile unsigned long long *>(&view.report->done) = *view.steps;
+    *reinterpret_cast<volatile unsigned long long *>(&view.report->done) = done + 1;
 }
 
 // z += weights of the windows; one block, which also ends the step.
@@ -172,10 +180,10 @@ __global__ void end_step_alone(const __grid_constant__ loop_view view)
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
     if (view.now->step >= view.now->period.light_steps) {
-        view.report->stamps[BB_LOOP_INPUT] = 0;
+        view.now->stamps[BB_LOOP_INPUT] = 0;
     }
-    view.report->stamps[BB_LOOP_READING] = 0;
-    view.report->stamps[BB_LOOP_OUTPUT] = 0;
+    view.now->stamps[BB_LOOP_READING] = 0;
+    view.now->stamps[BB_LOOP_OUTPUT] = 0;
     end_step(view);
 }
 
@@ -208,6 +216,17 @@ __global__ void begin_period(const period_view *, loop_now *)
 }
 
 #endif
+
+__global__ void hold(unsigned long long ns)
+{
+    while (clock_ns() < ns) {
+    }
+}
+
+__global__ void report_clock(loop_report *report)
+{
+    report->clock = clock_ns();
+}
 
 // Launches a kernel of a step, which may start while the one before is under way.
 bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
@@ -263,6 +282,20 @@ bb_status queue_end(const loop_view &view, cudaStream_t stream)
 bb_status queue_begin(const period_view *period, loop_now *now, cudaStream_t stream)
 {
     begin_period<<<1, 1, 0, stream>>>(period, now);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status queue_hold(unsigned long long ns, cudaStream_t stream)
+{
+    hold<<<1, 1, 0, stream>>>(ns);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status queue_clock(loop_report *report, cudaStream_t stream)
+{
+    report_clock<<<1, 1, 0, stream>>>(report);
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
 }

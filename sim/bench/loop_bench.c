@@ -128,7 +128,7 @@ static bb_status time_alone(heat_contest *task, double *seconds)
     for (int step = 0; step < HEAT_STEPS; ++step) {
         BB_TRY(bb_control_loop_step(task->loop));
         BB_TRY(bb_control_loop_wait(task->loop));
-        const bb_loop_stamps stamps = bb_control_loop_stamps(task->loop);
+        const bb_loop_stamps stamps = bb_control_loop_stamps(task->loop, 0);
         sum += 1e-9 * (double)(stamps.ns[BB_LOOP_END] - stamps.ns[BB_LOOP_STATE]);
     }
     *seconds = sum / HEAT_STEPS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Latencies of released steps: from the release time to the moment the host sees the step done, a
-// late start counted in. Quantiles are nearest ranks: p99 is a latency that was measured.
+// Latencies of released steps: from the release time to the end of the step, a late start counted
+// in (step_course.h). Quantiles are nearest ranks: p99 is a latency that was measured.
 #ifndef BB_SIM_WAFER_LATENCY_H
 #define BB_SIM_WAFER_LATENCY_H
 
@@ -26,7 +26,7 @@ typedef enum bb_step_stage {
     BB_STEP_PRODUCTS, ///< reading of the state and products
     BB_STEP_OUTPUTS,
     BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
-    BB_STEP_HOST,     ///< late start, launch, and the way back
+    BB_STEP_HOST,     ///< late start, launch, and the way back to a host that polls
     BB_STEP_STAGES,
 } bb_step_stage;
 

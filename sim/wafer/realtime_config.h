@@ -17,7 +17,7 @@ typedef enum bb_loop_mode {
     BB_LOOP_STREAMED, ///< in pinned memory of the host, and cross field by field
 } bb_loop_mode;
 
-enum { BB_LOOP_GPUS = 3 };
+enum { BB_LOOP_GPUS = 3, BB_LOOP_AHEAD_MOST = 200 };
 
 typedef struct bb_realtime_config {
     const char *pipeline; ///< NULL: the first that is not the reference
@@ -26,8 +26,9 @@ typedef struct bb_realtime_config {
     double period_ms;
     double deadline_ms;
     bb_index warm_up_steps;
-    int matrices;  ///< bb_loop_mode
-    bb_index gpus; ///< 1 to BB_LOOP_GPUS
+    bb_index ahead; ///< 0 to BB_LOOP_AHEAD_MOST
+    int matrices;   ///< bb_loop_mode
+    bb_index gpus;  ///< 1 to BB_LOOP_GPUS
 } bb_realtime_config;
 
 extern const bb_schema bb_realtime_schema;

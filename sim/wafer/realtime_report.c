@@ -81,6 +81,10 @@ static bb_status publish_totals(report *of)
     const double steps = (double)of->summary.loop->steps;
     BB_TRY(bb_results_values(of->results, "results/deadline_us", "us", "deadline of a step", "",
                              &deadline));
+    const double ahead = (double)config->ahead;
+    BB_TRY(bb_results_values(of->results, "results/ahead", "1",
+                             "steps queued before their release; 0: the host releases each", "",
+                             &ahead));
     BB_TRY(bb_results_values(of->results, "results/period_us", "us", "between fixed releases", "",
                              &period));
     BB_TRY(
@@ -101,6 +105,7 @@ static bb_status publish_totals(report *of)
     BB_TRY(bb_results_note(of->results, "results", "pipeline", of->summary.loop->pipeline->name));
     BB_TRY(bb_results_note(of->results, "results", "release",
                            bb_release_names[of->summary.loop->study->realtime.release]));
+    BB_TRY(bb_results_note(of->results, "results", "clock", config->ahead > 0 ? "device" : "host"));
     BB_TRY(bb_results_note(of->results, "results", "ended",
                            m->interrupted ? "by an interrupt" : "after all steps"));
     BB_TRY(bb_results_note(of->results, "results", "matrices",

@@ -166,6 +166,9 @@ static bb_status print_head(const bb_realtime_summary *of, bb_text *table)
     BB_TRY(config->release == (int)BB_RELEASE_FIXED
                ? bb_text_add(table, "%td steps, released every %g ms", m->count, config->period_ms)
                : bb_text_add(table, "%td steps, released back to back", m->count));
+    BB_TRY(config->ahead == 0
+               ? bb_text_add(table, ", by the host's clock")
+               : bb_text_add(table, ", by the device's clock, queued %td ahead", config->ahead));
     BB_TRY(bb_text_add(table, ", %.3f s%s\n", m->wall_seconds,
                        m->interrupted ? "; ended by an interrupt" : ""));
 done:

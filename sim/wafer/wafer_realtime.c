@@ -6,142 +6,44 @@
 #include "core/thread.h"
 #include "sim/interrupt.h"
 #include "sim/wafer/realtime_report.h"
+#include "sim/wafer/step_course.h"
 
-#include <errno.h>
 #include <math.h>
-#include <time.h>
 
-// The thread sleeps until so long before a release, then polls the clock.
-static const int64_t spin_ns = 150000;
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void wait_until(int64_t ns)
-{
-    const int64_t wake = ns - spin_ns;
-    const struct timespec at = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
-    if (wake > now_ns()) {
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR &&
-               !bb_interrupt_noted()) {
-        }
-    }
-    while (now_ns() < ns) {
-    }
-}
-
-// Where the endless round of exposures is.
-typedef struct course {
-    bb_wafer_loop *loop;
-    int64_t period_ns; // 0: back to back
-    int64_t first_ns;  // release of step 0
-    bb_index period, step;
-    const bool *has_products; // [period_count]
-} course;
-
-static double between(uint64_t from, uint64_t to)
-{
-    return from == 0 || to == 0 ? NAN : 1e-9 * (double)(int64_t)(to - from);
-}
-
-static void note_stages(const bb_loop_stamps *stamps, double waited, bb_step_record *record)
-{
-    const uint64_t *ns = stamps->ns;
-    const uint64_t after_input = record->kind == (int)BB_STEP_LIGHT  ? ns[BB_LOOP_READING]
-                                 : record->kind == (int)BB_STEP_HEAT ? ns[BB_LOOP_END]
-                                                                     : 0;
-    const uint64_t after_state =
-        record->kind == (int)BB_STEP_DARK ? ns[BB_LOOP_END] : ns[BB_LOOP_INPUT];
-    record->stage[BB_STEP_STATE] = between(ns[BB_LOOP_STATE], after_state);
-    record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
-    record->stage[BB_STEP_PRODUCTS] = between(ns[BB_LOOP_READING], ns[BB_LOOP_OUTPUT]);
-    record->stage[BB_STEP_OUTPUTS] = between(ns[BB_LOOP_OUTPUT], ns[BB_LOOP_END]);
-    record->stage[BB_STEP_MATRICES] = waited;
-    record->stage[BB_STEP_HOST] = record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) -
-                                  (isnan(waited) ? 0.0 : waited);
-}
-
-static bb_status begin_period(const course *on, double waited[BB_LOOP_GPUS])
+// Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
+static bb_status fill_queue(bb_step_course *on, bb_index total)
 {
     bb_status status = BB_OK;
-    if (on->period == 0) {
-        BB_TRY(bb_wafer_loop_reset(on->loop));
-    }
-    BB_TRY(bb_wafer_loop_await(on->loop, on->period, waited));
-    BB_TRY(bb_wafer_loop_begin(on->loop, on->period));
-done:
-    return status;
-}
-
-// What was just seen of a step, for every GPU in its place `at` of the records.
-static void note(const course *on, int64_t release, const double waited[BB_LOOP_GPUS],
-                 bb_step_record *const at[BB_LOOP_GPUS])
-{
-    const bool light = on->step < on->loop->problem->scan->light_steps;
-    const bb_step_record record = {
-        .latency = 1e-9 * (double)(now_ns() - release),
-        .release = 1e-9 * (double)(release - on->first_ns),
-        .exposure = (int32_t)(on->loop->first + on->period),
-        .step = (int32_t)on->step,
-        .kind = !light                         ? (int)BB_STEP_DARK
-                : on->has_products[on->period] ? (int)BB_STEP_LIGHT
-                                               : (int)BB_STEP_HEAT,
-    };
-    for (int g = 0; g < on->loop->gpus && g < BB_LOOP_GPUS; ++g) {
-        const bb_loop_stamps stamps = bb_control_loop_stamps(on->loop->parts[g].loop);
-        *at[g] = record;
-        note_stages(&stamps, waited[g], at[g]);
-    }
-}
-
-// One step: released, waited for, noted.
-static bb_status take_step(course *on, bb_index number, bb_step_record *const at[BB_LOOP_GPUS])
-{
-    bb_status status = BB_OK;
-    double waited[BB_LOOP_GPUS] = {NAN, NAN, NAN};
-    int64_t release = on->first_ns + number * on->period_ns;
-    if (on->period_ns > 0) {
-        wait_until(release);
-    } else {
-        release = now_ns();
-    }
-    if (on->step == 0) {
-        BB_TRY(begin_period(on, waited));
-    }
-    BB_TRY(bb_wafer_loop_step(on->loop));
-    BB_TRY(bb_wafer_loop_wait(on->loop));
-    note(on, release, waited, at);
-    if (++on->step == on->loop->steps) {
-        on->step = 0;
-        on->period = (on->period + 1) % on->loop->period_count;
+    while (on->queued < total && on->queued <= on->seen + on->ahead && !bb_interrupt_noted()) {
+        BB_TRY(bb_step_course_queue(on));
     }
 done:
     return status;
 }
 
 // Steps that are not measured, then those that are, without a break.
-static bb_status run_course(course *on, const bb_realtime_config *config, bb_wafer_realtime *out)
+static bb_status run_course(bb_step_course *on, const bb_realtime_config *config,
+                            bb_wafer_realtime *out)
 {
     bb_status status = BB_OK;
     bb_step_record unmeasured[BB_LOOP_GPUS];
     bb_step_record *at[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
-    for (bb_index k = 0; k < config->warm_up_steps && !bb_interrupt_noted(); ++k) {
-        BB_TRY(take_step(on, k, at));
-    }
-    on->first_ns =
-        on->period_ns > 0 ? on->first_ns + config->warm_up_steps * on->period_ns : now_ns();
-    for (bb_index k = 0; k < config->steps && !bb_interrupt_noted(); ++k) {
-        for (int g = 0; g < on->loop->gpus; ++g) {
-            at[g] = &out->records[g][k];
+    const bb_index before = config->warm_up_steps;
+    const bb_index total = before + config->steps;
+    int64_t begin = on->first_ns;
+    BB_TRY(fill_queue(on, total));
+    while (on->seen < on->queued) {
+        if (on->seen == before) {
+            begin = on->ahead > 0 ? bb_step_course_now() : on->release_ns;
         }
-        BB_TRY(take_step(on, k, at));
-        out->count = k + 1;
+        for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
+            at[g] = &out->records[g][on->seen - before];
+        }
+        BB_TRY(bb_step_course_see(on, at));
+        BB_TRY(fill_queue(on, total));
     }
-    out->wall_seconds = 1e-9 * (double)(now_ns() - on->first_ns);
+    out->count = on->seen > before ? on->seen - before : 0;
+    out->wall_seconds = 1e-9 * (double)(bb_step_course_now() - begin);
     out->interrupted = bb_interrupt_noted();
 done:
     return status;
@@ -171,21 +73,20 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
 {
     bb_status status = BB_OK;
     const bb_realtime_config *config = &loop->study->realtime;
-    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
     bool *has_products = NULL;
+    bb_step_course on;
     *out = (bb_wafer_realtime){0};
     BB_TRY(prepare(loop, out, &has_products));
-    course on = {.loop = loop,
-                 .period_ns = fixed ? (int64_t)llrint(1e6 * config->period_ms) : 0,
-                 .has_products = has_products};
     bb_host_facts_read(&out->before);
-    bb_log_info("%td steps and %td before them, %s", config->steps, config->warm_up_steps,
-                fixed ? "at fixed times" : "back to back");
+    bb_log_info("%td steps and %td before them, %s, %td ahead", config->steps,
+                config->warm_up_steps, bb_release_names[config->release], config->ahead);
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
-    bb_host_conduct_enter(&out->conduct, !fixed || on.period_ns <= 2 * spin_ns);
-    on.first_ns = now_ns() + 10000000;
-    status = run_course(&on, config, out);
+    bb_host_conduct_enter(&out->conduct, bb_step_course_never_sleeps(config));
+    status = bb_step_course_start(loop, has_products, config, &on);
+    if (status == BB_OK) {
+        status = run_course(&on, config, out);
+    }
     out->field = bb_field_times_unknown();
     if (status == BB_OK && !out->interrupted) {
         status = bb_field_times_measure(loop, &out->field);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The deadline harness: steps of one pipeline's loop (wafer_loop.h), released at fixed times on the
-// host's monotonic clock or back to back, from the first scored exposure to the last and again from
-// rest. The latency of a step is the moment when the host, which polls, sees it done, less its
-// release: a late start counts. A step that is not done at the next release delays that one.
-// Streamed, the first step of a field waits for its matrices, as a stage of its own: releases keep
-// their times, and what is late is late.
+// The deadline harness: steps of one pipeline's loop (wafer_loop.h), released at fixed times or
+// back to back, by the host or by the device's clock (step_course.h). The latency of a step is from
+// its release to its end: a late start counts. A step that is not done at the next release delays
+// that one. Streamed, the first step of a field waits for its matrices, as a stage of its own:
+// releases keep their times, and what is late is late.
 #ifndef BB_SIM_WAFER_WAFER_REALTIME_H
 #define BB_SIM_WAFER_WAFER_REALTIME_H
 

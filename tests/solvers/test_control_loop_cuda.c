@@ -233,7 +233,7 @@ static void check_outputs(plant *of)
 
 static void check_stamps(const plant *of, const input_data *from, int step)
 {
-    const bb_loop_stamps stamps = bb_control_loop_stamps(of->loop);
+    const bb_loop_stamps stamps = bb_control_loop_stamps(of->loop, 0);
     bool light = step < LIGHT;
     bool products = light && from->period.set >= 0;
     assert_true(stamps.ns[BB_LOOP_STATE] > 0 && stamps.ns[BB_LOOP_END] >= stamps.ns[BB_LOOP_STATE]);

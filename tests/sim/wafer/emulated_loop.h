@@ -20,6 +20,7 @@ enum { EMULATED_PERIODS = 8 };
 
 static bb_index emulated_signal_in; // steps until one sends a signal; 0: none does
 static int emulated_signal = SIGINT;
+static bb_index emulated_slow_in; // steps until one takes 2.5 ms longer; 0: none does
 
 struct bb_control_loop {
     bb_sliced_rows a, w;
@@ -30,7 +31,8 @@ struct bb_control_loop {
     double *wide, *y, *z; // wide: x in fp64
     bb_loop_period periods[EMULATED_PERIODS];
     bb_index period_count, period, step;
-    bb_loop_stamps stamps;
+    uint64_t clock, queued; // ns, and steps
+    bb_loop_stamps stamps[BB_LOOP_KEPT];
     void *blocks[6 * EMULATED_PERIODS];
     int block_count;
 };
@@ -156,6 +158,18 @@ done:
     return status;
 }
 
+// 15 us a step.
+static inline void note_stamps(bb_control_loop *loop, bool light, bool multiplies)
+{
+    const uint64_t slow = emulated_slow_in > 0 && --emulated_slow_in == 0 ? 2500000 : 0;
+    const uint64_t begin = loop->clock + slow;
+    loop->stamps[loop->queued++ % BB_LOOP_KEPT] = (bb_loop_stamps){
+        {begin + 1000, light ? begin + 3000 : 0, multiplies ? begin + 6000 : 0,
+         multiplies ? begin + 10000 : 0, begin + 15000}
+    };
+    loop->clock = begin + 15000;
+}
+
 bb_status bb_control_loop_step(bb_control_loop *loop)
 {
     bb_status status = BB_OK;
@@ -175,10 +189,7 @@ bb_status bb_control_loop_step(bb_control_loop *loop)
     }
     const bb_index n = loop->n;
     memcpy(loop->state, loop->next, (size_t)n * sizeof *loop->state);
-    loop->stamps = (bb_loop_stamps){
-        {1000, light ? 3000 : 0, light && period->set >= 0 ? 6000 : 0,
-         light && period->set >= 0 ? 10000 : 0, 15000}
-    };
+    note_stamps(loop, light, light && period->set >= 0);
     loop->step += 1;
 done:
     return status;
@@ -190,9 +201,28 @@ bb_status bb_control_loop_wait(bb_control_loop *loop)
     return BB_OK;
 }
 
-bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop)
+bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns)
 {
-    return loop->stamps;
+    (void)sleep_ns;
+    assert_true(left >= 0 && (uint64_t)left < loop->queued && left < BB_LOOP_KEPT);
+    return BB_OK;
+}
+
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
+{
+    return loop->stamps[(loop->queued - 1 - (uint64_t)left) % BB_LOOP_KEPT];
+}
+
+bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)
+{
+    loop->clock = loop->clock > ns ? loop->clock : ns;
+    return BB_OK;
+}
+
+bb_status bb_control_loop_clock(bb_control_loop *loop, uint64_t *ns)
+{
+    *ns = loop->clock;
+    return BB_OK;
 }
 
 bb_status bb_control_loop_reset(bb_control_loop *loop)

@@ -186,15 +186,17 @@ static void periods_give_what_the_offline_path_does(void **state)
     check_parity(BB_DEVICE_CPU);
 }
 
+enum { STEPS = 35 }; // of a field
+
 // Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
 // of exposures 0 to 2 the second is not scored.
-static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop *loop, bool fixed)
+static void check_records(const bb_wafer_realtime *measured, bool fixed)
 {
     for (bb_index k = 0; k < measured->count; ++k) {
         const bb_step_record *record = &measured->records[0][k];
-        const bb_index at = (k + 12) % (3 * loop->steps);
-        assert_int_equal(record->exposure, at / loop->steps);
-        assert_int_equal(record->step, at % loop->steps);
+        const bb_index at = (k + 12) % (3 * STEPS);
+        assert_int_equal(record->exposure, at / STEPS);
+        assert_int_equal(record->step, at % STEPS);
         const bool light = record->step < 17;
         assert_int_equal(record->kind, !light                  ? BB_STEP_DARK
                                        : record->exposure == 1 ? BB_STEP_HEAT
@@ -209,14 +211,13 @@ static void check_records(const bb_wafer_realtime *measured, const bb_wafer_loop
     check_relative(measured->records[0][0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
-// Runs the harness on the emulation, of pipeline e4m3, and looks at the records.
-static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
+// The harness on the emulation, of pipeline e4m3.
+static void run(const driver_case *of, bb_wafer_realtime *measured)
 {
     bb_config *config = NULL;
     bb_device *cpu = NULL;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
-    bb_wafer_realtime measured;
     check_ok(driver_load(of, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_config physics = bb_wafer_study_physics(study);
@@ -224,20 +225,28 @@ static void measure(const driver_case *of, bb_index count, bool fixed, bool inte
     check_ok(bb_wafer_problem_create(&physics, &problem));
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
-    check_ok(bb_wafer_realtime_measure(loop, &measured));
+    assert_int_equal(loop->steps, STEPS);
+    check_ok(bb_wafer_realtime_measure(loop, measured));
+    bb_wafer_loop_destroy(&loop);
+    bb_wafer_problem_destroy(&problem);
+    bb_device_close(&cpu);
+    bb_config_destroy(&config);
+}
+
+// Runs it and looks at the records.
+static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
+{
+    bb_wafer_realtime measured;
+    run(of, &measured);
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
-    check_records(&measured, loop, fixed);
+    check_records(&measured, fixed);
     assert_true(measured.wall_seconds >= (fixed ? 1e-3 * (double)(count - 1) : 0.0));
     // Whoever interrupts does not wait for whole fields.
     assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
                             : measured.field.each > 0.0 && measured.field.queued > 0.0);
     assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
     bb_wafer_realtime_release(&measured);
-    bb_wafer_loop_destroy(&loop);
-    bb_wafer_problem_destroy(&problem);
-    bb_device_close(&cpu);
-    bb_config_destroy(&config);
 }
 
 #define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
@@ -251,6 +260,68 @@ static void the_harness_takes_every_step_in_turn(void **state)
     };
     measure(&fixed, 150, true, false);
     measure(&back_to_back, 150, false, false);
+}
+
+// Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
+// longer delays those whose releases it passes, and no others.
+static void the_device_keeps_the_times(void **state)
+{
+    (void)state;
+    static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=7",
+                                        "realtime.ahead=200"};
+    for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
+        const driver_case fixed = {
+            CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
+        };
+        bb_wafer_realtime measured;
+        emulated_slow_in = 12 + 41;
+        run(&fixed, &measured);
+        assert_int_equal(measured.count, 150);
+        for (bb_index k = 0; k < 150; ++k) {
+            const bb_step_record *record = &measured.records[0][k];
+            const double late = k >= 40 && k < 43 ? 2.5e-3 - 0.985e-3 * (double)(k - 40) : 0.0;
+            check_close(record->latency, 15e-6 + late, 1e-12, 1.0);
+            check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
+            check_close(record->stage[BB_STEP_HOST], 1e-6 + late, 1e-12, 1.0);
+            assert_int_equal(record->step, (k + 12) % STEPS);
+        }
+        bb_wafer_realtime_release(&measured);
+    }
+}
+
+// Back to back, a step is released by the end of the one before.
+static void the_device_keeps_steps_back_to_back(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}
+    };
+    bb_wafer_realtime measured;
+    emulated_slow_in = 12 + 41;
+    run(&of, &measured);
+    assert_int_equal(measured.count, 150);
+    for (bb_index k = 0; k < 150; ++k) {
+        const bb_step_record *record = &measured.records[0][k];
+        check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
+        check_close(record->release, 15e-6 * (double)k + (k > 40 ? 2.5e-3 : 0.0), 1e-12, 1.0);
+    }
+    bb_wafer_realtime_release(&measured);
+}
+
+// What was queued before it is still measured: of 40 steps those after the warm-up.
+static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}
+    };
+    bb_wafer_realtime measured;
+    check_ok(bb_interrupt_install());
+    emulated_signal_in = 40;
+    run(&of, &measured);
+    assert_true(measured.interrupted);
+    assert_int_equal(measured.count, 28);
+    bb_wafer_realtime_release(&measured);
 }
 
 // The step under way is still measured: 12 before, and 28 of those asked for.
@@ -305,6 +376,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(periods_give_what_the_offline_path_does),
         cmocka_unit_test(the_harness_takes_every_step_in_turn),
+        cmocka_unit_test(the_device_keeps_the_times),
+        cmocka_unit_test(the_device_keeps_steps_back_to_back),
+        cmocka_unit_test(an_interrupt_leaves_the_queue_to_be_seen),
         cmocka_unit_test(an_interrupt_ends_it_early),
         cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
