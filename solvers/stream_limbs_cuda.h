@@ -132,11 +132,10 @@ template <class S> struct cutter {
             const float scale =
                 cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at,
                     limbs_of_x + to.slot * cut_bytes<S>);
-            __syncwarp();
             if (lane == 0) {
                 own->scale[to.slot][quarter] = scale;
-                hopper::barrier_arrive(&own->cut[to.slot]);
             }
+            hopper::barrier_arrive(&own->cut[to.slot]); // every lane for what it wrote
             at.advance(of.shape.stages);
             to.advance(cuts);
         }
@@ -304,7 +303,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
             hopper::barrier_start(&control.empty[s], warps);
         }
         for (int s = 0; s < cuts; ++s) {
-            hopper::barrier_start(&own.cut[s], quarters);
+            hopper::barrier_start(&own.cut[s], quarters * lanes);
         }
         hopper::barrier_starts_visible();
     }

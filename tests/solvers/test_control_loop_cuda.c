@@ -324,6 +324,43 @@ static void a_queue_of_steps_is_the_same(void **state)
     plant_close(&of);
 }
 
+// Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
+// its own until they are overwritten.
+static void held_steps_keep_their_times(void **state)
+{
+    (void)state;
+    enum { STEPS = LIGHT + DARK, APART_NS = 300000 };
+    static input_data data;
+    double z[2][AXES * POINTS];
+    uint64_t start = 0;
+    uint64_t end = 0;
+    plant of;
+    plant_open(&of, BB_FORMAT_E4M3);
+    fill(0, 9, &data);
+    check_ok(bb_control_loop_add(of.loop, &data.period));
+    run_queued(&of, 0, z[0]);
+    check_ok(bb_control_loop_reset(of.loop));
+    check_ok(bb_control_loop_clock(of.loop, &start));
+    start += 5000000;
+    check_ok(bb_control_loop_begin(of.loop, 0));
+    for (uint64_t step = 0; step < STEPS; ++step) {
+        check_ok(bb_control_loop_hold(of.loop, start + step * APART_NS));
+        check_ok(bb_control_loop_step(of.loop));
+    }
+    for (bb_index step = 0; step < STEPS; ++step) {
+        const bb_index left = STEPS - 1 - step;
+        check_ok(bb_control_loop_await(of.loop, left, step % 2 == 0 ? 20000 : 0));
+        const bb_loop_stamps stamps = bb_control_loop_stamps(of.loop, left);
+        assert_true(stamps.ns[BB_LOOP_STATE] >= start + (uint64_t)step * APART_NS);
+        assert_true(stamps.ns[BB_LOOP_STATE] >= end);
+        assert_int_equal(stamps.ns[BB_LOOP_OUTPUT] > 0, step < LIGHT);
+        end = stamps.ns[BB_LOOP_END];
+    }
+    check_ok(bb_control_loop_outputs(of.loop, z[1]));
+    assert_memory_equal(z[0], z[1], sizeof z[0]);
+    plant_close(&of);
+}
+
 // A period that takes another set of matrices is that of the other set from the start, bit for bit.
 static void a_period_takes_any_set(void **state)
 {
@@ -398,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_those_of_the_emulation),
         cmocka_unit_test(a_queue_of_steps_is_the_same),
+        cmocka_unit_test(held_steps_keep_their_times),
         cmocka_unit_test(a_period_takes_any_set),
         cmocka_unit_test(periods_that_do_not_fit_are_refused),
     };
