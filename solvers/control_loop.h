@@ -110,6 +110,9 @@ BB_CHECKED bb_status bb_control_loop_wait(bb_control_loop *loop);
 /// Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns);
 
+/// Steps that were queued and are not done.
+bb_index bb_control_loop_left(const bb_control_loop *loop);
+
 /// Of the step `left` before the last queued one, which is done; `left` below BB_LOOP_KEPT.
 bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left);
 

@@ -406,6 +406,11 @@ extern "C" bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left,
     return await_steps(&loop->watch, left, sleep_ns);
 }
 
+extern "C" bb_index bb_control_loop_left(const bb_control_loop *loop)
+{
+    return steps_left(&loop->watch);
+}
+
 extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
 {
     return stamps_of(&loop->watch, left);

@@ -66,6 +66,12 @@ bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sl
     return absent();
 }
 
+bb_index bb_control_loop_left(const bb_control_loop *loop)
+{
+    (void)loop;
+    return 0;
+}
+
 bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
 {
     (void)loop;

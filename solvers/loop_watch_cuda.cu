@@ -9,13 +9,6 @@ namespace control_loop
 namespace
 {
 
-// Steps that were queued and are not done.
-bb_index steps_left(const loop_watch *watch)
-{
-    const volatile unsigned long long *done = &watch->report->done;
-    return static_cast<bb_index>(watch->queued - *done);
-}
-
 bb_status take_report(void *, bb_index, void *arguments)
 {
     loop_watch *watch = static_cast<loop_watch *>(arguments);
@@ -83,6 +76,12 @@ void close_watch(loop_watch *watch)
         (void)cudaFreeHost(watch->report);
         watch->report = nullptr;
     }
+}
+
+bb_index steps_left(const loop_watch *watch)
+{
+    const volatile unsigned long long *done = &watch->report->done;
+    return static_cast<bb_index>(watch->queued - *done);
 }
 
 bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns)

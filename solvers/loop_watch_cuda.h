@@ -20,6 +20,9 @@ struct loop_watch {
 bb_status open_watch(bb_device *device, loop_watch *out, loop_report **report);
 void close_watch(loop_watch *watch);
 
+/// Steps that were queued and are not done.
+bb_index steps_left(const loop_watch *watch);
+
 /// Waits until at most `left` of the queued steps are to be done: looks every `sleep_ns`, or polls
 /// where that is 0.
 bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns);

@@ -181,6 +181,11 @@ bb_status bb_realtime_table(const bb_realtime_summary *of, bb_text *table)
     const bb_wafer_realtime *m = of->measured;
     BB_TRY(print_head(of, table));
     BB_TRY(print_latencies(of, table));
+    if (of->loop->study->realtime.ahead > 0 && m->least_queued >= 0) {
+        BB_TRY(bb_text_add(table,
+                           "the device never had fewer than %td of %td steps to go on with\n",
+                           m->least_queued, of->loop->study->realtime.ahead));
+    }
     BB_TRY(print_stages(of, table));
     BB_TRY(print_worst(of, table));
     BB_TRY(bb_text_add(table,

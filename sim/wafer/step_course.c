@@ -57,6 +57,7 @@ bb_status bb_step_course_start(bb_wafer_loop *loop, const bool *has_products,
                             .has_products = has_products,
                             .period_ns = period_of(config),
                             .ahead = config->ahead,
+                            .least = -1,
                             .unmeasured = config->warm_up_steps};
     for (int g = 0; g < loop->gpus && out->ahead > 0; ++g) {
         uint64_t now = 0;
@@ -205,6 +206,16 @@ static bb_step_record record_of(const bb_step_course *course, span all)
     };
 }
 
+// Not at the end, where nothing follows.
+static void note_queue(bb_step_course *course, bb_index left)
+{
+    const bool full = course->queued - course->seen == course->ahead + 1;
+    if (course->ahead > 0 && full && course->seen >= course->unmeasured &&
+        (course->least < 0 || left < course->least)) {
+        course->least = left;
+    }
+}
+
 bb_status bb_step_course_see(bb_step_course *course, bb_step_record *const at[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
@@ -216,6 +227,7 @@ bb_status bb_step_course_see(bb_step_course *course, bb_step_record *const at[BB
                                      course->ahead > 0 ? look_ns : 0));
     }
     for (int g = 0; g < gpus; ++g) {
+        note_queue(course, bb_control_loop_left(course->loop->parts[g].loop));
         stamps[g] = bb_control_loop_stamps(course->loop->parts[g].loop, left);
     }
     const span all = span_of(course, stamps);

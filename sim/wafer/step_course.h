@@ -23,12 +23,14 @@
 
 /// Make with bb_step_course_start.
 typedef struct bb_step_course {
-    bb_wafer_loop *loop;         ///< borrowed, as is the next
-    const bool *has_products;    ///< [period_count]
-    int64_t period_ns;           ///< between releases; 0: back to back
-    bb_index ahead;              ///< steps queued before their release, below BB_LOOP_KEPT
-    bb_index unmeasured;         ///< steps before the first measured one
-    bb_index queued, seen;       ///< steps
+    bb_wafer_loop *loop;      ///< borrowed, as is the next
+    const bool *has_products; ///< [period_count]
+    int64_t period_ns;        ///< between releases; 0: back to back
+    bb_index ahead;           ///< steps queued before their release, below BB_LOOP_KEPT
+    bb_index unmeasured;      ///< steps before the first measured one
+    bb_index queued, seen;    ///< steps
+    /// by the devices: fewest steps still to be done when a measured one is seen; -1: not known
+    bb_index least;
     int64_t first_ns;            ///< by the host: release of step 0
     int64_t zero_ns;             ///< release of the first measured step, of device 0 where it holds
     int64_t start[BB_LOOP_GPUS]; ///< by the devices: release of step 0

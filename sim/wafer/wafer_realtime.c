@@ -45,6 +45,7 @@ static bb_status run_course(bb_step_course *on, const bb_realtime_config *config
     out->count = on->seen > before ? on->seen - before : 0;
     out->wall_seconds = 1e-9 * (double)(bb_step_course_now() - begin);
     out->interrupted = bb_interrupt_noted();
+    out->least_queued = on->least;
 done:
     return status;
 }

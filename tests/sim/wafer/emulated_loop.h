@@ -20,6 +20,7 @@ enum { EMULATED_PERIODS = 8 };
 
 static bb_index emulated_signal_in; // steps until one sends a signal; 0: none does
 static int emulated_signal = SIGINT;
+static bb_index emulated_ahead;   // steps that are not done whenever the host looks
 static bb_index emulated_slow_in; // steps until one takes 2.5 ms longer; 0: none does
 
 struct bb_control_loop {
@@ -206,6 +207,17 @@ bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sl
     (void)sleep_ns;
     assert_true(left >= 0 && (uint64_t)left < loop->queued && left < BB_LOOP_KEPT);
     return BB_OK;
+}
+
+// The host is emulated to be kept from looking once, for seven steps.
+static bb_index emulated_stall_in; // looks until then; 0: never
+
+bb_index bb_control_loop_left(const bb_control_loop *loop)
+{
+    const bb_index held =
+        emulated_ahead - (emulated_stall_in > 0 && --emulated_stall_in == 0 ? 7 : 0);
+    (void)loop;
+    return held > 0 ? held : 0;
 }
 
 bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)

@@ -263,20 +263,26 @@ static void the_harness_takes_every_step_in_turn(void **state)
 }
 
 // Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
-// longer delays those whose releases it passes, and no others.
+// longer delays those whose releases it passes, and no others. A host that is kept from looking
+// finds a shorter queue.
 static void the_device_keeps_the_times(void **state)
 {
     (void)state;
-    static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=7",
+    static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
                                         "realtime.ahead=200"};
+    static const bb_index queued[] = {1, 9, 200};
+    static const bb_index least[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
         const driver_case fixed = {
             CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
         };
         bb_wafer_realtime measured;
         emulated_slow_in = 12 + 41;
+        emulated_stall_in = 12 + 60;
+        emulated_ahead = queued[i];
         run(&fixed, &measured);
         assert_int_equal(measured.count, 150);
+        assert_int_equal(measured.least_queued, least[i]);
         for (bb_index k = 0; k < 150; ++k) {
             const bb_step_record *record = &measured.records[0][k];
             const double late = k >= 40 && k < 43 ? 2.5e-3 - 0.985e-3 * (double)(k - 40) : 0.0;
