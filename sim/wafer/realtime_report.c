@@ -220,15 +220,24 @@ static bb_status publish_host(report *of)
         {"core",           m->conduct.core     },
         {"memory",         m->conduct.memory   },
         {"policy",         m->conduct.policy   },
-        {"device",         m->device[0].name   },
-        {"device_driver",  m->device[0].driver },
         {"device_clocks",  m->after.clocks     },
     };
     bb_status status = BB_OK;
+    bb_text names = {0};
+    bb_text drivers = {0};
+    for (int g = 0; g < of->summary.loop->gpus; ++g) {
+        const char *apart = g == 0 ? "" : " | ";
+        BB_TRY(bb_text_add(&names, "%s%s", apart, m->device[g].name));
+        BB_TRY(bb_text_add(&drivers, "%s%s", apart, m->device[g].driver));
+    }
+    BB_TRY(bb_results_note(of->results, "host", "device", bb_text_string(&names)));
+    BB_TRY(bb_results_note(of->results, "host", "device_driver", bb_text_string(&drivers)));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
         BB_TRY(bb_results_note(of->results, "host", notes[i][0], notes[i][1]));
     }
 done:
+    bb_text_release(&names);
+    bb_text_release(&drivers);
     return status;
 }
 
