@@ -4,13 +4,13 @@
 // memcmp: values beyond the 2^32nd, bits beyond the 2^35th. libzfp codes and decodes one period,
 // which is repeated along the slowest axis: blocks know nothing of each other, so that streams of
 // whole blocks laid end to end are the stream of the arrays laid end to end. No power of two is a
-// whole number of periods: what is read or written that far off is other values. Skipped where
-// memory does not suffice. "few" as argument: three periods, for slow tools.
+// whole number of a period's parts: what is read or written that far off is other values. Skipped
+// where memory does not suffice. "few" as argument: three periods, for slow tools.
 #include "tests/precision/zfp_arrays.h"
 
 #include <inttypes.h>
 
-// Of a period. Bits of one part need not be whole bytes, those of eight are.
+// A period is eight times the same part: bits of one need not be whole bytes, those of eight are.
 enum { PARTS = 8, GUARD_BYTES = 64 };
 
 typedef struct problem {
