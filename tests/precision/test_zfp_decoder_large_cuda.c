@@ -19,7 +19,7 @@ typedef struct problem {
     double tolerance; // 0: at a fixed rate of `rate` bits a value
     double rate;
     bb_index run_blocks;
-    uint64_t values, value_bytes, stream_bits; // to exceed
+    uint64_t values, value_bytes, stream_bits; // to exceed: a 16th beyond 2^32 or 2^35
 } problem;
 
 // One period, and `copies` of it.
@@ -258,8 +258,8 @@ static void values_of_a_fixed_rate_have_64_bit_numbers(void **state)
         .part = {1, 4 * 10007, 1, 1, 1},
         .rate = 8.0,
         .run_blocks = 3,
-        .values = UINT64_C(1) << 32,
-        .stream_bits = UINT64_C(1) << 35,
+        .values = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
     });
 }
 
@@ -271,8 +271,8 @@ static void streams_of_a_variable_rate_have_64_bit_positions(void **state)
         .part = {2, 510, 12, 1, 1},
         .tolerance = 1e-7,
         .run_blocks = 1,
-        .value_bytes = UINT64_C(1) << 32,
-        .stream_bits = UINT64_C(1) << 35,
+        .value_bytes = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
     });
 }
 
@@ -284,8 +284,8 @@ static void doubles_that_a_warp_decodes_have_64_bit_places(void **state)
         .part = {3, 39, 31, 12, 1},
         .tolerance = 1e-16,
         .run_blocks = 2,
-        .value_bytes = UINT64_C(1) << 32,
-        .stream_bits = UINT64_C(1) << 35,
+        .value_bytes = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
     });
 }
 
