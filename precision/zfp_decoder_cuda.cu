@@ -155,16 +155,20 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     }
 }
 
+// Of threads: a warp takes a group of runs, or a run of a group.
+bb_index blocks_of(int dimensions, bb_index groups)
+{
+    return dimensions <= 2 ? (groups + warps - 1) / warps : groups * (lanes / warps);
+}
+
 template <typename Real, int dimensions, bool reversible>
 void launch(const bb_zfp_decoding &task, cudaStream_t queue)
 {
-    const bb_index groups = task.arrays * task.groups;
+    const unsigned grid = static_cast<unsigned>(blocks_of(dimensions, task.arrays * task.groups));
     if (dimensions <= 2) {
-        const unsigned grid = static_cast<unsigned>((groups + warps - 1) / warps);
         decode_narrow<Real, dimensions <= 2 ? dimensions : 2, reversible>
             <<<grid, lanes * warps, 0, queue>>>(task);
     } else {
-        const unsigned grid = static_cast<unsigned>(groups * (lanes / warps));
         decode_wide<Real, dimensions <= 2 ? 3 : dimensions, reversible>
             <<<grid, lanes * warps, 0, queue>>>(task);
     }
@@ -195,10 +199,11 @@ extern "C" bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *ar
     const bb_zfp_decoding &task = *static_cast<const bb_zfp_decoding *>(arguments);
     cudaStream_t queue = static_cast<cudaStream_t>(stream);
     const bool reversible = bb_zfp_reversible(&task.settings);
-    (void)items; // groups of task.runs
-    if (task.runs > static_cast<bb_index>(warps) * INT32_MAX) {
+    const bb_index blocks = blocks_of(task.shape.dimensions, items); // items: groups of all arrays
+    if (blocks > INT32_MAX) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "zfp: %td runs are too many for a grid", task.runs);
+                             "zfp: %td arrays of %td runs are too many for a grid", task.arrays,
+                             task.runs);
     }
     if (task.type == BB_F64) {
         reversible ? launch<double, true>(task, queue) : launch<double, false>(task, queue);

@@ -323,7 +323,8 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
     bb_index count = stream->tiles * stream->rows;
     size_t lines = 0;
     measuring work = {.matrix = matrix, .rows = stream->rows};
-    BB_TRY(BB_ZEROED(count, &work.places));
+    // Kernels copy two places at once: one behind the last is read, too.
+    BB_TRY(BB_ZEROED(count + 1, &work.places));
     BB_TRY(bb_parallel_for(stream->tiles, measure_tile, &work));
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
@@ -338,7 +339,7 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
     BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
                               &stream->places));
     BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
-                            (size_t)count * sizeof *work.places));
+                            (size_t)(count + 1) * sizeof *work.places));
     BB_TRY(upload_quotients(stream, matrix, work.places));
 done:
     BB_RELEASE(&work.places);

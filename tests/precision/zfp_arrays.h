@@ -163,21 +163,22 @@ typedef struct coded_array {
     unsigned char bytes[STREAM_ROOM];
 } coded_array;
 
-static void code_array(random_bits *random, int mode, int dimensions, bool is_double, int kind,
-                       coded_array *out)
+static inline zfp_stream *open_array(const bb_zfp_shape *shape, bool is_double, coded_array *out)
 {
-    bitstream *bits = stream_open(out->bytes, sizeof out->bytes);
-    zfp_stream *zfp = zfp_stream_open(bits);
-    bb_zfp_shape shape = draw_shape(random, dimensions);
     out->stream =
-        (bb_zfp_stream){.bytes = out->bytes, .type = is_double ? BB_F64 : BB_F32, .shape = shape};
+        (bb_zfp_stream){.bytes = out->bytes, .type = is_double ? BB_F64 : BB_F32, .shape = *shape};
     bb_index count = bb_zfp_stream_values(&out->stream);
     assert_true(count <= MOST_VALUES);
     out->value_bytes = (size_t)count * (is_double ? 8 : 4);
-    draw_values(random, kind, is_double, count, out->values);
-    draw_mode(random, mode, is_double, dimensions, zfp);
+    return zfp_stream_open(stream_open(out->bytes, sizeof out->bytes));
+}
+
+// The array's values as `zfp` is set, and back; closes it.
+static inline void code_values(zfp_stream *zfp, coded_array *out)
+{
+    bitstream *bits = zfp_stream_bit_stream(zfp);
     out->stream.settings = (bb_zfp_settings){zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp};
-    zfp_field *field = field_of(&shape, is_double, out->values);
+    zfp_field *field = field_of(&out->stream.shape, out->stream.type == BB_F64, out->values);
     out->stream.size = zfp_compress(zfp, field);
     assert_true(out->stream.size > 0 && out->stream.size < STREAM_ROOM / 2);
     memset(out->bytes + out->stream.size, 0xff, 64);
@@ -189,6 +190,16 @@ static void code_array(random_bits *random, int mode, int dimensions, bool is_do
     zfp_field_free(field);
     zfp_stream_close(zfp);
     stream_close(bits);
+}
+
+static inline void code_array(random_bits *random, int mode, int dimensions, bool is_double,
+                              int kind, coded_array *out)
+{
+    bb_zfp_shape shape = draw_shape(random, dimensions);
+    zfp_stream *zfp = open_array(&shape, is_double, out);
+    draw_values(random, kind, is_double, bb_zfp_stream_values(&out->stream), out->values);
+    draw_mode(random, mode, is_double, dimensions, zfp);
+    code_values(zfp, out);
 }
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of streamed matrices against the cpu's, over codecs, arithmetics and shapes around
-// tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph.
+// tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph. "few" as
+// argument: fewer shapes and smaller matrices, for slow tools.
 #include "solvers/coded_operator.h"
 #include "solvers/product_rounding.h"
 #include "tests/solvers/dense.h"
@@ -13,6 +14,7 @@
 #endif
 
 static bb_device *cpu, *gpu;
+static bool few;
 
 // What is multiplied.
 typedef struct problem {
@@ -146,7 +148,7 @@ static void every_codec_agrees_with_the_cpu(void **state)
         {1,  4097},
         {70, 1025}
     };
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+    for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
         problem of = draw(shapes[s][0], shapes[s][1]);
         bb_index row = of.rows > 2 ? 2 : 0;
         for (int which = 0; which < CODECS; ++which) {
@@ -159,15 +161,15 @@ static void every_codec_agrees_with_the_cpu(void **state)
     }
 }
 
-// Rows of 100003 columns: no stride is a multiple of 16 bytes, and every block has a range of its
-// own.
+// Rows of 100003 columns (10003 of few): no stride is a multiple of 16 bytes, and every block has a
+// range of its own.
 static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
 {
     (void)state;
     static const int chosen[] = {BB_FORMAT_FP32,       BB_FORMAT_FP16,      BB_FORMAT_E4M3,
                                  BB_FORMAT_COUNT,      BB_FORMAT_COUNT + 2, BB_FORMAT_COUNT + 4,
                                  BB_FORMAT_COUNT + 12, CODECS - 1};
-    problem of = draw(378, 100003);
+    problem of = few ? draw(70, 10003) : draw(378, 100003);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
         compare(&of, &config, &ways[1], 0, of.rows);
@@ -180,7 +182,7 @@ static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
 static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    problem of = draw(37, 50000);
+    problem of = draw(37, few ? 12000 : 50000);
     bb_codec_config config = codec(CODECS - 1);
     for (bb_index i = 0; i < of.rows * of.columns; ++i) {
         of.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
@@ -198,7 +200,7 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
     (void)state;
     const double specials[] = {NAN, INFINITY, -INFINITY};
     problem of = draw(19, 3000);
-    for (int s = 0; s < 3; ++s) {
+    for (int s = 0; s < (few ? 1 : 3); ++s) {
         of.c[4 * of.columns + 1777] = specials[s];
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
@@ -307,7 +309,7 @@ static void any_rows_have_the_same_bits_again(void **state)
     double first[101], again[101], expected[101];
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
-    for (bb_index row = 0; row < 49; row += 7) {
+    for (bb_index row = 0; row < 49; row += few ? 21 : 7) {
         check_ok(bb_coded_operator_apply(operation, row, 101, of.x, first, &seconds));
         check_ok(bb_coded_operator_apply(operation, 48 - row, 3, of.x, again, &seconds));
         check_ok(bb_coded_operator_apply(operation, row, 101, of.x, again, &seconds));
@@ -389,7 +391,7 @@ static void three_products_share_a_launch(void **state)
     (void)state;
     enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3, BB_FORMAT_COUNT + 4, CODECS - 1};
-    for (size_t c = 0; c < sizeof chosen / sizeof *chosen; ++c) {
+    for (size_t c = few ? 1 : 0; c < sizeof chosen / sizeof *chosen; c += few ? 2 : 1) {
         problem of[3];
         bb_coded_matrix *matrix[3];
         bb_coded_operator *operation[3];
@@ -440,13 +442,14 @@ static void three_products_share_a_launch(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
         return 77;
     }
+    few = argc > 1 && strcmp(argv[1], "few") == 0;
     if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
         bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
         print_error("%s\n", bb_status_message());

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrices that cross to a GPU field by field: every field's products are those of operators that
-// hold its matrices for good, bit for bit, and what cannot move is refused.
+// hold its matrices for good, bit for bit, and what cannot move is refused. "few" as argument: a
+// tenth of the columns, for slow tools.
 #include "solvers/field_stream.h"
 #include "tests/solvers/dense.h"
 
-enum { ROWS = 90, COLUMNS = 20000, AXES = 2, FIELDS = 5 };
+enum { ROWS = 90, AXES = 2, FIELDS = 5 };
 
 static bb_device *gpu;
+static bb_index columns = 20000;
 
 static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
 {
     bb_coded_matrix *out = NULL;
-    const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+    const bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
     bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
-    double *values = dense_new(ROWS * COLUMNS);
-    dense_random(ROWS * COLUMNS, (uint64_t)seed, values);
+    double *values = dense_new(ROWS * columns);
+    dense_random(ROWS * columns, (uint64_t)seed, values);
     check_ok(bb_coded_matrix_create(config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
                                     &layout, &out));
-    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(values, ROWS, COLUMNS)));
+    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(values, ROWS, columns)));
     BB_RELEASE(&values);
     return out;
 }
@@ -51,8 +53,8 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
     bb_coded_operator *own[FIELDS][AXES], *slots[BB_FIELD_SLOTS][AXES];
     bb_field_stream *stream = NULL;
     bb_field_image *image[FIELDS];
-    double *x = dense_new(COLUMNS);
-    dense_random(COLUMNS, 99, x);
+    double *x = dense_new(columns);
+    dense_random(columns, 99, x);
     blank = draw(1000, config);
     for (int k = 0; k < BB_FIELD_SLOTS * AXES; ++k) {
         slots[k / AXES][k % AXES] = operator_of(blank);
@@ -64,7 +66,7 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
             own[field][axis] = operator_of(matrix[field][axis]);
         }
         check_ok(bb_field_image_take(stream, own[field], &image[field]));
-        assert_true(bb_field_image_bytes(image[field]) > (size_t)(AXES * ROWS * COLUMNS));
+        assert_true(bb_field_image_bytes(image[field]) > (size_t)(AXES * ROWS * columns));
     }
     check_ok(bb_field_stream_fetch(stream, 0, image[0]));
     for (int field = 0; field < FIELDS; ++field) {
@@ -125,7 +127,7 @@ static void what_has_no_fixed_size_is_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_and_blocks_cross),
@@ -136,6 +138,7 @@ int main(void)
         print_message("skipped: %s\n", reason);
         return 77;
     }
+    columns = argc > 1 && strcmp(argv[1], "few") == 0 ? 2000 : columns;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of matrices in zfp on a GPU against the cpu's, over modes, dimensions, arithmetics,
-// windows and meshes that fill no block; poisoned rows; three axes; a captured graph.
+// windows and meshes that fill no block; poisoned rows; three axes; a captured graph. "few" as
+// argument: fewer modes and smaller matrices, for slow tools.
 #include "solvers/coded_operator.h"
 #include "tests/solvers/zfp_problem.h"
 
@@ -12,6 +13,7 @@
 #endif
 
 static bb_device *cpu, *gpu;
+static bool few;
 
 // How it is multiplied.
 typedef struct way {
@@ -113,12 +115,12 @@ static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
         {4, 8,  1,  90 },
         {2, 2,  66, 257}
     };
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+    for (size_t s = 0; s < (few ? 2 : sizeof shapes / sizeof *shapes); ++s) {
         double *values = zfp_values(&shapes[s], 1);
         double *x = dense_new(zfp_columns(&shapes[s]));
         dense_random(zfp_columns(&shapes[s]), 2, x);
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-            for (int kind = 0; kind < ZFP_KINDS; ++kind) {
+            for (int kind = 0; kind < ZFP_KINDS; kind += few ? 2 : 1) {
                 bb_coded_matrix *matrix =
                     zfp_encode(&shapes[s], dimensions, &zfp_kinds[kind], values);
                 for (int how = 0; how < WAYS; ++how) {
@@ -132,11 +134,11 @@ static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
     }
 }
 
-// 378 rows as a slit has: many panels a row.
+// 378 rows as a slit has (28 of few): many panels a row.
 static void a_slit_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    const zfp_shape slit = {18, 21, 100, 512};
+    const zfp_shape slit = few ? (zfp_shape){4, 7, 25, 256} : (zfp_shape){18, 21, 100, 512};
     double *values = zfp_values(&slit, 1);
     double *x = dense_new(zfp_columns(&slit));
     dense_random(zfp_columns(&slit), 2, x);
@@ -144,10 +146,10 @@ static void a_slit_agrees_with_the_cpu(void **state)
         bb_coded_matrix *matrix = zfp_encode(&slit, dimensions, &zfp_kinds[3], values);
         bb_coded_operator *operation = open_operator(gpu, matrix, &ways[1]);
         compare(matrix, x, &ways[1], 0, zfp_rows(&slit));
-        compare(matrix, x, &ways[2], 21, 9 * 21);
+        compare(matrix, x, &ways[2], slit.across, slit.lines / 2 * slit.across);
         // Streams and their index, and nothing of the size of the decoded matrix.
         const double values_held = (double)zfp_rows(&slit) * (double)zfp_columns(&slit);
-        assert_true((double)bb_coded_operator_bytes(operation) < 2.0 * values_held);
+        assert_true(few || (double)bb_coded_operator_bytes(operation) < 2.0 * values_held);
         bb_coded_operator_destroy(&operation);
         bb_coded_matrix_destroy(&matrix);
     }
@@ -320,13 +322,14 @@ static void a_window_on_the_device_is_refused(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
         return 77;
     }
+    few = argc > 1 && strcmp(argv[1], "few") == 0;
     if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
         bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
         print_error("%s\n", bb_status_message());
