@@ -11,13 +11,7 @@ cmake -B build-gpu -G Ninja -DBB_CUDA=ON -DBB_CUDA_ARCHITECTURES=90a -DBB_COMMIT
   >"$logs/configure.log" 2>&1 || { tail -n 20 "$logs/configure.log"; exit 1; }
 cmake --build build-gpu --parallel 16 >"$logs/build.log" 2>&1 || { tail -n 30 "$logs/build.log"; exit 1; }
 run ctest --test-dir build-gpu -L gpu --output-on-failure --no-tests=error
-for tool in memcheck racecheck initcheck; do
-  for test in build-gpu/tests/test-*_cuda; do
-    case "$test" in *panel_lapack*) continue ;; esac # the same kernels as panel_cholesky, for hours
-    # A test provokes an out-of-memory answer on purpose: API errors are checked by the program.
-    run compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 "$test" few
-  done
-done
+run tests/gpu_sanitize.sh build-gpu "$logs/sanitize"
 run build-gpu/bitbudget info
 run build-gpu/bitbudget run configs/wafer/quick.yaml -q --force --device cpu -o "$logs/wafer-cpu.h5"
 run build-gpu/bitbudget run configs/wafer/quick.yaml -q --force --device cuda -o "$logs/wafer-cuda.h5"

@@ -6,8 +6,6 @@
 #include "solvers/transform_stream.h"
 #include "tests/solvers/factor_product_cuda.h"
 
-static bool few;
-
 static bb_codec_config transform(double tolerance)
 {
     bb_codec_config config = low_rank(tolerance);
