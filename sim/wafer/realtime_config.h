@@ -17,7 +17,7 @@ typedef enum bb_loop_mode {
     BB_LOOP_STREAMED, ///< in pinned memory of the host, and cross field by field
 } bb_loop_mode;
 
-enum { BB_LOOP_GPUS = 3, BB_LOOP_AHEAD_MOST = 200 };
+enum { BB_LOOP_GPUS = 3, BB_LOOP_AHEAD_MOST = 200, BB_LOOP_AHEAD_MOST_MS = 1000 };
 
 typedef struct bb_realtime_config {
     const char *pipeline; ///< NULL: the first that is not the reference

@@ -394,6 +394,12 @@ static bb_status check_realtime(const bb_wafer_study *study, const bb_config *co
                                "which they share",
                                realtime->gpus, study->response.axes.count));
     }
+    if ((double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.ahead"),
+                               "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
+                               "them, which an interrupt waits for",
+                               realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
+    }
 done:
     return status;
 }

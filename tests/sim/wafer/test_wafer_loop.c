@@ -63,6 +63,24 @@ static void the_pipeline_is_chosen_by_name(void **state)
     check_fails(driver_load(&wrong, &config), BB_INVALID, "1 problem");
 }
 
+// Whoever interrupts waits for what is queued.
+static void a_queue_of_seconds_is_refused(void **state)
+{
+    (void)state;
+    const driver_case most = {
+        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}
+    };
+    const driver_case more = {
+        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}
+    };
+    const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&most, &config));
+    bb_config_destroy(&config);
+    check_fails(driver_load(&more, &config), BB_INVALID, "1 problem");
+    check_fails(driver_load(&many, &config), BB_INVALID, "1 problem");
+}
+
 static void a_study_on_the_cpu_is_refused(void **state)
 {
     (void)state;
@@ -389,6 +407,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
         cmocka_unit_test(what_the_loop_cannot_do_is_said),
         cmocka_unit_test(the_pipeline_is_chosen_by_name),
+        cmocka_unit_test(a_queue_of_seconds_is_refused),
         cmocka_unit_test(a_study_on_the_cpu_is_refused),
         cmocka_unit_test(a_report_says_what_was_measured),
         cmocka_unit_test(a_thread_is_as_it_was_afterwards),
