@@ -87,6 +87,7 @@ static void jobs_of_one_launch_are_each_their_own(void **state)
     dense_random(COLUMNS, 5, host_x);
     check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
     check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    check_ok(bb_device_zero(gpu, y, sizeof found));
     check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
     for (int j = 0; j < JOBS; ++j) {
         response of = response_make(7, 13, 61, 47, 1.0 + j);

@@ -22,6 +22,13 @@ static const driver_case loop_small = {
     CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}
 };
 
+// So small that many loops can be made.
+#define SMALLEST                                                                                   \
+    "response.axes=[x, y, z]", PIPELINES, "response.grid={columns: 20, rows: 19}",                 \
+        "response.slit_points={columns: 4, rows: 4}", "mesh.spacing_mm=5.0"
+
+static const driver_case loop_smallest = {CONFIG_WAFER_SMALL, {SMALLEST}};
+
 enum { LOOP_AXES = 3 };
 
 // Relative to the largest of each: fp32 rounds 100 steps of the state, and displacements are sums
@@ -241,10 +248,10 @@ static inline void check_same(const loop_answer *a, const loop_answer *b)
 }
 
 // Every pipeline but the reference.
-static inline void check_parity(bb_device_kind kind)
+static inline void check_parity(bb_device_kind kind, const driver_case *what)
 {
     truth of;
-    open_truth(kind, &loop_small, &of);
+    open_truth(kind, what, &of);
     for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
         const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
         loop_answer answer = answer_of(&of, pipeline, &plain);

@@ -11,16 +11,11 @@
 
 enum { E4M3 = 2 };
 
-// Small, so that many loops can be made.
-#define SMALL                                                                                      \
-    "response.axes=[x, y, z]", PIPELINES, "response.grid={columns: 20, rows: 19}",                 \
-        "response.slit_points={columns: 4, rows: 4}", "mesh.spacing_mm=5.0"
-
 // An unscored field between two, an odd number of fields, and one alone.
 static const driver_case layouts[] = {
-    {CONFIG_WAFER_SMALL, {SMALL}                         },
-    {CONFIG_WAFER_SMALL, {SMALL, "scan.fields=[0, 1, 2]"}},
-    {CONFIG_WAFER_SMALL, {SMALL, "scan.fields=[1]"}      },
+    {CONFIG_WAFER_SMALL, {SMALLEST}                         },
+    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[0, 1, 2]"}},
+    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}      },
 };
 
 static void outputs_do_not_depend_on_mode_or_devices(void **state)
@@ -120,7 +115,7 @@ static void fields_out_of_turn_are_sent_for(void **state)
 // Fields of 8 steps, a step a millisecond.
 static const driver_case short_fields = {
     CONFIG_WAFER_SMALL,
-    {SMALL, "scan.fields=[0, 1, 2]", "scan.light_steps=5", "scan.dark_steps=3",
+    {SMALLEST, "scan.fields=[0, 1, 2]", "scan.light_steps=5", "scan.dark_steps=3",
       "realtime.pipeline=e4m3", "realtime.steps=160", "realtime.warm_up_steps=16"}
 };
 

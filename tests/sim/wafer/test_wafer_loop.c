@@ -201,7 +201,7 @@ static void a_report_says_what_was_measured(void **state)
 static void periods_give_what_the_offline_path_does(void **state)
 {
     (void)state;
-    check_parity(BB_DEVICE_CPU);
+    check_parity(BB_DEVICE_CPU, &loop_small);
 }
 
 enum { STEPS = 35 }; // of a field

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The wafer's loop on a GPU against the offline path on the cpu, and the harness that times it.
+// "few" as argument: smaller matrices, and no harness, which makes thousands of launches without a
+// call that slow tools take for their end.
 #include "tests/sim/wafer/loop_parity.h"
+
+static const driver_case *layout = &loop_small;
 
 static void the_loop_agrees_with_the_offline_path(void **state)
 {
     (void)state;
-    check_parity(BB_DEVICE_CUDA);
+    check_parity(BB_DEVICE_CUDA, layout);
 }
 
 // Matrices that cross field by field give the bits of those that stay, and axes in several parts of
@@ -16,7 +20,7 @@ static void modes_and_parts_agree(void **state)
 {
     (void)state;
     truth of;
-    open_truth(BB_DEVICE_CUDA, &loop_small, &of);
+    open_truth(BB_DEVICE_CUDA, layout, &of);
     for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
         const bb_product_pipeline *pipelines = of.study->pipelines.items;
         const bool streams = !isnan(bb_codec_bits_per_value(&pipelines[pipeline].storage));
@@ -81,17 +85,25 @@ static void the_harness_measures_every_step(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
         return 77;
     }
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest few[] = {
         cmocka_unit_test(the_loop_agrees_with_the_offline_path),
         cmocka_unit_test(modes_and_parts_agree),
+    };
+    const struct CMUnitTest tests[] = {
+        few[0],
+        few[1],
         cmocka_unit_test(the_harness_measures_every_step),
     };
+    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+        layout = &loop_smallest;
+        return cmocka_run_group_tests(few, NULL, driver_leave);
+    }
     return cmocka_run_group_tests(tests, NULL, driver_leave);
 }
