@@ -205,14 +205,14 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
             // A run of the quantiser with what it cannot hold is no product in fp64.
-            for (int how = which == CODECS - 1; how < WAYS; ++how) {
+            for (int how = which == CODECS - 1; how < WAYS; how += few ? 2 : 1) {
                 compare(&of, &config, &ways[how], 1, 18);
             }
         }
     }
     of.c[4 * of.columns + 1777] = 0.5;
     of.x[2999] = INFINITY;
-    for (int which = 0; which < CODECS; ++which) {
+    for (int which = 0; which < CODECS; which += few ? 2 : 1) {
         bb_codec_config config = codec(which);
         compare(&of, &config, &ways[1], 0, 19);
     }
