@@ -3,13 +3,13 @@
 // The cuda twin against libzfp by memcmp: 10,000 arrays a mode and dimension, floats and doubles;
 // and against the cpu's over broken streams and indexes. With arguments: arrays a mode and
 // dimension, and a seed; or "few", for slow tools.
+#include "tests/device_pair.h"
 #include "tests/precision/zfp_arrays.h"
 
 #include <stdlib.h>
 
 enum { MOST_TOGETHER = 7, GUARD_BYTES = 64 };
 
-static bb_device *cpu, *gpu;
 static bb_index arrays = 10000; // a mode and dimension
 static bb_index flips = 600;
 static uint64_t seed = 7;
@@ -214,22 +214,16 @@ static void large_arrays(void **state)
 
 int main(int argc, char **argv)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
     }
-    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+    if (few) {
         arrays = 14;
         flips = 56;
     } else if (argc > 1) {
         arrays = strtol(argv[1], NULL, 10);
         seed = argc > 2 ? strtoull(argv[2], NULL, 10) : seed;
-    }
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
-        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_dimension_is_that_of_libzfp),
@@ -237,7 +231,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(large_arrays),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    bb_device_close(&cpu);
+    close_devices();
     return failures;
 }

@@ -6,6 +6,7 @@
 // whole blocks laid end to end are the stream of the arrays laid end to end. No power of two is a
 // whole number of a period's parts: what is read or written that far off is other values. Skipped
 // where memory does not suffice. "few" as argument: three periods, for slow tools.
+#include "tests/device_pair.h"
 #include "tests/precision/zfp_arrays.h"
 
 #include <inttypes.h>
@@ -32,8 +33,6 @@ typedef struct repeated {
     bb_index copies;
 } repeated;
 
-static bb_device *gpu;
-static bool few;
 static int skipped;
 
 static bb_index *slowest(bb_zfp_shape *shape)
@@ -291,15 +290,9 @@ static void doubles_that_a_warp_decodes_have_64_bit_places(void **state)
 
 int main(int argc, char **argv)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_a_fixed_rate_have_64_bit_numbers),
@@ -307,6 +300,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(doubles_that_a_warp_decodes_have_64_bit_places),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
+    close_devices();
     return failures > 0 ? failures : skipped > 0 ? 77 : 0;
 }

@@ -6,16 +6,10 @@
 #define BB_TESTS_SOLVERS_FACTOR_PRODUCT_CUDA_H
 
 #include "solvers/coded_operator.h"
+#include "tests/device_pair.h"
 #include "tests/precision/low_rank_problem.h"
 #include "tests/solvers/dense.h"
 #include "tests/solvers/path_bound.h"
-
-#ifdef BB_HAVE_CUDA
-#include <cuda_runtime.h>
-#endif
-
-static bb_device *cpu, *gpu;
-static bool few; // cases, for slow tools
 
 typedef struct way {
     bb_gemv_arithmetic arithmetic;
@@ -78,12 +72,65 @@ static inline void compare(const response *of, const bb_coded_matrix *matrix, co
     BB_RELEASE(&expected);
 }
 
-#ifdef BB_HAVE_CUDA
-static inline void cuda_ok(cudaError_t error)
+// A codec's settings for a tolerance, in bands of so many lines.
+typedef bb_codec_config (*banded)(double tolerance, bb_index band);
+
+// Meshes of all remainders, and one that is not known.
+static inline void compare_meshes(banded config_of, bb_index most_band, bb_index band_step)
 {
-    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
+    static const bb_index meshes[][2] = {
+        {128, 125},
+        {61,  47 },
+        {33,  3  },
+        {500, 1  }
+    };
+    for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
+        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 5, x);
+        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= few ? 1e6 : 1e3) {
+            for (bb_index band = 1; band <= (few ? 1 + band_step : most_band); band += band_step) {
+                const bb_codec_config config = config_of(tolerance, band);
+                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+                for (int how = 0; how < WAYS; ++how) {
+                    compare(&of, matrix, x, &ways[how], 0, 91);
+                    compare(&of, matrix, x, &ways[how], 13, 35);
+                    compare(&of, matrix, x, &ways[how], 90, 1);
+                }
+                bb_coded_matrix_destroy(&matrix);
+            }
+        }
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
 }
 
+// A row of zeros, noise, more terms, and what is not finite.
+static inline void compare_kinds(bb_codec_config config)
+{
+    response of = response_make(5, 24, 61, 47, 0.0);
+    double *x = dense_new(of.layout.columns);
+    dense_random(of.layout.columns, 5, x);
+    for (int kind = 0; kind < 4; ++kind) {
+        if (kind == 1) {
+            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+        } else if (kind == 2) {
+            config.tolerance = 1e-7;
+        } else if (kind == 3) {
+            of.values[70 * of.layout.columns + 999] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        for (int how = 0; how < WAYS; how += few ? 2 : 1) {
+            compare(&of, matrix, x, &ways[how], 3, 110);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+#ifdef BB_HAVE_CUDA
 // Two products after one another in one graph, the second from the first's workspace, and x that
 // changes between launches.
 static inline void replay(const bb_codec_config *config)

@@ -5,16 +5,10 @@
 // argument: fewer shapes and smaller matrices, for slow tools.
 #include "solvers/coded_operator.h"
 #include "solvers/product_rounding.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
 
 #include <string.h>
-
-#ifdef BB_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
-
-static bb_device *cpu, *gpu;
-static bool few;
 
 // What is multiplied.
 typedef struct problem {
@@ -325,11 +319,6 @@ static void any_rows_have_the_same_bits_again(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
-static void cuda_ok(cudaError_t error)
-{
-    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
-}
-
 // Two products of one graph, launched three times with another x each time.
 static void a_captured_graph_replays_the_product(void **state)
 {
@@ -444,16 +433,9 @@ static void three_products_share_a_launch(void **state)
 
 int main(int argc, char **argv)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
-        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_codec_agrees_with_the_cpu),
@@ -469,7 +451,6 @@ int main(int argc, char **argv)
 #endif
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    bb_device_close(&cpu);
+    close_devices();
     return failures;
 }

@@ -5,61 +5,23 @@
 #include "solvers/low_rank_stream.h"
 #include "tests/solvers/factor_product_cuda.h"
 
+static bb_codec_config in_bands(double tolerance, bb_index band)
+{
+    bb_codec_config config = low_rank(tolerance);
+    config.band_lines = band;
+    return config;
+}
+
 static void windows_agree_with_the_cpu(void **state)
 {
     (void)state;
-    static const bb_index meshes[][2] = {
-        {128, 125},
-        {61,  47 },
-        {33,  3  },
-        {500, 1  }
-    };
-    for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
-        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
-        double *x = dense_new(of.layout.columns);
-        dense_random(of.layout.columns, 5, x);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
-        for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= 1e3) {
-            for (bb_index band = 1; band <= (few ? 6 : 16); band += 5) {
-                bb_codec_config config = low_rank(tolerance);
-                config.band_lines = band;
-                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-                for (int how = 0; how < WAYS; ++how) {
-                    compare(&of, matrix, x, &ways[how], 0, 91);
-                    compare(&of, matrix, x, &ways[how], 13, 35);
-                    compare(&of, matrix, x, &ways[how], 90, 1);
-                }
-                bb_coded_matrix_destroy(&matrix);
-            }
-        }
-        BB_RELEASE(&x);
-        BB_RELEASE(&of.values);
-    }
+    compare_meshes(in_bands, 16, 5);
 }
 
 static void zeros_noise_and_poison_agree(void **state)
 {
     (void)state;
-    response of = response_make(5, 24, 61, 47, 0.0);
-    bb_codec_config config = low_rank(1e-3);
-    double *x = dense_new(of.layout.columns);
-    dense_random(of.layout.columns, 5, x);
-    for (int kind = 0; kind < 4; ++kind) {
-        if (kind == 1) {
-            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
-        } else if (kind == 2) {
-            config.tolerance = 1e-7;
-        } else if (kind == 3) {
-            of.values[70 * of.layout.columns + 999] = NAN;
-        }
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-        for (int how = 0; how < WAYS; how += few ? 2 : 1) {
-            compare(&of, matrix, x, &ways[how], 3, 110);
-        }
-        bb_coded_matrix_destroy(&matrix);
-    }
-    BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    compare_kinds(low_rank(1e-3));
 }
 
 #ifdef BB_HAVE_CUDA
@@ -119,16 +81,9 @@ static void jobs_of_one_launch_are_each_their_own(void **state)
 
 int main(int argc, char **argv)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
-        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_agree_with_the_cpu),
@@ -139,7 +94,6 @@ int main(int argc, char **argv)
 #endif
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    bb_device_close(&cpu);
+    close_devices();
     return failures;
 }

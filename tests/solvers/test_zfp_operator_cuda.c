@@ -4,16 +4,10 @@
 // windows and meshes that fill no block; poisoned rows; three axes; a captured graph. "few" as
 // argument: fewer modes and smaller matrices, for slow tools.
 #include "solvers/coded_operator.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/zfp_problem.h"
 
 #include <string.h>
-
-#ifdef BB_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
-
-static bb_device *cpu, *gpu;
-static bool few;
 
 // How it is multiplied.
 typedef struct way {
@@ -181,11 +175,6 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
-static void cuda_ok(cudaError_t error)
-{
-    assert_string_equal(cudaGetErrorString(error), cudaGetErrorString(cudaSuccess));
-}
-
 // Three matrices, each with a tolerance of its own, x and y in the device's memory.
 typedef struct axes {
     bb_coded_matrix *matrix[3];
@@ -324,16 +313,9 @@ static void a_window_on_the_device_is_refused(void **state)
 
 int main(int argc, char **argv)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
-        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_dimension_agrees_with_the_cpu),
@@ -346,7 +328,6 @@ int main(int argc, char **argv)
 #endif
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    bb_device_close(&cpu);
+    close_devices();
     return failures;
 }
