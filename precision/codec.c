@@ -181,7 +181,8 @@ double bb_codec_fp32_rounding(double magnitude)
     return fmax(0x1p-24 * magnitude, 0x1p-150);
 }
 
-bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes)
+bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances allowed,
+                              char *sentence, size_t bytes)
 {
     bool absolute = !isnan(config->tolerance);
     bool relative = !isnan(config->tolerance_of_range);
@@ -196,7 +197,17 @@ bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, siz
                        absolute ? "tolerance" : "tolerance_of_range", value);
         return false;
     }
+    if (absolute && !bb_codec_tolerance_fits(allowed, value)) {
+        (void)snprintf(sentence, bytes, "tolerance: %g, expected 2^%d to 2^%d", value,
+                       allowed.lowest, allowed.highest);
+        return false;
+    }
     return true;
+}
+
+bool bb_codec_tolerance_fits(bb_codec_tolerances allowed, double tolerance)
+{
+    return tolerance >= ldexp(1.0, allowed.lowest) && tolerance <= ldexp(1.0, allowed.highest);
 }
 
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes)

@@ -81,8 +81,17 @@ typedef struct bb_codec_counts {
 
 void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 
-/// Exactly one of the two tolerances is given, and positive; and how a description names it.
-bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes);
+/// Absolute tolerances that a codec can hold, as powers of two.
+typedef struct bb_codec_tolerances {
+    int lowest, highest;
+} bb_codec_tolerances;
+
+bool bb_codec_tolerance_fits(bb_codec_tolerances allowed, double tolerance);
+
+/// Exactly one of the two tolerances is given, and positive, and the absolute one is `allowed` (the
+/// other is known when the range is); and how a description names it.
+bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances allowed,
+                              char *sentence, size_t bytes);
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes);
 
 /// Whether errors go to neighbours, and the mesh that they do so on: what is across, one line where

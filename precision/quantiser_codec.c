@@ -35,9 +35,11 @@ typedef struct quantiser_store {
     uint32_t *index;       // [rows][runs], in words of 32 bits
 } quantiser_store;
 
+static const bb_codec_tolerances tolerances = {-126, 120};
+
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    return bb_codec_check_tolerance(config, sentence, bytes);
+    return bb_codec_check_tolerance(config, tolerances, sentence, bytes);
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -73,8 +75,9 @@ static bb_status create(bb_coded_matrix *matrix)
     quantiser_store *store = NULL;
     bb_index rows = matrix->layout.rows;
     double tolerance = matrix->config.tolerance;
-    BB_REQUIRE(tolerance >= 0x1p-126 && tolerance <= 0x1p120, BB_INVALID,
-               "tolerance %g, expected 2^-126 to 2^120", tolerance);
+    BB_REQUIRE(bb_codec_tolerance_fits(tolerances, tolerance), BB_INVALID,
+               "tolerance %g, expected 2^%d to 2^%d", tolerance, tolerances.lowest,
+               tolerances.highest);
     matrix->piece_columns = RUN;
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;

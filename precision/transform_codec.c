@@ -53,6 +53,8 @@ static bb_index block_values(const bb_codec_config *config)
     return whole.band_lines * whole.band_columns * whole.tile_columns * whole.tile_rows;
 }
 
+static const bb_codec_tolerances tolerances = {-126, 120};
+
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     bb_codec_config whole = *config;
@@ -74,7 +76,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        (int)BB_TRANSFORM_VALUES);
         return false;
     }
-    return bb_codec_check_tolerance(config, sentence, bytes);
+    return bb_codec_check_tolerance(config, tolerances, sentence, bytes);
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -137,8 +139,9 @@ static bb_status create(bb_coded_matrix *matrix)
     transform_store *store = NULL;
     bb_codec_config *config = &matrix->config;
     const bb_matrix_layout *layout = &matrix->layout;
-    BB_REQUIRE(config->tolerance >= 0x1p-126 && config->tolerance <= 0x1p120, BB_INVALID,
-               "tolerance %g, expected 2^-126 to 2^120", config->tolerance);
+    BB_REQUIRE(bb_codec_tolerance_fits(tolerances, config->tolerance), BB_INVALID,
+               "tolerance %g, expected 2^%d to 2^%d", config->tolerance, tolerances.lowest,
+               tolerances.highest);
     fill_in(config);
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;

@@ -97,7 +97,8 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
         return false;
     }
     if (config->mode == (int)BB_ZFP_ACCURACY) {
-        return bb_codec_check_tolerance(config, sentence, bytes);
+        return bb_codec_check_tolerance(config, (bb_codec_tolerances){-1074, 1023}, sentence,
+                                        bytes);
     }
     if (!isnan(config->tolerance) || !isnan(config->tolerance_of_range)) {
         (void)snprintf(sentence, bytes, "%s: zfp mode %s does not take it",

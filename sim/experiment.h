@@ -41,7 +41,8 @@ typedef struct bb_experiment {
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
-    const char *const *prices; ///< [price_count] datasets; the price is the largest of them
+    const char *const
+        *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
     const char *price_name;               ///< "overlay error [nm]"
     bool restarts;                        ///< takes checkpoints and goes on from them

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -30,8 +31,12 @@ static _Noreturn void be_child(int pipe_end, unsigned seconds, bb_status (*task)
     }
     (void)alarm(seconds);
     answer.status = task(context);
+    bool printed = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (answer.status == BB_OK && !printed) {
+        answer.status =
+            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
+    }
     bb_status_save(&answer.record);
-    (void)fflush(stdout);
     // Not exit(): the handlers of libraries belong to the parent.
     _exit(write(pipe_end, &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
 }
@@ -72,6 +77,11 @@ bb_status bb_isolation_run(const char *what, unsigned seconds, bb_status (*task)
     ends[1] = -1;
     ssize_t got = read_answer(ends[0], &answer);
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPIPE) {
+        // Whoever read stdout has had enough, which says nothing of the file.
+        (void)raise(SIGPIPE);
+        BB_FAIL(BB_IO, "cannot write to stdout: %s", strerror(EPIPE));
     }
     BB_REQUIRE(!WIFSIGNALED(how) || WTERMSIG(how) != SIGALRM, BB_IO,
                "%s: reading took over %u s; the file is damaged", what, seconds);

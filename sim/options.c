@@ -152,7 +152,9 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
         if (option == -1) {
             break;
         }
-        const char *typed = rest[optind > before ? optind - 1 : before];
+        int last = optind > before ? optind - 1 : before;
+        // The value of an option may be a word of its own.
+        const char *typed = rest[optarg == rest[last] ? last - 1 : last];
         BB_REQUIRE(option != ':', BB_INVALID, "option %s needs a value", typed);
         BB_REQUIRE(option == 'h' || (option != '?' && (bit_of(option) & accepted) != 0), BB_INVALID,
                    "option %s is not one of '%s'; see 'bitbudget %s --help'", typed, rest[0],

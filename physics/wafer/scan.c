@@ -134,6 +134,11 @@ static bb_status assign(const bb_scan_config *config, bb_scan *scan)
         BB_REQUIRE(doses[d].exposure < scan->field_count, BB_INVALID,
                    "scan.doses: exposure %td, expected 0..%td: %td fields are exposed",
                    doses[d].exposure, scan->field_count - 1, scan->field_count);
+        for (bb_index before = 0; before < d; ++before) {
+            BB_REQUIRE(doses[before].exposure != doses[d].exposure, BB_INVALID,
+                       "scan.doses: exposure %td twice, at %td and %td", doses[d].exposure, before,
+                       d);
+        }
         scan->fields[doses[d].exposure].dose = 10.0 * doses[d].dose_mj_per_cm2;
     }
 done:

@@ -162,6 +162,13 @@ double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_cl
                   2.0 * of.exchange / of.areal_capacity + top / of.areal_capacity);
 }
 
+double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
+{
+    const coefficients of = convert(wafer, clamp);
+    const double spacing = 1e-3 * clamp->spacing_mm;
+    return 2.0 * of.clamp_capacity / (4.0 * of.clamp_conductance / (spacing * spacing) + of.water);
+}
+
 // The gap's part of the bound in the wafer, and all of the ring's, 1/s.
 static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const coefficients *of,
                        double *wafer_part, double *ring_rate)
@@ -334,8 +341,11 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= thermal->stable_step,
                BB_INVALID,
                "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
-               "stable beyond on a mesh of %g mm",
-               1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing);
+               "stable beyond on a mesh of %g mm%s",
+               1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing,
+               step > bb_thermal_wafer_limit(wafer, clamp, NULL, mesh->spacing)
+                   ? ""
+                   : ", for the sake of clamp, ring, hood or second mode");
     BB_TRY(assemble(mesh, grid, setting, &of, &mode, thermal));
     *out = thermal;
     thermal = NULL;

@@ -87,6 +87,9 @@ BB_CHECKED bb_status bb_thermal_create_in(const bb_disc_mesh *mesh,
 double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                               const bb_hood_config *hood, double spacing);
 
+/// The same of the clamp by itself, whatever its exchange with the wafer adds.
+double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
+
 /// Heat stored in a range of a state: sum of capacity * T, J. With state [size].
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state);
 double bb_thermal_clamp_energy(const bb_thermal *thermal, const double *state);

@@ -206,10 +206,17 @@ static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *ou
                                          : "missed";
 }
 
+// A line of words alone.
+#define TEXT_LINE "%-26s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n"
+
 static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *outcome,
                           bb_text *table)
 {
     bb_status status = BB_OK;
+    if (isnan(outcome->best_s)) {
+        return bb_text_add(table, TEXT_LINE, self->name, "-", "-", "-", "-", "-", "-",
+                           verdict(self, outcome), "", outcome->detail);
+    }
     bool by_flops = isnan(outcome->bytes);
     double rate = 1e-9 * (by_flops ? outcome->flops : outcome->bytes) / outcome->best_s;
     BB_TRY(bb_text_add(table, "%-26s %10.3f %10.3f %8.1f %-7s %9.3f", self->name,
@@ -306,9 +313,8 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
         }
     }
     BB_TRY(declare(chosen, chosen_count, results));
-    BB_TRY(bb_text_add(table, "%-26s %10s %10s %16s %9s %22s %5s %-7s %-12s %s\n", "benchmark",
-                       "median ms", "best ms", "rate of best", "floor 1e9", "ratio", "bar", "",
-                       "binds", "detail"));
+    BB_TRY(bb_text_add(table, TEXT_LINE, "benchmark", "median ms", "best ms", "rate of best",
+                       "floor 1e9", "ratio", "bar", "", "binds", "detail"));
     for (bb_index i = 0; i < chosen_count; ++i) {
         bb_bench_outcome outcome = {
             .bytes = NAN, .flops = NAN, .peer = NAN, .ratio = NAN, .binds = ""};

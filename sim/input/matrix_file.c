@@ -418,3 +418,8 @@ double bb_matrix_file_range(const bb_matrix_file *file)
 {
     return file->range;
 }
+
+bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file)
+{
+    return file->matrix.across;
+}

@@ -41,6 +41,10 @@ void bb_matrix_file_close(bb_matrix_file **file);
 /// The matrix; it lives as long as the file is open. Its unit is the dataset's `units`, else "1".
 const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
 
+/// Columns of the mesh that the matrix's columns are, where the dataset has three dimensions; else
+/// 0.
+bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file);
+
 /// Largest minus smallest value.
 double bb_matrix_file_range(const bb_matrix_file *file);
 

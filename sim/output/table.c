@@ -45,6 +45,9 @@ static cost cost_of(const bb_experiment *experiment, const bb_results *results, 
 {
     cost sum = {.price = -INFINITY};
     for (bb_index i = 0; i < experiment->price_count; ++i) {
+        if (column_of(results, experiment->prices[i], count) == NULL) {
+            continue;
+        }
         double price = number_of(results, experiment->prices[i], count, row);
         sum.price = isnan(price) ? INFINITY : fmax(sum.price, price);
         if (isnan(price)) {

@@ -176,8 +176,13 @@ bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_r
     bb_coded_matrix *matrix = NULL;
     double begin = bb_clock_seconds();
     *report = bb_coding_report_start();
-    BB_TRY(
-        bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix));
+    status =
+        bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix);
+    if (status != BB_OK) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "pipeline %s: %s", pipeline->name, record.message);
+    }
     coding work = {.rows = rows, .matrix = matrix, .certificates = certificates};
     BB_TRY(run_bands(&work, &report->norms));
     report->seconds = bb_clock_seconds() - begin;

@@ -287,7 +287,27 @@ done:
     return status;
 }
 
-// Bytes, values and seconds over the axes; a warning where storage lost most of the operator.
+// What a user should know of a pipeline before reading its row of the table.
+static void warn(const bb_wafer_attempt *attempt, const bb_coding_report *total)
+{
+    const bb_attempt *common = &attempt->common;
+    double lost = total->underflowed / attempt->live_values;
+    if (common->outcome.kind != BB_OUTCOME_OK) {
+        bb_log_warning("pipeline %s: %s, %s", common->pipeline,
+                       bb_outcome_name(common->outcome.kind), common->outcome.detail);
+    }
+    if (total->non_finite > 0.0) {
+        bb_log_warning("pipeline %s: its codec cannot hold %.0f values of the operator",
+                       common->pipeline, total->non_finite);
+    }
+    if (lost > 0.5) {
+        bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
+                       "scale: row keeps them",
+                       common->pipeline, 100.0 * lost);
+    }
+}
+
+// Bytes, values and seconds over the axes.
 static void sum_coding(const bb_list *axes, bb_wafer_attempt *attempt)
 {
     bb_coding_report total = bb_coding_report_start();
@@ -297,12 +317,7 @@ static void sum_coding(const bb_list *axes, bb_wafer_attempt *attempt)
     attempt->common.operator_bytes = total.bytes;
     attempt->common.fp32_bytes = 4.0 * total.values;
     attempt->common.encode_seconds = total.seconds;
-    double lost = total.underflowed / attempt->live_values;
-    if (lost > 0.5) {
-        bb_log_warning("pipeline %s: %.0f %% of the operator's values underflowed to zero; "
-                       "scale: row keeps them",
-                       attempt->common.pipeline, 100.0 * lost);
-    }
+    warn(attempt, &total);
 }
 
 static bb_status publish_scalars(publication *out)

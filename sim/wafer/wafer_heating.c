@@ -240,14 +240,15 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
         const char *path, *unit, *long_name;
     } entries[] = {
         {"energy/deposited_j",    "J", "energy put into wafer and ring"                        },
-        {"energy/lost_j",         "J", "energy lost to water and hood"                         },
+        {"energy/lost_j",         "J", "energy lost to water and hood, and from the ring"      },
         {"energy/lost_water_j",   "J", "energy lost to the cooling water under wafer and clamp"},
         {"energy/lost_hood_j",    "J", "energy lost to the cooling hood"                       },
         {"energy/lost_ring_j",    "J", "energy lost from the ring to the cooling water"        },
         {"energy/stored_wafer_j", "J", "energy stored in the wafer"                            },
         {"energy/stored_clamp_j", "J", "energy stored in the clamp"                            },
         {"energy/stored_ring_j",  "J", "energy stored in the ring"                             },
-        {"energy/arrived_j",      "J", "energy brought by wafers warmer than the water"        },
+        {"energy/arrived_j",      "J",
+         "energy brought by wafers that arrived off the temperature of the water"              },
         {"energy/unloaded_j",     "J", "energy that left with earlier wafers"                  },
         {"energy/imbalance",      "1",
          "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"       },

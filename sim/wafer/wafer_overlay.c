@@ -427,6 +427,29 @@ done:
     return status;
 }
 
+// The headline of the residual where some corrections are not on time: it, not the numerical error,
+// is what such a pipeline costs.
+static bb_status publish_residual(const scoring *all)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *pipelines = all->of->study->pipelines.items;
+    bool on_time = true;
+    double *values = NULL; // [pipelines]
+    BB_TRY(BB_ALLOCATE(all->pipelines, &values));
+    for (bb_index p = 0; p < all->pipelines; ++p) {
+        on_time = on_time && bb_delivery_on_time(&pipelines[p].delivery);
+        values[p] = all->reports[p * ERRORS + RESIDUAL]->headline;
+    }
+    if (!on_time) {
+        BB_TRY(bb_results_values(all->results, "results/overlay_residual_nm", "nm",
+                                 "larger |mean| + 3 sigma of x and y of the feed-forward residual",
+                                 "pipeline", values));
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
 bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -449,6 +472,7 @@ bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *
     BB_TRY(publish_readings(&all));
     BB_TRY(publish_fits(&all));
     BB_TRY(publish_delivery(&all));
+    BB_TRY(publish_residual(&all));
     BB_TRY(bb_lot_overlay_publish(overlay, results));
 done:
     release(&all);

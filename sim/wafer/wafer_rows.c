@@ -29,6 +29,10 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     BB_REQUIRE(out->source->rows == rows && out->source->columns == columns, BB_INVALID,
                "'%s', dataset '%s': %td x %td, expected %td slit points of a field x %td cells",
                place.file, place.dataset, out->source->rows, out->source->columns, rows, columns);
+    bb_index across = bb_matrix_file_mesh_columns(out->file);
+    BB_REQUIRE(across == 0 || across == problem->grid->columns, BB_INVALID,
+               "'%s', dataset '%s': lines of %td cells, expected the %td of response.grid",
+               place.file, place.dataset, across, problem->grid->columns);
 done:
     BB_RELEASE(&dataset);
     return status;

@@ -121,18 +121,22 @@ done:
 static bb_status check_step(const bb_wafer_study *study, const bb_config *config,
                             bb_problems *problems)
 {
-    double limit_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
+    double wafer_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
                                                    1e-3 * study->mesh.spacing_mm);
+    double clamp_ms = 1e3 * bb_thermal_clamp_limit(&study->wafer, &study->clamp);
+    double limit_ms = fmin(wafer_ms, clamp_ms);
     double substeps = (double)study->mesh.substeps;
     if (study->mesh.stepping != (int)BB_STEPPING_EXPLICIT ||
         study->mesh.step_ms <= substeps * limit_ms) {
         return BB_OK;
     }
-    return bb_problems_add(problems, bb_config_place(config, "mesh.step_ms"),
-                           "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not "
-                           "stable beyond on a mesh of %g mm; mesh.substeps of %.0f would do",
-                           study->mesh.step_ms, substeps * limit_ms, study->mesh.spacing_mm,
-                           ceil(study->mesh.step_ms / limit_ms));
+    return bb_problems_add(
+        problems, bb_config_place(config, "mesh.step_ms"),
+        "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not stable beyond on a %s "
+        "of %g mm; mesh.substeps of %.0f would do",
+        study->mesh.step_ms, substeps * limit_ms, clamp_ms < wafer_ms ? "clamp grid" : "mesh",
+        clamp_ms < wafer_ms ? study->clamp.spacing_mm : study->mesh.spacing_mm,
+        ceil(study->mesh.step_ms / limit_ms));
 }
 
 // A scored field needs points inside the usable radius.
@@ -161,13 +165,25 @@ done:
     return status;
 }
 
+// The key that a message begins with, "scan.doses: ..", else `group`'s own.
+static void find_key(const char *message, const char *group, char *out, size_t bytes)
+{
+    size_t length = strcspn(message, ": ");
+    size_t prefix = strcspn(group, ".") + 1;
+    bool named = strncmp(message, group, prefix) == 0 && length < bytes;
+    (void)snprintf(out, bytes, "%.*s", named ? (int)length : (int)strlen(group),
+                   named ? message : group);
+}
+
 static bb_status note_if_invalid(bb_status status, const char *path, const bb_config *config,
                                  bb_problems *problems)
 {
+    char key[64];
     if (status != BB_INVALID) {
         return status;
     }
-    return bb_problems_add(problems, bb_config_place(config, path), "%s", bb_status_message());
+    find_key(bb_status_message(), path, key, sizeof key);
+    return bb_problems_add(problems, bb_config_place(config, key), "%s", bb_status_message());
 }
 
 // The layout says how many fields there are, the slit how many rows: both are laid out as in a run.

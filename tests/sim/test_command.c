@@ -141,6 +141,7 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget run a.yaml -z", 2, "option -z");
     expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
     expect("bitbudget show a.h5 --within cheap", 2, "--within cheap");
+    expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
     expect("bitbudget config", 2, "one of --list and --resolved");
     expect("bitbudget config --list other", 2, "no experiment 'other'");
     expect("bitbudget new other", 2, "expected one of toy, wafer");

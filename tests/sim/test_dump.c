@@ -170,6 +170,18 @@ static void rows_in_zfp_round_trip(void **state)
     assert_true(one != two);
     bb_results_destroy(&made);
     bb_results_destroy(&read);
+    // As many cells on another mesh are other cells.
+    const char *const turned[PROGRAM_ARGUMENTS] = {"run",
+                                                   CONFIG_WAFER_SMALL,
+                                                   "response.generator=file",
+                                                   "response.file=zfp.h5",
+                                                   "response.grid={columns: 37, rows: 40}",
+                                                   "-q",
+                                                   "-o",
+                                                   "turned.h5",
+                                                   NULL};
+    program_call(turned, &run);
+    program_expect(&run, 2, "lines of 40 cells, expected the 37 of response.grid");
 }
 
 // Without the plugin a run that wants it ends before it computes, and names the package.

@@ -13,7 +13,13 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MUTANTS = 400 };
 
@@ -147,6 +153,53 @@ done:
     return status;
 }
 
+static bb_status print(void *context)
+{
+    (void)context;
+    for (int i = 0; i < 100000; ++i) {
+        (void)puts("a line of a table");
+    }
+    return BB_OK;
+}
+
+// Runs the task with stdout at `end`, in a process of its own; its wait status.
+static int run_printing(int end)
+{
+    int how = 0;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGPIPE, SIG_DFL);
+        (void)dup2(end, STDOUT_FILENO);
+        bb_status status = bb_isolation_run("x.h5", 5, print, NULL);
+        bool told = strstr(bb_status_message(), "cannot write to stdout") != NULL;
+        _exit(status == BB_IO && told ? 3 : 1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return how;
+}
+
+// bitbudget show FILE | head: the reader that leaves is no damaged file.
+static void what_cannot_be_printed_is_not_blamed_on_the_file(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    (void)close(ends[0]);
+    int how = run_printing(ends[1]);
+    (void)close(ends[1]);
+    assert_true(WIFSIGNALED(how));
+    assert_int_equal(WTERMSIG(how), SIGPIPE);
+    int full = open("/dev/full", O_WRONLY);
+    if (full >= 0) {
+        how = run_printing(full);
+        (void)close(full);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 3);
+    }
+}
+
 static void crashes_and_hangs_become_errors(void **state)
 {
     (void)state;
@@ -163,6 +216,7 @@ int main(void)
         cmocka_unit_test(flipped_bits_are_seen_or_harmless),
         cmocka_unit_test(foreign_files_are_refused),
         cmocka_unit_test(crashes_and_hangs_become_errors),
+        cmocka_unit_test(what_cannot_be_printed_is_not_blamed_on_the_file),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -72,6 +72,25 @@ static void dominated_pipelines_are_not_marked(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// A pipeline whose corrections come late is not cheap because its format is.
+static void a_residual_is_part_of_the_price(void **state)
+{
+    (void)state;
+    static const double residual[] = {0.0, 0.9, 0.5, NAN};
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
+                               residual));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
+    assert_non_null(strstr(text.data, "residual [nm]"));
+    assert_non_null(strstr(text.data, "0.02: reference (price 0"));
+    bb_results_destroy(&results);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 static void results_without_pipelines_are_refused(void **state)
 {
     (void)state;
@@ -89,6 +108,7 @@ int main(void)
         cmocka_unit_test(columns_are_aligned_and_the_front_is_marked),
         cmocka_unit_test(the_cheapest_within_a_price),
         cmocka_unit_test(dominated_pipelines_are_not_marked),
+        cmocka_unit_test(a_residual_is_part_of_the_price),
         cmocka_unit_test(results_without_pipelines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,8 @@ static void late_and_missed_corrections_cost(void **state)
     assert_true(driver_number(usual, "delivery_uncorrected_steps", "never") == 4.0 * 17.0);
     double drawn = driver_number(usual, "delivery_missed_steps", "drawn");
     assert_true(drawn > 20.0 && drawn < 48.0);
+    // What the table and the front of Pareto see of it.
+    assert_true(driver_number(usual, "overlay_residual_nm", "late") == headline("late", RESIDUAL));
 }
 
 // A late reference is scored against the truth, which is never late.
