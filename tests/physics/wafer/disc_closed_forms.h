@@ -55,6 +55,14 @@ static inline double free_disc(double r, double width)
                              (1.0 - DISC_POISSON) * r / (DISC_RADIUS * DISC_RADIUS) * whole);
 }
 
+// Item 3: its radial stress over E.
+static inline double free_disc_stress(double r, double width)
+{
+    double inner = disc_integral(0, width, 1.0, 0.0, r);
+    double whole = disc_integral(0, width, 1.0, 0.0, DISC_RADIUS);
+    return DISC_EXPANSION * (whole / (DISC_RADIUS * DISC_RADIUS) - inner / (r * r));
+}
+
 // Item 4: disc on springs; A from N_r(R) = 0, that is u' + nu u / R = (1 + nu) alpha T at R.
 static inline double sprung_disc(double r, double width, double scale)
 {

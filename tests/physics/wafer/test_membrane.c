@@ -139,16 +139,102 @@ static void wafer_on_springs_matches_items_2_and_4(void **state)
     drop(&at);
 }
 
+// Radial stress over E at the centre of a cell, from its strain less that of free expansion.
+static double radial_stress(const setup *at, bb_index cell)
+{
+    const int32_t *node = at->mesh->cell_nodes + 4 * cell;
+    const double half = 0.5 / at->mesh->spacing;
+    double strain[3] = {0.0}; // xx, yy, twice xy
+    double t = 0.0;
+    double x = 0.0;
+    double y = 0.0;
+    for (int k = 0; k < 4; ++k) {
+        const double along_x = k == 1 || k == 2 ? half : -half;
+        const double along_y = k >= 2 ? half : -half;
+        const double *u = at->u + (bb_index)2 * node[k];
+        strain[0] += along_x * u[0];
+        strain[1] += along_y * u[1];
+        strain[2] += along_y * u[0] + along_x * u[1];
+        t += 0.25 * at->t[node[k]];
+        x += 0.25 * bb_disc_mesh_x(at->mesh, node[k]);
+        y += 0.25 * bb_disc_mesh_y(at->mesh, node[k]);
+    }
+    const double c = x / hypot(x, y);
+    const double s = y / hypot(x, y);
+    const double radial = c * c * strain[0] + s * s * strain[1] + c * s * strain[2];
+    const double hoop = strain[0] + strain[1] - radial;
+    return (radial + DISC_POISSON * hoop) / (1.0 - DISC_POISSON * DISC_POISSON) -
+           DISC_EXPANSION * t / (1.0 - DISC_POISSON);
+}
+
+// Largest difference to the closed form over alpha times the peak of T, in cells up to 0.9 R.
+static double stress_error(const setup *at, double width)
+{
+    double worst = 0.0;
+    for (int k = 1; k <= 18; ++k) {
+        const double r = 0.9 * DISC_RADIUS * k / 18.0;
+        const double q = k % 2 == 0 ? 0.0 : 0.6; // two directions
+        const bb_index cell = bb_disc_mesh_cell(at->mesh, r * sqrt(1.0 - q * q), r * q);
+        const int32_t *node = at->mesh->cell_nodes + 4 * cell;
+        const double shift = 0.5 * at->mesh->spacing;
+        const double centre = hypot(bb_disc_mesh_x(at->mesh, node[0]) + shift,
+                                    bb_disc_mesh_y(at->mesh, node[0]) + shift);
+        worst = fmax(worst, fabs(radial_stress(at, cell) - free_disc_stress(centre, width)));
+    }
+    return worst / (DISC_EXPANSION * disc_temperature(0.0, width));
+}
+
 // k_s = 1e4 N/m3 holds the rigid motions and changes u by (R / l_s)^2 = 2e-6.
 static void free_wafer_matches_items_1_and_3(void **state)
 {
     (void)state;
     setup at = make(0.0005, 1e4);
     double uniform = disc_error(&at, 0.0, false);
+    double no_stress = stress_error(&at, 0.0);
     check_relative(free_disc(DISC_RADIUS, 0.0), 39.0e-9, 1e-9);
     double gaussian = disc_error(&at, 0.10, false);
-    print_message("item 1: %.1e of u(R), item 3: %.1e\n", uniform, gaussian);
+    double stress = stress_error(&at, 0.10);
+    print_message("item 1: %.1e of u(R), stress %.1e of E alpha T; item 3: %.1e, %.1e\n", uniform,
+                  no_stress, gaussian, stress);
     assert_true(uniform < 1e-5 && gaussian < 1.5e-3);
+    assert_true(no_stress < 1e-5 && stress < 1e-3);
+    drop(&at);
+}
+
+// Heat turned by a quarter gives displacements turned by a quarter.
+static void a_quarter_turn_turns_the_answer(void **state)
+{
+    (void)state;
+    setup at = make(0.002, 1e11);
+    const bb_disc_mesh *mesh = at.mesh;
+    const bb_index count = mesh->node_count;
+    const bb_index last = mesh->node_columns - 1;
+    double *turned = NULL;
+    double *u = NULL;
+    double peak = 0.0;
+    check_ok(BB_ALLOCATE(count, &turned));
+    check_ok(BB_ALLOCATE(2 * count, &u));
+    for (bb_index i = 0; i < count; ++i) {
+        at.t[i] = exp(-1e3 * (pow(bb_disc_mesh_x(mesh, i) - 0.06, 2.0) +
+                              pow(bb_disc_mesh_y(mesh, i) + 0.02, 2.0)));
+    }
+    for (bb_index i = 0; i < count; ++i) { // (column, row) to (last - row, column)
+        turned[mesh->node_at[mesh->node_column[i] * mesh->node_columns + last -
+                             mesh->node_row[i]]] = at.t[i];
+    }
+    check_ok(bb_membrane_solve(at.membrane, at.t, at.u));
+    check_ok(bb_membrane_solve(at.membrane, turned, u));
+    for (bb_index i = 0; i < 2 * count; ++i) {
+        peak = fmax(peak, fabs(at.u[i]));
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_index to =
+            mesh->node_at[mesh->node_column[i] * mesh->node_columns + last - mesh->node_row[i]];
+        check_close(u[2 * to], -at.u[2 * i + 1], 1e-12, peak);
+        check_close(u[2 * to + 1], at.u[2 * i], 1e-12, peak);
+    }
+    BB_RELEASE(&turned);
+    BB_RELEASE(&u);
     drop(&at);
 }
 
@@ -195,6 +281,7 @@ int main(void)
         cmocka_unit_test(element_is_the_known_square),
         cmocka_unit_test(dissection_is_a_permutation),
         cmocka_unit_test(rows_are_reciprocal),
+        cmocka_unit_test(a_quarter_turn_turns_the_answer),
         cmocka_unit_test(wafer_on_springs_matches_items_2_and_4),
         cmocka_unit_test(free_wafer_matches_items_1_and_3),
     };

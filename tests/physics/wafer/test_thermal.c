@@ -241,6 +241,38 @@ static void disc_modes_decay_at_their_rates(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
+// Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
+static void a_quarter_turn_turns_the_heat(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    bb_thermal *thermal = NULL;
+    double *x[2] = {NULL};
+    double *y = NULL;
+    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    check_ok(BB_ALLOCATE(thermal->size, &y));
+    const bb_index stride = mesh->node_columns;
+    const bb_index spot[2] = {mesh->node_at[30 * stride + 25],
+                              mesh->node_at[25 * stride + stride - 1 - 30]};
+    for (int k = 0; k < 2; ++k) {
+        check_ok(BB_ZEROED(thermal->size, &x[k]));
+        x[k][spot[k]] = 1.0;
+        advance(thermal, &x[k], &y, 60);
+    }
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        const bb_index turned =
+            mesh->node_at[mesh->node_column[i] * stride + stride - 1 - mesh->node_row[i]];
+        check_close(x[1][turned], x[0][i], 1e-14, 1.0);
+    }
+    for (int k = 0; k < 2; ++k) {
+        BB_RELEASE(&x[k]);
+    }
+    BB_RELEASE(&y);
+    bb_thermal_destroy(&thermal);
+    bb_disc_mesh_destroy(&mesh);
+}
+
 static void mirrored_heat_stays_mirrored_and_adds_up(void **state)
 {
     (void)state;
@@ -283,6 +315,7 @@ int main(void)
         cmocka_unit_test(point_heat_spreads_as_a_gaussian),
         cmocka_unit_test(disc_modes_decay_at_their_rates),
         cmocka_unit_test(mirrored_heat_stays_mirrored_and_adds_up),
+        cmocka_unit_test(a_quarter_turn_turns_the_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
