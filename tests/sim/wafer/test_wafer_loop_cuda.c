@@ -55,10 +55,13 @@ static void the_harness_measures_every_step(void **state)
 {
     (void)state;
     static const char *const releases[] = {
-        "realtime={release: fixed, steps: 300}", "realtime={release: back_to_back, steps: 300}",
+        "realtime={release: fixed, steps: 300}",
+        "realtime={release: back_to_back, steps: 300}",
+        "realtime={release: fixed, steps: 300, ahead: 16}",
+        "realtime={release: back_to_back, steps: 300, ahead: 64}",
         "realtime={release: fixed, steps: 300, matrices: streamed}",
-        "realtime={release: back_to_back, steps: 300, matrices: streamed}"};
-    for (int i = 0; i < 4; ++i) {
+        "realtime={release: back_to_back, steps: 300, matrices: streamed, ahead: 16}"};
+    for (int i = 0; i < 6; ++i) {
         const driver_case of = {
             CONFIG_WAFER_SMALL,
             {"device=cuda", PIPELINES, releases[i], "realtime.warm_up_steps=20",
@@ -76,7 +79,9 @@ static void the_harness_measures_every_step(void **state)
         assert_true(steps[0] == 300.0 && steps[1] + steps[2] + steps[3] == 300.0);
         assert_true(steps[1] > 0.0 && steps[2] > 0.0 && steps[3] > 0.0);
         assert_true(driver_dataset(results, "latency_p50_us")->numbers[0] > 0.0);
-        if (i >= 2) {
+        const bool ahead = i == 2 || i == 3 || i == 5;
+        assert_int_equal(!isnan(driver_dataset(results, "least_queued")->numbers[0]), ahead);
+        if (i >= 4) {
             check_table_1(results);
         }
         bb_results_destroy(&results);
