@@ -111,6 +111,18 @@ static bb_status check_correction(const bb_ao_study *study, const bb_config *con
     return BB_OK;
 }
 
+// A dataset says that a mask is meant; a resolved annulus has the default's name.
+static bb_status check_pupil(const bb_pupil_config *pupil, const bb_config *config,
+                             bb_problems *problems)
+{
+    if (pupil->file == NULL && strcmp(pupil->dataset, BB_PUPIL_DATASET) != 0) {
+        return bb_problems_add(
+            problems, bb_config_place(config, "telescope.pupil.dataset"),
+            "telescope.pupil.dataset: of no effect without telescope.pupil.file");
+    }
+    return BB_OK;
+}
+
 // "guide_stars[3].magnitude is missing" starts with the path of what it is about.
 static bb_place place_of_message(const bb_config *config, const char *message)
 {
@@ -137,6 +149,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     BB_TRY(check_correction(ao, config, problems));
+    BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     bb_status rules = bb_ao_config_check(&physics);
