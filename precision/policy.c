@@ -63,8 +63,8 @@ static double product_bound(const question *of)
     return random ? bound * sqrt(tiles * (double)of->facts->tile_size) : bound;
 }
 
-static const char *const kind_names[] = {"uniform", "band",    "table", "tile_norm",
-                                         "product", "promise", NULL};
+const char *const bb_policy_kind_names[] = {"uniform", "band",    "table", "tile_norm",
+                                            "product", "promise", NULL};
 static const char *const rounding_names[] = {"worst", "random", NULL};
 
 // One row a policy, in the order of the names: to add one, write its function, its row and its
@@ -110,7 +110,7 @@ static bb_status find_tolerance(const bb_policy_config *policy, const bb_policy_
         bool given = !isnan(policy->tolerance);
         BB_REQUIRE(given || facts->noise_floor > 0.0, BB_INVALID,
                    "policy %s: expected a tolerance, as the noise floor of the matrix is unknown",
-                   kind_names[policy->kind]);
+                   bb_policy_kind_names[policy->kind]);
         *out = given ? policy->tolerance : policy->noise_share * facts->noise_floor / facts->norm;
     }
 done:
@@ -127,13 +127,14 @@ bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithm
     *out = NULL;
     BB_REQUIRE(rules[policy->kind].variant != NULL, BB_INVALID,
                "policy %s has no map of its own, expected one of those that it chooses from",
-               kind_names[policy->kind]);
+               bb_policy_kind_names[policy->kind]);
     BB_REQUIRE((!rules[policy->kind].by_table || facts->table != NULL) &&
                    (!rules[policy->kind].by_tile_norms || facts->tile_norms != NULL),
-               BB_INTERNAL, "policy %s: a fact that it needs is missing", kind_names[policy->kind]);
+               BB_INTERNAL, "policy %s: a fact that it needs is missing",
+               bb_policy_kind_names[policy->kind]);
     BB_REQUIRE(bb_policy_products_fit(policy, arithmetic), BB_INVALID,
                "policy %s of %s inside %s: expected two of sp, tf32, bf16, hp1, x3 and fp8",
-               kind_names[policy->kind], bb_variant_names[arithmetic],
+               bb_policy_kind_names[policy->kind], bb_variant_names[arithmetic],
                bb_variant_names[policy->inside]);
     BB_TRY(find_tolerance(policy, facts, &of.tolerance));
     BB_TRY(BB_ZEROED(1, &map));
@@ -200,7 +201,7 @@ bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmet
 
 // clang-format off
 static const bb_key keys[] = {
-    {.name = "kind", .kind = BB_KEY_CHOICE, .choices = kind_names,
+    {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_policy_kind_names,
      .offset = offsetof(bb_policy_config, kind), .default_text = "uniform",
      .meaning = "uniform: one arithmetic everywhere; band: another near the diagonal; table: a "
                 "file; tile_norm, product: by a bound; promise: the cheapest that keeps a price."},

@@ -33,6 +33,9 @@ typedef enum bb_policy_kind {
     BB_POLICY_PROMISE,   ///< the cheapest of the others that keeps a price; not a map by itself
 } bb_policy_kind;
 
+/// "uniform", "band", "table", "tile_norm", "product", "promise", NULL.
+extern const char *const bb_policy_kind_names[];
+
 /// Whether what was fp32 in the seed takes the policy's variants.
 typedef enum bb_policy_follow {
     BB_POLICY_FOLLOW_SP, ///< fp32, in fp64 where the variant is dp

@@ -24,7 +24,7 @@ static const bb_key pupil_keys[] = {
      .offset = offsetof(bb_pupil_config, file),
      .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) with a mask of the pupil, relative to "
                 "the working folder; unset: the annulus of diameter_m and obstruction."},
-    {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/operators/pupil",
+    {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = BB_PUPIL_DATASET,
      .offset = offsetof(bb_pupil_config, dataset),
      .meaning = "Square dataset in an HDF5 file, as --dump pupil writes: amplitude transmissions 0..1 by y "
                 "and x, from the most negative, over the square of the diameter."},

@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/// Where --dump pupil writes, and a mask is looked for.
+#define BB_PUPIL_DATASET "/operators/pupil"
+
 /// Where the user's mask of the pupil is; whoever runs the study reads it.
 typedef struct bb_pupil_config {
     const char *file; ///< HDF5 or FITS; NULL: the annulus

@@ -374,6 +374,19 @@ double bb_point_spread_strehl(const bb_point_spread *spread, const double *corre
     return sum / spread->transfer_sum;
 }
 
+double bb_point_spread_excess(const bb_point_spread *spread, const double *correlation,
+                              double wavelength_m)
+{
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    double sum = 0.0;
+    for (bb_index k = 0; k < spread->grid.pixels * spread->grid.pixels; ++k) {
+        if (correlation[k] > correlation[0] && spread->transfer[k] > 0.0) {
+            sum += transfer(spread, correlation, wavenumber, k) - spread->transfer[k];
+        }
+    }
+    return sum / spread->transfer_sum;
+}
+
 // Integral of exp(-2 pi i r a / lambda) over a box's width, over the width.
 static double box_factor(double displacement_m, double width_rad, double wavelength_m)
 {

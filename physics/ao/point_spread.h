@@ -80,6 +80,12 @@ BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, con
 double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,
                               double wavelength_m);
 
+/// What displacements of a negative structure function add to the Strehl ratio beyond what no
+/// residual at all would: 0 for any covariance. The mean over pairs of actuators is none where the
+/// residual is far from stationary.
+double bb_point_spread_excess(const bb_point_spread *spread, const double *correlation,
+                              double wavelength_m);
+
 /// Share of the energy in a square box on the axis, `width_rad` along an edge; NaN for a box wider
 /// than the image's period, wavelength / pixel_m.
 double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,

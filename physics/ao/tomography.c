@@ -171,6 +171,29 @@ done:
     return status;
 }
 
+// A residual that is so far from stationary that its mean over pairs is no covariance has no
+// Strehl ratio: that of its negative structure function has no bound.
+static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_count,
+                          const double *wavelengths_m, double *correlation, double *rms_m,
+                          bb_outcome *outcome)
+{
+    static const double most = 0.01; // of a Strehl ratio of 1
+    const bb_index pixels = bb_point_spread_layout(spread)->pixels;
+    for (bb_index w = 0; w < wavelength_count && !isnan(*rms_m); ++w) {
+        const double excess = bb_point_spread_excess(spread, correlation, wavelengths_m[w]);
+        if (excess > most) {
+            bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                           "the residual is too far from stationary: a negative structure function "
+                           "adds %.2g to the Strehl ratio at %g um",
+                           excess, 1e6 * wavelengths_m[w]);
+            *rms_m = NAN;
+            for (bb_index k = 0; k < pixels * pixels; ++k) {
+                correlation[k] = NAN;
+            }
+        }
+    }
+}
+
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
                              bb_index wavelength_count, const double *wavelengths_m,
                              bb_tomography_score *score, bb_outcome *outcome)
@@ -184,6 +207,8 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
     for (bb_index k = 0; aim->terms != NULL && k < pixels * pixels; ++k) {
         correlation[k] -= aim->terms[k];
     }
+    refuse_excess(aim->spread, wavelength_count, wavelengths_m, correlation, &score->residual_rms,
+                  outcome);
     for (bb_index w = 0; w < wavelength_count; ++w) {
         score->strehl[w] = bb_point_spread_strehl(aim->spread, correlation, wavelengths_m[w]);
         for (bb_index b = 0; b < score->box_count; ++b) {

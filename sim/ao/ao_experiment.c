@@ -156,6 +156,11 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &score, &attempt->common.outcome));
     attempt->residual_m[target] = score.residual_rms;
+    if (isnan(score.residual_rms)) {
+        bb_log_warning("pipeline %s, target %td: %s, %s", attempt->common.pipeline, target,
+                       bb_outcome_name(attempt->common.outcome.kind),
+                       attempt->common.outcome.detail);
+    }
     if (image != NULL) {
         crop(image, pixels, attempt->psf);
     }

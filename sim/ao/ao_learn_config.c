@@ -53,11 +53,14 @@ bb_status bb_ao_learn_config_check(const bb_ao_learn_config *learn, const bb_con
                                "learn.covariance needs file and dataset with learn.source = "
                                "covariance_file"));
     }
-    if (ends != 0 && (ends != 2 || !(range[0] < range[1]))) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "learn.outer_scale_range_m"),
-                               "learn.outer_scale_range_m has %td value(s), expected two, the "
-                               "least first",
-                               ends));
+    const bb_place place = bb_config_place(config, "learn.outer_scale_range_m");
+    if (ends != 0 && ends != 2) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "learn.outer_scale_range_m has %td value(s), expected two", ends));
+    } else if (ends == 2 && !(range[0] < range[1])) {
+        BB_TRY(bb_problems_add(problems, place,
+                               "learn.outer_scale_range_m = [%g, %g]: expected the least first",
+                               range[0], range[1]));
     }
 done:
     return status;

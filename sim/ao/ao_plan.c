@@ -7,6 +7,7 @@
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/dump.h"
+#include "sim/input/matrix_file.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -107,7 +108,11 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     bb_sensor_array guides = {0};
     bb_ao_config physics = bb_ao_study_physics(study);
     double *mask = NULL;
+    double file_bytes = 0.0;
     BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
+    if (study->learn.source == (int)BB_AO_LEARN_COVARIANCE_FILE) {
+        BB_TRY(bb_matrix_file_find(study->learn.covariance.file, &file_bytes));
+    }
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));

@@ -189,7 +189,7 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
     } else {
         bb_outcome *outcome = &attempt->common.outcome;
         (void)snprintf(outcome->detail, sizeof outcome->detail,
-                       "promise of %g kept: %s, loss %.2e, %.2f of the time of sp, %td trials",
+                       "promise of %g kept: %s, loss %.2e, nominal cost %.2f of sp, %td trials",
                        pipeline->policy.strehl_loss, best->arithmetic, best->loss, best->cost,
                        promises->count - first);
         bb_log_info("pipeline %s: %s", pipeline->name, outcome->detail);

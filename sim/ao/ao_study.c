@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_study.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
@@ -111,6 +113,40 @@ static bb_status check_correction(const bb_ao_study *study, const bb_config *con
     return BB_OK;
 }
 
+// A dataset says that a mask is meant; a resolved annulus has the default's name.
+static bb_status check_pupil(const bb_pupil_config *pupil, const bb_config *config,
+                             bb_problems *problems)
+{
+    if (pupil->file == NULL && strcmp(pupil->dataset, BB_PUPIL_DATASET) != 0) {
+        return bb_problems_add(
+            problems, bb_config_place(config, "telescope.pupil.dataset"),
+            "telescope.pupil.dataset: of no effect without telescope.pupil.file");
+    }
+    return BB_OK;
+}
+
+// Frames are found to be impossible here and not after the factorizations.
+static bb_status check_frames(const bb_ao_study *study, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_guide_star_config *stars = study->guide_stars.items;
+    const bool drawn =
+        study->monte_carlo.frames > 0 || study->learn.source == (int)BB_AO_LEARN_FRAMES;
+    for (bb_index s = 0; drawn && s < study->guide_stars.count; ++s) {
+        if (fmod(stars[s].rotation_deg, 180.0) != 0.0) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "guide_stars.%td.rotation_deg", s);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "guide_stars[%td].rotation_deg = %g: the phase screens of "
+                                   "monte_carlo and of learn.source frames need 0 or 180",
+                                   s, stars[s].rotation_deg));
+        }
+    }
+done:
+    return status;
+}
+
 // "guide_stars[3].magnitude is missing" starts with the path of what it is about.
 static bb_place place_of_message(const bb_config *config, const char *message)
 {
@@ -137,6 +173,8 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     BB_TRY(check_correction(ao, config, problems));
+    BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
+    BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     bb_status rules = bb_ao_config_check(&physics);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_pipeline.h"
 
+#include "sim/pipelines/idle_keys.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -122,7 +124,9 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
                                BB_STUDY_PIPELINES));
     }
     for (bb_index p = 0; p < pipelines->count; ++p) {
+        const bb_factor_pipeline *items = pipelines->items;
         BB_TRY(check_policy(pipelines, p, config, problems));
+        BB_TRY(bb_idle_keys_check(&items[p], p, config, problems));
     }
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,

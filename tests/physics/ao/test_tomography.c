@@ -200,6 +200,36 @@ static void rating_spans_perfect_to_uncorrected(void **state)
     bb_tomography_destroy(&problem);
 }
 
+// White errors of slopes on a mirror that keeps a mode of the edge: the mean over pairs is no
+// covariance, and its Strehl ratio would be thousands.
+static void a_residual_far_from_stationary_has_no_price(void **state)
+{
+    (void)state;
+    ao_case c = small_case();
+    c.telescope.obstruction = 0.3;
+    bb_ao_config config = case_config(&c);
+    const bb_mirror_config mirror = {.condition = 100.0};
+    config.mirror = &mirror;
+    bb_tomography *problem = NULL;
+    double *cee = NULL;
+    double strehl = 0.0;
+    const double wavelength_m = 1.65e-6;
+    bb_tomography_score score = {.strehl = &strehl};
+    bb_outcome outcome = {0};
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    const bb_index m = problem->targets[2].ctt->rows;
+    check_ok(BB_ZEROED(m * m, &cee));
+    for (bb_index i = 0; i < m; ++i) {
+        cee[i * m + i] = 1e-2;
+    }
+    check_ok(bb_tomography_rate(problem, 2, cee, 1, &wavelength_m, &score, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
+    assert_non_null(strstr(outcome.detail, "too far from stationary"));
+    assert_true(isnan(strehl) && isnan(score.residual_rms));
+    BB_RELEASE(&cee);
+    bb_tomography_destroy(&problem);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -229,6 +259,7 @@ int main(void)
         cmocka_unit_test(unknown_tilts_leave_the_core),
         cmocka_unit_test(targets_differ_in_where_they_look),
         cmocka_unit_test(rating_spans_perfect_to_uncorrected),
+        cmocka_unit_test(a_residual_far_from_stationary_has_no_price),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

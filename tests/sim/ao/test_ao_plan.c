@@ -36,6 +36,25 @@ static void learning_is_listed(void **state)
     bb_plan_release(&plan);
 }
 
+static void a_missing_covariance_is_found(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_LEARN,
+        {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+          "learn.covariance.dataset=/operators/Cmm"}
+    };
+    const bb_run_options options = {.threads = 1};
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    check_ok(driver_load(&of, &config));
+    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
+    check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
+                "'none.h5': No such file");
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
 // Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
 // on one core took 38 s, the fit alone 1.6 s.
 static void learning_takes_memory_and_time(void **state)
@@ -94,6 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learning_is_listed),
+        cmocka_unit_test(a_missing_covariance_is_found),
         cmocka_unit_test(learning_takes_memory_and_time),
         cmocka_unit_test(device_memory_is_planned_in_every_build),
     };

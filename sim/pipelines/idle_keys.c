@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/idle_keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Whether a number or a choice has another value than its default.
+static bool changed(const bb_schema *schema, const void *record, const char *name)
+{
+    const bb_key *key = schema->keys;
+    while (strcmp(key->name, name) != 0) {
+        ++key;
+    }
+    const char *member = (const char *)record + key->offset;
+    if (key->kind == BB_KEY_DOUBLE) {
+        double value;
+        memcpy(&value, member, sizeof value);
+        return key->default_text == NULL ? !isnan(value) : value != strtod(key->default_text, NULL);
+    }
+    if (key->kind == BB_KEY_INTEGER) {
+        bb_index value;
+        memcpy(&value, member, sizeof value);
+        return value != strtoll(key->default_text, NULL, 10);
+    }
+    int choice;
+    memcpy(&choice, member, sizeof choice);
+    return strcmp(key->choices[choice], key->default_text) != 0;
+}
+
+// What a rule is about: a group of keys and the choice among them that decides.
+typedef struct group {
+    const char *name; // path within the pipeline, "" or with a dot behind it
+    const bb_schema *schema;
+    const void *record;
+    const char *decider;
+    int choice;
+    const char *choice_name;
+} group;
+
+typedef struct rule {
+    const char *key;
+    unsigned used; // bit c: by choice c
+    const char *choices;
+} rule;
+
+static bb_status check_group(const group *of, const rule *rules, int count, bb_index index,
+                             const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[96];
+    for (int r = 0; r < count; ++r) {
+        if ((rules[r].used >> of->choice & 1) != 0 ||
+            !changed(of->schema, of->record, rules[r].key)) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "pipelines.%td.%s%s", index, of->name, rules[r].key);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "pipelines[%td].%s%s: of no effect with %s %s, expected %s %s",
+                               index, of->name, rules[r].key, of->decider, of->choice_name,
+                               of->decider, rules[r].choices));
+    }
+done:
+    return status;
+}
+
+enum {
+    BAND = 1 << BB_POLICY_BAND,
+    RULES = 1 << BB_POLICY_TILE_NORM | 1 << BB_POLICY_PRODUCT,
+    PROMISE = 1 << BB_POLICY_PROMISE,
+    PRODUCTS = 1 << BB_POLICY_PRODUCT | PROMISE,
+    LIGHT = 1 << BB_POLICY_SWEEPS_LIGHT,
+    REFINED = 1 << BB_REFINE_IR | 1 << BB_REFINE_CG | 1 << BB_REFINE_GMRES
+};
+
+static const rule policy_rules[] = {
+    {"width",       BAND,                   "band"                               },
+    {"inside",      BAND | RULES | PROMISE, "band, tile_norm, product or promise"},
+    {"tolerance",   RULES,                  "tile_norm or product"               },
+    {"noise_share", RULES,                  "tile_norm or product"               },
+    {"rounding",    PRODUCTS,               "product or promise"                 },
+};
+static const rule sweep_rules[] = {
+    {"sweep_energy", LIGHT, "light"},
+};
+static const rule refine_rules[] = {
+    {"tolerance",  REFINED, "ir, cg or gmres"},
+    {"iterations", REFINED, "ir, cg or gmres"},
+};
+
+bb_status bb_idle_keys_check(const bb_factor_pipeline *pipeline, bb_index index,
+                             const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_policy_config *policy = &pipeline->policy;
+    const bb_refine_config *refine = &pipeline->refine;
+    const group policies = {.name = "policy.",
+                            .schema = &bb_policy_schema,
+                            .record = policy,
+                            .decider = "kind",
+                            .choice = policy->kind,
+                            .choice_name = bb_policy_kind_names[policy->kind]};
+    const group sweeps = {.name = "",
+                          .schema = &bb_factor_pipeline_schema,
+                          .record = pipeline,
+                          .decider = "sweeps",
+                          .choice = pipeline->sweeps,
+                          .choice_name = bb_policy_sweeps_names[pipeline->sweeps]};
+    const group refinement = {.name = "refine.",
+                              .schema = &bb_refine_schema,
+                              .record = refine,
+                              .decider = "method",
+                              .choice = refine->method,
+                              .choice_name = "none"};
+    BB_TRY(check_group(&policies, policy_rules, 5, index, config, problems));
+    BB_TRY(check_group(&sweeps, sweep_rules, 1, index, config, problems));
+    BB_TRY(check_group(&refinement, refine_rules, 2, index, config, problems));
+done:
+    return status;
+}
