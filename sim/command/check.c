@@ -36,7 +36,9 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     (void)printf("%s: %s\n", experiment->name, study->title);
     (void)fputs(bb_text_string(&plan.lines), stdout);
     print_bytes("memory on the host", plan.host_bytes);
-    print_bytes("memory on the device", plan.device_bytes);
+    if (plan.device_bytes > 0.0) { // nothing of `run` is there on the host alone
+        print_bytes("memory on the device", plan.device_bytes);
+    }
     if (shortage[0] != '\0') {
         (void)printf("  %s\n", shortage);
     }

@@ -59,6 +59,52 @@ static void check_and_run_warn_of_what_no_machine_has(void **state)
     assert_null(strstr(run.printed, "this machine has"));
 }
 
+// Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL.
+static double device_bytes(const char *device, double *values)
+{
+    const driver_case of = {CONFIG_WAFER_SMALL, {device}};
+    const bb_run_options options = {.threads = 1};
+    bb_plan plan = {0};
+    bb_config *config = NULL;
+    double points = 0.0;
+    double cells = 0.0;
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_experiment_find(&bb_experiments, "wafer")
+                 ->plan(bb_config_study(config), &options, &plan));
+    const char *line = strstr(bb_text_string(&plan.lines), "  response ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " response %lf points x %lf cells", &points, &cells), 2);
+    *values = points * cells;
+    const double bytes = plan.device_bytes;
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+    return bytes > 0.0 ? bytes - 8.0 * (points + cells) : bytes;
+}
+
+// Of the operators of a pipeline on the device, one is there at a time.
+static void the_device_holds_what_runs_there(void **state)
+{
+    (void)state;
+    double values = 0.0;
+    assert_true(device_bytes(NULL, &values) == 0.0);
+    check_relative(device_bytes("pipelines.4.device=cuda", &values), 2.0 * values, 1e-12); // fp16
+    check_relative(device_bytes("pipelines.1.device=cuda", &values), 8.0 * values, 1e-12); // fp64
+}
+
+static void check_speaks_of_the_device_where_run_uses_it(void **state)
+{
+    (void)state;
+    const char *const host[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
+                                                 "realtime.pipeline=fp16", NULL};
+    const char *const device[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
+                                                   "pipelines.4.device=cuda", NULL};
+    program_call(host, &run);
+    program_expect(&run, 0, "realtime, device memory");
+    assert_null(strstr(run.printed, "memory on the device"));
+    program_call(device, &run);
+    program_expect(&run, 0, "memory on the device");
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -76,6 +122,8 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_machine_has_memory),
         cmocka_unit_test(check_and_run_warn_of_what_no_machine_has),
+        cmocka_unit_test(the_device_holds_what_runs_there),
+        cmocka_unit_test(check_speaks_of_the_device_where_run_uses_it),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
