@@ -137,11 +137,16 @@ static const struct {
     [ENERGY] = {"results/energy_j",               "J",    "energy of apply, or factor and solve", true },
 };
 
+double bb_attempt_compression(double fp32_bytes, double operator_bytes)
+{
+    return operator_bytes > 0.0 ? fp32_bytes / operator_bytes : NAN;
+}
+
 static void list_numbers(const bb_attempt *attempt, double out[COLUMNS])
 {
     out[QOI] = attempt->qoi_relative_error;
     out[BYTES] = attempt->operator_bytes;
-    out[RATIO] = attempt->fp32_bytes / attempt->operator_bytes;
+    out[RATIO] = bb_attempt_compression(attempt->fp32_bytes, attempt->operator_bytes);
     out[FLOPS] = attempt->flops;
     out[FLOPS_DENSE] = attempt->flops_dense;
     out[ENCODE] = attempt->encode_seconds;

@@ -24,6 +24,10 @@ typedef struct bb_attempt {
 /// All NaN.
 bb_attempt bb_attempt_start(const char *pipeline);
 
+/// `fp32_bytes` over `operator_bytes`; NaN of an operator that stores nothing, since a matrix of
+/// zeros is no ratio smaller.
+double bb_attempt_compression(double fp32_bytes, double operator_bytes);
+
 /// Writes the axis /results/pipeline, status, status_detail, device and the numbers above, for
 /// `count` attempts in the study's order.
 BB_CHECKED bb_status bb_attempts_publish(bb_results *results, bb_index count,

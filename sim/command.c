@@ -43,7 +43,7 @@ static const command commands[] = {
      "  --force          replace a result file that exists\n"
      "  --dump NAMES     add operators to the file: rows,inputs (wafer), Cmm,Ctm,Ctt,R,pupil (ao)\n"
      "  --checkpoint FILE  keep the state of the heating in FILE (wafer)\n"
-     "  --checkpoint-every S  at most every S seconds; default 60, 0: after every step\n"
+     "  --checkpoint-every S  with it: at most every S seconds; default 60, 0: after every step\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
     {"check", bb_command_check,

@@ -62,6 +62,30 @@ done:
     return status;
 }
 
+bb_status bb_hdf5_read_number(int64_t owner, const char *name, double *out)
+{
+    bb_status status = BB_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    *out = 0.0;
+    if (H5Aexists(owner, name) <= 0) {
+        goto done;
+    }
+    READ_TRY(attribute = H5Aopen(owner, name, H5P_DEFAULT));
+    READ_TRY(type = H5Aget_type(attribute));
+    READ_TRY(space = H5Aget_space(attribute));
+    const H5T_class_t class = H5Tget_class(type);
+    if ((class == H5T_FLOAT || class == H5T_INTEGER) && H5Sget_simple_extent_npoints(space) == 1) {
+        READ_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, out));
+    }
+done:
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+    return status;
+}
+
 #define WRITE_TRY(call)                                                                            \
     BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
 

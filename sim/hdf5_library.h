@@ -18,6 +18,9 @@ const char *bb_hdf5_error(void);
 /// no such text. Errors: BB_IO.
 BB_CHECKED bb_status bb_hdf5_read_text(int64_t owner, const char *name, char *out, size_t bytes);
 
+/// A numeric attribute of `owner`; 0 where it is absent or no single number. Errors: BB_IO.
+BB_CHECKED bb_status bb_hdf5_read_number(int64_t owner, const char *name, double *out);
+
 /// A UTF-8 text type of `bytes`, or H5T_VARIABLE. Errors of both: BB_INTERNAL with HDF5's words.
 BB_CHECKED bb_status bb_hdf5_text_type(size_t bytes, int64_t *out);
 

@@ -139,7 +139,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                         .arguments = arguments,
                         .threads = bb_threads_available(),
                         .within = NAN,
-                        .checkpoint_every_s = CHECKPOINT_SECONDS,
+                        .checkpoint_every_s = NAN,
                         .level = BB_LOG_NORMAL};
     // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
     int count = argument_count - 1;
@@ -161,6 +161,10 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                    rest[0]);
         BB_TRY(take_value(option, optarg, out));
     }
+    BB_REQUIRE(out->help || out->checkpoint != NULL || isnan(out->checkpoint_every_s), BB_INVALID,
+               "--checkpoint-every says how often --checkpoint FILE is written: name it too");
+    out->checkpoint_every_s =
+        isnan(out->checkpoint_every_s) ? CHECKPOINT_SECONDS : out->checkpoint_every_s;
     out->operands = rest + optind;
     out->operand_count = count - optind;
 done:

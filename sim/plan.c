@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan.h"
 
+#include "core/device.h"
+
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-enum { VALUE_BYTES = 512 };
+enum { VALUE_BYTES = 512, BYTES_TEXT = 32 };
 
 bb_status bb_plan_add(bb_plan *plan, const char *what, const char *format, ...)
 {
@@ -14,6 +17,44 @@ bb_status bb_plan_add(bb_plan *plan, const char *what, const char *format, ...)
     (void)vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
     return bb_text_add(&plan->lines, "  %-28s %s\n", what, value);
+}
+
+bb_status bb_plan_machine_bytes(double *out)
+{
+    bb_status status = BB_OK;
+    bb_device *cpu = NULL;
+    bb_device_report report;
+    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    BB_TRY(bb_device_describe(cpu, &report));
+    *out = (double)report.memory_bytes;
+done:
+    bb_device_close(&cpu);
+    return status;
+}
+
+static void write_bytes(double bytes, char out[BYTES_TEXT])
+{
+    const bool tera = bytes >= 1e12;
+    const bool giga = bytes >= 1e9;
+    (void)snprintf(out, BYTES_TEXT, "%.1f %s",
+                   bytes * (tera   ? 1e-12
+                            : giga ? 1e-9
+                                   : 1e-6),
+                   tera   ? "TB"
+                   : giga ? "GB"
+                          : "MB");
+}
+
+void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLAN_LINE])
+{
+    char asked[BYTES_TEXT];
+    char there[BYTES_TEXT];
+    out[0] = '\0';
+    if (plan->host_bytes > machine_bytes) {
+        write_bytes(plan->host_bytes, asked);
+        write_bytes(machine_bytes, there);
+        (void)snprintf(out, BB_PLAN_LINE, "memory: %s, this machine has %s", asked, there);
+    }
 }
 
 void bb_plan_release(bb_plan *plan)

@@ -9,6 +9,8 @@
 /// Host memory of the program itself and its libraries, before a study asks for any.
 enum { BB_PLAN_PROGRAM_BYTES = 20000000 };
 
+enum { BB_PLAN_LINE = 96 };
+
 /// Zero-initialise; release with bb_plan_release.
 typedef struct bb_plan {
     bb_text lines;            ///< "what  value" lines, for the user
@@ -21,6 +23,13 @@ typedef struct bb_plan {
 /// Adds a line: what it is, and a formatted value with its unit.
 BB_CHECKED bb_status bb_plan_add(bb_plan *plan, const char *what, const char *format, ...)
     BB_PRINTF(3, 4);
+
+/// Host memory of this machine, bytes. Errors: bb_device_open's.
+BB_CHECKED bb_status bb_plan_machine_bytes(double *out);
+
+/// "memory: 2.7 TB, this machine has 8.2 GB" into `out` where the plan asks the host for more than
+/// `machine_bytes`; else "".
+void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLAN_LINE]);
 
 void bb_plan_release(bb_plan *plan);
 

@@ -87,6 +87,10 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     unsigned char *image = NULL;
     bb_index bytes = 0;
     (void)experiments;
+    const bool measures = options->output != NULL || options->device != NULL || options->force ||
+                          options->quick || options->operand_count > 0;
+    BB_REQUIRE(!options->list || !measures, BB_INVALID,
+               "--list measures nothing: it goes without names, -o, --device, --quick and --force");
     if (options->list) {
         list_cases();
         goto done;

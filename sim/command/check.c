@@ -21,6 +21,8 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     bb_config *config = NULL;
     bb_plan plan = {.estimated_seconds = NAN};
     char *path = NULL;
+    double machine_bytes = 0.0;
+    char shortage[BB_PLAN_LINE];
     const bb_run_options run = {.threads = options->threads, .dump = options->dump};
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_study *study = bb_config_study(config);
@@ -29,10 +31,17 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(bb_dump_check(run.dump, experiment->operators));
     BB_TRY(experiment->plan(study, &run, &plan));
+    BB_TRY(bb_plan_machine_bytes(&machine_bytes));
+    bb_plan_shortage(&plan, machine_bytes, shortage);
     (void)printf("%s: %s\n", experiment->name, study->title);
     (void)fputs(bb_text_string(&plan.lines), stdout);
     print_bytes("memory on the host", plan.host_bytes);
-    print_bytes("memory on the device", plan.device_bytes);
+    if (plan.device_bytes > 0.0) { // nothing of `run` is there on the host alone
+        print_bytes("memory on the device", plan.device_bytes);
+    }
+    if (shortage[0] != '\0') {
+        (void)printf("  %s\n", shortage);
+    }
     if (isnan(plan.estimated_seconds)) {
         (void)printf("  %-28s not estimated\n", "time");
     } else {

@@ -48,6 +48,8 @@ bb_status bb_command_config(const bb_options *options, const bb_experiment_table
     bb_status status = BB_OK;
     BB_REQUIRE(options->list != options->resolved, BB_INVALID,
                "expected one of --list and --resolved; see 'bitbudget config --help'");
+    BB_REQUIRE(options->resolved || options->device == NULL, BB_INVALID,
+               "--device goes with --resolved: --list prints keys of every device");
     BB_TRY(options->list ? list_keys(options, experiments) : print_resolved(options, experiments));
 done:
     return status;

@@ -50,6 +50,8 @@ bb_status bb_command_measure(const bb_options *options, const bb_experiment_tabl
     bb_results *results = NULL;
     bb_text table = {0};
     double start = bb_clock_seconds();
+    BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
+               "--force replaces a file: name it with -o");
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);

@@ -31,6 +31,8 @@ bb_status bb_command_new(const bb_options *options, const bb_experiment_table *e
     }
     BB_REQUIRE(experiment != NULL, BB_INVALID, "no experiment '%s', expected one of %s",
                options->operands[0], bb_text_string(&words));
+    BB_REQUIRE(options->operand_count > 1 || !options->force, BB_INVALID,
+               "--force replaces a file: name it after '%s'", options->operands[0]);
     BB_TRY(make_text(experiment, &text));
     if (options->operand_count == 1) {
         (void)fputs(bb_text_string(&text), stdout);

@@ -60,6 +60,7 @@ struct bb_matrix_file {
     opened matrix;
     double range;
     char unit[UNIT_BYTES];
+    bb_origin origin;
 };
 
 // What the child finds out; in memory that both processes see.
@@ -69,6 +70,7 @@ typedef struct facts {
     double minimum, maximum;
     bool certified; // by a digest
     char unit[UNIT_BYTES];
+    bb_origin origin;
 } facts;
 
 static void close_matrix(opened *matrix)
@@ -274,6 +276,7 @@ static bb_status inspect_here(facts *found)
     BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
     BB_TRY(open_matrix(found->place, &matrix));
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
+    BB_TRY(bb_origin_read(matrix.id, &found->origin));
     BB_TRY(survey(&matrix, found));
     BB_TRY(demand_digest(&matrix, found));
     if (found->symmetric) {
@@ -362,6 +365,7 @@ static bb_status open_here(const facts *found, const char *name, bb_matrix_file 
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(open_matrix(found->place, &file->matrix));
     file->range = found->maximum - found->minimum;
+    file->origin = found->origin;
     (void)snprintf(file->unit, sizeof file->unit, "%s", found->unit[0] == '\0' ? "1" : found->unit);
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
                                       .columns = file->matrix.columns,
@@ -417,6 +421,11 @@ const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file)
 double bb_matrix_file_range(const bb_matrix_file *file)
 {
     return file->range;
+}
+
+const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file)
+{
+    return &file->origin;
 }
 
 bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file)

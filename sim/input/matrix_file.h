@@ -11,6 +11,7 @@
 
 #include "core/matrix_source.h"
 #include "core/schema.h"
+#include "sim/output/origin.h"
 
 /// Where a matrix is: the keys under `matrix:` and the like.
 typedef struct bb_matrix_place {
@@ -44,6 +45,9 @@ const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
 /// Columns of the mesh that the matrix's columns are, where the dataset has three dimensions; else
 /// 0.
 bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file);
+
+/// What the dataset says that it was made for.
+const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file);
 
 /// Largest minus smallest value.
 double bb_matrix_file_range(const bb_matrix_file *file);

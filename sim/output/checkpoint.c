@@ -3,6 +3,7 @@
 
 #include "build_info.h"
 #include "core/memory.h"
+#include "sim/config/difference.h"
 #include "sim/output/file.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { BUILD_BYTES = 96, BUFFER_BYTES = 1 << 16 };
+enum { BUILD_BYTES = 96, BUFFER_BYTES = 1 << 16, MOST_SUBJECT_BYTES = 1 << 24 };
 
 static const char MAGIC[8] = "BBSTATE";
 static const uint64_t ORDER = 0x0102030405060708U;
@@ -20,7 +21,6 @@ typedef struct head {
     char magic[8];
     uint64_t order;
     char build[BUILD_BYTES];
-    char subject[40];
 } head;
 
 struct bb_checkpoint {
@@ -28,18 +28,18 @@ struct bb_checkpoint {
     char *path;
 };
 
-static head make_head(const char *subject)
+static head make_head(void)
 {
     head of = {.order = ORDER};
     memcpy(of.magic, MAGIC, sizeof of.magic);
     (void)snprintf(of.build, sizeof of.build, "%s (%s)", BB_VERSION, BB_COMMIT);
-    (void)snprintf(of.subject, sizeof of.subject, "%s", subject);
     return of;
 }
 
 // What goes into one file.
 typedef struct writing {
     const char *path;
+    const char *subject;
     head head;
     const bb_checkpoint_piece *pieces;
     bb_index count;
@@ -59,6 +59,16 @@ done:
     return status;
 }
 
+static bb_status put_piece(writing *to, const void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    const uint64_t length = (uint64_t)bytes;
+    BB_TRY(put(to, &length, sizeof length));
+    BB_TRY(put(to, data, bytes));
+done:
+    return status;
+}
+
 static bb_status fill(const char *temporary, void *context)
 {
     bb_status status = BB_OK;
@@ -68,10 +78,9 @@ static bb_status fill(const char *temporary, void *context)
     BB_REQUIRE(to->file != NULL, BB_IO, "cannot write checkpoint '%s': %s", to->path,
                strerror(errno));
     BB_TRY(put(to, &to->head, sizeof to->head));
+    BB_TRY(put_piece(to, to->subject, (bb_index)strlen(to->subject)));
     for (bb_index i = 0; i < to->count; ++i) {
-        const uint64_t bytes = (uint64_t)to->pieces[i].bytes;
-        BB_TRY(put(to, &bytes, sizeof bytes));
-        BB_TRY(put(to, to->pieces[i].data, to->pieces[i].bytes));
+        BB_TRY(put_piece(to, to->pieces[i].data, to->pieces[i].bytes));
     }
     XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(to->state));
     BB_TRY(put(to, &sum, sizeof sum));
@@ -87,11 +96,12 @@ done:
     return status;
 }
 
-bb_status bb_checkpoint_write(const char *path, const char subject[BB_DIGEST_BYTES],
+bb_status bb_checkpoint_write(const char *path, const char *subject,
                               const bb_checkpoint_piece *pieces, bb_index count)
 {
     bb_status status = BB_OK;
-    writing to = {.path = path, .head = make_head(subject), .pieces = pieces, .count = count};
+    writing to = {
+        .path = path, .subject = subject, .head = make_head(), .pieces = pieces, .count = count};
     to.state = XXH3_createState();
     BB_REQUIRE(to.state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
     (void)XXH3_128bits_reset(to.state);
@@ -140,11 +150,35 @@ done:
     return status;
 }
 
-static bb_status check_head(const bb_checkpoint *checkpoint, const char *subject)
+// The next piece is the subject: the same text as here, or what differs is said.
+static bb_status check_subject(bb_checkpoint *checkpoint, const char *subject)
+{
+    bb_status status = BB_OK;
+    uint64_t length = 0;
+    char *there = NULL;
+    bb_text difference = {0};
+    BB_REQUIRE(fread(&length, sizeof length, 1, checkpoint->file) == 1 &&
+                   length <= (uint64_t)MOST_SUBJECT_BYTES,
+               BB_IO, "cannot read checkpoint '%s': its configuration has %llu bytes",
+               checkpoint->path, (unsigned long long)length);
+    BB_TRY(BB_ZEROED((bb_index)length + 1, &there));
+    BB_REQUIRE(fread(there, 1, (size_t)length, checkpoint->file) == (size_t)length, BB_IO,
+               "cannot read checkpoint '%s': %s", checkpoint->path, strerror(errno));
+    BB_TRY(bb_difference_write(there, subject, &difference));
+    BB_REQUIRE(strcmp(there, subject) == 0, BB_INVALID,
+               "checkpoint '%s' belongs to another configuration: %s", checkpoint->path,
+               bb_text_string(&difference));
+done:
+    bb_text_release(&difference);
+    BB_RELEASE(&there);
+    return status;
+}
+
+static bb_status check_head(const bb_checkpoint *checkpoint)
 {
     bb_status status = BB_OK;
     const char *path = checkpoint->path;
-    const head expected = make_head(subject);
+    const head expected = make_head();
     head got = {.order = 0};
     const bool whole = fread(&got, sizeof got, 1, checkpoint->file) == 1;
     BB_REQUIRE(memcmp(got.magic, expected.magic, sizeof got.magic) == 0, BB_IO,
@@ -158,18 +192,13 @@ static bb_status check_head(const bb_checkpoint *checkpoint, const char *subject
                "checkpoint '%s' was written by bitbudget %s, this is %s: only the same build goes "
                "on bit for bit",
                path, got.build, expected.build);
-    BB_REQUIRE(strcmp(got.subject, expected.subject) == 0, BB_INVALID,
-               "checkpoint '%s' belongs to another configuration: what it depends on has digest "
-               "%s there and %s here",
-               path, got.subject, expected.subject);
     BB_REQUIRE(fseek(checkpoint->file, (long)sizeof got, SEEK_SET) == 0, BB_IO,
                "cannot read checkpoint '%s': %s", path, strerror(errno));
 done:
     return status;
 }
 
-bb_status bb_checkpoint_open(const char *path, const char subject[BB_DIGEST_BYTES],
-                             bb_checkpoint **out)
+bb_status bb_checkpoint_open(const char *path, const char *subject, bb_checkpoint **out)
 {
     bb_status status = BB_OK;
     bb_checkpoint *checkpoint = NULL;
@@ -179,7 +208,8 @@ bb_status bb_checkpoint_open(const char *path, const char subject[BB_DIGEST_BYTE
     checkpoint->file = fopen(path, "rb");
     BB_REQUIRE(checkpoint->file != NULL, BB_IO, "cannot read checkpoint '%s': %s", path,
                strerror(errno));
-    BB_TRY(check_head(checkpoint, subject));
+    BB_TRY(check_head(checkpoint));
+    BB_TRY(check_subject(checkpoint, subject));
     *out = checkpoint;
     checkpoint = NULL;
 done:

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checkpoints: the state of a computation as a file that is whole or absent, from which the same
-// build goes on bit for bit with the same subject.
+// build goes on bit for bit with the same subject: what the state depends on, as a text.
 //
-// Layout, in the byte order of the machine: magic, byte-order mark, build, subject; then each piece
-// as its length in bytes (64 bits) and its bytes; last the XXH3-128 (canonical) of all before it.
+// Layout, in the byte order of the machine: magic, byte-order mark, build; then the subject and
+// each piece as its length in bytes (64 bits) and its bytes; last the XXH3-128 (canonical) of all
+// before it.
 #ifndef BB_SIM_OUTPUT_CHECKPOINT_H
 #define BB_SIM_OUTPUT_CHECKPOINT_H
 
-#include "sim/output/value_digest.h"
+#include "core/status.h"
 
 typedef struct bb_checkpoint bb_checkpoint;
 
@@ -19,16 +20,15 @@ typedef struct bb_checkpoint_piece {
 } bb_checkpoint_piece;
 
 /// Writes `pieces` [count] to `path` in place of what stands there, once all is on the disk.
-/// `subject` is the digest of what the state depends on. Errors: BB_IO; the file that stood there
+/// `subject` is the YAML of what the state depends on. Errors: BB_IO; the file that stood there
 /// stays.
-BB_CHECKED bb_status bb_checkpoint_write(const char *path, const char subject[BB_DIGEST_BYTES],
+BB_CHECKED bb_status bb_checkpoint_write(const char *path, const char *subject,
                                          const bb_checkpoint_piece *pieces, bb_index count);
 
 /// Opens a checkpoint and reads it once to hold it to its checksum. Errors: BB_IO (it cannot be
-/// read, is no checkpoint, is truncated or corrupted), BB_INVALID (of another build or subject),
-/// BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char subject[BB_DIGEST_BYTES],
-                                        bb_checkpoint **out);
+/// read, is no checkpoint, is truncated or corrupted), BB_INVALID (of another build, or of
+/// another subject, with the groups that differ), BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char *subject, bb_checkpoint **out);
 
 /// Reads the next piece, which is to have `bytes` bytes. Errors: BB_IO.
 BB_CHECKED bb_status bb_checkpoint_take(bb_checkpoint *checkpoint, void *data, bb_index bytes);

@@ -216,14 +216,15 @@ bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
         points += of.points->numbers[f];
     }
     print_cell(of.rms->numbers[0], title);
-    BB_TRY(bb_text_add(out, "\noverlay [nm], %.0f points of %td fields, rms of the reference %s\n",
-                       points, of.points->count, title));
+    BB_TRY(bb_text_add(out, "\noverlay [nm], %.0f points of %td field%s, rms of the reference %s\n",
+                       points, of.points->count, of.points->count == 1 ? "" : "s", title));
     BB_TRY(write_error(&of, "raw heating overlay", 0, out));
     for (bb_index p = 0; p < of.pipeline->count; ++p) {
         (void)snprintf(title, sizeof title, "%s: feed-forward residual", of.pipeline->texts[p]);
         BB_TRY(write_error(&of, title, p * ERRORS + 1, out));
-        BB_TRY(bb_text_add(out, "  corrections late by %.0f light steps, %.0f missed\n",
-                           of.late->numbers[p], of.missed->numbers[p]));
+        BB_TRY(bb_text_add(out, "  corrections late by %.0f light step%s, %.0f missed\n",
+                           of.late->numbers[p], of.late->numbers[p] == 1.0 ? "" : "s",
+                           of.missed->numbers[p]));
         (void)snprintf(title, sizeof title, "%s: numerical error", of.pipeline->texts[p]);
         BB_TRY(write_error(&of, title, p * ERRORS + 2, out));
     }

@@ -402,6 +402,11 @@ done:
     return status;
 }
 
+void bb_results_operator_origin(bb_results *results, const bb_origin *origin)
+{
+    results->operators[results->operator_count - 1].origin = *origin;
+}
+
 bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *))
 {
     bb_status status = BB_OK;

@@ -12,6 +12,7 @@
 #define BB_SIM_OUTPUT_RESULTS_H
 
 #include "core/matrix_source.h"
+#include "sim/output/origin.h"
 #include "sim/output/value_digest.h"
 
 #include <stdbool.h>
@@ -58,6 +59,7 @@ typedef struct bb_operator {
     char *long_name;
     const bb_matrix_source *source; ///< borrowed
     bb_operator_storage storage;
+    bb_origin origin;
 } bb_operator;
 
 BB_CHECKED bb_status bb_results_create(bb_results **out);
@@ -112,6 +114,9 @@ BB_CHECKED bb_status bb_results_stored_operator(bb_results *results, const char 
                                                 const char *long_name,
                                                 const bb_matrix_source *source,
                                                 bb_operator_storage storage);
+
+/// Says what the operator that was added last was made for.
+void bb_results_operator_origin(bb_results *results, const bb_origin *origin);
 
 /// Keeps an object alive for the operators and calls `release` with it when the results are
 /// destroyed, last come first. On failure the object is released at once. Errors: BB_MEMORY.

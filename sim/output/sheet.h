@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A group of results over one axis as a CSV file beside the result file: a column a dataset, named
-// like it (names end in their units), the axis first. Numbers read back to the same bits; nan where
-// there is no value.
+// like it (names end in their units), the axis first. Numbers read back to the same bits, the axis
+// to 12 digits or as many as tell its steps apart; nan where there is no value.
 #ifndef BB_SIM_OUTPUT_SHEET_H
 #define BB_SIM_OUTPUT_SHEET_H
 

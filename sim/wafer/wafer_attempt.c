@@ -332,7 +332,8 @@ static bb_status publish_scalars(publication *out)
         attempt->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;
         common[p] = &attempt->common;
-        live[p] = 4.0 * attempt->live_values / attempt->common.operator_bytes;
+        live[p] =
+            bb_attempt_compression(4.0 * attempt->live_values, attempt->common.operator_bytes);
     }
     BB_TRY(bb_attempts_publish(out->results, out->pipelines, common));
     BB_TRY(bb_attempts_publish_number(

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/dump.h"
 #include "sim/hdf5_filter.h"
+#include "sim/wafer/wafer_origin.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
@@ -58,6 +59,19 @@ static void release(void *object)
     BB_RELEASE(&all);
 }
 
+// Rows from a file stay what that says they are, on the grids that they were held to.
+static bb_status make_origin(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                             bb_index field, const bb_wafer_supply *supply, bb_origin *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_wafer_origin_make(study, problem, field, out));
+    if (supply->file != NULL) {
+        bb_origin_say(out, bb_matrix_file_origin(supply->file)->made_for);
+    }
+done:
+    return status;
+}
+
 static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -66,6 +80,7 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
     char name[BB_WAFER_OPERATOR_NAME];
     char long_name[96];
     bb_operator_storage storage = {0};
+    bb_origin origin;
     if (study->dump.filter == (int)BB_DUMP_ZFP) {
         storage = (bb_operator_storage){study->dump.tolerance_m_per_k, all->problem->grid->columns};
     }
@@ -81,6 +96,8 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
                            "displacement %c at the slit points of field %td for a kelvin in a cell",
                            "xyz"[axis], all -> problem -> scored[f]);
             BB_TRY(bb_results_stored_operator(results, name, long_name, supply->source, storage));
+            BB_TRY(make_origin(study, all->problem, f, supply, &origin));
+            bb_results_operator_origin(results, &origin);
         }
     }
 done:

@@ -130,10 +130,18 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     return bytes + rows_bytes(study, of, threads);
 }
 
-// Two matrices at most are on a GPU at once, beside x and y.
-static double device_bytes(const extent *of)
+// One matrix at a time is on a GPU, beside x and y; 0 where no pipeline computes there.
+static double device_bytes(const bb_wafer_study *study, const extent *of)
 {
-    return 16.0 * of->cells * of->points + 8.0 * (of->cells + of->points);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    double largest = 0.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (bb_product_pipeline_wants_gpu(&pipelines[p], study->common.device)) {
+            largest = fmax(largest, bb_coding_device_bytes(&pipelines[p]) * of->cells * of->points +
+                                        8.0 * (of->cells + of->points));
+        }
+    }
+    return largest;
 }
 
 // Displacements and residuals with their deviations, vectors for the eye, and the overlay report: 3
@@ -189,16 +197,6 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
            (coding + rows * row_seconds(study, of) +
             step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /
                cores;
-}
-
-static bool wants_gpu(const bb_wafer_study *study)
-{
-    const bb_product_pipeline *pipelines = study->pipelines.items;
-    bool wanted = false;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        wanted = wanted || bb_product_pipeline_wants_gpu(&pipelines[p], study->common.device);
-    }
-    return wanted;
 }
 
 static bb_status list_operator(const bb_product_pipeline *pipeline, double values, bb_plan *plan)
@@ -287,7 +285,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
         }
     }
     plan->host_bytes = host_bytes(wafer, &of, (double)options->threads);
-    plan->device_bytes = wants_gpu(wafer) ? device_bytes(&of) : 0.0;
+    plan->device_bytes = device_bytes(wafer, &of);
     plan->output_bytes = output_bytes(wafer, &of);
     if (bb_dump_wanted(options->dump, "rows")) {
         plan->output_bytes += 8.0 * of.matrices * of.points * of.cells;

@@ -8,18 +8,15 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum { MOST_KEYS = 16, MOST_PIECES = 10 };
 
-bb_status bb_wafer_restart_subject(const bb_wafer_study *study, char out[BB_DIGEST_BYTES])
+bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
 {
     static const char *const names[] = {"wafer", "clamp", "hood",   "ring",
                                         "mesh",  "scan",  "wafers", "probes"};
     bb_status status = BB_OK;
-    bb_text text = {0};
     bb_key keys[MOST_KEYS];
     bb_schema heat = {"heat", sizeof *study, keys, 0};
     for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
@@ -29,20 +26,16 @@ bb_status bb_wafer_restart_subject(const bb_wafer_study *study, char out[BB_DIGE
             }
         }
     }
-    BB_TRY(bb_emission_write(&heat, study, false, &text));
-    BB_TRY(bb_text_add(&text, "grid: %td %td\n", study->response.grid.columns,
-                       study->response.grid.rows));
+    BB_TRY(bb_emission_write(&heat, study, false, out));
+    BB_TRY(bb_text_add(out, "response:\n  grid: {columns: %td, rows: %td}\n",
+                       study->response.grid.columns, study->response.grid.rows));
     // Inputs have a second block where rows take one.
     if (study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE) {
-        BB_TRY(bb_text_add(&text, "moment: %d\n",
+        BB_TRY(bb_text_add(out, "  moment: %d\n",
                            study->response.generator == (int)BB_GENERATOR_PLATE ||
                                study->response.generator == (int)BB_GENERATOR_FILE));
     }
-    XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
-    (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
 done:
-    bb_text_release(&text);
     return status;
 }
 
@@ -53,9 +46,9 @@ bb_status bb_wafer_restart_open(const bb_wafer_study *study, const bb_run_option
     *out = (bb_wafer_restart){.checkpoint = options->checkpoint,
                               .every_s = options->checkpoint_every_s,
                               .last = bb_clock_seconds()};
-    BB_TRY(bb_wafer_restart_subject(study, out->subject));
+    BB_TRY(bb_wafer_restart_subject(study, &out->subject));
     if (options->resume != NULL) {
-        BB_TRY(bb_checkpoint_open(options->resume, out->subject, &out->resumed));
+        BB_TRY(bb_checkpoint_open(options->resume, bb_text_string(&out->subject), &out->resumed));
     }
 done:
     return status;
@@ -64,6 +57,7 @@ done:
 void bb_wafer_restart_release(bb_wafer_restart *restart)
 {
     bb_checkpoint_close(&restart->resumed);
+    bb_text_release(&restart->subject);
 }
 
 // Light steps whose inputs are kept by then.
@@ -124,7 +118,8 @@ bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_he
     }
     const double begin = bb_clock_seconds();
     const bb_index count = 4 + list_pieces(place, march->problem, heating, pieces + 4);
-    BB_TRY(bb_checkpoint_write(restart->checkpoint, restart->subject, pieces, count));
+    BB_TRY(
+        bb_checkpoint_write(restart->checkpoint, bb_text_string(&restart->subject), pieces, count));
     restart->last = bb_clock_seconds();
     restart->cost = restart->last - begin;
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,

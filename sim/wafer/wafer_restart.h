@@ -16,14 +16,13 @@ typedef struct bb_wafer_restart {
     double every_s;         ///< 0: at the end of every step
     double last;            ///< clock when one was written last
     double cost;            ///< seconds that this took
-    char subject[BB_DIGEST_BYTES];
+    bb_text subject;        ///< what the heating depends on
     bb_checkpoint *resumed; ///< NULL: from the start
 } bb_wafer_restart;
 
-/// Digest of what the heating depends on: the groups wafer, clamp, hood, ring, mesh, scan, wafers,
-/// probes, and response.grid. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_restart_subject(const bb_wafer_study *study,
-                                              char out[BB_DIGEST_BYTES]);
+/// Appends what the heating depends on, as YAML: the groups wafer, clamp, hood, ring, mesh, scan,
+/// wafers, probes, and response.grid. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out);
 
 /// Opens and checks what `options` resume from. Errors: those of bb_checkpoint_open.
 BB_CHECKED bb_status bb_wafer_restart_open(const bb_wafer_study *study,

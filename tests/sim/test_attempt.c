@@ -138,6 +138,38 @@ static void too_many_pipelines_are_refused(void **state)
     bb_results_destroy(&results);
 }
 
+// A lossless copy has no error to tell from the signal, a matrix of zeros stores nothing: neither
+// divides by zero into a number that looks like one.
+static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
+{
+    (void)state;
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
+    "accumulate: fp64}]"
+    const driver_case of = {CONFIG_WAFER_SMALL, {PIPELINES}};
+    const driver_case zero = {
+        CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_true(isinf(driver_number(results, "psnr_db", "reference")));
+    assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));
+    assert_true(isfinite(driver_number(results, "psnr_db", "tiles")));
+    assert_true(isfinite(driver_number(results, "compression_ratio", "tiles")));
+    bb_results_destroy(&results);
+    results = driver_results(&zero);
+    assert_string_equal(driver_text(results, "status", "tiles"), "ok");
+    assert_true(driver_number(results, "operator_bytes", "tiles") == 0.0);
+    assert_true(driver_number(results, "bits_per_value", "tiles") == 0.0);
+    assert_true(isnan(driver_number(results, "compression_ratio", "tiles")));
+    assert_true(isnan(driver_number(results, "compression_ratio_live", "tiles")));
+    assert_true(driver_number(results, "compression_ratio", "reference") == 0.5);
+    assert_true(isnan(driver_number(results, "psnr_db", "reference")));
+    assert_true(isnan(driver_number(results, "psnr_db", "tiles")));
+    bb_results_destroy(&results);
+#undef PIPELINES
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +179,7 @@ int main(void)
         cmocka_unit_test(publishes_in_the_order_of_the_study),
         cmocka_unit_test(times_stay_out_of_the_reproducible_digest),
         cmocka_unit_test(too_many_pipelines_are_refused),
+        cmocka_unit_test(nothing_lost_and_nothing_stored_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);
 }

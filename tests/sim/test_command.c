@@ -147,6 +147,25 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget new other", 2, "expected one of toy, wafer");
 }
 
+// None is taken in silence where it does nothing.
+static void options_that_need_another_say_so(void **state)
+{
+    (void)state;
+    static const char every[] = "--checkpoint-every says how often --checkpoint FILE is written";
+    expect("bitbudget run a.yaml --checkpoint-every 5", 2, every);
+    expect("bitbudget run a.yaml --checkpoint-every 60", 2, every);
+    expect("bitbudget check a.yaml --checkpoint-every 5 --resume state", 2, every);
+    expect("bitbudget run --checkpoint-every 5 --help", 0, "usage: bitbudget run CONFIG");
+    expect("bitbudget convergence a.yaml --force", 2, "--force replaces a file: name it with -o");
+    expect("bitbudget realtime a.yaml --force", 2, "--force replaces a file: name it with -o");
+    expect("bitbudget new toy --force", 2, "--force replaces a file: name it after 'toy'");
+    expect("bitbudget bench --list --quick", 2, "--list measures nothing");
+    expect("bitbudget bench --list --force", 2, "--list measures nothing");
+    expect("bitbudget bench --list -o a.h5", 2, "--list measures nothing");
+    expect("bitbudget bench --list --device cpu", 2, "--list measures nothing");
+    expect("bitbudget config --list --device cpu", 2, "--device goes with --resolved");
+}
+
 static void runs_write_a_file_and_print_a_table(void **state)
 {
     (void)state;
@@ -229,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(usage_errors_exit_with_2),
+        cmocka_unit_test(options_that_need_another_say_so),
         cmocka_unit_test(runs_write_a_file_and_print_a_table),
         cmocka_unit_test(bad_configs_print_every_problem),
         cmocka_unit_test(failures_of_a_run_leave_no_file),

@@ -43,10 +43,40 @@ static void columns_read_back(void **state)
     check_ok(bb_sheet_build(results, "probes", &text));
     assert_string_equal(bb_text_string(&text), "time_s,a_k,b_k\n"
                                                "0.1,0.33333333333333331,0.1\n"
-                                               "0.30000000000000004,nan,0.30000000000000004\n");
+                                               "0.3,nan,0.30000000000000004\n");
     bb_text_release(&text);
     bb_results_destroy(&results);
     assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// An axis has 12 digits where they tell its steps apart, else more.
+static void steps_of_the_axis_stay_apart(void **state)
+{
+    (void)state;
+    static const double value[] = {1.0, 2.0, 3.0};
+    static const struct {
+        double time[3];
+        const char *lines;
+    } cases[] = {
+        {{2.2279999999999998, 2.2290000000000005, 2.23}, "time_s,a_k\n2.228,1\n2.229,2\n2.23,3\n"},
+        {{1e6, 1e6 + 1e-7, 1e6 + 2e-7},
+         "time_s,a_k\n1000000,1\n1000000.0000001,2\n1000000.0000002,3\n"                         },
+        {{0.3, 0.30000000000000004, 0.4},
+         "time_s,a_k\n0.29999999999999999,1\n0.30000000000000004,2\n"
+         "0.40000000000000002,3\n"                                                               },
+        {{0.1, 0.1, NAN},                                "time_s,a_k\n0.1,1\n0.1,2\nnan,3\n"     },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        bb_results *results = NULL;
+        bb_text text = {0};
+        check_ok(bb_results_create(&results));
+        check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
+        check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", value));
+        check_ok(bb_sheet_build(results, "probes", &text));
+        assert_string_equal(bb_text_string(&text), cases[c].lines);
+        bb_text_release(&text);
+        bb_results_destroy(&results);
+    }
 }
 
 int main(void)
@@ -54,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_stand_beside_the_result),
         cmocka_unit_test(columns_read_back),
+        cmocka_unit_test(steps_of_the_axis_stay_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,10 @@ static void the_reference_may_be_late_itself(void **state)
     assert_true(late[RESIDUAL] > 1e3 * fp32[RESIDUAL] && late[NUMERICAL] == 0.0);
     assert_true(late[RAW] == driver_row(results, "overlay_x_nm", "reference")[0] ||
                 late[RAW] == driver_row(results, "overlay_y_nm", "reference")[0]);
+    bb_text text = {0};
+    check_ok(bb_overlay_table_write(results, &text));
+    assert_non_null(strstr(bb_text_string(&text), " points of 1 field, rms of the reference"));
+    bb_text_release(&text);
     bb_results_destroy(&results);
 }
 
@@ -143,7 +147,7 @@ static void the_table_has_every_error(void **state)
                                         "reference: feed-forward residual: exactly 0\n",
                                         "reference: numerical error: exactly 0\n",
                                         "late: feed-forward residual ",
-                                        "corrections late by 1 light steps, 0 missed\n",
+                                        "corrections late by 1 light step, 0 missed\n",
                                         "corrections late by 0 light steps, 8 missed\n",
                                         "(exposure "};
     bb_text text = {0};

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What two emitted configurations differ in, as messages say it.
+#include "sim/config/difference.h"
+#include "tests/check.h"
+
+static void expect(const char *there, const char *here, const char *words)
+{
+    bb_text text = {0};
+    check_ok(bb_difference_write(there, here, &text));
+    assert_string_equal(bb_text_string(&text), words);
+    bb_text_release(&text);
+}
+
+static void groups_are_named_with_their_first_difference(void **state)
+{
+    (void)state;
+    static const char first[] = "mesh:\n  step_ms: 1.0\n  substeps: 1\nscan:\n  order: given\n"
+                                "probes:\n- name: a\n  layer: wafer\nseed: 3\n";
+    expect(first, first, "");
+    expect("", "", "");
+    expect(first,
+           "mesh:\n  step_ms: 1.0\n  substeps: 2\nscan:\n  order: given\n"
+           "probes:\n- name: a\n  layer: wafer\nseed: 3\n",
+           "mesh ('substeps: 1' there, 'substeps: 2' here)");
+    expect(first,
+           "mesh:\n  step_ms: 1.0\n  substeps: 1\nscan:\n  order: given\n  more: 1\n"
+           "probes: []\nseed: 4\n",
+           "scan (nothing there, 'more: 1' here), probes ('probes:' there, 'probes: []' here), "
+           "seed ('seed: 3' there, 'seed: 4' here)");
+}
+
+static void groups_of_one_side_are_named(void **state)
+{
+    (void)state;
+    expect("a: 1\n", "a: 1\nb:\n  c: 2\n", "b (nothing there, 'b:' here)");
+    expect("a: 1\nab: 2\n", "ab: 2\n", "a ('a: 1' there, nothing here)");
+    expect("a: 1", "", "a ('a: 1' there, nothing here)");
+}
+
+static void long_lines_are_cut(void **state)
+{
+    (void)state;
+    expect("a: 0123456789012345678901234567890123456789012345678901234567890123456789\n", "a: 1\n",
+           "a ('a: 012345678901234567890123456789012345678901234567890123456...' there, 'a: 1' "
+           "here)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_are_named_with_their_first_difference),
+        cmocka_unit_test(groups_of_one_side_are_named),
+        cmocka_unit_test(long_lines_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

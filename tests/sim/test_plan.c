@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans held against the machine: in words, and through `check` and `run` as a user reads them.
+#include "sim/plan.h"
+#include "tests/check.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static program_run run;
+
+static void what_does_not_fit_is_said(void **state)
+{
+    (void)state;
+    char line[BB_PLAN_LINE] = "?";
+    static const struct {
+        double asked, there;
+        const char *line;
+    } cases[] = {
+        {2.7e12, 8.2e9,  "memory: 2.7 TB, this machine has 8.2 GB"  },
+        {9.1e9,  0.5e9,  "memory: 9.1 GB, this machine has 500.0 MB"},
+        {8.2e9,  8.2e9,  ""                                         },
+        {20e6,   2.7e12, ""                                         },
+        {NAN,    8.2e9,  ""                                         }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const bb_plan plan = {.host_bytes = cases[i].asked};
+        bb_plan_shortage(&plan, cases[i].there, line);
+        assert_string_equal(line, cases[i].line);
+    }
+}
+
+static void a_machine_has_memory(void **state)
+{
+    (void)state;
+    double bytes = 0.0;
+    check_ok(bb_plan_machine_bytes(&bytes));
+    assert_true(bytes > 1e8 && bytes < 1e15);
+}
+
+// Two matrices of 8 bytes x 4e8 cells x over 1e6 points: more than any machine has.
+static void check_and_run_warn_of_what_no_machine_has(void **state)
+{
+    (void)state;
+    static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
+    static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
+    const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
+    // It stops before it computes, at a checkpoint that is not there.
+    const char *const start[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5", NULL};
+    const char *const small[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, NULL};
+    program_call(check, &run);
+    program_expect(&run, 0, "TB, this machine has ");
+    program_expect(&run, 0, "  memory: ");
+    program_call(start, &run);
+    program_expect(&run, 3, "TB, this machine has ");
+    program_call(small, &run);
+    program_expect(&run, 0, "memory on the host");
+    assert_null(strstr(run.printed, "this machine has"));
+}
+
+// Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL.
+static double device_bytes(const char *device, double *values)
+{
+    const driver_case of = {CONFIG_WAFER_SMALL, {device}};
+    const bb_run_options options = {.threads = 1};
+    bb_plan plan = {0};
+    bb_config *config = NULL;
+    double points = 0.0;
+    double cells = 0.0;
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_experiment_find(&bb_experiments, "wafer")
+                 ->plan(bb_config_study(config), &options, &plan));
+    const char *line = strstr(bb_text_string(&plan.lines), "  response ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " response %lf points x %lf cells", &points, &cells), 2);
+    *values = points * cells;
+    const double bytes = plan.device_bytes;
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+    return bytes > 0.0 ? bytes - 8.0 * (points + cells) : bytes;
+}
+
+// Of the operators of a pipeline on the device, one is there at a time.
+static void the_device_holds_what_runs_there(void **state)
+{
+    (void)state;
+    double values = 0.0;
+    assert_true(device_bytes(NULL, &values) == 0.0);
+    check_relative(device_bytes("pipelines.4.device=cuda", &values), 2.0 * values, 1e-12); // fp16
+    check_relative(device_bytes("pipelines.1.device=cuda", &values), 8.0 * values, 1e-12); // fp64
+}
+
+static void check_speaks_of_the_device_where_run_uses_it(void **state)
+{
+    (void)state;
+    const char *const host[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
+                                                 "realtime.pipeline=fp16", NULL};
+    const char *const device[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
+                                                   "pipelines.4.device=cuda", NULL};
+    program_call(host, &run);
+    program_expect(&run, 0, "realtime, device memory");
+    assert_null(strstr(run.printed, "memory on the device"));
+    program_call(device, &run);
+    program_expect(&run, 0, "memory on the device");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    return driver_leave(state) + fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_fit_is_said),
+        cmocka_unit_test(a_machine_has_memory),
+        cmocka_unit_test(check_and_run_warn_of_what_no_machine_has),
+        cmocka_unit_test(the_device_holds_what_runs_there),
+        cmocka_unit_test(check_speaks_of_the_device_where_run_uses_it),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
