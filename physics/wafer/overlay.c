@@ -300,18 +300,36 @@ done:
     return status;
 }
 
-// What was not corrected as the model asks, in words.
+// Words of one field, and of several.
+typedef struct wording {
+    const char *fields, *stay, *have;
+} wording;
+
+static const wording *words_of(bb_index count)
+{
+    static const wording words[] = {
+        {"field",  "stays", "has" },
+        {"fields", "stay",  "have"}
+    };
+    return &words[count == 1 ? 0 : 1];
+}
+
+// What was not corrected as the model asks.
 static void count_exceptions(bb_index left_alone, bb_index linear, bb_outcome *outcome)
 {
+    const wording *alone = words_of(left_alone);
+    const wording *fitted = words_of(linear);
     if (linear > 0 && left_alone > 0) {
         bb_outcome_set(outcome, BB_OUTCOME_OK,
-                       "%td fields of under %d points stay uncorrected, %td have six parameters",
-                       left_alone, LEAST_FIELD_POINTS, linear);
+                       "%td %s of under %d points %s uncorrected, %td %s six parameters",
+                       left_alone, alone->fields, LEAST_FIELD_POINTS, alone->stay, linear,
+                       fitted->have);
     } else if (linear > 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td fields have six parameters, no cubic", linear);
+        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td %s %s six parameters, no cubic", linear,
+                       fitted->fields, fitted->have);
     } else if (left_alone > 0) {
-        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td fields of under %d points stay uncorrected",
-                       left_alone, LEAST_FIELD_POINTS);
+        bb_outcome_set(outcome, BB_OUTCOME_OK, "%td %s of under %d points %s uncorrected",
+                       left_alone, alone->fields, LEAST_FIELD_POINTS, alone->stay);
     }
 }
 

@@ -193,7 +193,7 @@ static void fields_are_corrected_one_by_one(void **state)
     bb_overlay_points some = view(&of, A_FIELD + 11);
     check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &some, &fit, of.residual_x, of.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
-    assert_string_equal(fit.outcome.detail, "1 fields of under 12 points stay uncorrected");
+    assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected");
     assert_true(fabs(of.residual_x[0]) < 1e-18);
     assert_true(of.residual_x[A_FIELD] == of.dx[A_FIELD]);
 }
@@ -236,8 +236,8 @@ static void a_cubic_is_found_back(void **state)
     check_ok(
         bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, of.residual_x, of.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
-    assert_string_equal(fit.outcome.detail, "1 fields of under 12 points stay uncorrected, "
-                                            "1 have six parameters");
+    assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected, "
+                                            "1 has six parameters");
     assert_true(fabs(of.residual_x[A_FIELD]) < 1e-18);
     assert_true(of.residual_x[2 * A_FIELD] == of.dx[2 * A_FIELD]);
 }
