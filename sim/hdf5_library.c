@@ -48,8 +48,19 @@ bb_status bb_hdf5_read_text(int64_t owner, const char *name, char *out, size_t b
     READ_TRY(attribute = H5Aopen(owner, name, H5P_DEFAULT));
     READ_TRY(type = H5Aget_type(attribute));
     READ_TRY(space = H5Aget_space(attribute));
-    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
-        H5Tget_size(type) >= bytes || H5Sget_simple_extent_npoints(space) != 1) {
+    if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+        goto done;
+    }
+    if (H5Tis_variable_str(type) > 0) { // as h5py and xarray write them
+        char *text = NULL;
+        READ_TRY(H5Aread(attribute, type, (void *)&text));
+        if (text != NULL && strlen(text) < bytes) {
+            memcpy(out, text, strlen(text) + 1);
+        }
+        (void)H5free_memory(text);
+        goto done;
+    }
+    if (H5Tget_size(type) >= bytes) {
         goto done;
     }
     size_t used = H5Tget_size(type);

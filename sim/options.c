@@ -155,6 +155,8 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
         int last = optind > before ? optind - 1 : before;
         // The value of an option may be a word of its own.
         const char *typed = rest[optarg == rest[last] ? last - 1 : last];
+        const char letter[] = {'-', (char)optopt, '\0'};
+        typed = option == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
         BB_REQUIRE(option != ':', BB_INVALID, "option %s needs a value", typed);
         BB_REQUIRE(option == 'h' || (option != '?' && (bit_of(option) & accepted) != 0), BB_INVALID,
                    "option %s is not one of '%s'; see 'bitbudget %s --help'", typed, rest[0],

@@ -80,8 +80,9 @@ void close_watch(loop_watch *watch)
 
 bb_index steps_left(const loop_watch *watch)
 {
-    const volatile unsigned long long *done = &watch->report->done;
-    return static_cast<bb_index>(watch->queued - *done);
+    // What a step reported is read after it is known to be done.
+    return static_cast<bb_index>(watch->queued -
+                                 __atomic_load_n(&watch->report->done, __ATOMIC_ACQUIRE));
 }
 
 bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns)

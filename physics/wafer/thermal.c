@@ -162,6 +162,12 @@ double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_cl
                   2.0 * of.exchange / of.areal_capacity + top / of.areal_capacity);
 }
 
+double bb_thermal_round_down(double limit)
+{
+    const double digit = pow(10.0, floor(log10(limit)) - 3.0);
+    return floor(limit / digit) * digit;
+}
+
 double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
 {
     const coefficients of = convert(wafer, clamp);
@@ -342,7 +348,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
                BB_INVALID,
                "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
                "stable beyond on a mesh of %g mm%s",
-               1e3 * step, 1e3 * thermal->stable_step, 1e3 * mesh->spacing,
+               1e3 * step, bb_thermal_round_down(1e3 * thermal->stable_step), 1e3 * mesh->spacing,
                step > bb_thermal_wafer_limit(wafer, clamp, NULL, mesh->spacing)
                    ? ""
                    : ", for the sake of clamp, ring, hood or second mode");

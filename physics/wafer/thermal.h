@@ -87,8 +87,11 @@ BB_CHECKED bb_status bb_thermal_create_in(const bb_disc_mesh *mesh,
 double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                               const bb_hood_config *hood, double spacing);
 
-/// The same of the clamp by itself, whatever its exchange with the wafer adds.
+/// The same of the clamp by itself; its exchange with the wafer makes it smaller.
 double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
+
+/// A positive limit in four digits, for messages: never above it.
+double bb_thermal_round_down(double limit);
 
 /// Heat stored in a range of a state: sum of capacity * T, J. With state [size].
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state);

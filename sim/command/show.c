@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { READING_SECONDS = 60 };
 
@@ -46,6 +47,7 @@ static bb_status show(void *context)
     BB_TRY(bb_text_add(&table, "%s: %s\n", name, title == NULL ? "" : title));
     BB_TRY(bb_table_write(experiment, results, asked->within, &table));
     BB_TRY(bb_overlay_table_write(results, &table));
+    (void)alarm(0); // who reads what is printed may take his time
     (void)fputs(bb_text_string(&table), stdout);
 done:
     bb_text_release(&table);

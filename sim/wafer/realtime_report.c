@@ -86,9 +86,9 @@ static bb_status publish_totals(report *of)
                              "steps queued before their release; 0: the host releases each", "",
                              &ahead));
     const double least = m->least_queued < 0 ? NAN : (double)m->least_queued;
-    BB_TRY(bb_results_measured(of->results, "results/least_queued", "1",
-                               "fewest steps that the device still had when the host saw one done",
-                               "", &least));
+    BB_TRY(bb_results_measured(
+        of->results, "results/least_queued", "1",
+        "fewest steps that the device still had when the host queued another", "", &least));
     BB_TRY(bb_results_values(of->results, "results/period_us", "us", "between fixed releases", "",
                              &period));
     BB_TRY(

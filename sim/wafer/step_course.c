@@ -10,7 +10,7 @@
 
 static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
 
-static const int64_t lead_ns = 10000000; // before the first release
+static const int64_t lead_ns = 50000000; // before the first release: a queue is filled in it
 
 // By the host the thread sleeps until so long before a release, then polls the clock.
 static const int64_t spin_ns = 150000;
@@ -114,6 +114,19 @@ done:
     return status;
 }
 
+// What the devices have to go on with when the next step is queued, since the first measured one.
+static void note_queue(bb_step_course *course)
+{
+    for (int g = 0; g < course->loop->gpus && course->queued > course->ahead &&
+                    course->seen > course->unmeasured;
+         ++g) {
+        const bb_index left = bb_control_loop_left(course->loop->parts[g].loop);
+        if (course->least < 0 || left < course->least) {
+            course->least = left;
+        }
+    }
+}
+
 bb_status bb_step_course_queue(bb_step_course *course)
 {
     bb_status status = BB_OK;
@@ -129,6 +142,7 @@ bb_status bb_step_course_queue(bb_step_course *course)
     }
     if (course->ahead > 0) {
         BB_TRY(hold_on_devices(course));
+        note_queue(course);
     }
     BB_TRY(bb_wafer_loop_step(course->loop));
     course->queued += 1;
@@ -206,16 +220,6 @@ static bb_step_record record_of(const bb_step_course *course, span all)
     };
 }
 
-// Not at the end, where nothing follows.
-static void note_queue(bb_step_course *course, bb_index left)
-{
-    const bool full = course->queued - course->seen == course->ahead + 1;
-    if (course->ahead > 0 && full && course->seen >= course->unmeasured &&
-        (course->least < 0 || left < course->least)) {
-        course->least = left;
-    }
-}
-
 bb_status bb_step_course_see(bb_step_course *course, bb_step_record *const at[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
@@ -227,7 +231,6 @@ bb_status bb_step_course_see(bb_step_course *course, bb_step_record *const at[BB
                                      course->ahead > 0 ? look_ns : 0));
     }
     for (int g = 0; g < gpus; ++g) {
-        note_queue(course, bb_control_loop_left(course->loop->parts[g].loop));
         stamps[g] = bb_control_loop_stamps(course->loop->parts[g].loop, left);
     }
     const span all = span_of(course, stamps);

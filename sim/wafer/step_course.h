@@ -29,7 +29,7 @@ typedef struct bb_step_course {
     bb_index ahead;           ///< steps queued before their release, below BB_LOOP_KEPT
     bb_index unmeasured;      ///< steps before the first measured one
     bb_index queued, seen;    ///< steps
-    /// by the devices: fewest steps still to be done when a measured one is seen; -1: not known
+    /// by the devices: fewest steps still to be done when another is queued; -1: not known
     bb_index least;
     int64_t first_ns;            ///< by the host: release of step 0
     int64_t zero_ns;             ///< release of the first measured step, of device 0 where it holds
@@ -39,7 +39,7 @@ typedef struct bb_step_course {
     double waited[BB_LOOP_KEPT][BB_LOOP_GPUS]; ///< s for the matrices of step k mod BB_LOOP_KEPT
 } bb_step_course;
 
-/// Readies a course of a loop that is at rest, whose step 0 is released 10 ms from now. Errors: the
+/// Readies a course of a loop that is at rest, whose step 0 is released 50 ms from now. Errors: the
 /// loop's.
 BB_CHECKED bb_status bb_step_course_start(bb_wafer_loop *loop, const bool *has_products,
                                           const bb_realtime_config *config, bb_step_course *out);

@@ -89,7 +89,7 @@ done:
 
 bb_status bb_wafer_origin_check(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                 bb_index index, const bb_matrix_place *place,
-                                const bb_origin *there)
+                                const bb_origin *there, bool warns)
 {
     bb_status status = BB_OK;
     bb_origin here;
@@ -103,7 +103,7 @@ bb_status bb_wafer_origin_check(const bb_wafer_study *study, const bb_wafer_prob
                       "columns of slit points"));
     BB_TRY(check_size(place, "row_rows", there->row_rows, here.row_rows,
                       "rows of slit points in a field"));
-    if (there->made_for[0] != '\0' && strcmp(there->made_for, here.made_for) != 0) {
+    if (warns && there->made_for[0] != '\0' && strcmp(there->made_for, here.made_for) != 0) {
         BB_TRY(bb_difference_write(there->made_for, here.made_for, &difference));
         bb_log_warning("'%s', dataset '%s' was made for another study: %s", place->file,
                        place->dataset, bb_text_string(&difference));

@@ -17,10 +17,12 @@ BB_CHECKED bb_status bb_wafer_origin_make(const bb_wafer_study *study,
                                           bb_origin *out);
 
 /// Holds the rows in a file against the study that reads them for scored field `index`, as far as
-/// the file says what they are: other grids are refused, other keys are a warning that names them.
+/// the file says what they are: other grids are refused, other keys are a warning that names them,
+/// where it `warns`.
 /// Errors: BB_INVALID, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_origin_check(const bb_wafer_study *study,
                                            const bb_wafer_problem *problem, bb_index index,
-                                           const bb_matrix_place *place, const bb_origin *there);
+                                           const bb_matrix_place *place, const bb_origin *there,
+                                           bool warns);
 
 #endif

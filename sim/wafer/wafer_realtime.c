@@ -34,7 +34,7 @@ static bb_status run_course(bb_step_course *on, const bb_realtime_config *config
     BB_TRY(fill_queue(on, total));
     while (on->seen < on->queued) {
         if (on->seen == before) {
-            begin = on->ahead > 0 ? bb_step_course_now() : on->release_ns;
+            begin = on->release_ns;
         }
         for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
             at[g] = &out->records[g][on->seen - before];
@@ -43,7 +43,8 @@ static bb_status run_course(bb_step_course *on, const bb_realtime_config *config
         BB_TRY(fill_queue(on, total));
     }
     out->count = on->seen > before ? on->seen - before : 0;
-    out->wall_seconds = 1e-9 * (double)(bb_step_course_now() - begin);
+    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_step_course_now() - begin;
+    out->wall_seconds = out->count > 0 ? 1e-9 * (double)wall : 0.0;
     out->interrupted = bb_interrupt_noted();
     out->least_queued = on->least;
 done:

@@ -20,7 +20,7 @@ typedef struct bb_wafer_realtime {
     bb_step_record *records[BB_LOOP_GPUS];
     bb_index count; ///< measured; less than was asked for after an interrupt
     bool interrupted;
-    bb_index least_queued; ///< steps still to be done whenever one was seen; -1: not known
+    bb_index least_queued; ///< fewest steps still to be done when one was queued; -1: not known
     double wall_seconds;
     bb_field_times field;
     bb_host_facts before, after;

@@ -34,7 +34,9 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     BB_REQUIRE(across == 0 || across == problem->grid->columns, BB_INVALID,
                "'%s', dataset '%s': lines of %td cells, expected the %td of response.grid",
                place.file, place.dataset, across, problem->grid->columns);
-    BB_TRY(bb_wafer_origin_check(study, problem, index, &place, bb_matrix_file_origin(out->file)));
+    const int *axes = study->response.axes.items;
+    BB_TRY(bb_wafer_origin_check(study, problem, index, &place, bb_matrix_file_origin(out->file),
+                                 axis == axes[0]));
 done:
     BB_RELEASE(&dataset);
     return status;

@@ -133,8 +133,9 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
     return bb_problems_add(
         problems, bb_config_place(config, "mesh.step_ms"),
         "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not stable beyond on a %s "
-        "of %g mm; mesh.substeps of %.0f would do",
-        study->mesh.step_ms, substeps * limit_ms, clamp_ms < wafer_ms ? "clamp grid" : "mesh",
+        "of %g mm; mesh.substeps of %.0f or more would do",
+        study->mesh.step_ms, bb_thermal_round_down(substeps * limit_ms),
+        clamp_ms < wafer_ms ? "clamp grid" : "mesh",
         clamp_ms < wafer_ms ? study->clamp.spacing_mm : study->mesh.spacing_mm,
         ceil(study->mesh.step_ms / limit_ms));
 }
@@ -410,7 +411,8 @@ static bb_status check_realtime(const bb_wafer_study *study, const bb_config *co
                                "which they share",
                                realtime->gpus, study->response.axes.count));
     }
-    if ((double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
+    if (realtime->release == (int)BB_RELEASE_FIXED &&
+        (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.ahead"),
                                "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
                                "them, which an interrupt waits for",

@@ -139,6 +139,8 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
     expect("bitbudget run a.yaml --threads 4x", 2, "--threads 4x");
     expect("bitbudget run a.yaml -z", 2, "option -z");
+    expect("bitbudget run a.yaml -zq", 2, "option -z");
+    expect("bitbudget run a.yaml -qz", 2, "option -qz");
     expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
     expect("bitbudget show a.h5 --within cheap", 2, "--within cheap");
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");

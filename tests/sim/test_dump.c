@@ -227,6 +227,29 @@ static void rows_without_origin_are_taken(void **state)
     assert_null(strstr(run.printed, "another study"));
 }
 
+// Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
+// is not.
+static void texts_of_any_length_are_read(void **state)
+{
+    (void)state;
+    FILE *script = fopen("texts.py", "w");
+    assert_non_null(script);
+    (void)fputs("import h5py\n"
+                "with h5py.File('texts.h5', 'w') as file:\n"
+                "    for name, length in (('short', 12), ('long', 10000)):\n"
+                "        file[name] = [[1.0, 2.0], [3.0, 4.0]]\n"
+                "        file[name].attrs['made_for'] = 'x' * length\n",
+                script);
+    assert_int_equal(fclose(script), 0);
+    assert_int_equal(system("/usr/bin/python3 texts.py"), 0);
+    bb_matrix_file *file = opened("texts.h5", "/short");
+    assert_string_equal(bb_matrix_file_origin(file)->made_for, "xxxxxxxxxxxx");
+    bb_matrix_file_close(&file);
+    file = opened("texts.h5", "/long");
+    assert_string_equal(bb_matrix_file_origin(file)->made_for, "");
+    bb_matrix_file_close(&file);
+}
+
 // What is too long for an attribute is told apart by its digest.
 static void long_origins_are_digests(void **state)
 {
@@ -563,6 +586,7 @@ int main(void)
         cmocka_unit_test(rows_of_other_grids_are_refused),
         cmocka_unit_test(rows_of_another_study_are_named),
         cmocka_unit_test(rows_without_origin_are_taken),
+        cmocka_unit_test(texts_of_any_length_are_read),
         cmocka_unit_test(long_origins_are_digests),
         cmocka_unit_test(rows_in_zfp_round_trip),
         cmocka_unit_test(without_the_plugin_the_package_is_named),

@@ -130,7 +130,7 @@ static void a_bad_study_exits_with_2(void **state)
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5", NULL};
     program_call(arguments, &preset_run);
-    program_expect(&preset_run, 2, "mesh.step_ms = 200: expected at most 47.64 ms");
+    program_expect(&preset_run, 2, "mesh.step_ms = 200: expected at most 47.63 ms");
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 

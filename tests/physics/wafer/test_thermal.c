@@ -60,7 +60,7 @@ static void long_steps_are_refused_with_the_limit(void **state)
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.010, 0.0005, &mesh));
     check_fails(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.41e-3, &thermal),
-                BB_INVALID, "at most 1.399 ms");
+                BB_INVALID, "at most 1.398 ms");
     bb_clamp_config fine = CLAMP;
     fine.spacing_mm = 0.2;
     check_fails(bb_thermal_create(mesh, &SILICON, &fine, BB_CLAMP_LAYER, 1e-3, &thermal),

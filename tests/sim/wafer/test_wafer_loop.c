@@ -70,12 +70,18 @@ static void a_queue_of_seconds_is_refused(void **state)
     const driver_case most = {
         CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}
     };
+    const driver_case unpaced = {
+        CONFIG_WAFER_SMALL,
+        {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}
+    };
     const driver_case more = {
         CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}
     };
     const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
     bb_config *config = NULL;
     check_ok(driver_load(&most, &config));
+    bb_config_destroy(&config);
+    check_ok(driver_load(&unpaced, &config)); // has no period
     bb_config_destroy(&config);
     check_fails(driver_load(&more, &config), BB_INVALID, "1 problem");
     check_fails(driver_load(&many, &config), BB_INVALID, "1 problem");
@@ -296,11 +302,12 @@ static void the_device_keeps_the_times(void **state)
         };
         bb_wafer_realtime measured;
         emulated_slow_in = 12 + 41;
-        emulated_stall_in = 12 + 60;
+        emulated_stall_in = 60;
         emulated_ahead = queued[i];
         run(&fixed, &measured);
         assert_int_equal(measured.count, 150);
         assert_int_equal(measured.least_queued, least[i]);
+        check_close(measured.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
         for (bb_index k = 0; k < 150; ++k) {
             const bb_step_record *record = &measured.records[0][k];
             const double late = k >= 40 && k < 43 ? 2.5e-3 - 0.985e-3 * (double)(k - 40) : 0.0;
@@ -324,6 +331,7 @@ static void the_device_keeps_steps_back_to_back(void **state)
     emulated_slow_in = 12 + 41;
     run(&of, &measured);
     assert_int_equal(measured.count, 150);
+    check_close(measured.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
     for (bb_index k = 0; k < 150; ++k) {
         const bb_step_record *record = &measured.records[0][k];
         check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
