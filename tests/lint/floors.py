@@ -10,6 +10,7 @@ ALLOWED = {
     "physics": {"physics", "core"},
     "solvers": {"solvers", "precision", "core"},
     "sim": {"sim", "solvers", "precision", "physics", "core"},
+    "tests": {"tests", "sim", "solvers", "precision", "physics", "core"},
 }
 # Libraries that only one floor may know.
 ONLY_SIM = ("yaml.h", "hdf5.h", "hdf5_hl.h")

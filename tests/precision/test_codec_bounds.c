@@ -6,6 +6,7 @@
 #include "precision/codec.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
+#include "tests/precision/failed_allocations.h"
 
 enum { CONFIGS_MOST = 64 };
 
@@ -259,24 +260,8 @@ static void every_failed_allocation_is_survived(void **state)
     const bb_matrix_layout *layout = &layouts[4];
     double values[150];
     adversarial_fill(values, layout->rows, layout->columns, ADVERSARIAL_KINDS);
-    bb_index blocks = bb_memory_blocks();
     for (int c = 0; c < config_count; ++c) {
-        int failed = 1;
-        for (bb_index k = 1; failed; ++k) {
-            bb_coded_matrix *matrix = NULL;
-            bb_memory_fail_at(k);
-            bb_status status =
-                bb_coded_matrix_create(&configs[c], BB_ROW_SCALE_NONE, layout, &matrix);
-            if (status == BB_OK) {
-                status = bb_coded_matrix_encode(
-                    matrix, 0, bb_view_matrix(values, layout->rows, layout->columns));
-            }
-            failed = bb_memory_failure_happened();
-            bb_memory_fail_at(0);
-            assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-            bb_coded_matrix_destroy(&matrix);
-            assert_int_equal(bb_memory_blocks(), blocks);
-        }
+        survive_failed_allocations(&configs[c], layout, values);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "precision/diffusion.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
+#include "tests/precision/failed_allocations.h"
 
 enum { ACROSS = 96, LINES = 80, COLUMNS = ACROSS * LINES, CODECS = 17 };
 
@@ -371,24 +372,9 @@ static void every_failed_allocation_is_survived(void **state)
 {
     (void)state;
     const bb_matrix_layout *layout = &layouts[2];
-    bb_index blocks = bb_memory_blocks();
     for (int which = 2; which < CODECS; which += 6) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
-        int failed = 1;
-        for (bb_index k = 1; failed; ++k) {
-            bb_coded_matrix *matrix = NULL;
-            bb_memory_fail_at(k);
-            bb_status status = bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, layout, &matrix);
-            if (status == BB_OK) {
-                status = bb_coded_matrix_encode(
-                    matrix, 0, bb_view_matrix(values, layout->rows, layout->columns));
-            }
-            failed = bb_memory_failure_happened();
-            bb_memory_fail_at(0);
-            assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-            bb_coded_matrix_destroy(&matrix);
-            assert_int_equal(bb_memory_blocks(), blocks);
-        }
+        survive_failed_allocations(&config, layout, values);
     }
 }
 

@@ -8,24 +8,9 @@
 #include "sim/input/matrix_file.h"
 #include "sim/output/image.h"
 #include "sim/output/reader.h"
-#include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
-#include "tests/sim/program.h"
+#include "tests/sim/dumped.h"
 
 #include <sys/stat.h>
-
-static program_run run;
-
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
 
 static bb_results *run_program(const char *const arguments[PROGRAM_ARGUMENTS], const char *file)
 {
@@ -90,73 +75,6 @@ static void wafer_rows_round_trip(void **state)
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
 
-// As many cells and points on other grids: refused before anything is applied.
-static void rows_of_other_grids_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *keys[2];
-        const char *words;
-    } cases[] = {
-        {{"response.grid={columns: 37, rows: 40}", NULL},
-         "'rows.h5', dataset '/operators/C_x_0': made with mesh_columns = 40, expected the 37 "
-         "columns of response.grid"                                        },
-        {{"response.slit_points={columns: 3, rows: 10}", "response.field_rows=46"},
-         "made with row_columns = 6, expected the 3 columns of slit points"},
-    };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const char *const other[PROGRAM_ARGUMENTS] = {
-            "run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
-            "-o",  "other.h5",         cases[c].keys[0],          cases[c].keys[1],        NULL};
-        program_call(other, &run);
-        program_expect(&run, 2, cases[c].words);
-        assert_int_not_equal(access("other.h5", F_OK), 0);
-    }
-}
-
-// Rows that fit but were made for other keys or another field are taken, with a word.
-static void rows_of_another_study_are_named(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *keys[2];
-        const char *words;
-    } cases[] = {
-        {{"wafer.thickness_um=700", NULL},
-         "'rows.h5', dataset '/operators/C_x_0' was made for another study: wafer ('thickness_um: "
-         "775.0' there, 'thickness_um: 700.0' here)"                                          },
-        {{"clamp.tangential_stiffness_n_per_m3=2e11", NULL}, "made for another study: clamp ("},
-        {{"clamp.burls.seed=2", NULL},                       "clamp ('seed: 1' there"         },
-        {{"scan.order=given", "scan.sequence=[50, 49, 95]"},
-         "'/operators/C_x_2' was made for another study: field ('centre_mm: ["                },
-        {{"scan.dose_mj_per_cm2=31", "mesh.substeps=2"},     NULL                             },
-    };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const char *const other[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_WAFER_SMALL,
-                                                      "response.generator=file",
-                                                      "response.file=rows.h5",
-                                                      "-q",
-                                                      "--force",
-                                                      "-o",
-                                                      "named.h5",
-                                                      cases[c].keys[0],
-                                                      cases[c].keys[1],
-                                                      NULL};
-        program_call(other, &run);
-        program_expect(&run, 0, cases[c].words == NULL ? "results: " : cases[c].words);
-        assert_true(cases[c].words != NULL || strstr(run.printed, "another study") == NULL);
-    }
-}
-
-static bb_matrix_file *opened(const char *file, const char *dataset)
-{
-    const bb_matrix_place place = {file, dataset};
-    bb_matrix_file *out = NULL;
-    check_ok(bb_matrix_file_open(&place, false, "C", &out));
-    return out;
-}
-
 // Largest difference of two operators of one shape, read row by row and, of the second, in two
 // unequal parts a row.
 static double largest_difference(const char *plain, const char *stored, const char *dataset)
@@ -185,88 +103,6 @@ static double largest_difference(const char *plain, const char *stored, const ch
     bb_matrix_file_close(&one);
     bb_matrix_file_close(&two);
     return largest;
-}
-
-// A file of the user's says nothing of where its rows come from, and is taken as it is.
-static void rows_without_origin_are_taken(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"C_x_0", "C_x_2", "C_y_0", "C_y_2", "C_z_0", "C_z_2"};
-    enum { NAMES = sizeof names / sizeof *names };
-    bb_matrix_file *files[NAMES] = {NULL};
-    bb_results *results = NULL;
-    char dataset[32];
-    check_ok(bb_results_create(&results));
-    for (int i = 0; i < NAMES; ++i) {
-        (void)snprintf(dataset, sizeof dataset, "/operators/%s", names[i]);
-        files[i] = opened("rows.h5", dataset);
-        assert_true(bb_matrix_file_origin(files[i])->mesh_rows == 37.0);
-        assert_true(bb_matrix_file_origin(files[i])->row_rows == 23.0);
-        check_ok(bb_results_operator(results, names[i], "mine", bb_matrix_file_source(files[i])));
-    }
-    check_ok(bb_image_write(results, "mine.h5"));
-    bb_results_destroy(&results);
-    for (int i = 0; i < NAMES; ++i) {
-        bb_matrix_file_close(&files[i]);
-    }
-    files[0] = opened("mine.h5", "/operators/C_x_0");
-    assert_true(bb_matrix_file_origin(files[0])->mesh_rows == 0.0);
-    assert_string_equal(bb_matrix_file_origin(files[0])->made_for, "");
-    bb_matrix_file_close(&files[0]);
-    const char *const read[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_WAFER_SMALL,
-                                                 "response.generator=file",
-                                                 "response.file=mine.h5",
-                                                 "wafer.thickness_um=700",
-                                                 "-q",
-                                                 "-o",
-                                                 "from_mine.h5",
-                                                 NULL};
-    program_call(read, &run);
-    program_expect(&run, 0, "results: from_mine.h5");
-    assert_null(strstr(run.printed, "another study"));
-}
-
-// Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
-// is not.
-static void texts_of_any_length_are_read(void **state)
-{
-    (void)state;
-    FILE *script = fopen("texts.py", "w");
-    assert_non_null(script);
-    (void)fputs("import h5py\n"
-                "with h5py.File('texts.h5', 'w') as file:\n"
-                "    for name, length in (('short', 12), ('long', 10000)):\n"
-                "        file[name] = [[1.0, 2.0], [3.0, 4.0]]\n"
-                "        file[name].attrs['made_for'] = 'x' * length\n",
-                script);
-    assert_int_equal(fclose(script), 0);
-    assert_int_equal(system("/usr/bin/python3 texts.py"), 0);
-    bb_matrix_file *file = opened("texts.h5", "/short");
-    assert_string_equal(bb_matrix_file_origin(file)->made_for, "xxxxxxxxxxxx");
-    bb_matrix_file_close(&file);
-    file = opened("texts.h5", "/long");
-    assert_string_equal(bb_matrix_file_origin(file)->made_for, "");
-    bb_matrix_file_close(&file);
-}
-
-// What is too long for an attribute is told apart by its digest.
-static void long_origins_are_digests(void **state)
-{
-    (void)state;
-    static char text[BB_ORIGIN_BYTES + 1];
-    bb_origin one = {0};
-    bb_origin two = {0};
-    memset(text, 'a', BB_ORIGIN_BYTES - 1);
-    bb_origin_say(&one, text);
-    assert_string_equal(one.made_for, text);
-    text[BB_ORIGIN_BYTES - 1] = 'a';
-    bb_origin_say(&one, text);
-    text[0] = 'b';
-    bb_origin_say(&two, text);
-    assert_true(strncmp(one.made_for, "digest: ", 8) == 0);
-    assert_int_equal(strlen(one.made_for), 8 + 32 + 1);
-    assert_string_not_equal(one.made_for, two.made_for);
 }
 
 // Rows in zfp by HDF5's plugin: within the tolerance, smaller, and an input like any other.
@@ -583,11 +419,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_held_to_the_offer),
         cmocka_unit_test(wafer_rows_round_trip),
-        cmocka_unit_test(rows_of_other_grids_are_refused),
-        cmocka_unit_test(rows_of_another_study_are_named),
-        cmocka_unit_test(rows_without_origin_are_taken),
-        cmocka_unit_test(texts_of_any_length_are_read),
-        cmocka_unit_test(long_origins_are_digests),
         cmocka_unit_test(rows_in_zfp_round_trip),
         cmocka_unit_test(without_the_plugin_the_package_is_named),
         cmocka_unit_test(a_product_study_takes_them),

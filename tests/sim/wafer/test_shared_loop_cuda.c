@@ -66,19 +66,12 @@ static void the_harness_measures_every_gpu(void **state)
           "realtime.gpus=2"}
     };
     bb_config *config = NULL;
-    bb_results *results = NULL;
-    bb_text table = {0};
-    check_ok(bb_threads_set(2));
-    check_ok(driver_load(&of, &config));
-    check_ok(bb_results_create(&results));
-    check_ok(bb_wafer_realtime_run(bb_config_study(config), results, &table));
-    print_message("%s", bb_text_string(&table));
+    bb_results *results = run_harness(&of, &config);
     const double *stages = driver_dataset(results, "stage_p50_us")->numbers;
     for (int gpu = 0; gpu < 2; ++gpu) { // of light steps
         assert_true(stages[(2 + gpu) * BB_STEP_STAGES + BB_STEP_PRODUCTS] > 0.0);
     }
     bb_results_destroy(&results);
-    bb_text_release(&table);
     bb_config_destroy(&config);
 }
 

@@ -68,13 +68,7 @@ static void the_harness_measures_every_step(void **state)
               "realtime.pipeline=e4m3"}
         };
         bb_config *config = NULL;
-        bb_results *results = NULL;
-        bb_text table = {0};
-        check_ok(bb_threads_set(2));
-        check_ok(driver_load(&of, &config));
-        check_ok(bb_results_create(&results));
-        check_ok(bb_wafer_realtime_run(bb_config_study(config), results, &table));
-        print_message("%s", bb_text_string(&table));
+        bb_results *results = run_harness(&of, &config);
         const double *steps = driver_dataset(results, "steps")->numbers;
         assert_true(steps[0] == 300.0 && steps[1] + steps[2] + steps[3] == 300.0);
         assert_true(steps[1] > 0.0 && steps[2] > 0.0 && steps[3] > 0.0);
@@ -85,7 +79,6 @@ static void the_harness_measures_every_step(void **state)
             check_table_1(results);
         }
         bb_results_destroy(&results);
-        bb_text_release(&table);
         bb_config_destroy(&config);
     }
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tests of dumped operators share: a folder, the program's last run, and a dataset as input.
+#ifndef BB_TESTS_SIM_DUMPED_H
+#define BB_TESTS_SIM_DUMPED_H
+
+#include "sim/hdf5_library.h"
+#include "sim/input/matrix_file.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static program_run run;
+
+static inline int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static inline int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static inline bb_matrix_file *opened(const char *file, const char *dataset)
+{
+    const bb_matrix_place place = {file, dataset};
+    bb_matrix_file *out = NULL;
+    check_ok(bb_matrix_file_open(&place, false, "C", &out));
+    return out;
+}
+
+#endif
