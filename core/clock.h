@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Monotonic time for durations, UTC for provenance.
+// Monotonic time for durations, UTC for provenance. Whatever measures, waits or paces reads this
+// clock, so that a test can set it.
 #ifndef BB_CORE_CLOCK_H
 #define BB_CORE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Seconds since an arbitrary start, monotonic.
+/// A clock. Tests make one that they set; the program reads the system's.
+typedef struct bb_clock {
+    int64_t (*ns)(void);             ///< nanoseconds since an arbitrary start, monotonic
+    bool (*sleep_until)(int64_t ns); ///< false: a signal came before
+} bb_clock;
+
+/// From now on `clock` is read, NULL: the system's monotonic clock. `clock` has to outlive its use.
+/// Not to be called while other threads read it.
+void bb_clock_set(const bb_clock *clock);
+
+/// Nanoseconds since an arbitrary start, monotonic.
+int64_t bb_clock_ns(void);
+
+/// Seconds since the same start.
 double bb_clock_seconds(void);
+
+/// Sleeps until bb_clock_ns() would return `ns`; returns at once where that is over. False: a
+/// signal was caught before.
+bool bb_clock_sleep_until(int64_t ns);
 
 /// Writes the present UTC time as "2026-01-31T12:00:00Z" into `out` (at least 21 bytes).
 void bb_clock_utc(char *out);

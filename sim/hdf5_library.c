@@ -26,8 +26,13 @@ const char *bb_hdf5_error(void)
 bb_status bb_hdf5_start(void)
 {
     bb_status status = BB_OK;
+    static bool started; // the library refuses to be told twice
+    if (started) {
+        goto done;
+    }
     BB_REQUIRE(H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0,
                BB_INTERNAL, "HDF5 does not start: %s", bb_hdf5_error());
+    started = true;
 done:
     return status;
 }

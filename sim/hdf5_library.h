@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-/// Turns off HDF5's own error printing and exit handler; call once before any other HDF5 call.
+/// Turns off HDF5's own error printing and exit handler; call before any other HDF5 call. To
+/// call it again does nothing.
 BB_CHECKED bb_status bb_hdf5_start(void);
 
 /// The innermost sentence of HDF5's error stack, for messages.

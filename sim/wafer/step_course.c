@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/step_course.h"
 
+#include "core/clock.h"
 #include "sim/interrupt.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
-#include <time.h>
 
 static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
 
@@ -17,13 +16,6 @@ static const int64_t spin_ns = 150000;
 
 // By the device it looks so often.
 static const int64_t look_ns = 50000;
-
-int64_t bb_step_course_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int64_t period_of(const bb_realtime_config *config)
 {
@@ -38,14 +30,9 @@ bool bb_step_course_never_sleeps(const bb_realtime_config *config)
 
 static void wait_until(int64_t ns)
 {
-    const int64_t wake = ns - spin_ns;
-    const struct timespec at = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
-    if (wake > bb_step_course_now()) {
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR &&
-               !bb_interrupt_noted()) {
-        }
+    while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
     }
-    while (bb_step_course_now() < ns) {
+    while (bb_clock_ns() < ns) {
     }
 }
 
@@ -64,7 +51,7 @@ bb_status bb_step_course_start(bb_wafer_loop *loop, const bool *has_products,
         BB_TRY(bb_control_loop_clock(loop->parts[g].loop, &now));
         out->start[g] = (int64_t)now + lead_ns;
     }
-    out->first_ns = bb_step_course_now() + lead_ns;
+    out->first_ns = bb_clock_ns() + lead_ns;
 done:
     return status;
 }
@@ -99,7 +86,7 @@ static void release_by_host(bb_step_course *course)
         course->release_ns = course->first_ns + course->queued * course->period_ns;
         wait_until(course->release_ns);
     } else {
-        course->release_ns = bb_step_course_now();
+        course->release_ns = bb_clock_ns();
     }
 }
 
@@ -192,7 +179,7 @@ static span span_on_device(bb_step_course *course, int g, const bb_loop_stamps *
 // Of all devices: from the release of the first to the end that took longest.
 static span span_of(bb_step_course *course, const bb_loop_stamps stamps[BB_LOOP_GPUS])
 {
-    span all = {course->release_ns, bb_step_course_now()};
+    span all = {course->release_ns, bb_clock_ns()};
     for (int g = 0; g < course->loop->gpus && course->ahead > 0; ++g) {
         const span one = span_on_device(course, g, &stamps[g]);
         if (g == 0) {

@@ -52,9 +52,6 @@ BB_CHECKED bb_status bb_step_course_queue(bb_step_course *course);
 BB_CHECKED bb_status bb_step_course_see(bb_step_course *course,
                                         bb_step_record *const at[BB_LOOP_GPUS]);
 
-/// ns of the host's monotonic clock.
-int64_t bb_step_course_now(void);
-
 /// Whether the host's thread polls throughout.
 bool bb_step_course_never_sleeps(const bb_realtime_config *config);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_realtime.h"
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
@@ -43,7 +44,7 @@ static bb_status run_course(bb_step_course *on, const bb_realtime_config *config
         BB_TRY(fill_queue(on, total));
     }
     out->count = on->seen > before ? on->seen - before : 0;
-    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_step_course_now() - begin;
+    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_clock_ns() - begin;
     out->wall_seconds = out->count > 0 ? 1e-9 * (double)wall : 0.0;
     out->interrupted = bb_interrupt_noted();
     out->least_queued = on->least;

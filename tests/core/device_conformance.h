@@ -78,7 +78,7 @@ static void timer_measures_work(void **state)
     check_ok(bb_device_timer_start(device_under_test));
     check_ok(bb_device_zero(device_under_test, block, BYTES));
     check_ok(bb_device_timer_stop(device_under_test, &seconds));
-    assert_true(seconds > 0.0 && seconds < 60.0);
+    assert_true(seconds >= 0.0 && isfinite(seconds));
     check_ok(bb_device_wait(device_under_test));
     bb_device_release(device_under_test, &block);
 }

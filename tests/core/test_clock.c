@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/clock.h"
 #include "tests/check.h"
+#include "tests/manual_clock.h"
+
+#include <signal.h>
+#include <sys/time.h>
 
 static void seconds_do_not_run_backwards(void **state)
 {
@@ -11,6 +15,46 @@ static void seconds_do_not_run_backwards(void **state)
         assert_true(now >= last);
         last = now;
     }
+}
+
+static void a_clock_can_be_set(void **state)
+{
+    (void)state;
+    manual_clock_start();
+    manual_clock_advance(500000000);
+    assert_int_equal(bb_clock_ns(), 1500000000 + MANUAL_READING_NS);
+    assert_true(bb_clock_sleep_until(3000000000));
+    check_close(bb_clock_seconds(), 3.0 + 1e-9 * MANUAL_READING_NS, 1e-12, 1.0);
+    manual_clock_stop();
+    assert_true(bb_clock_ns() != 3000000000 + 2 * MANUAL_READING_NS);
+}
+
+static void wake(int number)
+{
+    (void)number;
+}
+
+// What is over is not waited for, what is to come not left early but for a signal.
+static void sleep_ends_when_it_should(void **state)
+{
+    (void)state;
+    const struct sigaction caught = {.sa_handler = wake};
+    assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
+    const int64_t now = bb_clock_ns();
+    assert_true(bb_clock_sleep_until(now - 1));
+    assert_true(bb_clock_sleep_until(now + 2000000));
+    assert_true(bb_clock_ns() >= now + 2000000);
+    const struct itimerval often = {
+        {0, 20000},
+        {0, 20000}
+    };
+    const struct itimerval never = {
+        {0, 0},
+        {0, 0}
+    };
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    assert_false(bb_clock_sleep_until(now + 86400000000000));
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
 static void utc_is_iso_8601(void **state)
@@ -31,6 +75,8 @@ static void utc_is_iso_8601(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_can_be_set),
+        cmocka_unit_test(sleep_ends_when_it_should),
         cmocka_unit_test(seconds_do_not_run_backwards),
         cmocka_unit_test(utc_is_iso_8601),
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log.h"
 #include "tests/check.h"
+#include "tests/manual_clock.h"
 
 #include <unistd.h>
 
@@ -45,9 +46,13 @@ static void levels_choose_what_is_written(void **state)
     assert_non_null(strstr(written, "Z d3\n"));
 }
 
+// A thousand parts of `part_ns` each.
+static int64_t part_ns;
+
 static void report_progress(void)
 {
     for (bb_index i = 0; i <= 1000; ++i) {
+        manual_clock_advance(part_ns);
         bb_progress("heating", i, 1000);
     }
     bb_progress("nothing", 0, 0);
@@ -57,8 +62,16 @@ static void report_progress(void)
 static void progress_is_silent_for_short_jobs(void **state)
 {
     (void)state;
+    manual_clock_start();
+    part_ns = 9900000;
     capture(BB_LOG_NORMAL, report_progress);
     assert_string_equal(written, "");
+    part_ns = 25000000;
+    capture(BB_LOG_NORMAL, report_progress);
+    assert_non_null(strstr(written, "heating: 400 of 1000\n"));
+    assert_non_null(strstr(written, "heating: 800 of 1000\n"));
+    assert_null(strstr(written, "1000 of 1000"));
+    manual_clock_stop();
 }
 
 int main(void)

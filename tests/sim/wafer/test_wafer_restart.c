@@ -2,6 +2,7 @@
 //
 // Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
 // not fit is refused; a run that a signal ends leaves a whole one.
+#include "sim/command.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/wafer/wafer_restart.h"
@@ -16,6 +17,8 @@
     "scan.order=given", "scan.sequence=[50, 49, 95]", "scan.fields=[0, 2]",                        \
         "wafers={count: 2, exchange_s: 0.3}",                                                      \
         "probes=[{name: middle}, {name: under, layer: clamp}]"
+
+enum { ARGUMENTS = 16 };
 
 static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
 static const driver_case furnished = {
@@ -101,57 +104,55 @@ static int kind_of(const stand *at, const char *path)
     return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;
 }
 
-// A child heats with a checkpoint after every step; each one that is seen is kept by a name of its
-// own, as it would be if the child had ended there.
-static int collect(const stand *at, int most)
+// Checkpoints take their name by this call, which the linker takes before the C library's: each one
+// is kept by a name of its own, as it would be if the run had ended there, and one may end it.
+static int collected = -1; // so many; negative: none is to be
+static int end_in;         // checkpoints until a signal comes; 0: none does
+static int end_by;         // that signal
+
+int rename(const char *from, const char *to)
 {
-    struct stat seen = {0};
-    struct stat now;
     char name[32];
-    int count = 0;
-    int how = 0;
-    (void)fflush(stdout);
-    bb_threads_stop();
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        bb_wafer_restart restart;
-        bb_wafer_heating heating;
-        const bb_run_options options = {.checkpoint = "steps"};
-        bb_status status = bb_threads_set(2);
-        status = status != BB_OK
-                     ? status
-                     : bb_wafer_restart_open(bb_config_study(at->config), &options, &restart);
-        status =
-            status != BB_OK ? status : bb_wafer_heating_resume(at->problem, &restart, &heating);
-        _exit(status == BB_OK ? 0 : 1);
+    const int renamed = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    if (renamed == 0 && collected >= 0 && strcmp(to, "steps") == 0) {
+        (void)snprintf(name, sizeof name, "seen-%d", collected++);
+        assert_int_equal(link(to, name), 0);
     }
-    while (waitpid(child, &how, WNOHANG) == 0 && count < most) {
-        if (stat("steps", &now) == 0 && now.st_ino != seen.st_ino) {
-            (void)snprintf(name, sizeof name, "seen-%d", count);
-            count += link("steps", name) == 0;
-            seen = now;
-        }
-        (void)usleep(200);
+    if (renamed == 0 && end_in > 0 && strcmp(to, "state") == 0 && --end_in == 0) {
+        (void)raise(end_by);
     }
-    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
-    (void)snprintf(name, sizeof name, "seen-%d", count);
-    assert_int_equal(rename("steps", name), 0);
-    check_ok(bb_threads_set(2));
-    return count + 1;
+    return renamed;
+}
+
+// Heats with a checkpoint after every step; how many are kept.
+static int collect(const stand *at)
+{
+    bb_wafer_restart restart;
+    bb_wafer_heating heating;
+    const bb_run_options options = {.checkpoint = "steps"};
+    collected = 0;
+    check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
+    check_ok(bb_wafer_heating_resume(at->problem, &restart, &heating));
+    bb_wafer_heating_release(&heating);
+    bb_wafer_restart_release(&restart);
+    assert_int_equal(unlink("steps"), 0);
+    const int count = collected;
+    collected = -1;
+    return count;
 }
 
 // Up to three checkpoints of each kind, spread over those that were seen.
 static void resume_everywhere(const driver_case *of)
 {
     enum { MOST = 4096, EACH = 3 };
-    static int kinds[MOST + 1];
+    static int kinds[MOST];
     int total[KINDS] = {0};
     int met[KINDS] = {0};
     char name[32];
     stand at;
     make(of, &at);
-    const int count = collect(&at, MOST);
+    const int count = collect(&at);
+    assert_in_range(count, 1, MOST);
     for (int i = 0; i < count; ++i) {
         (void)snprintf(name, sizeof name, "seen-%d", i);
         kinds[i] = kind_of(&at, name);
@@ -236,12 +237,11 @@ static void other_configurations_are_refused(void **state)
     drop(&at);
 }
 
-// Without an option neither checkpoint nor resumption.
-static char *const *words(const char *output, const char *option, const char *file)
+// The command line of the plain study; without an option neither checkpoint nor resumption.
+static int words(const char *output, const char *option, const char *file, char *list[ARGUMENTS])
 {
-    static char *list[16];
     const bool kept = option != NULL && strcmp(option, "--checkpoint") == 0;
-    const char *all[] = {BB_BINARY_DIR "/bitbudget",
+    const char *all[] = {"bitbudget",
                          "run",
                          CONFIG_WAFER_SMALL,
                          plain.overrides[0],
@@ -257,31 +257,30 @@ static char *const *words(const char *output, const char *option, const char *fi
                          kept ? "--checkpoint-every" : NULL,
                          "0",
                          NULL};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-        list[i] = (char *)(uintptr_t)all[i];
+    int count = 0;
+    for (; all[count] != NULL; ++count) {
+        list[count] = (char *)(uintptr_t)all[count];
     }
-    return list;
+    return count;
 }
 
-// Runs the program; with `end` it is ended by that signal once the checkpoint stands.
-static int call(char *const *list, int end)
+// Runs the command in a child; where `end` is a signal, it comes when the fifth checkpoint stands.
+static int call(const char *output, const char *option, const char *file, int end)
 {
+    char *list[ARGUMENTS] = {NULL};
     int how = 0;
+    const int count = words(output, option, file, list);
     (void)fflush(stdout);
+    bb_threads_stop();
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        (void)dup2(file, STDOUT_FILENO);
-        (void)dup2(file, STDERR_FILENO);
-        (void)execv(list[0], list);
-        _exit(127);
-    }
-    for (int i = 0; end != 0 && i < 20000 && access("state", F_OK) != 0; ++i) {
-        (void)usleep(500);
-    }
-    if (end != 0) {
-        assert_int_equal(kill(child, end), 0);
+        int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        (void)dup2(printed, STDOUT_FILENO);
+        (void)dup2(printed, STDERR_FILENO);
+        end_in = end == 0 ? 0 : 5;
+        end_by = end;
+        _exit(bb_command_main(count, list, &bb_experiments));
     }
     assert_int_equal(waitpid(child, &how, 0), child);
     return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
@@ -302,19 +301,19 @@ static void the_program_goes_on_after_a_signal(void **state)
     static const int codes[] = {143, 130, -SIGKILL};
     char expected[BB_DIGEST_BYTES];
     char digest[BB_DIGEST_BYTES];
-    assert_int_equal(call(words("whole.h5", NULL, NULL), 0), 0);
+    assert_int_equal(call("whole.h5", NULL, NULL, 0), 0);
     digest_of("whole.h5", expected);
     for (int s = 0; s < 3; ++s) {
         (void)unlink("state");
         (void)unlink("resumed.h5");
         (void)unlink("resumed-probes.csv");
         (void)unlink("resumed.xdmf");
-        int code = call(words("resumed.h5", "--checkpoint", "state"), signals[s]);
+        int code = call("resumed.h5", "--checkpoint", "state", signals[s]);
         assert_true(code == codes[s]);
         assert_int_equal(access("resumed.h5", F_OK), -1);
         // Not silently anew: an existing checkpoint is gone on from, or named.
-        assert_int_equal(call(words("resumed.h5", "--checkpoint", "state"), 0), 3);
-        assert_int_equal(call(words("resumed.h5", "--resume", "state"), 0), 0);
+        assert_int_equal(call("resumed.h5", "--checkpoint", "state", 0), 3);
+        assert_int_equal(call("resumed.h5", "--resume", "state", 0), 0);
         digest_of("resumed.h5", digest);
         assert_string_equal(digest, expected);
         assert_int_equal(system("cmp whole-probes.csv resumed-probes.csv"), 0);
@@ -323,11 +322,11 @@ static void the_program_goes_on_after_a_signal(void **state)
     (void)unlink("resumed.h5");
     (void)unlink("resumed-probes.csv");
     (void)unlink("resumed.xdmf");
-    assert_int_equal(call(words("resumed.h5", "--resume", "state"), 0), 3);
-    assert_int_equal(call(words("resumed.h5", "--resume", "missing"), 0), 3);
+    assert_int_equal(call("resumed.h5", "--resume", "state", 0), 3);
+    assert_int_equal(call("resumed.h5", "--resume", "missing", 0), 3);
     assert_int_equal(access("resumed.h5", F_OK), -1);
-    assert_int_equal(call(words("whole.h5", "--checkpoint", "whole.h5"), 0), 3);
-    assert_int_equal(call(words("new.h5", "--checkpoint", "new.h5"), 0), 2);
+    assert_int_equal(call("whole.h5", "--checkpoint", "whole.h5", 0), 3);
+    assert_int_equal(call("new.h5", "--checkpoint", "new.h5", 0), 2);
 }
 
 static void other_experiments_have_no_checkpoints(void **state)
