@@ -19,6 +19,20 @@ target_compile_definitions(bb_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURC
 target_compile_options(bb_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:${BB_FLOAT_FLAGS};${BB_WARNING_FLAGS}>")
 target_link_libraries(bb_flags INTERFACE m)
+# The path to libraries that the linker was given, and nothing else: CMake pads the one that it would
+# change at installation with ':', an empty entry, which makes the loader look in the working folder.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+# Hardening; tests/lint/binary.py holds the program to it.
+target_compile_options(bb_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fstack-clash-protection;-fPIE>")
+target_link_options(bb_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+if(NOT BB_SANITIZE)
+  target_compile_options(bb_flags INTERFACE
+    "$<$<AND:$<COMPILE_LANGUAGE:C>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+endif()
+
 if(BB_SANITIZE)
   target_compile_options(bb_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:C>:-fsanitize=${BB_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
