@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files of bb_plate_factor: header, the five index arrays, the values.
+#include "core/disk_file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/plate_factor_parts.h"
@@ -95,9 +96,9 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
 {
     bb_status status = BB_OK;
     char *path = NULL;
-    char *pending = NULL;
+    char pending[BB_DISK_PATH_BYTES] = "";
     FILE *file = NULL;
-    bool unfinished = false;
+    int id = -1;
     part parts[PARTS];
     const bb_supernodes *of = &factor->view;
     header head = {
@@ -113,27 +114,28 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     list_parts(of, parts);
     BB_TRY(digest(&head, parts, head.digest));
     BB_TRY(bb_plate_factor_path(folder, key, &path));
-    BB_TRY(bb_memory_printf(&pending, "%s.%ld", path, (long)getpid()));
     BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
                folder, strerror(errno));
-    file = fopen(pending, "wb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", pending, strerror(errno));
-    unfinished = true;
+    BB_TRY(bb_disk_file_name(path, pending));
+    BB_TRY(bb_disk_file_create(pending, path, &id));
+    file = fdopen(id, "wb");
+    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", path, strerror(errno));
     BB_TRY(write_parts(file, pending, &head, parts));
     int closed = fclose(file);
     file = NULL;
     BB_REQUIRE(closed == 0 && rename(pending, path) == 0, BB_IO, "cannot write '%s': %s", path,
                strerror(errno));
-    unfinished = false;
+    pending[0] = '\0';
 done:
     if (file != NULL) {
         (void)fclose(file);
+    } else if (id >= 0 && status != BB_OK) {
+        (void)close(id);
     }
-    if (unfinished) {
+    if (id >= 0 && pending[0] != '\0') {
         (void)unlink(pending);
     }
     BB_RELEASE(&path);
-    BB_RELEASE(&pending);
     return status;
 }
 
@@ -222,8 +224,12 @@ bb_status bb_plate_factor_load(const char *folder, bb_factor_key key, int64_t un
     struct stat about;
     *out = NULL;
     BB_TRY(bb_plate_factor_path(folder, key, &path));
-    file = fopen(path, "rb");
-    if (file == NULL) {
+    if (lstat(path, &about) != 0) {
+        goto done;
+    }
+    if (bb_disk_file_open(path, false, &file) != BB_OK) {
+        bb_log_warning("%s; the plate is factored anew", bb_status_message());
+        bb_status_clear();
         goto done;
     }
     if (fstat(fileno(file), &about) != 0 || fread(&head, sizeof head, 1, file) != 1) {

@@ -2,6 +2,7 @@
 #include "sim/output/checkpoint.h"
 
 #include "build_info.h"
+#include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/config/difference.h"
 #include "sim/output/file.h"
@@ -205,9 +206,7 @@ bb_status bb_checkpoint_open(const char *path, const char *subject, bb_checkpoin
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &checkpoint));
     BB_TRY(bb_memory_text(path, &checkpoint->path));
-    checkpoint->file = fopen(path, "rb");
-    BB_REQUIRE(checkpoint->file != NULL, BB_IO, "cannot read checkpoint '%s': %s", path,
-               strerror(errno));
+    BB_TRY(bb_disk_file_open(path, true, &checkpoint->file));
     BB_TRY(check_head(checkpoint));
     BB_TRY(check_subject(checkpoint, subject));
     *out = checkpoint;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/file.h"
 
+#include "core/disk_file.h"
 #include "core/memory.h"
 
 #include <errno.h>
@@ -11,10 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
-
 // Name of the file being written, for bb_file_abandon; `pending` is set last and cleared first.
-static char pending_name[PATH_BYTES];
+static char pending_name[BB_DISK_PATH_BYTES];
 static volatile sig_atomic_t pending;
 
 void bb_file_abandon(void)
@@ -59,20 +58,18 @@ done:
     return status;
 }
 
-// Creates the temporary file and notes it as pending. The name holds the process id, so that runs
-// side by side do not meet, and a leftover says whose it was.
+// Creates the temporary file and notes it as pending. What it is to replace keeps its permissions.
 static bb_status create_pending(const char *path, int *out)
 {
     bb_status status = BB_OK;
-    const char *slash = strrchr(path, '/');
-    int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
-    int length = snprintf(pending_name, sizeof pending_name, "%.*s.%s.%ld.part", folder, path,
-                          path + folder, (long)getpid());
-    BB_REQUIRE(length > 0 && length < PATH_BYTES, BB_IO, "output path of over %d bytes",
-               PATH_BYTES);
+    struct stat about;
+    BB_TRY(bb_disk_file_name(path, pending_name));
     pending = 1;
-    *out = open(pending_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    BB_REQUIRE(*out >= 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
+    BB_TRY(bb_disk_file_create(pending_name, path, out));
+    if (lstat(path, &about) == 0 && S_ISREG(about.st_mode)) {
+        BB_REQUIRE(fchmod(*out, about.st_mode & 07777) == 0, BB_IO,
+                   "cannot write output '%s': its permissions: %s", path, strerror(errno));
+    }
 done:
     return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/reader.h"
 
+#include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
 
@@ -230,6 +231,7 @@ bb_status bb_reader_read(const char *path, bb_results **out)
     BB_REQUIRE(stat(path, &about) == 0 && access(path, R_OK) == 0, BB_IO, "%s", strerror(errno));
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "not a regular file");
     BB_REQUIRE(H5Fis_hdf5(path) > 0, BB_IO, "not an HDF5 file");
+    BB_TRY(bb_disk_file_check(path));
     READ_TRY(file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
     BB_TRY(bb_results_create(&results));
     BB_TRY(read_all(file, results));

@@ -7,6 +7,8 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
+#include <sys/stat.h>
+
 enum { VALUES = 40000 };
 
 static const char SUBJECT[] = "mesh:\n  step_ms: 1.0\nprobes: []\n";
@@ -65,7 +67,7 @@ static void others_are_refused(void **state)
                 "'a' belongs to another configuration: mesh ('step_ms: 1.0' there, 'step_ms: 2.0' "
                 "here)");
     assert_null(checkpoint);
-    check_fails(open_one("nothing"), BB_IO, "cannot read checkpoint 'nothing'");
+    check_fails(open_one("nothing"), BB_IO, "cannot read 'nothing': No such");
     FILE *file = fopen("text", "w");
     (void)fputs("BBSTATUS quo", file);
     (void)fclose(file);
@@ -120,6 +122,13 @@ static void a_flipped_bit_is_refused(void **state)
     }
 }
 
+static void a_fifo_is_refused_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("fifo", 0666), 0);
+    check_fails(open_one("fifo"), BB_IO, "it is a FIFO, expected a regular file");
+}
+
 static void what_stood_there_stays_where_it_cannot_be_replaced(void **state)
 {
     (void)state;
@@ -147,6 +156,7 @@ int main(void)
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(a_part_is_refused),
         cmocka_unit_test(a_flipped_bit_is_refused),
+        cmocka_unit_test(a_fifo_is_refused_at_once),
         cmocka_unit_test(what_stood_there_stays_where_it_cannot_be_replaced),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -74,6 +75,67 @@ static void writing_and_replacing(void **state)
     check_ok(bb_file_write("a.h5", true, pattern, BYTES));
     assert_int_equal(count_files(".", ".part"), 0);
     assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void a_file_that_is_replaced_keeps_its_permissions(void **state)
+{
+    (void)state;
+    struct stat about;
+    check_ok(bb_file_write("kept", false, "x", 1));
+    assert_int_equal(chmod("kept", 0640), 0);
+    check_ok(bb_file_write("kept", true, "y", 1));
+    assert_int_equal(stat("kept", &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+}
+
+// A process that is number 1 of a space of its own, as in a container.
+static pid_t start_alone(bb_status (*act)(int), int number)
+{
+    const pid_t outer = fork();
+    assert_true(outer >= 0);
+    if (outer == 0) {
+        int how = 1;
+        const pid_t inner = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+        if (inner == 0) {
+            _exit(getpid() == 1 && act(number) == BB_OK ? 0 : 2);
+        }
+        (void)waitpid(inner, &how, 0);
+        _exit(inner > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : 77);
+    }
+    return outer;
+}
+
+static bb_status replace_often(int number)
+{
+    bb_status status = BB_OK;
+    (void)number;
+    for (int i = 0; i < 100; ++i) {
+        BB_TRY(bb_file_write("shared.h5", true, pattern, BYTES));
+    }
+done:
+    return status;
+}
+
+// Processes of two containers may have the same number, and write the same file.
+static void equal_process_numbers_do_not_meet(void **state)
+{
+    (void)state;
+    pid_t children[2];
+    bool refused = false;
+    for (int i = 0; i < 2; ++i) {
+        children[i] = start_alone(replace_often, i);
+    }
+    for (int i = 0; i < 2; ++i) {
+        int how = 0;
+        assert_int_equal(waitpid(children[i], &how, 0), children[i]);
+        refused = refused || (WIFEXITED(how) && WEXITSTATUS(how) == 77);
+        assert_true(refused || (WIFEXITED(how) && WEXITSTATUS(how) == 0));
+    }
+    if (refused) {
+        skip(); // spaces of process numbers are not to be had here
+    }
+    assert_true(is_whole("shared.h5"));
+    assert_int_equal(count_files(".", ".part"), 0);
 }
 
 static void folders_that_are_none(void **state)
@@ -188,7 +250,8 @@ static void signals_remove_the_part(void **state)
     assert_int_equal(system("rm -f *.part .*.part"), 0);
     for (int i = 0; i < 20; ++i) {
         int how = 0;
-        int number = i % 2 == 0 ? SIGINT : SIGTERM;
+        static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+        const int number = numbers[i % 3];
         kill_a_writer(number, 300000L * (1 + i), &how);
         assert_true(WIFEXITED(how));
         assert_int_equal(WEXITSTATUS(how), 128 + number);
@@ -203,6 +266,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writing_and_replacing),
+        cmocka_unit_test(a_file_that_is_replaced_keeps_its_permissions),
+        cmocka_unit_test(equal_process_numbers_do_not_meet),
         cmocka_unit_test(folders_that_are_none),
         cmocka_unit_test(file_size_limits_are_errors),
         cmocka_unit_test(full_and_read_only_disks),

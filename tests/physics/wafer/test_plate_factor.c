@@ -172,6 +172,32 @@ static void spoilt_files_are_made_anew(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// What others may plant in a folder of factors: a link is not followed, a FIFO holds nobody up.
+static void planted_files_are_not_read(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = make_mesh();
+    bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
+    const bb_factor_key key = key_of(mesh, &constants, NULL);
+    bb_plate_factor *loaded = NULL;
+    bb_coupled_plate *plate = make_plate(mesh, FOLDER);
+    const int64_t unknowns = bb_plate_factor_supernodes(plate->factor)->unknowns;
+    char *path = NULL;
+    check_ok(bb_plate_factor_path(FOLDER, key, &path));
+    assert_int_equal(rename(path, "moved-factor"), 0);
+    assert_int_equal(symlink("../moved-factor", path), 0);
+    check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
+    assert_null(loaded);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
+    assert_null(loaded);
+    assert_int_equal(unlink("moved-factor"), 0);
+    BB_RELEASE(&path);
+    bb_coupled_plate_destroy(&plate);
+    bb_disc_mesh_destroy(&mesh);
+}
+
 static void the_key_is_of_all_that_matters(void **state)
 {
     (void)state;
@@ -272,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hit_has_the_same_bits, clear, clear),
         cmocka_unit_test_setup_teardown(spoilt_files_are_made_anew, clear, clear),
+        cmocka_unit_test_setup_teardown(planted_files_are_not_read, clear, clear),
         cmocka_unit_test(the_key_is_of_all_that_matters),
         cmocka_unit_test(a_folder_that_cannot_be_is_a_warning),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, clear, clear),

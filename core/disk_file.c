@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/disk_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 65, LONGEST_NAME = 255 };
+
+static void host_name(char out[HOST_BYTES])
+{
+    if (gethostname(out, HOST_BYTES) != 0) {
+        (void)snprintf(out, HOST_BYTES, "host");
+    }
+    out[HOST_BYTES - 1] = '\0';
+    for (char *letter = out; *letter != '\0'; ++letter) {
+        if (*letter == '/') {
+            *letter = '-';
+        }
+    }
+}
+
+bb_status bb_disk_file_name(const char *path, char name[BB_DISK_PATH_BYTES])
+{
+    bb_status status = BB_OK;
+    const char *slash = strrchr(path, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
+    char host[HOST_BYTES];
+    char tail[HOST_BYTES + 64];
+    unsigned long long number = 0;
+    host_name(host);
+    BB_REQUIRE(getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number, BB_IO,
+               "cannot name a temporary file for '%s': %s", path, strerror(errno));
+    const int tail_length =
+        snprintf(tail, sizeof tail, ".%s.%ld.%016llx.part", host, (long)getpid(), number);
+    const int length = snprintf(name, BB_DISK_PATH_BYTES, "%.*s.%.*s%s", folder, path,
+                                LONGEST_NAME - 1 - tail_length, path + folder, tail);
+    BB_REQUIRE(length > 0 && length < BB_DISK_PATH_BYTES, BB_IO, "path of over %d bytes",
+               BB_DISK_PATH_BYTES);
+done:
+    return status;
+}
+
+bb_status bb_disk_file_create(const char *name, const char *path, int *out)
+{
+    bb_status status = BB_OK;
+    *out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    BB_REQUIRE(*out >= 0, BB_IO, "cannot write '%s': %s", path, strerror(errno));
+done:
+    return status;
+}
+
+static bb_status check_kind(const char *path, const struct stat *about)
+{
+    const char *kind = S_ISDIR(about->st_mode)    ? "a folder"
+                       : S_ISFIFO(about->st_mode) ? "a FIFO"
+                       : S_ISLNK(about->st_mode)  ? "a link"
+                                                  : "no file of data";
+    if (S_ISREG(about->st_mode)) {
+        return BB_OK;
+    }
+    return bb_status_set(BB_IO, __FILE__, __LINE__,
+                         "cannot read '%s': it is %s, expected a regular file", path, kind);
+}
+
+bb_status bb_disk_file_check(const char *path)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(stat(path, &about) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    BB_TRY(check_kind(path, &about));
+done:
+    return status;
+}
+
+bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    const int links = through_links ? 0 : O_NOFOLLOW;
+    *out = NULL;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | links);
+    if (file < 0 && errno == ELOOP && lstat(path, &about) == 0) {
+        BB_TRY(check_kind(path, &about));
+    }
+    BB_REQUIRE(file >= 0 && fstat(file, &about) == 0, BB_IO, "cannot read '%s': %s", path,
+               strerror(errno));
+    BB_TRY(check_kind(path, &about));
+    *out = fdopen(file, "rb");
+    BB_REQUIRE(*out != NULL, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    file = -1;
+done:
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return status;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that are safe to make and to read in folders that others use: new ones under names that no
+// other process, container or host takes, and never through a link; only regular ones are read, so
+// that a FIFO holds nobody up.
+#ifndef BB_CORE_DISK_FILE_H
+#define BB_CORE_DISK_FILE_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { BB_DISK_PATH_BYTES = 4096 };
+
+/// A name for a new file in the folder of `path`: ".NAME.HOST.PID.RANDOM.part", NAME shortened
+/// where a folder would not take the whole. Errors: BB_IO.
+BB_CHECKED bb_status bb_disk_file_name(const char *path, char name[BB_DISK_PATH_BYTES]);
+
+/// Makes the empty file `name`, which must not be there in any form, with permissions as the umask
+/// leaves them, and opens it for writing; it is to become `path`. Owner of `*out`, the descriptor:
+/// the caller. Errors: BB_IO, of `path`.
+BB_CHECKED bb_status bb_disk_file_create(const char *name, const char *path, int *out);
+
+/// Whether there is a regular file, behind links or not. Errors: BB_IO, with what it is.
+BB_CHECKED bb_status bb_disk_file_check(const char *path);
+
+/// Opens a regular file for reading, without waiting; `through_links`: also by a link to it. Owner
+/// of `*out`: the caller. Errors: BB_IO, with the reason.
+BB_CHECKED bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files in folders that others use: names that do not meet, nothing made or read through a link
+// that is not meant to be, nobody held up by a FIFO.
+#include "core/disk_file.h"
+#include "core/memory.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int enter(void **state)
+{
+    static char folder[] = "disk-file-XXXXXX";
+    *state = folder;
+    return mkdtemp(folder) == NULL ? -1 : chdir(folder);
+}
+
+static int leave(void **state)
+{
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -rf %s", (const char *)*state);
+    return chdir("..") + system(command);
+}
+
+static void names_differ_and_fit_a_folder(void **state)
+{
+    (void)state;
+    char first[BB_DISK_PATH_BYTES];
+    char second[BB_DISK_PATH_BYTES];
+    char path[BB_DISK_PATH_BYTES];
+    check_ok(bb_disk_file_name("some/where/a.h5", first));
+    check_ok(bb_disk_file_name("some/where/a.h5", second));
+    assert_string_not_equal(first, second);
+    assert_memory_equal(first, "some/where/.a.h5.", 17);
+    assert_string_equal(first + strlen(first) - 5, ".part");
+    memset(path, 'n', sizeof path);
+    path[255] = '\0';
+    check_ok(bb_disk_file_name(path, first));
+    assert_int_equal(strlen(first), 255);
+    memset(path, 'n', sizeof path);
+    path[4000] = '/';
+    path[sizeof path - 1] = '\0';
+    check_fails(bb_disk_file_name(path, first), BB_IO, "path of over 4096 bytes");
+}
+
+static void what_is_there_is_never_opened_for_writing(void **state)
+{
+    (void)state;
+    int file = -1;
+    check_ok(bb_disk_file_create("new", "a", &file));
+    assert_int_equal(write(file, "x", 1), 1);
+    assert_int_equal(close(file), 0);
+    check_fails(bb_disk_file_create("new", "a", &file), BB_IO, "cannot write 'a': File exists");
+    assert_int_equal(symlink("elsewhere", "planted"), 0);
+    check_fails(bb_disk_file_create("planted", "a", &file), BB_IO, "cannot write 'a': File exists");
+    assert_int_equal(access("elsewhere", F_OK), -1);
+}
+
+// A FIFO without a writer would hold a plain open for ever.
+static void only_regular_files_are_read(void **state)
+{
+    (void)state;
+    FILE *file = NULL;
+    assert_int_equal(system("echo 1 > data && ln -s data link && mkfifo fifo && ln -s fifo pipe"),
+                     0);
+    check_ok(bb_disk_file_open("data", false, &file));
+    assert_int_equal(fgetc(file), '1');
+    (void)fclose(file);
+    check_ok(bb_disk_file_open("link", true, &file));
+    (void)fclose(file);
+    check_fails(bb_disk_file_open("link", false, &file), BB_IO, "it is a link");
+    check_fails(bb_disk_file_open("fifo", true, &file), BB_IO, "it is a FIFO, expected a regular");
+    check_fails(bb_disk_file_open("pipe", true, &file), BB_IO, "it is a FIFO");
+    check_fails(bb_disk_file_open(".", true, &file), BB_IO, "it is a folder");
+    check_fails(bb_disk_file_open("none", true, &file), BB_IO, "No such file");
+    check_fails(bb_disk_file_open("/dev/null", true, &file), BB_IO, "no file of data");
+    assert_null(file);
+    check_ok(bb_disk_file_check("link"));
+    check_fails(bb_disk_file_check("pipe"), BB_IO, "it is a FIFO");
+    check_fails(bb_disk_file_check("none"), BB_IO, "No such file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_differ_and_fit_a_folder),
+        cmocka_unit_test(what_is_there_is_never_opened_for_writing),
+        cmocka_unit_test(only_regular_files_are_read),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
