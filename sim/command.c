@@ -9,9 +9,11 @@
 #include "sim/interrupt.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct command {
     const char *name;
@@ -175,6 +177,20 @@ static bool asks_for(const char *argument, const char *brief, const char *full)
     return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
 }
 
+// Whether all that was printed arrived, as far as whoever reads it wanted: a reader of a pipe may
+// leave.
+static bool is_printed(void)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return true;
+    }
+    const int reason = errno;
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    const bool left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+    errno = reason;
+    return left;
+}
+
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -191,8 +207,7 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
         status = act(argument_count, arguments, experiments, &options);
     }
     bb_threads_stop();
-    bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
-    if (status == BB_OK && !written) {
+    if (status == BB_OK && !is_printed()) {
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }

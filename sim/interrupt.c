@@ -5,11 +5,29 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t deferred;
 static volatile sig_atomic_t noted; // its number, or 0
+
+// Two sentences, so that the one which a handler may read is never written.
+static char sentences[2][BB_INTERRUPT_LOSS_BYTES];
+static volatile sig_atomic_t sentence; // which one holds
+
+void bb_interrupt_loses(const char *text)
+{
+    const int other = 1 - (int)sentence;
+    (void)snprintf(sentences[other], sizeof sentences[other], "%s", text);
+    sentence = other;
+}
+
+static void say(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written; // there is nobody to tell
+}
 
 static void leave(int number)
 {
@@ -18,20 +36,30 @@ static void leave(int number)
         return;
     }
     bb_file_abandon();
+    const char *loss = sentences[sentence];
+    say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
+        : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
+                            : "\nbitbudget: ended by SIGHUP");
+    say(loss[0] == '\0' ? "" : ": ");
+    say(loss);
+    say("\n");
     _exit(128 + number);
 }
 
 bb_status bb_interrupt_install(void)
 {
     bb_status status = BB_OK;
-    struct sigaction end = {.sa_handler = leave};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigemptyset(&end.sa_mask);
-    (void)sigaddset(&end.sa_mask, SIGINT);
-    (void)sigaddset(&end.sa_mask, SIGTERM);
+    const struct sigaction end = {.sa_handler = leave};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction hangup;
     BB_REQUIRE(sigaction(SIGINT, &end, NULL) == 0 && sigaction(SIGTERM, &end, NULL) == 0 &&
-                   sigaction(SIGXFSZ, &ignore, NULL) == 0,
+                   sigaction(SIGPIPE, &ignore, NULL) == 0 &&
+                   sigaction(SIGXFSZ, &ignore, NULL) == 0 && sigaction(SIGHUP, NULL, &hangup) == 0,
                BB_INTERNAL, "cannot install signal handlers: %s", strerror(errno));
+    if (hangup.sa_handler != SIG_IGN) {
+        BB_REQUIRE(sigaction(SIGHUP, &end, NULL) == 0, BB_INTERNAL,
+                   "cannot install signal handlers: %s", strerror(errno));
+    }
 done:
     return status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SIGINT and SIGTERM end the program at once, with exit code 130 or 143 and no temporary file left;
-// a long measurement may ask for the first of them to be noted instead.
+// SIGINT, SIGTERM and SIGHUP end the program at once, with exit code 130, 143 or 129, a line on
+// stderr that says what is lost, and no temporary file left; a long measurement may ask for the
+// first of them to be noted instead. A reader that closes its end of a pipe ends nothing.
 #ifndef BB_SIM_INTERRUPT_H
 #define BB_SIM_INTERRUPT_H
 
@@ -9,8 +10,15 @@
 
 #include <stdbool.h>
 
-/// Installs the handlers, and lets writes beyond a file-size limit fail instead of killing.
+enum { BB_INTERRUPT_LOSS_BYTES = 512 };
+
+/// Installs the handlers, but for SIGHUP where it is ignored (nohup), and lets writes to a closed
+/// pipe or beyond a file-size limit fail instead of killing.
 BB_CHECKED bb_status bb_interrupt_install(void);
+
+/// What a signal that ends the program from now on costs, as the sentence it will print: "'a.h5' is
+/// not written". Cut to BB_INTERRUPT_LOSS_BYTES; empty: nothing.
+void bb_interrupt_loses(const char *sentence);
 
 /// From now on the first signal is noted and a second one ends the program; `false`: as before.
 void bb_interrupt_defer(bool defer);

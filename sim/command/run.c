@@ -6,6 +6,7 @@
 #include "core/thread.h"
 #include "sim/command.h"
 #include "sim/dump.h"
+#include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -182,13 +183,49 @@ done:
     return status;
 }
 
+// Tells signals what they cost from now on.
+static void note_loss(const bb_run_options *run, const char *path)
+{
+    char loss[BB_INTERRUPT_LOSS_BYTES];
+    if (run->checkpoint == NULL) {
+        (void)snprintf(loss, sizeof loss, "'%s' is not written", path);
+    } else {
+        (void)snprintf(loss, sizeof loss,
+                       "'%s' is not written; --resume goes on from checkpoint '%s'", path,
+                       run->checkpoint);
+    }
+    bb_interrupt_loses(loss);
+}
+
+// The file before the table, so that a reader of the table who leaves does not cost the file; the
+// table also where the file fails, so that a full disk does not cost the table.
+static bb_status deliver(const bb_options *options, const bb_experiment *experiment,
+                         const char *path, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_text table = {0};
+    BB_TRY(bb_table_write(experiment, results, NAN, &table));
+    status = write_results(options, path, results);
+    if (status == BB_OK) {
+        bb_interrupt_loses("");
+    }
+    (void)fputs(bb_text_string(&table), stdout);
+    (void)fflush(stdout);
+    BB_TRY(status);
+    BB_TRY(write_description(options, experiment, path, results));
+    (void)printf("results: %s\n", path);
+    BB_TRY(write_sheet(options, experiment, results, path));
+done:
+    bb_text_release(&table);
+    return status;
+}
+
 bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
     bb_results *results = NULL;
     char *path = NULL;
-    bb_text table = {0};
     const bb_run_options run = {.threads = options->threads,
                                 .dump = options->dump,
                                 .checkpoint = options->checkpoint,
@@ -202,17 +239,11 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(check_output(options, experiment, bb_config_study(config), &run, path));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
+    note_loss(&run, path);
     BB_TRY(compute(options, experiment, config, &run, results));
-    BB_TRY(bb_table_write(experiment, results, NAN, &table));
-    (void)fputs(bb_text_string(&table), stdout); // first: a full disk must not cost the table
-    (void)fflush(stdout);
-    BB_TRY(write_results(options, path, results));
-    BB_TRY(write_description(options, experiment, path, results));
-    (void)printf("results: %s\n", path);
-    BB_TRY(write_sheet(options, experiment, results, path));
+    BB_TRY(deliver(options, experiment, path, results));
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:
-    bb_text_release(&table);
     BB_RELEASE(&path);
     bb_results_destroy(&results);
     bb_config_destroy(&config);

@@ -84,8 +84,9 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-// Starts a command line in a child whose streams go to the file "printed".
-static pid_t start(const char *line)
+// Starts a command line in a child whose streams go to the file "printed", stdout to `out` where
+// that is open.
+static pid_t start_into(const char *line, int out)
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -100,11 +101,16 @@ static pid_t start(const char *line)
         arguments[count++] = word;
     }
     int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    (void)dup2(file, STDOUT_FILENO);
+    (void)dup2(out < 0 ? file : out, STDOUT_FILENO);
     (void)dup2(file, STDERR_FILENO);
     int code = bb_command_main(count, arguments, &toys);
     (void)fflush(stdout);
     _exit(bb_memory_blocks() == 0 ? code : 100);
+}
+
+static pid_t start(const char *line)
+{
+    return start_into(line, -1);
 }
 
 static int finish(pid_t child)
@@ -227,14 +233,19 @@ static void other_commands(void **state)
 static void signals_end_a_run_at_once(void **state)
 {
     (void)state;
-    static const int numbers[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; ++i) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const char *const lines[] = {
+        "bitbudget: ended by SIGINT: 'interrupted.h5' is not written\n",
+        "bitbudget: ended by SIGTERM: 'interrupted.h5' is not written\n",
+        "bitbudget: ended by SIGHUP: 'interrupted.h5' is not written\n"};
+    for (int i = 0; i < 3; ++i) {
         pid_t child = start("bitbudget run a.yaml wait_s=60 -o interrupted.h5");
         while (access("running", F_OK) != 0) {
             (void)usleep(1000);
         }
         assert_int_equal(kill(child, numbers[i]), 0);
         assert_int_equal(finish(child), 128 + numbers[i]);
+        assert_non_null(strstr(printed, lines[i]));
         assert_int_equal(access("interrupted.h5", F_OK), -1);
         assert_int_equal(unlink("running"), 0);
     }
@@ -250,6 +261,20 @@ static void a_full_stdout_is_an_error(void **state)
     assert_int_equal(system("grep -q 'cannot write to stdout' full.txt"), 0);
 }
 
+// Whoever reads the table may leave: the file is there, and that is no error.
+static void a_reader_that_leaves_costs_nothing(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(close(ends[0]), 0);
+    (void)signal(SIGPIPE, SIG_DFL);
+    const pid_t child = start_into("bitbudget run a.yaml -q -o unread.h5", ends[1]);
+    (void)close(ends[1]);
+    assert_int_equal(finish(child), 0);
+    assert_int_equal(unlink("unread.h5"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +286,7 @@ int main(void)
         cmocka_unit_test(other_commands),
         cmocka_unit_test(signals_end_a_run_at_once),
         cmocka_unit_test(a_full_stdout_is_an_error),
+        cmocka_unit_test(a_reader_that_leaves_costs_nothing),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
