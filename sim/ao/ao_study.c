@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_study.h"
 
+#include "sim/pipelines/factor_device.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -172,6 +174,8 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
+    BB_TRY(bb_factor_devices_check(&ao->pipelines, &ao->solver.common, ao->common.device, config,
+                                   problems));
     BB_TRY(check_correction(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));

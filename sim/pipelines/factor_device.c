@@ -7,6 +7,7 @@
 #include "solvers/panel_cholesky.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static bool is_fp16(int variant)
 {
@@ -78,6 +79,27 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                solver->tile);
     BB_REQUIRE(pipeline->refine.method == (int)BB_REFINE_NONE, BB_UNSUPPORTED,
                "pipeline %s: refinement has no cuda kernels", name);
+done:
+    return status;
+}
+
+bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solver_config *solver,
+                                  int study_device, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *items = pipelines->items;
+    char path[64];
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        const int wish = items[p].device >= 0 ? items[p].device : study_device;
+        if (wish == (int)BB_STUDY_DEVICE_CUDA &&
+            bb_factor_device_check(solver, &items[p]) != BB_OK) {
+            (void)snprintf(path, sizeof path, "pipelines.%td", p);
+            status =
+                bb_problems_add(problems, bb_config_place(config, path), "%s", bb_status_message());
+            bb_status_clear();
+            BB_TRY(status);
+        }
+    }
 done:
     return status;
 }

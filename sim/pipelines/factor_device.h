@@ -15,6 +15,13 @@
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
 
+/// Adds a problem for each pipeline that a study puts on cuda and that has no kernels there, whatever
+/// this machine has.
+BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
+                                             const bb_factor_solver_config *solver,
+                                             int study_device, const bb_config *config,
+                                             bb_problems *problems);
+
 /// Where a pipeline computes: bb_device_choose, with `auto` taking a cuda device only for what it
 /// has kernels for. Errors: those of both.
 BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/reconstructor/reconstructor_study.h"
 
+#include "sim/pipelines/factor_device.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -79,6 +81,8 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
     }
     BB_TRY(check_policies(all, config, problems));
     BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
+    BB_TRY(bb_factor_devices_check(&all->pipelines, &all->solver.common, all->common.device, config,
+                                   problems));
 done:
     return status;
 }
