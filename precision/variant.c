@@ -40,7 +40,7 @@ double bb_variant_nominal_rate(bb_variant variant)
     static const double rates[BB_VARIANT_COUNT] = {
         [BB_VARIANT_DP] = 59.0,    [BB_VARIANT_SP] = 53.0,   [BB_VARIANT_TF32] = 261.0,
         [BB_VARIANT_BF16] = 714.0, [BB_VARIANT_HP1] = 714.0, [BB_VARIANT_HP2] = 729.0,
-        [BB_VARIANT_HP3] = 753.0,  [BB_VARIANT_X3] = 220.0,  [BB_VARIANT_FP8] = 1428.0,
+        [BB_VARIANT_HP3] = 753.0,  [BB_VARIANT_X3] = 220.0,  [BB_VARIANT_FP8] = 714.0,
     };
     return rates[variant];
 }

@@ -51,7 +51,8 @@ double bb_variant_unit_roundoff(bb_variant variant);
 double bb_variant_product_error(bb_variant variant);
 
 /// Rate of a matrix product in a variant on one H200, TF/s of large square products with CUDA 13.0
-/// (x3: of its result; fp8, not measured: twice hp1). To rank variants, not to predict times.
+/// (x3: of its result; fp8: of bf16, which its products run in). To rank variants, not to predict
+/// times.
 double bb_variant_nominal_rate(bb_variant variant);
 
 /// Time of products at the nominal rates over that in sp, from the part of the operations that each

@@ -32,8 +32,26 @@ static void variants_have_the_bits_of_the_table(void **state)
     assert_null(bb_variant_names[BB_VARIANT_COUNT]);
 }
 
+// The price of a variant is that of the products which run: fp8's run in bf16, x3 takes three of
+// hp1's.
+static void what_runs_is_what_is_priced(void **state)
+{
+    (void)state;
+    double shares[BB_VARIANT_COUNT] = {0.0};
+    assert_true(bb_variant_nominal_rate(BB_VARIANT_FP8) ==
+                bb_variant_nominal_rate(BB_VARIANT_BF16));
+    assert_true(3.0 * bb_variant_nominal_rate(BB_VARIANT_X3) <
+                bb_variant_nominal_rate(BB_VARIANT_HP1));
+    shares[BB_VARIANT_SP] = 0.25;
+    shares[BB_VARIANT_HP1] = 0.75;
+    check_relative(bb_variant_relative_cost(shares), 0.25 + 0.75 * 53.0 / 714.0, 1e-15);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(variants_have_the_bits_of_the_table)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(variants_have_the_bits_of_the_table),
+        cmocka_unit_test(what_runs_is_what_is_priced),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
