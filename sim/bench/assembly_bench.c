@@ -11,8 +11,8 @@
 #include "core/device_source.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "physics/ao/slope_covariance.h"
 #include "sim/bench/bench.h"
+#include "sim/bench/bench_sky.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,83 +39,16 @@ done:
     return status;
 }
 
-typedef struct sky {
-    bb_atmosphere atmosphere;
-    bb_sensor_array guides;
-    bb_slope_covariance *covariance;
-} sky;
-
-static bb_guide_star_config star(bb_guide_star_kind kind, double x_arcsec, double y_arcsec)
-{
-    return (bb_guide_star_config){.kind = (int)kind,
-                                  .x_arcsec = x_arcsec,
-                                  .y_arcsec = y_arcsec,
-                                  .magnification = 1.0,
-                                  .altitude_km = 90.0,
-                                  .magnitude = 12.0,
-                                  .lenslets = BB_INTEGER_UNSET,
-                                  .frame_ms = NAN,
-                                  .read_noise_e = NAN,
-                                  .pixel_arcsec = NAN,
-                                  .wavelength_nm = NAN,
-                                  .transmission = NAN,
-                                  .bandwidth_nm = NAN,
-                                  .flux_ph_per_m2_s = NAN,
-                                  .spot_arcsec = NAN,
-                                  .depth_km = NAN,
-                                  .tilt_variance_arcsec2 = NAN,
-                                  .launch_x_m = NAN,
-                                  .launch_y_m = NAN};
-}
-
-static bb_status create_sky(double diameter_m, double obstruction, bb_index lenslets,
-                            const bb_guide_star_config *stars, bb_index star_count, sky *out)
-{
-    bb_status status = BB_OK;
-    const bb_telescope_config telescope = {.diameter_m = diameter_m, .obstruction = obstruction};
-    const bb_atmosphere_config atmosphere = {
-        .profile = BB_PROFILE_MOAO_10, .outer_scale_m = 25.0, .r0_m = NAN};
-    const bb_sensors_config sensors = {
-        .lenslets = lenslets,
-        .frame_ms = 4.0,
-        .read_noise_e = 3.0,
-        .atmosphere_transmission = 0.9,
-        .ngs = {0.25, 640.0, 300.0, 0.3 },
-        .lgs = { 1.0, 589.0, 0.3,    7e6, 1.0, 10.0, 0.01}
-    };
-    const bb_ao_config config = {.telescope = &telescope,
-                                 .atmosphere = &atmosphere,
-                                 .sensors = &sensors,
-                                 .guide_stars = stars,
-                                 .guide_star_count = star_count};
-    BB_TRY(bb_atmosphere_create(&atmosphere, 0.0, &out->atmosphere));
-    BB_TRY(bb_sensor_array_create_guides(&config, &out->atmosphere, &out->guides));
-    const bb_slope_covariance_parts parts = {.name = "Cmm",
-                                             .atmosphere = &out->atmosphere,
-                                             .rows = &out->guides,
-                                             .columns = &out->guides};
-    BB_TRY(bb_slope_covariance_create(&parts, &out->covariance));
-done:
-    return status;
-}
-
-static void release_sky(sky *seen)
-{
-    bb_slope_covariance_destroy(&seen->covariance);
-    bb_sensor_array_release(&seen->guides);
-    bb_atmosphere_release(&seen->atmosphere);
-}
-
 bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *setup,
                             bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    sky seen = {0};
+    bb_bench_sky seen = {0};
     bb_bench_times times = {0};
     (void)self;
-    const bb_guide_star_config stars[] = {star(BB_GUIDE_STAR_NGS, -30.0, 10.0),
-                                          star(BB_GUIDE_STAR_LGS, 40.0, 10.0)};
-    BB_TRY(create_sky(8.0, 0.15, setup->quick ? 6 : 46, stars, 2, &seen));
+    const bb_guide_star_config stars[] = {bb_bench_star(BB_GUIDE_STAR_NGS, -30.0, 10.0),
+                                          bb_bench_star(BB_GUIDE_STAR_LGS, 40.0, 10.0)};
+    BB_TRY(bb_bench_sky_create(8.0, 0.15, setup->quick ? 6 : 46, stars, 2, &seen));
     filling task = {.source = bb_slope_covariance_source(seen.covariance),
                     .rows = 2 * seen.guides.sensors[0].count,
                     .columns = 2 * seen.guides.sensors[1].count};
@@ -135,30 +68,11 @@ bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *set
     (void)snprintf(out->detail, sizeof out->detail, "%.2g entries, %.0f layers: 1e8 x 10 in %.1f s",
                    entries, layers, scaled);
 done:
-    release_sky(&seen);
+    bb_bench_sky_release(&seen);
     return status;
 }
 
-enum { STARS = 9, LASER_STARS = 5, BLOCK = 1024 };
-
-static bb_status create_wide_sky(bb_index lenslets, sky *out)
-{
-    static const double natural[STARS - LASER_STARS][2] = {
-        {-16.0, -36.0},
-        {-32.0, 38.0 },
-        {52.0,  -5.0 },
-        {17.0,  44.0 }
-    };
-    bb_guide_star_config stars[STARS];
-    for (int s = 0; s < STARS; ++s) {
-        const double azimuth = 2.0 * M_PI * s / LASER_STARS;
-        stars[s] =
-            s < LASER_STARS
-                ? star(BB_GUIDE_STAR_LGS, 23.0 * cos(azimuth), 23.0 * sin(azimuth))
-                : star(BB_GUIDE_STAR_NGS, natural[s - LASER_STARS][0], natural[s - LASER_STARS][1]);
-    }
-    return create_sky(39.0, 0.2, lenslets, stars, STARS, out);
-}
+enum { BLOCK = 1024 };
 
 typedef struct panel {
     const bb_device_source *twin;
@@ -204,7 +118,8 @@ done:
     return status;
 }
 
-static void report_triangle(const sky *seen, const bb_bench_times *times, bb_bench_outcome *out)
+static void report_triangle(const bb_bench_sky *seen, const bb_bench_times *times,
+                            bb_bench_outcome *out)
 {
     const double n = (double)seen->guides.measurement_count;
     const double full = 100368.0;
@@ -222,7 +137,7 @@ bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup
                                  bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    sky seen = {0};
+    bb_bench_sky seen = {0};
     bb_bench_times times = {0};
     bb_device *device = NULL;
     bb_device_source *twin = NULL;
@@ -231,13 +146,13 @@ bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup
     if (device == NULL) {
         goto done;
     }
-    BB_TRY(create_wide_sky(setup->quick ? 10 : 86, &seen));
+    BB_TRY(bb_bench_sky_create_wide(setup->quick ? 10 : 86, &seen));
     BB_TRY(bb_device_source_create(bb_slope_covariance_source(seen.covariance), device, &twin));
     BB_TRY(time_triangle(device, twin, &times));
     report_triangle(&seen, &times, out);
 done:
     bb_device_source_destroy(&twin);
     bb_device_close(&device);
-    release_sky(&seen);
+    bb_bench_sky_release(&seen);
     return status;
 }

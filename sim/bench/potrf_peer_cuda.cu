@@ -1,82 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// cuSOLVER is looked up when first asked for, so that the program starts on hosts without it.
-#include "core/device_cuda.h"
 #include "core/memory.h"
 #include "sim/bench/potrf_peer.h"
-
-#include <cusolverDn.h>
-#include <dlfcn.h>
+#include "sim/bench/solver_library_cuda.h"
 
 namespace
 {
 
-#define BB_TEXT_OF(name) #name
-#define BB_TEXT(name)    BB_TEXT_OF(name)
-
-/// Returns from the function where a call of cuSOLVER failed: BB_MEMORY where it ran out of memory,
-/// else BB_DEVICE.
-#define BB_CUSOLVER_TRY(call)                                                                      \
-    do {                                                                                           \
-        cusolverStatus_t result_ = (call);                                                         \
-        if (result_ != CUSOLVER_STATUS_SUCCESS) {                                                  \
-            return bb_status_set(result_ == CUSOLVER_STATUS_ALLOC_FAILED ? BB_MEMORY : BB_DEVICE,  \
-                                 __FILE__, __LINE__, "%s: cuSOLVER status %d", #call,              \
-                                 static_cast<int>(result_));                                       \
-        }                                                                                          \
-    } while (0)
-
-// Entry points of libcusolver, named as there.
-struct library {
-    decltype(&cusolverDnCreate) create;
-    decltype(&cusolverDnDestroy) destroy;
-    decltype(&cusolverDnSetStream) set_stream;
-    decltype(&cusolverDnCreateParams) create_params;
-    decltype(&cusolverDnDestroyParams) destroy_params;
-    decltype(&cusolverDnXpotrf_bufferSize) workspace;
-    decltype(&cusolverDnXpotrf) factor;
-};
-
-template <typename Function> bb_status find(void *handle, const char *name, Function *out)
-{
-    *out = reinterpret_cast<Function>(dlsym(handle, name));
-    if (*out == nullptr) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__, "cuSOLVER has no %s", name);
-    }
-    return BB_OK;
-}
-
-bb_status load(library *out)
-{
-    const char *name = "libcusolver.so." BB_TEXT(CUSOLVER_VER_MAJOR);
-    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__, "%s cannot be loaded: %s", name,
-                             dlerror());
-    }
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnCreate", &out->create));
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnDestroy", &out->destroy));
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnSetStream", &out->set_stream));
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnCreateParams", &out->create_params));
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnDestroyParams", &out->destroy_params));
-    BB_RETURN_IF_FAILED(find(handle, "cusolverDnXpotrf_bufferSize", &out->workspace));
-    return find(handle, "cusolverDnXpotrf", &out->factor);
-}
-
-bb_status open_library(const library **out)
-{
-    static library loaded;
-    if (loaded.factor == nullptr) {
-        BB_RETURN_IF_FAILED(load(&loaded));
-    }
-    *out = &loaded;
-    return BB_OK;
-}
-
 // All that one factorization holds.
 struct task {
     const bb_device_source *matrix;
-    const library *calls;
+    const bb_solver_library_cuda *calls;
     cudaStream_t stream;
     cudaEvent_t begin, end;
     cusolverDnHandle_t handle;
@@ -93,7 +26,7 @@ bb_status prepare(task *t)
     bb_device *device = t->matrix->device;
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
-    BB_RETURN_IF_FAILED(open_library(&t->calls));
+    BB_RETURN_IF_FAILED(bb_solver_library_open(&t->calls));
     BB_RETURN_IF_FAILED(bb_device_allocate(
         device, static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(float), &t->values));
     BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &t->info));
