@@ -2,20 +2,31 @@
 #include "physics/wafer/membrane.h"
 
 #include "core/memory.h"
-#include "physics/wafer/cholmod_status.h"
+#include "core/portable.h"
 #include "physics/wafer/dissection.h"
 #include "physics/wafer/membrane_element.h"
+#include "physics/wafer/plate_assembly.h"
+#include "physics/wafer/rigid_modes.h"
+#include "physics/wafer/workspace_pool.h"
 
 #include <string.h>
 
-// At most 9 neighbours a node, two unknowns each, lower triangle.
-enum { MOST_IN_COLUMN = 18, LEAF = 8 };
+// At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
+// Compliance of a rigid motion, 1/(k_s A), over that of a strain, 1/B, from which on rigid motions
+// are taken out of rows. Their right-hand sides then fill up, which stiffer springs, whose rows
+// move by under 1e-12 of themselves, need not pay for.
+static const double SOFT = 1e4;
+
+enum { MOST_OF_NODE = 2 * 2 * 9 / 2 + 2, LEAF = 3, BATCH = BB_MEMBRANE_BATCH };
 
 struct bb_membrane {
     const bb_disc_mesh *mesh;
     bb_membrane_element element;
-    cholmod_common common;
-    cholmod_factor *factor;
+    bb_plate_factor *factor;
+    bb_rigid_modes rigid;
+    bool soft;                      // rigid motions are far more compliant than strains
+    bb_workspace_pool *right_sides; // [unknowns][BATCH]
+    bb_workspace_pool *nodal_rows;  // [node_count][BATCH], for callers of _rows
 };
 
 // Stiffness between node and its neighbours: block[dy + 1][dx + 1], each 2 x 2.
@@ -43,12 +54,9 @@ static void gather(const bb_membrane *membrane, bb_index node, double block[9][2
 
 // Column 2 node + axis of the upper triangle: rows up to the diagonal, ascending.
 static void fill_column(const bb_disc_mesh *mesh, bb_index node, int axis,
-                        const double (*block)[2][2], cholmod_sparse *matrix)
+                        const double (*block)[2][2], bb_upper_triangle *matrix)
 {
-    SuiteSparse_long *start = matrix->p;
-    SuiteSparse_long *row = matrix->i;
-    double *value = matrix->x;
-    SuiteSparse_long at = start[2 * node + axis];
+    int64_t next = matrix->start[2 * node + axis];
     for (int k = 0; k < 9; ++k) {
         bb_index x = mesh->node_column[node] + k % 3 - 1;
         bb_index y = mesh->node_row[node] + k / 3 - 1;
@@ -58,59 +66,46 @@ static void fill_column(const bb_disc_mesh *mesh, bb_index node, int axis,
         int32_t other = mesh->node_at[y * mesh->node_columns + x];
         for (int c = 0; c < 2 && other >= 0; ++c) {
             if (2 * (bb_index)other + c <= 2 * node + axis) {
-                row[at] = 2 * (SuiteSparse_long)other + c;
-                value[at++] = block[k][axis][c];
+                matrix->row[next] = 2 * (int64_t)other + c;
+                matrix->value[next++] = block[k][axis][c];
             }
         }
     }
-    start[2 * node + axis + 1] = at;
+    matrix->start[2 * node + axis + 1] = next;
 }
 
-static bb_status assemble(bb_membrane *membrane, cholmod_sparse **out)
+static bb_status assemble(const bb_membrane *membrane, bb_upper_triangle *out)
 {
     bb_status status = BB_OK;
     const bb_disc_mesh *mesh = membrane->mesh;
-    size_t unknowns = 2 * (size_t)mesh->node_count;
-    cholmod_sparse *matrix =
-        cholmod_l_allocate_sparse(unknowns, unknowns, MOST_IN_COLUMN * unknowns / 2 + unknowns, 1,
-                                  1, 1, CHOLMOD_REAL, &membrane->common);
-    BB_TRY(bb_cholmod_status(&membrane->common, "assembly", "membrane"));
-    ((SuiteSparse_long *)matrix->p)[0] = 0;
+    out->unknowns = 2 * (int64_t)mesh->node_count;
+    BB_TRY(BB_ALLOCATE(out->unknowns + 1, &out->start));
+    BB_TRY(BB_ALLOCATE(MOST_OF_NODE * mesh->node_count, &out->row));
+    BB_TRY(BB_ALLOCATE(MOST_OF_NODE * mesh->node_count, &out->value));
+    out->start[0] = 0;
     for (bb_index node = 0; node < mesh->node_count; ++node) {
         double block[9][2][2];
         gather(membrane, node, block);
-        fill_column(mesh, node, 0, (const double(*)[2][2])block, matrix);
-        fill_column(mesh, node, 1, (const double(*)[2][2])block, matrix);
+        fill_column(mesh, node, 0, (const double(*)[2][2])block, out);
+        fill_column(mesh, node, 1, (const double(*)[2][2])block, out);
     }
-    *out = matrix;
 done:
     return status;
 }
 
-static bb_status make_permutation(const bb_disc_mesh *mesh, SuiteSparse_long **out)
+static bb_status make_order(const bb_disc_mesh *mesh, int64_t **out)
 {
     bb_status status = BB_OK;
-    int32_t *order = NULL;
-    SuiteSparse_long *permutation = NULL;
-    BB_TRY(BB_ALLOCATE(mesh->node_count, &order));
-    BB_TRY(BB_ALLOCATE(2 * mesh->node_count, &permutation));
-    bb_dissection_order(mesh, LEAF, order);
+    int32_t *nodes = NULL;
+    BB_TRY(BB_ALLOCATE(mesh->node_count, &nodes));
+    BB_TRY(BB_ALLOCATE(2 * mesh->node_count, out));
+    bb_dissection_order(mesh, LEAF, nodes);
     for (bb_index i = 0; i < 2 * mesh->node_count; ++i) {
-        permutation[i] = 2 * (SuiteSparse_long)order[i / 2] + i % 2;
+        (*out)[i] = 2 * (int64_t)nodes[i / 2] + i % 2;
     }
-    *out = permutation;
 done:
-    BB_RELEASE(&order);
+    BB_RELEASE(&nodes);
     return status;
-}
-
-static void settings(cholmod_common *common)
-{
-    (void)cholmod_l_start(common);
-    common->supernodal = CHOLMOD_SUPERNODAL;
-    common->nmethods = 1;
-    common->method[0].ordering = CHOLMOD_GIVEN;
-    common->print = 0;
 }
 
 bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
@@ -118,52 +113,26 @@ bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_c
 {
     bb_status status = BB_OK;
     bb_membrane *membrane = NULL;
-    SuiteSparse_long *permutation = NULL;
-    cholmod_sparse *matrix = NULL;
+    int64_t *order = NULL;
+    bb_upper_triangle matrix = {0};
     bb_plate plate = bb_plate_make(wafer, clamp);
     BB_REQUIRE(!mesh->periodic, BB_INVALID, "a periodic mesh has no membrane");
     BB_TRY(BB_ZEROED(1, &membrane));
     membrane->mesh = mesh;
-    settings(&membrane->common);
     bb_membrane_element_make(&plate, mesh->spacing, &membrane->element);
-    BB_TRY(make_permutation(mesh, &permutation));
+    BB_TRY(bb_rigid_modes_create(mesh, &membrane->rigid));
+    membrane->soft = plate.membrane > SOFT * plate.tangential * membrane->rigid.area;
+    BB_TRY(bb_workspace_pool_create(BATCH * 2 * mesh->node_count, &membrane->right_sides));
+    BB_TRY(bb_workspace_pool_create(BATCH * mesh->node_count, &membrane->nodal_rows));
+    BB_TRY(make_order(mesh, &order));
     BB_TRY(assemble(membrane, &matrix));
-    membrane->factor = cholmod_l_analyze_p(matrix, permutation, NULL, 0, &membrane->common);
-    BB_TRY(bb_cholmod_status(&membrane->common, "analysis", "membrane"));
-    (void)cholmod_l_factorize(matrix, membrane->factor, &membrane->common);
-    BB_TRY(bb_cholmod_status(&membrane->common, "factorisation", "membrane"));
+    BB_TRY(bb_plate_factor_create(&matrix, order, &membrane->factor));
     *out = membrane;
     membrane = NULL;
-    (void)cholmod_l_free_sparse(&matrix, &(*out)->common);
 done:
-    if (membrane != NULL) {
-        (void)cholmod_l_free_sparse(&matrix, &membrane->common);
-    }
-    BB_RELEASE(&permutation);
+    bb_upper_triangle_release(&matrix);
+    BB_RELEASE(&order);
     bb_membrane_destroy(&membrane);
-    return status;
-}
-
-// Solves K x = right in a CHOLMOD of its own, so that threads do not meet; column-major.
-static bb_status solve(const bb_membrane *membrane, double *right, size_t columns, double *x)
-{
-    bb_status status = BB_OK;
-    cholmod_common common;
-    size_t unknowns = 2 * (size_t)membrane->mesh->node_count;
-    cholmod_dense side = {.nrow = unknowns,
-                          .ncol = columns,
-                          .nzmax = unknowns * columns,
-                          .d = unknowns,
-                          .x = right,
-                          .xtype = CHOLMOD_REAL,
-                          .dtype = CHOLMOD_DOUBLE};
-    settings(&common);
-    cholmod_dense *answer = cholmod_l_solve(CHOLMOD_A, membrane->factor, &side, &common);
-    BB_TRY(bb_cholmod_status(&common, "solution", "membrane"));
-    memcpy(x, answer->x, unknowns * columns * sizeof *x);
-done:
-    (void)cholmod_l_free_dense(&answer, &common);
-    (void)cholmod_l_finish(&common);
     return status;
 }
 
@@ -171,18 +140,25 @@ bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperatu
 {
     bb_status status = BB_OK;
     const bb_disc_mesh *mesh = membrane->mesh;
+    const bb_index unknowns = 2 * mesh->node_count;
+    const int64_t *place = bb_plate_factor_places(membrane->factor);
     double *right = NULL;
-    BB_TRY(BB_ZEROED(2 * mesh->node_count, &right));
+    BB_TRY(BB_ZEROED(unknowns, &right));
     for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
         const int32_t *node = mesh->cell_nodes + 4 * cell;
         for (int i = 0; i < 8; ++i) {
             for (int l = 0; l < 4; ++l) {
-                right[2 * node[i / 2] + i % 2] +=
+                right[place[2 * node[i / 2] + i % 2]] +=
                     membrane->element.load[i][l] * temperature[node[l]];
             }
         }
     }
-    BB_TRY(solve(membrane, right, 1, u));
+    bb_rigid_modes_unload(&membrane->rigid, place, 1, right);
+    BB_TRY(bb_supernodes_solve(bb_plate_factor_supernodes(membrane->factor), 1, 0, NULL, right));
+    bb_rigid_modes_take(&membrane->rigid, place, 1, right);
+    for (bb_index i = 0; i < unknowns; ++i) {
+        u[i] = right[place[i]];
+    }
 done:
     BB_RELEASE(&right);
     return status;
@@ -214,19 +190,18 @@ double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, do
     return sum;
 }
 
-// row = G' adjoint.
-static void apply_load(const bb_membrane *membrane, const double *adjoint, double *row)
+// Adds G' of one cell to the rows of a batch.
+BB_CLONES static void add_cell(const bb_membrane_element *element, const int32_t *node,
+                               const int64_t *place, const double *adjoint, double *rows)
 {
-    const bb_disc_mesh *mesh = membrane->mesh;
-    memset(row, 0, (size_t)mesh->node_count * sizeof *row);
-    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
-        const int32_t *node = mesh->cell_nodes + 4 * cell;
+    for (int i = 0; i < 8; ++i) {
+        const double *from = adjoint + place[2 * node[i / 2] + i % 2] * BATCH;
         for (int l = 0; l < 4; ++l) {
-            double sum = 0.0;
-            for (int i = 0; i < 8; ++i) {
-                sum += membrane->element.load[i][l] * adjoint[2 * node[i / 2] + i % 2];
+            const double force = element->load[i][l];
+            double *sums = rows + (bb_index)node[l] * BATCH;
+            for (int p = 0; p < BATCH; ++p) {
+                sums[p] += force * from[p];
             }
-            row[node[l]] += sum;
         }
     }
 }
@@ -236,37 +211,56 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
 {
     bb_status status = BB_OK;
     const bb_disc_mesh *mesh = membrane->mesh;
-    bb_index unknowns = 2 * mesh->node_count;
-    double *right = NULL;
+    const bb_supernodes *factor = bb_plate_factor_supernodes(membrane->factor);
+    const int64_t *place = bb_plate_factor_places(membrane->factor);
+    int64_t touched[4 * BATCH];
     double *adjoint = NULL;
-    BB_REQUIRE(count >= 0 && count <= BB_MEMBRANE_BATCH, BB_INVALID,
-               "%td membrane rows at once, expected 0..%d", count, (int)BB_MEMBRANE_BATCH);
+    BB_REQUIRE(count >= 0 && count <= BATCH, BB_INVALID,
+               "%td membrane rows at once, expected 0..%d", count, (int)BATCH);
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
-               "the membrane has axes x and y only: z needs a bending plate, which generator fem "
-               "does not have; use generator: plate or kernel");
-    BB_TRY(BB_ZEROED(BB_MEMBRANE_BATCH * unknowns, &right));
-    BB_TRY(BB_ALLOCATE(BB_MEMBRANE_BATCH * unknowns, &adjoint));
-    for (bb_index i = 0; i < count; ++i) {
+               "the membrane has axes x and y only: z needs a bending plate; use generator: plate "
+               "or kernel");
+    BB_TRY(bb_workspace_pool_take(membrane->right_sides, &adjoint));
+    memset(adjoint, 0, (size_t)(BATCH * factor->unknowns) * sizeof *adjoint);
+    for (bb_index p = 0; p < count; ++p) {
         const int32_t *node = NULL;
         double weight[4];
-        weigh(mesh, x[i], y[i], &node, weight);
+        weigh(mesh, x[p], y[p], &node, weight);
         for (int k = 0; k < 4; ++k) {
-            right[i * unknowns + 2 * node[k] + axis] = weight[k];
+            touched[4 * p + k] = place[2 * node[k] + axis];
+            adjoint[touched[4 * p + k] * BATCH + p] = weight[k];
         }
     }
-    BB_TRY(solve(membrane, right, BB_MEMBRANE_BATCH, adjoint));
-    for (bb_index i = 0; i < count; ++i) {
-        apply_load(membrane, adjoint + i * unknowns, rows + i * mesh->node_count);
+    if (membrane->soft) {
+        bb_rigid_modes_unload(&membrane->rigid, place, BATCH, adjoint);
+    }
+    BB_TRY(bb_supernodes_solve(factor, BATCH, membrane->soft ? 0 : 4 * count,
+                               membrane->soft ? NULL : touched, adjoint));
+    if (membrane->soft) {
+        bb_rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
+    }
+    memset(rows, 0, (size_t)(BATCH * mesh->node_count) * sizeof *rows);
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        add_cell(&membrane->element, mesh->cell_nodes + 4 * cell, place, adjoint, rows);
     }
 done:
-    BB_RELEASE(&right);
-    BB_RELEASE(&adjoint);
+    bb_workspace_pool_give(membrane->right_sides, &adjoint);
     return status;
+}
+
+bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows)
+{
+    return bb_workspace_pool_take(membrane->nodal_rows, rows);
+}
+
+void bb_membrane_give_rows(const bb_membrane *membrane, double **rows)
+{
+    bb_workspace_pool_give(membrane->nodal_rows, rows);
 }
 
 bb_index bb_membrane_factor_values(const bb_membrane *membrane)
 {
-    return (bb_index)membrane->factor->xsize;
+    return (bb_index)bb_plate_factor_supernodes(membrane->factor)->value_count;
 }
 
 void bb_membrane_destroy(bb_membrane **membrane)
@@ -274,7 +268,9 @@ void bb_membrane_destroy(bb_membrane **membrane)
     if (membrane == NULL || *membrane == NULL) {
         return;
     }
-    (void)cholmod_l_free_factor(&(*membrane)->factor, &(*membrane)->common);
-    (void)cholmod_l_finish(&(*membrane)->common);
+    bb_plate_factor_destroy(&(*membrane)->factor);
+    bb_rigid_modes_release(&(*membrane)->rigid);
+    bb_workspace_pool_destroy(&(*membrane)->right_sides);
+    bb_workspace_pool_destroy(&(*membrane)->nodal_rows);
     BB_RELEASE(membrane);
 }

@@ -6,9 +6,11 @@
 // load are integrated exactly (2 x 2 Gauss), T is bilinear in a cell, springs are consistent.
 //
 // The matrix is factored once (CHOLMOD, supernodal, geometric nested dissection). Rows of the
-// response are adjoint solves: row p = G' K^-1 J' e_p, one for each point and axis.
+// response are adjoint solves: row p = G' K^-1 J' e_p, one for each point and axis, by the panel
+// solve of supernode_solve.h. On the softest springs, whose factor holds rigid motions of the wafer
+// to few digits, those are taken out (rigid_modes.h).
 //
-// Limits: w = 0; isotropic; uniform springs; the clamp is rigid; a staircase edge (item 2 of
+// Limits: w = 0; uniform springs; the clamp is rigid; a staircase edge (item 2 of
 // docs/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about 0.6 GB.
 #ifndef BB_PHYSICS_WAFER_MEMBRANE_H
 #define BB_PHYSICS_WAFER_MEMBRANE_H
@@ -41,12 +43,18 @@ BB_CHECKED bb_status bb_membrane_solve(const bb_membrane *membrane, const double
 /// on the way to (0, 0): u is continued constantly outwards.
 double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis);
 
-/// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [count][node_count], m of displacement
-/// along `axis` per kelvin at a node. A point off the mesh has the row of the edge, as in
-/// bb_membrane_at. Safe from several threads; takes about 2 * BB_MEMBRANE_BATCH * 2 * node_count
-/// doubles of workspace.
+/// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [node_count][BB_MEMBRANE_BATCH], m of
+/// displacement along `axis` per kelvin at a node, row p in column p; columns from `count` on are
+/// zero. A point off the mesh has the row of the edge, as in bb_membrane_at. Safe from several
+/// threads; the membrane keeps a workspace of BB_MEMBRANE_BATCH * 2 * node_count doubles for each.
+/// Errors: BB_INVALID, BB_UNSUPPORTED (axis z), BB_MEMORY.
 BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count,
                                       const double *x, const double *y, double *rows);
+
+/// A workspace of that shape from the membrane's, and back; NULL is fine to give. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows);
+void bb_membrane_give_rows(const bb_membrane *membrane, double **rows);
 
 /// Doubles that the factor holds.
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);

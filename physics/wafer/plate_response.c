@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { BATCH = BB_PLATE_BATCH };
+_Static_assert((int)BATCH == (int)BB_GRID_BATCH, "rows are made and gathered in the same batches");
 
 // Part of a batch that is wanted: its rows [begin, end) go to `out` from row `to` on.
 typedef struct wanted {
@@ -16,21 +17,6 @@ typedef struct wanted {
     bb_index column;
     bb_view out;
 } wanted;
-
-// One cell of S: sum of its nodes' entries, by row of the batch.
-BB_CLONES static void gather_cell(const bb_csr *restriction, bb_index cell, const double *node_area,
-                                  const double *nodal, double sum[BATCH])
-{
-    memset(sum, 0, BATCH * sizeof *sum);
-    for (bb_index i = restriction->row_start[cell]; i < restriction->row_start[cell + 1]; ++i) {
-        bb_index node = restriction->column[i];
-        double weight = restriction->value[i] / node_area[node];
-        const double *from = nodal + node * BATCH;
-        for (int p = 0; p < BATCH; ++p) {
-            sum[p] += weight * from[p];
-        }
-    }
-}
 
 // `moments` are those of the second block of columns, NULL without one.
 static void restrict_rows(const bb_plate_response *plate, const double *nodal,
@@ -41,10 +27,10 @@ static void restrict_rows(const bb_plate_response *plate, const double *nodal,
         double sum[BATCH];
         const bool second = moments != NULL && part->column + j >= grid->cell_count;
         bb_index cell = part->column + j - (second ? grid->cell_count : 0);
-        gather_cell(&grid->restriction, cell, plate->plate->mesh->node_area,
-                    second ? moments : nodal, sum);
+        bb_temperature_grid_gather(grid, cell, plate->plate->mesh->node_area,
+                                   second ? moments : nodal, sum);
         for (int p = part->begin; p < part->end; ++p) {
-            bb_view_row(part->out, part->to + p - part->begin)[j] = grid->area[cell] * sum[p];
+            bb_view_row(part->out, part->to + p - part->begin)[j] = sum[p];
         }
     }
 }

@@ -83,7 +83,7 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     bb_radial_mode modes[3];
     BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
                "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
-               "plate or fem for a cubic wafer");
+               "plate for a cubic wafer, or fem without axis z");
     // Between any two points of the grid's square; of coarse grids at least where tables start.
     double reach = fmax(
         hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),

@@ -2,8 +2,10 @@
 #include "physics/wafer/temperature_grid.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 
 #include <math.h>
+#include <string.h>
 
 // Overlaps of one half width of a node with the cells of one axis.
 typedef struct pieces {
@@ -150,6 +152,25 @@ double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, doub
         sum += weight[k];
     }
     return sum;
+}
+
+BB_CLONES void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
+                                          const double *node_area, const double *nodal,
+                                          double sum[BB_GRID_BATCH])
+{
+    const bb_csr *restriction = &grid->restriction;
+    memset(sum, 0, BB_GRID_BATCH * sizeof *sum);
+    for (bb_index i = restriction->row_start[cell]; i < restriction->row_start[cell + 1]; ++i) {
+        bb_index node = restriction->column[i];
+        double weight = restriction->value[i] / node_area[node];
+        const double *from = nodal + node * BB_GRID_BATCH;
+        for (int p = 0; p < BB_GRID_BATCH; ++p) {
+            sum[p] += weight * from[p];
+        }
+    }
+    for (int p = 0; p < BB_GRID_BATCH; ++p) {
+        sum[p] *= grid->area[cell];
+    }
 }
 
 void bb_temperature_grid_destroy(bb_temperature_grid **grid)

@@ -45,6 +45,15 @@ BB_CHECKED bb_status bb_temperature_grid_create(const bb_disc_mesh *mesh,
 double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
                                  bb_index cell[4], double weight[4]);
 
+/// Nodal rows are gathered this many at a time.
+enum { BB_GRID_BATCH = 32 };
+
+/// A batch of response rows by cell from rows by node: sum[p] = A_j sum_i W_ji nodal[i][p] / m_i
+/// for live cell j = `cell`; node_area m_i and nodal [nodes][BB_GRID_BATCH] are of the grid's mesh.
+void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
+                                const double *node_area, const double *nodal,
+                                double sum[BB_GRID_BATCH]);
+
 void bb_temperature_grid_destroy(bb_temperature_grid **grid);
 
 #ifdef __cplusplus

@@ -232,9 +232,9 @@ static const char *const axes[] = {"x", "y", "z", NULL};
 
 // clang-format off
 static const bb_key response_keys[] = {
-    CHOICE(bb_response_config, generator, generators, "kernel",
-           "Rows from the closed-form kernel, adjoint solves of the membrane (fem) or of the "
-           "coupled plate, or a file."),
+    CHOICE(bb_response_config, generator, generators, "fem",
+           "Rows by adjoint solves of the membrane (fem; its z is the kernel's), or of the coupled "
+           "plate; from the closed-form kernel, which knows no edge of the wafer; or a file."),
     {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_response_config, file),
      .optional = true,
      .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "

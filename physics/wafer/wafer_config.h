@@ -131,7 +131,7 @@ typedef struct bb_grid_config {
 
 typedef enum bb_response_generator {
     BB_GENERATOR_KERNEL,
-    BB_GENERATOR_FEM,   ///< membrane, x and y
+    BB_GENERATOR_FEM,   ///< membrane, x and y; z of the kernel
     BB_GENERATOR_FILE,  ///< the user's own rows; whoever runs the study reads them
     BB_GENERATOR_PLATE, ///< membrane coupled with a bending plate, x, y and z
 } bb_response_generator;

@@ -71,6 +71,16 @@ done:
     return status;
 }
 
+static bool has_height(const bb_response_config *config)
+{
+    const int *axes = config->axes.items;
+    bool found = false;
+    for (bb_index i = 0; i < config->axes.count; ++i) {
+        found = found || axes[i] == (int)BB_AXIS_Z;
+    }
+    return found;
+}
+
 static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -87,7 +97,9 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
         BB_TRY(build_plate(config, problem));
     } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
         BB_TRY(bb_membrane_create(problem->mesh, config->wafer, config->clamp, &problem->membrane));
-    } else if (config->response->generator == (int)BB_GENERATOR_KERNEL) {
+    }
+    const bool kernel = config->response->generator == (int)BB_GENERATOR_KERNEL;
+    if (kernel || (problem->membrane != NULL && has_height(config->response))) {
         BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
     }
 done:
@@ -181,12 +193,14 @@ bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
     out->batch = BB_MEMBRANE_BATCH;
     BB_REQUIRE(problem->membrane != NULL || problem->response != NULL || problem->plate != NULL,
                BB_UNSUPPORTED, "rows of generator file come from the file");
+    BB_REQUIRE(problem->plate != NULL || problem->response != NULL || axis != (int)BB_AXIS_Z,
+               BB_UNSUPPORTED, "axis z is not among the study's response.axes");
     if (problem->plate != NULL) {
         out->batch = BB_PLATE_BATCH;
         bb_plate_response_make(problem->plate, problem->grid, &problem->slit, field, axis,
                                problem->input_blocks, &out->plate);
         out->source = &out->plate.source;
-    } else if (problem->membrane != NULL) {
+    } else if (problem->membrane != NULL && axis != (int)BB_AXIS_Z) {
         BB_TRY(bb_fem_response_make(problem->mesh, problem->membrane, problem->grid, &problem->slit,
                                     field, axis, &out->fem));
         out->source = &out->fem.source;

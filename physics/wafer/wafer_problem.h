@@ -50,7 +50,7 @@ typedef struct bb_wafer_problem {
     bb_probe *probes; ///< [probe_count]
     bb_temperature_grid *grid;
     bb_slit_grid slit;
-    bb_response *response;   ///< of the kernel generator, else NULL
+    bb_response *response;   ///< of the kernel generator and of z by fem, else NULL
     bb_membrane *membrane;   ///< of the fem generator, else NULL
     bb_coupled_plate *plate; ///< of the plate generator, else NULL
     double absorption;
@@ -86,8 +86,9 @@ typedef struct bb_wafer_rows {
     bb_plate_response plate;
 } bb_wafer_rows;
 
-/// Rows of axis `axis` (bb_axis) for scored field `index`. Errors: BB_UNSUPPORTED (z by fem, and
-/// generator file, whose rows are not physics).
+/// Rows of axis `axis` (bb_axis) for scored field `index`; those of z by fem are the kernel's.
+/// Errors: BB_UNSUPPORTED (generator file, whose rows are not physics; z by fem where response.axes
+/// has none).
 BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_index index,
                                            int axis, bb_wafer_rows *out);
 

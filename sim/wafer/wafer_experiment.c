@@ -8,6 +8,7 @@
 #include "core/thread.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_attempt.h"
+#include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_rows.h"
@@ -48,6 +49,7 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
     bb_device_announce(&offer, study->common.device);
+    BB_TRY(bb_wafer_cautions_warn(study));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);

@@ -10,6 +10,7 @@
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/realtime_plan.h"
+#include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -102,11 +103,17 @@ static double plate_bytes(const extent *of, double threads)
            fmax(making, batches * bb_plate_response_bytes(of->nodes, of->blocks));
 }
 
+static double membrane_values(const extent *of)
+{
+    return factor_values(7.0, 2.0 * of->nodes);
+}
+
 // What makes the rows.
 static double rows_bytes(const bb_wafer_study *study, const extent *of, double threads)
 {
     if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        return 8.0 * factor_values(16.0, 2.0 * of->nodes);
+        const double batches = fmin(threads, ceil(of->points / BB_MEMBRANE_BATCH));
+        return 8.0 * (membrane_values(of) + batches * BB_MEMBRANE_BATCH * 3.0 * of->nodes);
     }
     return has_plate(study) ? plate_bytes(of, threads) : 0.0;
 }
@@ -165,15 +172,20 @@ static double factor_seconds(const extent *of)
     return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 8e7;
 }
 
-// Core seconds of a row: 2.5e7 kernel entries a second, 5e-7 s a node of the membrane, 8.5e9 values
-// of the plate's factor a second.
-static double row_seconds(const bb_wafer_study *study, const extent *of)
+// Core seconds of the rows of a point: 2.5e7 kernel entries a second, 4e9 values of the membrane's
+// factor, 8.5e9 of the plate's.
+static double point_seconds(const bb_wafer_study *study, const extent *of)
 {
+    const double axes = (double)study->response.axes.count;
     if (has_plate(study)) {
-        return plate_values(of) / 8.5e9;
+        return axes * plate_values(of) / 8.5e9;
     }
-    bool fem = study->response.generator == (int)BB_GENERATOR_FEM;
-    return fem ? 5e-7 * of->nodes : of->cells / 2.5e7;
+    const double closed = of->cells / 2.5e7;
+    if (study->response.generator != (int)BB_GENERATOR_FEM) {
+        return axes * closed;
+    }
+    const double heights = bb_wafer_study_has_kernel_height(study) ? 1.0 : 0.0;
+    return (axes - heights) * membrane_values(of) / 4e9 + heights * closed;
 }
 
 // A step by Crank-Nicolson costs some twelve products with the matrix.
@@ -194,7 +206,7 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
         coding += rows * of->cells * bb_coding_seconds(&pipelines[p]);
     }
     return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
-           (coding + rows * row_seconds(study, of) +
+           (coding + of->scored * of->points * point_seconds(study, of) +
             step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /
                cores;
 }
@@ -273,6 +285,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
                        of.modes > 1.0 ? " of mean and drop" : "", of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));
+    BB_TRY(bb_wafer_cautions_plan(wafer, plan));
     BB_TRY(plan_realtime(wafer, &of, (double)options->threads, plan));
     BB_TRY(list_requirements(wafer, &of, plan));
     if (has_plate(wafer)) {

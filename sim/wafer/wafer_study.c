@@ -223,32 +223,32 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
         return bb_problems_add(problems, bb_config_place(config, "response.axes"),
                                "response.axes: expected x and y among them, overlay is both");
     }
-    if (response->generator == (int)BB_GENERATOR_FEM && (found & 1u << BB_AXIS_Z) != 0) {
-        return bb_problems_add(problems, bb_config_place(config, "response.axes"),
-                               "response.axes: z needs the bending plate, which generator fem does "
-                               "not have; take x and y, or generator: plate or kernel");
-    }
     return BB_OK;
+}
+
+bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
+{
+    const bb_list *axes = &study->response.axes;
+    bool height = false;
+    for (bb_index i = 0; i < axes->count; ++i) {
+        height = height || ((const int *)axes->items)[i] == (int)BB_AXIS_Z;
+    }
+    return height && (study->response.generator == (int)BB_GENERATOR_KERNEL ||
+                      study->response.generator == (int)BB_GENERATOR_FEM);
 }
 
 // The kernel's height bends the wafer, and would leave out what the thermal moment does to it.
 static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
                                bb_problems *problems)
 {
-    const bb_list *axes = &study->response.axes;
     if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN ||
-        study->response.generator != (int)BB_GENERATOR_KERNEL) {
+        !bb_wafer_study_has_kernel_height(study)) {
         return BB_OK;
     }
-    for (bb_index i = 0; i < axes->count; ++i) {
-        if (((const int *)axes->items)[i] == (int)BB_AXIS_Z) {
-            return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
-                                   "mesh.through_thickness = two_mode: the kernel's axis z has no "
-                                   "thermal moment; expected mean, axes x and y alone, or "
-                                   "response.generator: plate");
-        }
-    }
-    return BB_OK;
+    return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
+                           "mesh.through_thickness = two_mode: the kernel's axis z, which fem has "
+                           "too, knows no thermal moment; expected mean, axes x and y alone, or "
+                           "response.generator: plate");
 }
 
 static bb_status check_file(const bb_response_config *response, const bb_config *config,
@@ -310,6 +310,11 @@ static bb_status check_plate(const bb_wafer_study *study, const bb_config *confi
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.elasticity"),
                                "wafer.elasticity: the closed-form kernel is isotropic; take "
                                "response.generator: plate or fem"));
+    } else if (cubic && bb_wafer_study_has_kernel_height(study)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.elasticity"),
+                               "wafer.elasticity: axis z of generator fem is the closed-form "
+                               "kernel's, which is isotropic; expected axes x and y alone, or "
+                               "response.generator: plate"));
     }
     if (cubic && study->wafer.c12_gpa >= study->wafer.c11_gpa) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.c12_gpa"),

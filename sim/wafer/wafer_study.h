@@ -47,6 +47,9 @@ bb_wafer_config bb_wafer_study_physics(const bb_wafer_study *study);
 
 /// Whether a bb_wafer_study has probes.
 bool bb_wafer_study_has_probes(const void *study);
+/// Whether rows of axis z are the closed-form kernel's: by generator kernel, and by fem.
+bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study);
+
 /// Index of the pipeline that `realtime` runs; -1 where it names none of the study's.
 bb_index bb_wafer_study_realtime(const bb_wafer_study *study);
 

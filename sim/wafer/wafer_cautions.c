@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_cautions.h"
+
+#include "core/log.h"
+#include "physics/wafer/disc_edge.h"
+#include "physics/wafer/dwell.h"
+
+#include <math.h>
+
+static void add_point(const bb_disc_edge *edge, double radius, bb_wafer_edge_loss *out)
+{
+    out->points += 1;
+    out->near += radius > edge->radius - out->reach;
+    out->radius = fmax(out->radius, radius);
+}
+
+bb_status bb_wafer_edge_loss_find(const bb_wafer_study *study, bb_wafer_edge_loss *out)
+{
+    bb_status status = BB_OK;
+    bb_scan *scan = NULL;
+    bb_dwell *dwell = NULL;
+    bb_slit_grid slit;
+    const bb_disc_edge edge = bb_disc_edge_make(&study->wafer, &study->clamp);
+    const bb_list *fields = &study->scan.fields;
+    *out = (bb_wafer_edge_loss){.reach = 2.0 * edge.length};
+    BB_TRY(bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan));
+    BB_TRY(bb_slit_grid_make(&study->response, scan, &slit));
+    const bool all = fields->count == BB_LIST_ALL;
+    for (bb_index f = 0; f < (all ? scan->field_count : fields->count); ++f) {
+        const bb_index exposure = all ? f : ((const bb_index *)fields->items)[f];
+        BB_TRY(bb_dwell_create(&slit, &scan->fields[exposure], &study->metrology, &dwell));
+        for (bb_index i = 0; i < dwell->count; ++i) {
+            add_point(&edge, hypot(dwell->x[i], dwell->y[i]), out);
+        }
+        bb_dwell_destroy(&dwell);
+    }
+    out->part = bb_disc_edge_part(&edge, out->radius);
+    out->height = bb_disc_edge_height_part(&edge, out->radius);
+done:
+    bb_dwell_destroy(&dwell);
+    bb_scan_destroy(&scan);
+    return status;
+}
+
+// Appends to `out` what closed-form rows leave out; nothing where no row or no point asks for it.
+static bb_status describe_edge(const bb_wafer_study *study, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_edge_loss loss;
+    const bool plane = study->response.generator == (int)BB_GENERATOR_KERNEL;
+    const bool height = bb_wafer_study_has_kernel_height(study);
+    if (!plane && !height) {
+        goto done;
+    }
+    BB_TRY(bb_wafer_edge_loss_find(study, &loss));
+    if (loss.near == 0) {
+        goto done;
+    }
+    BB_TRY(bb_text_add(out,
+                       "%s no edge of the wafer: %td of %td scored points lie within 2 l_s = %.1f "
+                       "mm of it. At the outermost, r = %.1f mm, ",
+                       plane ? "response.generator kernel knows"
+                             : "axis z of response.generator fem is the kernel's, which knows",
+                       loss.near, loss.points, 1e3 * loss.reach, 1e3 * loss.radius));
+    if (plane) {
+        BB_TRY(bb_text_add(out, "about %.0f %% of the displacement in x and y is left out%s",
+                           100.0 * loss.part, height ? ", " : ""));
+    }
+    if (height) {
+        BB_TRY(
+            bb_text_add(out, "up to about %.0f %% of the height is left out", 100.0 * loss.height));
+    }
+    BB_TRY(bb_text_add(out, "; %s",
+                       plane ? "generator fem has the edge for x and y, plate for all"
+                             : "generator plate has it"));
+done:
+    return status;
+}
+
+bb_status bb_wafer_cautions_plan(const bb_wafer_study *study, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(describe_edge(study, &text));
+    if (text.length > 0) {
+        BB_TRY(bb_plan_add(plan, "edge", "%s", bb_text_string(&text)));
+    }
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+bb_status bb_wafer_cautions_warn(const bb_wafer_study *study)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(describe_edge(study, &text));
+    if (text.length > 0) {
+        bb_log_warning("%s", bb_text_string(&text));
+    }
+done:
+    bb_text_release(&text);
+    return status;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rows a study gets unless it says otherwise, and what it is told of rows that lack
+// something.
+#include "sim/wafer/wafer_cautions.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#define ONE "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]"
+#define WHOLE                                                                                      \
+    ONE, "scan.fields=all", "mesh.spacing_mm=5.0", "response.axes=[x, y]",                         \
+        "response.slit_points={columns: 3, rows: 5}", "metrology={columns: 3, rows: 3}"
+
+// rms over points of the length in the plane, of `a` or of a - b, nm.
+static double rms(const bb_results *a, const bb_results *b)
+{
+    const bb_index points = driver_dataset(a, "displacement_nm")->shape[2];
+    const double *of = driver_row(a, "displacement_nm", "reference");
+    const double *off = b == NULL ? NULL : driver_row(b, "displacement_nm", "reference");
+    double sum = 0.0;
+    for (bb_index i = 0; i < 2 * points; ++i) {
+        const double e = of[i] - (off == NULL ? 0.0 : off[i]);
+        sum += e * e;
+    }
+    return sqrt(sum / (double)points);
+}
+
+static bb_wafer_edge_loss loss_of(const driver_case *of)
+{
+    bb_config *config = NULL;
+    bb_wafer_edge_loss loss;
+    check_ok(driver_load(of, &config));
+    check_ok(bb_wafer_edge_loss_find(bb_config_study(config), &loss));
+    bb_config_destroy(&config);
+    return loss;
+}
+
+// Over a whole wafer rows without the edge are as wrong as the closed form estimates, and what a
+// study gets by default are rows with it.
+static void the_default_has_the_edge(void **state)
+{
+    (void)state;
+    const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
+    const driver_case fem = {
+        CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}
+    };
+    const driver_case kernel = {
+        CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}
+    };
+    bb_results *a = driver_results(&usual);
+    bb_results *b = driver_results(&fem);
+    bb_results *c = driver_results(&kernel);
+    const bb_wafer_edge_loss loss = loss_of(&kernel);
+    const double lacking = rms(c, b) / rms(b, NULL);
+    print_message("whole wafer: default %.2g of rms u off fem, kernel %.3f; estimated %.3f at %.1f "
+                  "mm, %td of %td points near\n",
+                  rms(a, b) / rms(b, NULL), lacking, loss.part, 1e3 * loss.radius, loss.near,
+                  loss.points);
+    assert_true(rms(a, b) <= 0.01 * rms(b, NULL));
+    assert_true(lacking > 0.3);
+    assert_true(loss.part > lacking / 1.3 && loss.part < 1.3 * lacking);
+    assert_true(loss.near > loss.points / 2 && loss.near < loss.points);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+    bb_results_destroy(&c);
+}
+
+// One field beside the rim and one in the middle, against the estimate of each.
+static void estimates_are_of_the_right_size(void **state)
+{
+    (void)state;
+    const char *const fields[] = {"scan.fields=[40]", "scan.fields=[48]"}; // r to 136, 27 mm
+    double lacking[2];
+    bb_wafer_edge_loss loss[2];
+    for (int f = 0; f < 2; ++f) {
+        const driver_case fem = {
+            CONFIG_WAFER_SMALL, {ONE, "response.axes=[x, y]", fields[f]}
+        };
+        const driver_case kernel = {
+            CONFIG_WAFER_SMALL,
+            {ONE, "response.axes=[x, y]", fields[f], "response.generator=kernel"}
+        };
+        bb_results *a = driver_results(&fem);
+        bb_results *b = driver_results(&kernel);
+        lacking[f] = rms(b, a) / rms(a, NULL);
+        loss[f] = loss_of(&kernel);
+        bb_results_destroy(&a);
+        bb_results_destroy(&b);
+    }
+    print_message("at the rim %.3f, estimated %.3f; in the middle %.3f, estimated %.3f\n",
+                  lacking[0], loss[0].part, lacking[1], loss[1].part);
+    assert_true(loss[0].part > lacking[0] / 1.6 && loss[0].part < 1.6 * lacking[0]);
+    assert_true(loss[0].near == loss[0].points && loss[1].near == 0);
+    assert_true(loss[1].part < 0.03 && lacking[1] < 0.1);
+}
+
+// A run and a check of overrides say `text`; none: neither speaks of an edge.
+static void expect(const char *fields, const char *generator, const char *axes, const char *text)
+{
+    static const char *const commands[] = {"run", "check"};
+    static program_run said;
+    for (int c = 0; c < 2; ++c) {
+        program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL, ONE,
+                                                            fields, generator, axes, "-q",
+                                                            c == 0 ? "-o" : NULL, "edge.h5",
+                                                            "--force"},
+                     &said);
+        program_expect(&said, 0, text == NULL ? "" : text);
+        if (text == NULL) {
+            assert_null(strstr(said.printed, "no edge"));
+        }
+    }
+}
+
+static void users_are_told(void **state)
+{
+    (void)state;
+    const char *plane = "response.generator=kernel";
+    const char *fem = "response.generator=fem";
+    expect(
+        "scan.fields=[40]", plane, "response.axes=[x, y]",
+        "response.generator kernel knows no edge of the wafer: 35 of 35 scored points lie within "
+        "2 l_s = 73.4 mm of it. At the outermost, r = 135.8 mm, about 37 % of the displacement "
+        "in x and y is left out; generator fem");
+    expect("scan.fields=[40]", plane, "response.axes=[x, y, z]",
+           "about 37 % of the displacement in x and y is left out, up to about 15 % of the height");
+    expect("scan.fields=[40]", fem, "response.axes=[x, y, z]",
+           "axis z of response.generator fem is the kernel's, which knows no edge of the wafer: 35 "
+           "of 35");
+    expect("scan.fields=[40]", fem, "response.axes=[x, y]", NULL);
+    expect("scan.fields=[48]", plane, "response.axes=[x, y, z]", NULL);
+    expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    bb_log_set_level(BB_LOG_QUIET);
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_has_the_edge),
+        cmocka_unit_test(estimates_are_of_the_right_size),
+        cmocka_unit_test(users_are_told),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
