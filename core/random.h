@@ -25,6 +25,8 @@ typedef enum bb_stream {
     BB_STREAM_BURL_MISSING = 16,    ///< burls that are missing by chance
     BB_STREAM_MISSED_DEADLINE = 20, ///< corrections that never arrive
     BB_STREAM_RANGE_FINDER = 24,    ///< columns that sketch a matrix
+    BB_STREAM_DRAW = 28,            ///< factors of rows that make a draw's roundings its own
+    BB_STREAM_DITHER = 29,          ///< factors of rows that keep equal entries from rounding alike
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -171,6 +171,23 @@ double bb_codec_bits_per_value(const bb_codec_config *config)
     return table[config->codec]->bits_per_value(config);
 }
 
+double bb_codec_draw_limit(const bb_codec_config *config)
+{
+    return table[config->codec]->draw_limit(config);
+}
+
+double bb_codec_draw_octave(const bb_codec_config *config)
+{
+    (void)config;
+    return 2.0;
+}
+
+double bb_codec_draw_tolerance(const bb_codec_config *config)
+{
+    (void)config;
+    return 1.0 / 0.97;
+}
+
 bool bb_codec_diffuses(const bb_codec_config *config)
 {
     return config->rounding == (int)BB_ROUNDING_DIFFUSED;

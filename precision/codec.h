@@ -98,6 +98,12 @@ double bb_codec_bound(const bb_codec_config *config, double tolerance, double ma
 /// Stored bits of a value as far as they are known before encoding; NaN where the data decide.
 double bb_codec_bits_per_value(const bb_codec_config *config);
 
+/// Bands are drawn (precision/draw.h) with factors from 1 to this: 2 where a value's rounding goes
+/// by its power of two (plain formats, bfp, zfp by rate, precision and reversible), 1 / 0.97 where
+/// it goes by a tolerance (quantiser, zfp by accuracy, low_rank, transform), which is to a coded
+/// value what a tolerance smaller by the factor is to the value.
+double bb_codec_draw_limit(const bb_codec_config *config);
+
 /// What a matrix is a table of; codecs use smoothness along its rows and columns.
 typedef struct bb_matrix_layout {
     bb_index rows;

@@ -197,6 +197,7 @@ const bb_codec_ops bb_plain_ops = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_octave,
     .create = create,
     .destroy = destroy,
     .encode = encode,

@@ -424,6 +424,7 @@ const bb_codec_ops bb_transform_ops = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_tolerance,
     .create = create,
     .destroy = destroy,
     .encode = encode,

@@ -397,12 +397,19 @@ bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
     return poisoned;
 }
 
+static double draw_limit(const bb_codec_config *config)
+{
+    return config->mode == (int)BB_ZFP_ACCURACY ? bb_codec_draw_tolerance(config)
+                                                : bb_codec_draw_octave(config);
+}
+
 const bb_codec_ops bb_zfp_ops = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
+    .draw_limit = draw_limit,
     .create = create,
     .destroy = destroy,
     .encode = encode,

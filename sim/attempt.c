@@ -49,6 +49,16 @@ bb_status bb_attempts_publish_factors(bb_results *results, bb_index count,
     return bb_factor_facts_publish(results, count, facts);
 }
 
+bb_status bb_attempts_publish_draws(bb_results *results, const char *unit, bb_index count,
+                                    const bb_attempt *const *attempts)
+{
+    const bb_draws *draws[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < count && p < BB_STUDY_PIPELINES; ++p) {
+        draws[p] = &attempts[p]->draws;
+    }
+    return bb_draws_publish(results, unit, count, draws);
+}
+
 // Name, architecture and driver of a device that computed, as provenance/<kind>_name and so on.
 static bb_status note_device(bb_results *results, bb_device_kind kind)
 {
@@ -95,6 +105,23 @@ static bb_status note_devices(bb_results *results, bb_index count,
     return bb_results_note(results, "provenance", "device", names);
 }
 
+enum { DETAIL_BYTES = 320 };
+
+// Status and detail of a pipeline: draw 0's where no other draw ended otherwise.
+static void describe_outcome(const bb_attempt *attempt, const char **state, char *detail)
+{
+    const bb_draws *draws = &attempt->draws;
+    bool unsafe = bb_draws_differ(draws);
+    *state = unsafe ? "unsafe" : bb_outcome_name(attempt->outcome.kind);
+    if (unsafe) {
+        (void)snprintf(detail, DETAIL_BYTES, "%td of %td draws failed; draw %td: %s, %s",
+                       draws->failed, draws->tried, draws->failure_draw,
+                       bb_outcome_name(draws->failure.kind), draws->failure.detail);
+    } else {
+        (void)snprintf(detail, DETAIL_BYTES, "%s", attempt->outcome.detail);
+    }
+}
+
 static bb_status publish_texts(bb_results *results, bb_index count,
                                const bb_attempt *const *attempts)
 {
@@ -103,15 +130,18 @@ static bb_status publish_texts(bb_results *results, bb_index count,
     const char *states[BB_STUDY_PIPELINES];
     const char *details[BB_STUDY_PIPELINES];
     const char *devices[BB_STUDY_PIPELINES];
+    char lines[BB_STUDY_PIPELINES][DETAIL_BYTES];
     for (bb_index p = 0; p < count; ++p) {
         names[p] = attempts[p]->pipeline;
-        states[p] = bb_outcome_name(attempts[p]->outcome.kind);
-        details[p] = attempts[p]->outcome.detail;
+        describe_outcome(attempts[p], &states[p], lines[p]);
+        details[p] = lines[p];
         devices[p] = bb_device_operations(attempts[p]->device)->name;
     }
     BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline", count, names));
-    BB_TRY(bb_results_texts(results, "results/status", "ok, or how the computation failed",
-                            "pipeline", states));
+    BB_TRY(
+        bb_results_texts(results, "results/status",
+                         "ok, or how the computation failed, or unsafe where only some draws did",
+                         "pipeline", states));
     BB_TRY(bb_results_texts(results, "results/status_detail", "where and what failed", "pipeline",
                             details));
     BB_TRY(

@@ -7,6 +7,7 @@
 #include "core/device.h"
 #include "core/outcome.h"
 #include "sim/output/results.h"
+#include "sim/pipelines/draws.h"
 #include "sim/pipelines/factor_facts.h"
 
 /// Numbers are NaN where a failed or unmeasured pipeline has none.
@@ -19,6 +20,7 @@ typedef struct bb_attempt {
     double flops, flops_dense;
     double encode_seconds, solve_seconds, energy_joules;
     bb_factor_facts factor; ///< of experiments that factor a covariance
+    bb_draws draws;         ///< what is above is draw 0's
 } bb_attempt;
 
 /// All NaN.
@@ -29,13 +31,18 @@ bb_attempt bb_attempt_start(const char *pipeline);
 double bb_attempt_compression(double fp32_bytes, double operator_bytes);
 
 /// Writes the axis /results/pipeline, status, status_detail, device and the numbers above, for
-/// `count` attempts in the study's order.
+/// `count` attempts in the study's order. A pipeline of which some draws failed and some did not is
+/// `unsafe`.
 BB_CHECKED bb_status bb_attempts_publish(bb_results *results, bb_index count,
                                          const bb_attempt *const *attempts);
 
 /// Writes what is known of the factorizations (bb_factor_facts_publish), after the above.
 BB_CHECKED bb_status bb_attempts_publish_factors(bb_results *results, bb_index count,
                                                  const bb_attempt *const *attempts);
+
+/// Writes what the draws gave (bb_draws_publish), after the above.
+BB_CHECKED bb_status bb_attempts_publish_draws(bb_results *results, const char *unit,
+                                               bb_index count, const bb_attempt *const *attempts);
 
 /// Writes one number a pipeline as results/<name>.
 BB_CHECKED bb_status bb_attempts_publish_number(bb_results *results, const char *name,

@@ -59,6 +59,11 @@ const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index
     return attempt->r[attempt->shared ? 0 : target];
 }
 
+double bb_ao_attempt_headline(const bb_ao_attempt *attempt)
+{
+    return attempt->strehl[0];
+}
+
 static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attempts,
                                  bb_results *results)
 {
@@ -67,16 +72,19 @@ static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attemp
     double strehl[BB_STUDY_PIPELINES];
     double loss[BB_STUDY_PIPELINES];
     double residual_nm[BB_STUDY_PIPELINES];
-    double reference = attempts[bb_factor_pipelines_reference(&study->pipelines)].strehl[0];
+    double reference =
+        bb_ao_attempt_headline(&attempts[bb_factor_pipelines_reference(&study->pipelines)]);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        strehl[p] = attempts[p].strehl[0];
+        strehl[p] = bb_ao_attempt_headline(&attempts[p]);
         loss[p] = reference - strehl[p];
         residual_nm[p] = 1e9 * attempts[p].residual_m[0];
         attempts[p].common.qoi_relative_error = fabs(loss[p]) / reference;
+        bb_draws_relate(&attempts[p].common.draws, reference, -1.0);
         common[p] = &attempts[p].common;
     }
     BB_TRY(bb_attempts_publish(results, study->pipelines.count, common));
     BB_TRY(bb_attempts_publish_factors(results, study->pipelines.count, common));
+    BB_TRY(bb_attempts_publish_draws(results, "1", study->pipelines.count, common));
     BB_TRY(bb_attempts_publish_number(results, "strehl", "1",
                                       "Strehl ratio, first target and wavelength", strehl));
     BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",

@@ -35,6 +35,9 @@ void bb_ao_attempt_share(bb_ao_attempt *attempt, int correction, const bb_tomogr
 /// The reconstructor that corrects a target, NULL where there is none.
 const double *bb_ao_attempt_reconstructor(const bb_ao_attempt *attempt, bb_index target);
 
+/// The Strehl ratio that an attempt is known by: first target and wavelength; NaN where it failed.
+double bb_ao_attempt_headline(const bb_ao_attempt *attempt);
+
 /// Writes /results from the attempts [pipelines of the study]. The quantity of interest is the
 /// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.
 BB_CHECKED bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *problem,

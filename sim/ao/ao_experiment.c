@@ -107,7 +107,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .target_count =
             run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
-        .noise = run->noise
+        .noise = run->noise,
+        .seed = (uint64_t)run->study->common.seed
     };
     BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving, results,
                                 &run->learning));
@@ -175,13 +176,13 @@ typedef struct estimate {
     bb_index target;
 } estimate;
 
-static bb_status list_estimates(const ao_run *run, bb_residual_task *tasks, estimate *estimates,
-                                bb_index *out_count)
+static bb_status list_estimates(const ao_run *run, bb_ao_attempt *attempts, bb_index attempt_count,
+                                bb_residual_task *tasks, estimate *estimates, bb_index *out_count)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        bb_ao_attempt *attempt = &run->attempts[p];
+    for (bb_index p = 0; p < attempt_count; ++p) {
+        bb_ao_attempt *attempt = &attempts[p];
         for (bb_index t = 0; t < run->target_count; ++t) {
             const bb_tomography_target *target = &run->problem->targets[t];
             if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
@@ -207,17 +208,17 @@ static bool uses_device(const ao_run *run)
     return uses;
 }
 
-// Every estimate of every pipeline and target in one pass over Cmm.
-static bb_status score(const ao_run *run)
+// Every estimate of some attempts, for every target, in one pass over Cmm.
+static bb_status score(const ao_run *run, bb_ao_attempt *attempts, bb_index attempt_count)
 {
     bb_status status = BB_OK;
-    bb_index most = run->pipeline_count * run->target_count;
+    bb_index most = attempt_count * run->target_count;
     bb_index count = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
     BB_TRY(BB_ZEROED(most, &tasks));
     BB_TRY(BB_ZEROED(most, &estimates));
-    BB_TRY(list_estimates(run, tasks, estimates, &count));
+    BB_TRY(list_estimates(run, attempts, attempt_count, tasks, estimates, &count));
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_progress("scoring", i, count);
@@ -268,6 +269,51 @@ done:
     return status;
 }
 
+// One draw of a pipeline from its factorization to its price.
+static bb_status draw_once(const ao_run *run, const bb_factor_problem *solving, bb_index pipeline,
+                           bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    bb_ao_attempt drawn = {0};
+    BB_TRY(bb_ao_attempt_create(run->pipelines[pipeline].name, run->target_count,
+                                run->wavelength_count, run->study->ensquared_mas.count, &drawn));
+    drawn.shared = run->attempts[pipeline].shared;
+    drawn.common.device = run->attempts[pipeline].common.device;
+    BB_TRY(bb_factor_problem_solve(solving, &run->pipelines[pipeline], drawn.r, &drawn.common));
+    bb_ao_attempt_share(&drawn, run->study->correction, run->problem);
+    BB_TRY(score(run, &drawn, 1));
+    bb_draws_add(draws, &drawn.common.outcome, bb_ao_attempt_headline(&drawn));
+done:
+    bb_ao_attempt_release(&drawn, run->target_count);
+    return status;
+}
+
+// Strehl ratios of the draws, the plain one first; none but that where there is nothing to compare
+// with. A promise has drawn on its way.
+static bb_status draw(ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
+    bool compares = run->attempts[reference].common.outcome.kind == BB_OUTCOME_OK;
+    bb_factor_problem solving = run->solving;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        bb_attempt *common = &run->attempts[p].common;
+        const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
+        if (common->draws.tried == 0) {
+            bb_draws_add(&common->draws, &common->outcome,
+                         bb_ao_attempt_headline(&run->attempts[p]));
+        }
+        for (bb_index d = 1; compares && !promises && d < run->pipelines[p].draws; ++d) {
+            bb_progress("drawing", p * run->pipelines[p].draws + d,
+                        run->pipeline_count * run->pipelines[p].draws);
+            solving.draw = d;
+            BB_TRY(draw_once(run, &solving, p, &common->draws));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
                                bb_results *results)
 {
@@ -278,7 +324,8 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve(&run));
     bb_ao_learning_hold(run.learning, run.attempts);
-    BB_TRY(score(&run));
+    BB_TRY(score(&run, run.attempts, run.pipeline_count));
+    BB_TRY(draw(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
     BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.attempts, results));
     if (run.study->monte_carlo.frames > 0) {

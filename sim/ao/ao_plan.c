@@ -298,7 +298,9 @@ static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_p
         bb_factor_need need;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], (bb_index)of->n,
                                        (bb_index)of->m, &need));
-        double estimates = 8.0 * (double)(p + 1) * of->n * of->m;
+        // Draws follow when every pipeline has an estimate.
+        bb_index estimated = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
+        double estimates = 8.0 * (double)estimated * of->n * of->m;
         double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
         double on_device = device_bytes(study, of, p);
         plan->device_bytes = fmax(plan->device_bytes, on_device);

@@ -78,31 +78,86 @@ typedef struct searching {
     bb_factor_problem solving; // with the norms of its tiles
 } searching;
 
+// Factors a rung and finds its Strehl ratio, as one of its draws.
+static bb_status try_draw(const searching *search, const bb_factor_pipeline *level, bb_index draw,
+                          bb_ao_attempt *attempt, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    const bb_ao_promise_task *task = search->task;
+    bb_factor_problem solving = search->solving;
+    bb_outcome scored = {0};
+    double strehl = NAN;
+    solving.draw = draw;
+    BB_TRY(bb_factor_problem_solve(&solving, level, attempt->r, &attempt->common));
+    bb_ao_attempt_share(attempt, task->correction, task->problem);
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(find_strehl(task, attempt->r[0], &scored, &strehl));
+    } else {
+        scored = attempt->common.outcome;
+    }
+    bb_draws_add(draws, &scored, strehl);
+done:
+    return status;
+}
+
+static bool keeps(const bb_ao_promises *promises, const searching *search, double strehl)
+{
+    return promises->reference - strehl <= search->pipeline->policy.strehl_loss;
+}
+
+// The draws after the first, until one fails or leaves the promise: the rung is lost then.
+static bb_status try_draws(const bb_ao_promises *promises, const searching *search,
+                           const bb_factor_pipeline *level, bb_device_kind device, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    const bb_index targets = search->task->problem->target_count;
+    bb_ao_attempt drawn = {0};
+    for (bb_index d = 1; d < level->draws && keeps(promises, search, draws->prices[d - 1]); ++d) {
+        BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, &drawn));
+        drawn.common.device = device;
+        BB_TRY(try_draw(search, level, d, &drawn, draws));
+        bb_ao_attempt_release(&drawn, targets);
+    }
+done:
+    bb_ao_attempt_release(&drawn, targets);
+    return status;
+}
+
+// Smallest Strehl ratio of the draws, NaN where one has none.
+static double least_strehl(const bb_draws *draws)
+{
+    double least = INFINITY;
+    for (bb_index d = 0; d < draws->tried; ++d) {
+        double strehl = draws->prices[d];
+        least = isnan(strehl) || strehl < least ? strehl : least;
+        if (isnan(least)) {
+            break;
+        }
+    }
+    return least;
+}
+
 // Tries one rung: its work goes to `attempt`, what came out to the trials.
 static bb_status try_rung(bb_ao_promises *promises, const searching *search, int rung,
                           bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
     trial *at = &promises->trials[promises->count];
-    double strehl = NAN;
-    const bb_ao_promise_task *task = search->task;
+    bb_draws draws = {0};
     const bb_factor_pipeline *pipeline = search->pipeline;
     const bb_factor_pipeline level =
         bb_factor_ladder_climb(&search->ladder, pipeline, rung, at->arithmetic);
     bb_device_kind device = attempt->common.device;
     attempt->common = bb_attempt_start(pipeline->name);
     attempt->common.device = device;
-    BB_TRY(bb_factor_problem_solve(&search->solving, &level, attempt->r, &attempt->common));
-    bb_ao_attempt_share(attempt, task->correction, task->problem);
-    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
-        bb_outcome scored = {0};
-        BB_TRY(find_strehl(task, attempt->r[0], &scored, &strehl));
-    }
+    BB_TRY(try_draw(search, &level, 0, attempt, &draws));
+    BB_TRY(try_draws(promises, search, &level, device, &draws));
+    attempt->common.draws = draws;
     at->pipeline = pipeline->name;
     at->tolerance = level.policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level.policy.tolerance;
-    at->loss = promises->reference - strehl;
+    at->loss = promises->reference - least_strehl(&draws);
     at->cost = attempt->common.factor.cost;
-    at->kept = at->loss <= pipeline->policy.strehl_loss;
+    at->kept = keeps(promises, search, least_strehl(&draws));
     ++promises->count;
     bb_log_detail("pipeline %s: %s, loss %.2e, %s", pipeline->name, at->arithmetic, at->loss,
                   at->kept ? "kept" : "not kept");

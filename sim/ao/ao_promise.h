@@ -6,9 +6,10 @@
 // The rungs of the ladder of sim/pipelines/factor_ladder.h, from cheap to precise: the first is
 // tried, then the others by bisection, taking a rung above one that kept the promise for one that
 // keeps it too. A rung is tried by the full chain on the pipeline's device: factor, R, residual
-// covariance over the unperturbed Cmm, Strehl ratio; one that breaks down is not kept. So what is
-// returned was verified; that no cheaper rung keeps it is as sure as the loss is monotone along the
-// ladder.
+// covariance over the unperturbed Cmm, Strehl ratio; one that breaks down is not kept. Of a
+// pipeline with draws every one has to keep the promise, and the worst is the rung's loss. So what
+// is returned was verified; that no cheaper rung keeps it is as sure as the loss is monotone along
+// the ladder.
 #ifndef BB_SIM_AO_AO_PROMISE_H
 #define BB_SIM_AO_AO_PROMISE_H
 

@@ -7,7 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_BYTES = 32, PATH_BYTES = 128 };
+enum { CELL_BYTES = 32, PATH_BYTES = 128, HEADER_BYTES = 64, MOST_COLUMNS = 16, LEAST_WIDTH = 14 };
+
+// The columns of a table: the experiment's that have numbers, and the worst price of draws.
+typedef struct layout {
+    int name_width, status_width;
+    char worst[HEADER_BYTES]; // header
+    bb_column columns[MOST_COLUMNS];
+    bb_index count;
+} layout;
 
 // What the front is made of; infinite where unknown, so that it never wins.
 typedef struct cost {
@@ -40,20 +48,29 @@ static const char *status_of(const bb_results *results, bb_index count, bb_index
     return dataset == NULL || !dataset->is_text ? "ok" : dataset->texts[row];
 }
 
-static cost cost_of(const bb_experiment *experiment, const bb_results *results, bb_index count,
-                    bb_index row)
+// Price of a row where it has one draw, NaN where it has none.
+static double plain_price(const bb_experiment *experiment, const bb_results *results,
+                          bb_index count, bb_index row)
 {
-    cost sum = {.price = -INFINITY};
+    double largest = -INFINITY;
     for (bb_index i = 0; i < experiment->price_count; ++i) {
         if (column_of(results, experiment->prices[i], count) == NULL) {
             continue;
         }
         double price = number_of(results, experiment->prices[i], count, row);
-        sum.price = isnan(price) ? INFINITY : fmax(sum.price, price);
-        if (isnan(price)) {
-            break;
-        }
+        largest = isnan(price) || isnan(largest) ? NAN : fmax(largest, price);
     }
+    return largest;
+}
+
+static cost cost_of(const bb_experiment *experiment, const bb_results *results, bb_index count,
+                    bb_index row)
+{
+    cost sum = {0};
+    bool drawn = number_of(results, "draws", count, row) > 1.0;
+    double price = drawn ? number_of(results, "price_worst", count, row)
+                         : plain_price(experiment, results, count, row);
+    sum.price = isnan(price) ? INFINITY : price;
     sum.bytes = number_of(results, "operator_bytes", count, row);
     sum.seconds = number_of(results, "solve_time_s", count, row);
     sum.bytes = isnan(sum.bytes) ? INFINITY : sum.bytes;
@@ -134,37 +151,94 @@ static int width_of(const bb_dataset *names, const char *header)
     return (int)width;
 }
 
-static bb_status write_header(const bb_experiment *experiment, const bb_results *results,
-                              int name_width, int status_width, bb_index count, bb_text *out)
+static bool is_price(const bb_experiment *experiment, const char *dataset)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "  %-*s  %-*s", name_width, "pipeline", status_width, "status"));
+    bool found = false;
+    for (bb_index i = 0; i < experiment->price_count; ++i) {
+        found = found || strcmp(experiment->prices[i], dataset) == 0;
+    }
+    return found;
+}
+
+// "strehl loss (worst of 16)" where some pipeline has draws, else "". A lone price's column is
+// that of the worst draw, several are followed by one.
+static void name_worst(const bb_experiment *experiment, const bb_results *results, bb_index count,
+                       char out[HEADER_BYTES])
+{
+    double most = 1.0;
+    bool alike = true;
+    out[0] = '\0';
+    for (bb_index row = 0; row < count; ++row) {
+        double draws = number_of(results, "draws", count, row);
+        alike = alike && (!(draws > 1.0) || most == 1.0 || draws == most);
+        most = draws > most ? draws : most;
+    }
+    if (most > 1.0 && alike) {
+        (void)snprintf(out, HEADER_BYTES, "%s (worst of %.0f)", experiment->price_name, most);
+    } else if (most > 1.0) {
+        (void)snprintf(out, HEADER_BYTES, "%s (worst draw)", experiment->price_name);
+    }
+}
+
+static void lay_out(const bb_experiment *experiment, const bb_results *results, bb_index count,
+                    layout *out)
+{
+    bb_index prices = 0; // still to come
+    name_worst(experiment, results, count, out->worst);
     for (bb_index c = 0; c < experiment->column_count; ++c) {
         const bb_column *column = &experiment->columns[c];
-        if (has_numbers(column_of(results, column->dataset, count))) {
-            BB_TRY(bb_text_add(out, "  %14s", column->header));
+        prices += is_price(experiment, column->dataset) &&
+                  has_numbers(column_of(results, column->dataset, count));
+    }
+    const bool lone = prices == 1;
+    for (bb_index c = 0; c < experiment->column_count && out->count < MOST_COLUMNS - 1; ++c) {
+        const bb_column *column = &experiment->columns[c];
+        if (!has_numbers(column_of(results, column->dataset, count))) {
+            continue;
         }
+        const bool drawn = out->worst[0] != '\0' && is_price(experiment, column->dataset);
+        if (!drawn || !lone) {
+            out->columns[out->count++] = *column;
+        }
+        prices -= drawn;
+        if (drawn && prices == 0) {
+            out->columns[out->count++] = (bb_column){"price_worst", out->worst, column->scale};
+        }
+    }
+}
+
+static int column_width(const bb_column *column)
+{
+    int width = (int)strlen(column->header);
+    return width > LEAST_WIDTH ? width : LEAST_WIDTH;
+}
+
+static bb_status write_header(const layout *table, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "  %-*s  %-*s", table->name_width, "pipeline", table->status_width,
+                       "status"));
+    for (bb_index c = 0; c < table->count; ++c) {
+        const bb_column *column = &table->columns[c];
+        BB_TRY(bb_text_add(out, "  %*s", column_width(column), column->header));
     }
     BB_TRY(bb_text_add(out, "\n"));
 done:
     return status;
 }
 
-static bb_status write_row(const bb_experiment *experiment, const bb_results *results,
-                           const bb_dataset *names, bb_index row, const char *mark, int name_width,
-                           int status_width, bb_text *out)
+static bb_status write_row(const layout *table, const bb_results *results, const bb_dataset *names,
+                           bb_index row, const char *mark, bb_text *out)
 {
     bb_status status = BB_OK;
     char cell[CELL_BYTES];
-    BB_TRY(bb_text_add(out, "%s %-*s  %-*s", mark, name_width, names->texts[row], status_width,
-                       status_of(results, names->count, row)));
-    for (bb_index c = 0; c < experiment->column_count; ++c) {
-        const bb_column *column = &experiment->columns[c];
-        if (has_numbers(column_of(results, column->dataset, names->count))) {
-            double value = number_of(results, column->dataset, names->count, row);
-            print_cell(column->scale * value, cell);
-            BB_TRY(bb_text_add(out, "  %14s", cell));
-        }
+    BB_TRY(bb_text_add(out, "%s %-*s  %-*s", mark, table->name_width, names->texts[row],
+                       table->status_width, status_of(results, names->count, row)));
+    for (bb_index c = 0; c < table->count; ++c) {
+        const bb_column *column = &table->columns[c];
+        double value = number_of(results, column->dataset, names->count, row);
+        print_cell(column->scale * value, cell);
+        BB_TRY(bb_text_add(out, "  %*s", column_width(column), cell));
     }
     BB_TRY(bb_text_add(out, "\n"));
 done:
@@ -197,18 +271,19 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
                "results without an axis 'pipeline' of names");
     const bb_dataset *statuses = column_of(results, "status", names->count);
     bool texts = statuses != NULL && statuses->is_text;
-    int name_width = width_of(names, "pipeline");
-    int status_width = texts ? width_of(statuses, "status") : (int)strlen("status");
+    layout table = {.name_width = width_of(names, "pipeline"),
+                    .status_width = texts ? width_of(statuses, "status") : (int)strlen("status")};
+    lay_out(experiment, results, names->count, &table);
     BB_TRY(BB_ALLOCATE(names->count, &costs));
     for (bb_index i = 0; i < names->count; ++i) {
         costs[i] = cost_of(experiment, results, names->count, i);
     }
-    BB_TRY(write_header(experiment, results, name_width, status_width, names->count, out));
+    BB_TRY(write_header(&table, out));
     for (bb_index i = 0; i < names->count; ++i) {
         bool marked = on_front(costs, names->count, i);
         const char *mark = marked ? "*" : " ";
         any_marked = any_marked || marked;
-        BB_TRY(write_row(experiment, results, names, i, mark, name_width, status_width, out));
+        BB_TRY(write_row(&table, results, names, i, mark, out));
     }
     BB_TRY(
         bb_text_add(out, "* on the Pareto front of %s, bytes and time\n", experiment->price_name));

@@ -12,7 +12,9 @@
 /// Writes the table. A pipeline is marked `*` when no other is at most as high in price, bytes and
 /// time and lower in one. `within` is a price, NaN for none: the pipeline of fewest bytes, then
 /// least time, whose price is at most that is named. Pipelines that failed show their status and
-/// `-`, and take no part. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
+/// `-`, and take no part. Where a pipeline has draws its price is the
+/// worst of those that finished, in a column that says so; one of which some failed is `unsafe` and
+/// takes no part either. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_table_write(const bb_experiment *experiment, const bb_results *results,
                                     double within, bb_text *out);
 

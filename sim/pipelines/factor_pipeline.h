@@ -6,6 +6,7 @@
 #define BB_SIM_PIPELINES_FACTOR_PIPELINE_H
 
 #include "precision/policy.h"
+#include "sim/pipelines/draws.h"
 #include "sim/study.h"
 #include "solvers/refinement.h"
 
@@ -32,6 +33,7 @@ extern const bb_schema bb_factor_spectrum_schema;
 typedef struct bb_factor_solver_config {
     bb_index tile;
     int scale;     ///< bb_factor_scale
+    double dither; ///< of the unit diagonal: rows times independent factors in [1 - dither, 1]
     bb_index gpus; ///< of this host that share a factorization on cuda
     bb_factor_spectrum spectrum;
 } bb_factor_solver_config;
@@ -52,6 +54,14 @@ typedef struct bb_factor_solver_config {
          .offset = offsetof(type, common.scale),                                                   \
          .default_text = "unit_diagonal",                                                          \
          .meaning = "Scale of the covariance before it is narrowed."},                             \
+        {.name = "dither",                                                                         \
+         .kind = BB_KEY_DOUBLE,                                                                    \
+         .unit = "1",                                                                              \
+         .minimum = 0.0,                                                                           \
+         .maximum = 0.5,                                                                           \
+         .offset = offsetof(type, common.dither),                                                  \
+         .default_text = "0",                                                                      \
+         .meaning = "unit_diagonal: random factors of its rows lie in [1 - dither, 1]."},          \
         {.name = "gpus",                                                                           \
          .kind = BB_KEY_INTEGER,                                                                   \
          .unit = "1",                                                                              \
@@ -75,8 +85,9 @@ typedef struct bb_factor_pipeline {
     int sweeps;            ///< bb_policy_sweeps
     double sweep_energy;   ///< of light sweeps
     bb_refine_config refine;
-    bool escalate; ///< a failure is followed by x3, then dp
-    int device;    ///< bb_study_device; -1: the study's
+    bool escalate;  ///< a failure is followed by x3, then dp
+    bb_index draws; ///< factorizations with roundings of their own, the plain one included
+    int device;     ///< bb_study_device; -1: the study's
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;

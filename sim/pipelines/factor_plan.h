@@ -21,7 +21,7 @@ BB_CHECKED bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solv
                                              const bb_factor_pipeline *pipeline, bb_index n,
                                              bb_index rows, bb_factor_need *out);
 
-/// Factorizations that a pipeline usually takes: a promise is searched.
+/// Factorizations that a pipeline usually takes: a promise is searched, and each draw is one.
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "precision/draw.h"
 #include "precision/scaling.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
@@ -37,6 +38,8 @@ bb_status bb_factor_problem_prepare(bb_factor_problem *problem)
         BB_REQUIRE(bad < 0, BB_INVALID, "%s, diagonal %td: %g, expected a finite value",
                    problem->matrix->name, bad, diagonal[bad]);
         BB_TRY(bb_scaling_unit_diagonal(diagonal, n, problem->scale));
+        bb_draw_scale(problem->seed, BB_STREAM_DITHER, 0, 1.0 - problem->solver->dither, n,
+                      problem->scale);
     }
     problem->noise_floor = find_noise_floor(problem);
 done:
@@ -129,9 +132,12 @@ done:
     return status;
 }
 
-static void report(const bb_attempt *attempt)
+static void report(bb_index draw, const bb_attempt *attempt)
 {
-    if (attempt->outcome.kind == BB_OUTCOME_OK) {
+    if (draw > 0) {
+        bb_log_detail("pipeline %s, draw %td: %s %s", attempt->pipeline, draw,
+                      bb_outcome_name(attempt->outcome.kind), attempt->outcome.detail);
+    } else if (attempt->outcome.kind == BB_OUTCOME_OK) {
         bb_log_detail("pipeline %s: %.1f MB encoded in %.1f ms, factored and solved in %.1f ms",
                       attempt->pipeline, 1e-6 * attempt->operator_bytes,
                       1e3 * attempt->encode_seconds, 1e3 * attempt->solve_seconds);
@@ -201,7 +207,7 @@ static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipelin
     facts->cost = bb_variant_relative_cost(facts->product_share);
 }
 
-static bb_status solve_on_device(const bb_factor_problem *problem,
+static bb_status solve_on_device(const bb_factor_problem *problem, const bb_factor_problem *drawn,
                                  const bb_factor_pipeline *pipeline, double **r,
                                  bb_attempt *attempt, effort *spent)
 {
@@ -210,7 +216,7 @@ static bb_status solve_on_device(const bb_factor_problem *problem,
     bb_factor_device_times times;
     BB_TRY(
         bb_factor_map_create(problem, &pipeline->policy, (bb_variant)pipeline->arithmetic, &map));
-    BB_TRY(bb_factor_device_solve(problem, pipeline, map, r, &attempt->outcome, &times));
+    BB_TRY(bb_factor_device_solve(drawn, pipeline, map, r, &attempt->outcome, &times));
     note_map(map, pipeline, &attempt->factor);
     spent->bytes += times.operator_bytes;
     spent->encode_seconds += times.fill_s;
@@ -221,9 +227,10 @@ done:
     return status;
 }
 
-// One factorization and its solves; adds to what was spent.
-static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
-                            double **r, bb_attempt *attempt, effort *spent)
+// One factorization and its solves with the scale of `drawn`; adds to what was spent.
+static bb_status solve_scaled(const bb_factor_problem *problem, const bb_factor_problem *drawn,
+                              const bb_factor_pipeline *pipeline, double **r, bb_attempt *attempt,
+                              effort *spent)
 {
     bb_status status = BB_OK;
     bb_tile_matrix *factor = NULL;
@@ -231,18 +238,18 @@ static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pi
     bb_tile_plan plan = bb_factor_pipeline_tiles(problem->solver, pipeline);
     double begin = bb_clock_seconds();
     if (attempt->device == BB_DEVICE_CUDA) {
-        return solve_on_device(problem, pipeline, r, attempt, spent);
+        return solve_on_device(problem, drawn, pipeline, r, attempt, spent);
     }
     BB_TRY(bb_factor_map_create(problem, &plan.policy, plan.arithmetic, &map));
     plan.map = map;
-    BB_TRY(bb_tile_matrix_create(problem->matrix, problem->scale, &plan, &factor));
+    BB_TRY(bb_tile_matrix_create(problem->matrix, drawn->scale, &plan, &factor));
     spent->bytes += (double)bb_tile_matrix_bytes(factor);
     double encoded = bb_clock_seconds();
     spent->encode_seconds += encoded - begin;
     BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &attempt->outcome));
     note_factor(map, factor, &attempt->factor);
     if (attempt->outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(solve_with(problem, pipeline, factor, r, attempt, &spent->flops));
+        BB_TRY(solve_with(drawn, pipeline, factor, r, attempt, &spent->flops));
     } else {
         spent->flops += bb_tile_cholesky_flops(factor->work.factored, 0);
     }
@@ -250,6 +257,28 @@ static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pi
 done:
     bb_tile_matrix_destroy(&factor);
     bb_policy_map_destroy(&map);
+    return status;
+}
+
+// The same with the factors of the problem's draw on the rows, after the scale.
+static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
+                            double **r, bb_attempt *attempt, effort *spent)
+{
+    bb_status status = BB_OK;
+    bb_factor_problem drawn = *problem;
+    double *scale = NULL;
+    const bb_index n = problem->matrix->rows;
+    if (problem->draw > 0) {
+        BB_TRY(BB_ALLOCATE(n, &scale));
+        for (bb_index i = 0; i < n; ++i) {
+            scale[i] = problem->scale != NULL ? problem->scale[i] : 1.0;
+        }
+        bb_draw_scale(problem->seed, BB_STREAM_DRAW, problem->draw, BB_DRAW_LEAST, n, scale);
+        drawn.scale = scale;
+    }
+    BB_TRY(solve_scaled(problem, &drawn, pipeline, r, attempt, spent));
+done:
+    BB_RELEASE(&scale);
     return status;
 }
 
@@ -323,7 +352,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
         attempt->solve_seconds = spent.solve_seconds;
         attempt->flops = spent.flops;
     }
-    report(attempt);
+    report(problem->draw, attempt);
 done:
     return status;
 }

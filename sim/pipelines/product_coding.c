@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "core/thread.h"
+#include "precision/draw.h"
 #include "solvers/zfp_panels.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
 typedef struct coding {
     const bb_exact_rows *rows;
     bb_coded_matrix *matrix;
+    const double *factors;            // [rows] of a draw, or NULL
     bb_index band;                    // rows
     bb_index band_groups;             // groups of a band
     bb_error_norms *norms;            // [bands]
@@ -43,6 +45,30 @@ static void unscale(double scale, bb_index count, double *values)
     double inverse = 1.0 / scale;
     for (bb_index i = 0; scale != 1.0 && i < count; ++i) {
         values[i] *= inverse;
+    }
+}
+
+void bb_coding_factors_undo(const bb_coding_factors *factors, bb_index row, bb_index count,
+                            double *values)
+{
+    for (bb_index i = 0; factors->rows != NULL && i < count; ++i) {
+        values[i] /= factors->rows[row + i];
+    }
+}
+
+void bb_coding_factors_release(bb_coding_factors *factors)
+{
+    BB_RELEASE(&factors->rows);
+}
+
+// A panel times the factors of its rows.
+static void apply_factors(const double *factors, bb_view panel, double *out)
+{
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        const double *values = bb_view_row(panel, i);
+        for (bb_index j = 0; j < panel.shape[1]; ++j) {
+            out[i * panel.shape[1] + j] = factors[i] * values[j];
+        }
     }
 }
 
@@ -108,6 +134,9 @@ static void assess_band(const coding *work, bb_index band, const double *exact, 
                 const double *truth = exact + (rows[k] - band * work->band) * columns;
                 bb_error_norms norms = bb_error_norms_start();
                 unscale(bb_coded_matrix_row_scale(matrix, rows[k]), count, values);
+                for (bb_index i = 0; work->factors != NULL && i < count; ++i) {
+                    values[i] /= work->factors[rows[k]];
+                }
                 bb_error_norms_add(&norms, truth + piece * width, values, count);
                 bb_error_norms_merge(&work->norms[band], &norms);
                 if (work->certificates != NULL) {
@@ -128,11 +157,17 @@ static bb_status encode_bands(void *context, bb_index begin, bb_index end)
     bb_index first = begin * work->band;
     bb_index past = end * work->band < rows ? end * work->band : rows;
     double *exact = NULL;   // [past - first][columns]
+    double *drawn = NULL;   // the same times a draw's factors
     double *decoded = NULL; // [BB_GROUP_ROWS][piece columns]
     BB_TRY(BB_ALLOCATE((past - first) * columns, &exact));
     BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * bb_coded_matrix_piece_columns(work->matrix), &decoded));
     bb_view panel = bb_view_matrix(exact, past - first, columns);
     BB_TRY(pull(work, first, panel));
+    if (work->factors != NULL) {
+        BB_TRY(BB_ALLOCATE((past - first) * columns, &drawn));
+        apply_factors(work->factors + first, panel, drawn);
+        panel = bb_view_matrix(drawn, past - first, columns);
+    }
     BB_TRY(bb_coded_matrix_encode(work->matrix, first, panel));
     for (bb_index band = begin; band < end; ++band) {
         assess_band(work, band, exact + (band - begin) * work->band * columns, decoded);
@@ -142,6 +177,7 @@ static bb_status encode_bands(void *context, bb_index begin, bb_index end)
     }
 done:
     BB_RELEASE(&exact);
+    BB_RELEASE(&drawn);
     BB_RELEASE(&decoded);
     return status;
 }
@@ -168,9 +204,31 @@ done:
     return status;
 }
 
-bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
-                           const bb_matrix_layout *layout, bb_coding_report *report,
-                           bb_row_certificate *certificates, bb_coded_matrix **out)
+// The factors of a draw for a matrix that is laid out.
+static bb_status make_factors(const bb_product_pipeline *pipeline, const bb_coding_draw *draw,
+                              const bb_coded_matrix *matrix, bb_coding_factors *out)
+{
+    bb_status status = BB_OK;
+    const bb_index rows = bb_coded_matrix_rows(matrix);
+    if (draw->number > 0) {
+        BB_TRY(BB_ALLOCATE(rows, &out->rows));
+        bb_draw_bands(draw->seed, draw->number, bb_codec_draw_limit(&pipeline->storage),
+                      draw->first, bb_coded_matrix_band(matrix), rows, out->rows);
+    }
+done:
+    return status;
+}
+
+// What is wanted beside the matrix: certificates of a plain coding, or the factors of a draw.
+typedef struct coding_extras {
+    bb_row_certificate *certificates;
+    const bb_coding_draw *draw; // NULL: none
+    bb_coding_factors *factors;
+} coding_extras;
+
+static bb_status encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
+                        const bb_matrix_layout *layout, const coding_extras *extras,
+                        bb_coding_report *report, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
@@ -183,7 +241,11 @@ bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_r
         bb_status_save(&record);
         BB_FAIL(status, "pipeline %s: %s", pipeline->name, record.message);
     }
-    coding work = {.rows = rows, .matrix = matrix, .certificates = certificates};
+    coding work = {.rows = rows, .matrix = matrix, .certificates = extras->certificates};
+    if (extras->draw != NULL) {
+        BB_TRY(make_factors(pipeline, extras->draw, matrix, extras->factors));
+        work.factors = extras->factors->rows;
+    }
     BB_TRY(run_bands(&work, &report->norms));
     report->seconds = bb_clock_seconds() - begin;
     report->bytes = (double)bb_coded_matrix_bytes(matrix);
@@ -196,6 +258,23 @@ bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_r
 done:
     bb_coded_matrix_destroy(&matrix);
     return status;
+}
+
+bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
+                           const bb_matrix_layout *layout, bb_coding_report *report,
+                           bb_row_certificate *certificates, bb_coded_matrix **out)
+{
+    const coding_extras extras = {.certificates = certificates};
+    return encode(pipeline, rows, layout, &extras, report, out);
+}
+
+bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
+                                const bb_matrix_layout *layout, const bb_coding_draw *draw,
+                                bb_coding_factors *factors, bb_coding_report *report,
+                                bb_coded_matrix **out)
+{
+    const coding_extras extras = {.draw = draw, .factors = factors};
+    return encode(pipeline, rows, layout, &extras, report, out);
 }
 
 bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind device)

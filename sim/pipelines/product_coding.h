@@ -17,6 +17,23 @@ typedef struct bb_exact_rows {
     const bb_coded_matrix *matrix; ///< the same rows in fp64 already, or NULL
 } bb_exact_rows;
 
+/// A repetition whose roundings are its own (precision/draw.h).
+typedef struct bb_coding_draw {
+    uint64_t seed;
+    bb_index number; ///< 0: nothing is multiplied
+    bb_index first;  ///< rows of this pipeline's matrices before this one
+} bb_coding_draw;
+
+/// Factors of a draw, by which what is computed with the coded rows is divided again.
+typedef struct bb_coding_factors {
+    double *rows; ///< [rows of the matrix], NULL for draw 0; owned
+} bb_coding_factors;
+
+/// Divides `values` of rows [row, row + count) in place.
+void bb_coding_factors_undo(const bb_coding_factors *factors, bb_index row, bb_index count,
+                            double *values);
+void bb_coding_factors_release(bb_coding_factors *factors);
+
 /// What matrices of one kind took and lost in storage; start from bb_coding_report_start.
 typedef struct bb_coding_report {
     double seconds; ///< encoding and comparing, and making rows that came from the source
@@ -41,6 +58,14 @@ BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
                                       const bb_exact_rows *rows, const bb_matrix_layout *layout,
                                       bb_coding_report *report, bb_row_certificate *certificates,
                                       bb_coded_matrix **out);
+
+/// The same of a draw: rows are coded times its factors, which `factors` takes (zero-initialised,
+/// released by the caller), and compared without them. Errors: those above.
+BB_CHECKED bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline,
+                                           const bb_exact_rows *rows,
+                                           const bb_matrix_layout *layout,
+                                           const bb_coding_draw *draw, bb_coding_factors *factors,
+                                           bb_coding_report *report, bb_coded_matrix **out);
 
 /// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
 /// does with a field of its response: zfp on the cpu, where its decoder is bit-serial.

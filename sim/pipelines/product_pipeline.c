@@ -21,6 +21,7 @@ static const bb_key keys[] = {
      .maximum = BB_GEMV_RUN_MOST, .offset = offsetof(bb_product_pipeline, accumulate_run),
      .default_text = "1",
      .meaning = "fp32 products a sum in fp64 takes at once, summed in fp32: 1 or a multiple of 32."},
+    BB_DRAWS_KEY(bb_product_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,

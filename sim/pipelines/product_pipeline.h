@@ -8,6 +8,7 @@
 #include "physics/wafer/delivery.h"
 #include "precision/codec.h"
 #include "sim/device_choice.h"
+#include "sim/pipelines/draws.h"
 #include "sim/study.h"
 #include "solvers/coded_operator.h"
 
@@ -20,6 +21,7 @@ typedef struct bb_product_pipeline {
     int accumulate;          ///< bb_format, a working one
     bb_index accumulate_run; ///< products summed in the format of products before a sum takes them
     int device;              ///< bb_study_device; -1: the study's
+    bb_index draws;          ///< codings with roundings of their own, the plain one included
     bb_delivery_config delivery; ///< of the wafer experiment
 } bb_product_pipeline;
 

@@ -140,10 +140,10 @@ done:
     return status;
 }
 
-static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix)
+static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix,
+                          const bb_coding_factors *factors, bb_attempt *common)
 {
     bb_status status = BB_OK;
-    bb_attempt *common = &run->attempts[pipeline].common;
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
     bb_index rows = run->matrix->rows;
@@ -159,6 +159,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         double *y = run->y + v * rows;
         BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,
                                        &common->solve_seconds));
+        bb_coding_factors_undo(factors, 0, rows, y);
         bb_index bad = bb_first_non_finite(y, rows);
         if (bad >= 0) {
             bb_outcome_set(&common->outcome, BB_OUTCOME_NON_FINITE, "product %td, row %td", v, bad);
@@ -195,19 +196,22 @@ static void compare(const product_run *run, product_attempt *attempt)
     attempt->common.qoi_relative_error = sqrt(error / norm);
 }
 
-static bb_status run_pipeline(product_run *run, bb_index pipeline)
+// One draw; the reference's draw 0 is the truth.
+static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
+                          product_attempt *attempt)
 {
     bb_status status = BB_OK;
-    product_attempt *attempt = &run->attempts[pipeline];
     const bb_exact_rows rows = {run->matrix, 1, run->exact};
+    const bb_coding_draw draw = {.seed = (uint64_t)run->study->common.seed, .number = number};
+    bb_coding_factors factors = {0};
     bb_coded_matrix *matrix = NULL;
-    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &rows, &run->layout, &attempt->coding, NULL,
-                            &matrix));
+    BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
+                                 &attempt->coding, &matrix));
     attempt->common.operator_bytes = attempt->coding.bytes;
     attempt->common.fp32_bytes = 4.0 * attempt->coding.values;
     attempt->common.encode_seconds = attempt->coding.seconds;
-    BB_TRY(multiply(run, pipeline, matrix));
-    if (pipeline == run->reference) {
+    BB_TRY(multiply(run, pipeline, matrix, &factors, &attempt->common));
+    if (pipeline == run->reference && number == 0) {
         memcpy(run->truth, run->y,
                (size_t)(run->vectors * run->matrix->rows) * sizeof run->truth[0]);
         run->exact = matrix;
@@ -215,7 +219,25 @@ static bb_status run_pipeline(product_run *run, bb_index pipeline)
     }
     compare(run, attempt);
 done:
+    bb_coding_factors_release(&factors);
     bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+static bb_status run_pipeline(product_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    product_attempt *plain = &run->attempts[pipeline];
+    bb_draws *draws = &plain->common.draws;
+    BB_TRY(run_draw(run, pipeline, 0, plain));
+    bb_draws_add(draws, &plain->common.outcome, plain->common.qoi_relative_error);
+    for (bb_index d = 1; d < run->pipelines[pipeline].draws; ++d) {
+        product_attempt drawn = {.common = bb_attempt_start(plain->common.pipeline)};
+        drawn.common.device = plain->common.device;
+        BB_TRY(run_draw(run, pipeline, d, &drawn));
+        bb_draws_add(draws, &drawn.common.outcome, drawn.common.qoi_relative_error);
+    }
+done:
     return status;
 }
 
@@ -233,6 +255,7 @@ static bb_status publish(const product_run *run, bb_results *results)
         reports[p] = run->attempts[p].coding;
     }
     BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_draws(results, "1", run->pipeline_count, common));
     BB_TRY(bb_attempts_publish_number(results, "worst_relative_error", "1",
                                       "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
     BB_TRY(
@@ -274,16 +297,18 @@ static void estimate(const bb_product_study *study, double rows, double columns,
     double count = (double)study->pipelines.count;
     const int device = study->common.device;
     double held = 0.0;
-    double value_seconds = 1e-9 * count * vectors;
+    double value_seconds = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        held = fmax(held, p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p], device));
+        bool beside = p != reference || pipelines[p].draws > 1; // of the reference's fp64
+        held = fmax(held, beside ? bb_coding_held_bytes(&pipelines[p], device) : 0.0);
         if (bb_product_pipeline_wants_gpu(&pipelines[p], device)) {
             // One matrix at a time, x and y.
             plan->device_bytes =
                 fmax(plan->device_bytes, bb_coding_device_bytes(&pipelines[p]) * rows * columns +
                                              8.0 * (rows + columns));
         }
-        value_seconds += bb_coding_seconds(&pipelines[p]);
+        value_seconds +=
+            (double)pipelines[p].draws * (bb_coding_seconds(&pipelines[p]) + 1e-9 * vectors);
     }
     // The reference in fp64 and one candidate; x, y and the reference's y.
     plan->host_bytes = BB_PLAN_PROGRAM_BYTES + (8.0 + held) * rows * columns +

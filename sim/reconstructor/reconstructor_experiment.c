@@ -111,6 +111,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     run->side = bb_matrix_file_source(run->in.ctm);
     run->solving = (bb_factor_problem){.solver = &study->solver.common,
                                        .matrix = bb_matrix_file_source(run->in.cmm),
+                                       .seed = (uint64_t)study->common.seed,
                                        .target_count = 1,
                                        .sides = &run->side};
     double on_device = 0.0;
@@ -127,8 +128,8 @@ done:
     return status;
 }
 
-// Trace of each residual covariance, all in one pass over Cmm.
-static bb_status score(const reconstructor_run *run)
+// Trace of each residual covariance of some estimates, all in one pass over Cmm.
+static bb_status score(const reconstructor_run *run, estimate *estimates, bb_index estimate_count)
 {
     bb_status status = BB_OK;
     bb_index m = run->side->rows;
@@ -136,13 +137,15 @@ static bb_status score(const reconstructor_run *run)
     bool on_device = false;
     bb_residual_task *tasks = NULL;
     estimate **scored = NULL;
-    BB_TRY(BB_ZEROED(run->pipeline_count, &tasks));
-    BB_TRY(BB_ZEROED(run->pipeline_count, &scored));
+    BB_TRY(BB_ZEROED(estimate_count, &tasks));
+    BB_TRY(BB_ZEROED(estimate_count, &scored));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         on_device = on_device || run->estimates[p].common.device == BB_DEVICE_CUDA;
-        if (run->estimates[p].common.outcome.kind == BB_OUTCOME_OK) {
-            tasks[count] = (bb_residual_task){run->estimates[p].r, run->side, run->in.truth, NULL};
-            scored[count] = &run->estimates[p];
+    }
+    for (bb_index e = 0; e < estimate_count; ++e) {
+        if (estimates[e].common.outcome.kind == BB_OUTCOME_OK) {
+            tasks[count] = (bb_residual_task){estimates[e].r, run->side, run->in.truth, NULL};
+            scored[count] = &estimates[e];
             BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
             ++count;
         }
@@ -161,7 +164,7 @@ static bb_status score(const reconstructor_run *run)
         }
     }
 done:
-    for (bb_index i = 0; tasks != NULL && i < run->pipeline_count; ++i) {
+    for (bb_index i = 0; tasks != NULL && i < estimate_count; ++i) {
         BB_RELEASE(&tasks[i].cee);
     }
     BB_RELEASE(&tasks);
@@ -214,11 +217,13 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         bool failed = at->common.outcome.kind != BB_OUTCOME_OK;
         at->common.qoi_relative_error = failed ? NAN : relative_error(run, at->r);
         loss[p] = (at->trace - best) / (whole - best);
+        bb_draws_relate(&at->common.draws, best, whole - best);
         trace[p] = run->in.ctt != NULL ? at->trace : NAN;
         common[p] = &at->common;
     }
     BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
     BB_TRY(bb_attempts_publish_factors(results, run->pipeline_count, common));
+    BB_TRY(bb_attempts_publish_draws(results, "1", run->pipeline_count, common));
     BB_TRY(bb_attempts_publish_number(
         results, "variance_loss", "1",
         "part of the variance that the reference explains and this reconstructor leaves", loss));
@@ -227,6 +232,31 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
                                       "truth_covariance",
                                       trace));
 done:
+    return status;
+}
+
+// Traces of the draws of every pipeline, the plain one first.
+static bb_status draw(reconstructor_run *run)
+{
+    bb_status status = BB_OK;
+    estimate drawn = {0};
+    bb_factor_problem solving = run->solving;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *plain = &run->estimates[p];
+        bb_draws *draws = &plain->common.draws;
+        bb_draws_add(draws, &plain->common.outcome, plain->trace);
+        for (solving.draw = 1; solving.draw < run->pipelines[p].draws; ++solving.draw) {
+            bb_progress("drawing", solving.draw, run->pipelines[p].draws);
+            drawn = (estimate){.common = bb_attempt_start(plain->common.pipeline), .trace = NAN};
+            drawn.common.device = plain->common.device;
+            BB_TRY(bb_factor_problem_solve(&solving, &run->pipelines[p], &drawn.r, &drawn.common));
+            BB_TRY(score(run, &drawn, 1));
+            bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
+            BB_RELEASE(&drawn.r);
+        }
+    }
+done:
+    BB_RELEASE(&drawn.r);
     return status;
 }
 
@@ -244,7 +274,8 @@ bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_option
     }
     bb_progress("solving", run.pipeline_count, run.pipeline_count);
     BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
-    BB_TRY(score(&run));
+    BB_TRY(score(&run, run.estimates, run.pipeline_count));
+    BB_TRY(draw(&run));
     BB_TRY(publish(&run, results));
 done:
     finish(&run);
@@ -257,6 +288,8 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     const bb_reconstructor_study *all = study;
     const bb_factor_pipeline *pipelines = all->pipelines.items;
     double largest = 0.0;
+    double solves = 0.0;
+    double drawing = 0.0;
     inputs in = {0};
     BB_TRY(open_inputs(all, &in));
     double n = (double)bb_matrix_file_source(in.cmm)->rows;
@@ -270,17 +303,19 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
                                                  all->common.device, (bb_index)n, (bb_index)m);
         plan->device_bytes = fmax(plan->device_bytes, on_device);
         largest = fmax(largest, on_device > 0.0 ? 0.0 : need.host_bytes);
+        solves += need.trials;
+        drawing = fmax(drawing, need.trials > 1.0 ? 1.0 : 0.0);
         BB_TRY(
             bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }
     BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
     largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
-    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * count * (n * m + m * m) +
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * (count + drawing) * (n * m + m * m) +
                        8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
     plan->output_bytes = 1000.0 * count;
     plan->estimated_seconds =
         0.5 + bb_factor_spectrum_seconds(&all->solver.common, n) +
-        count * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
+        solves * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
             (3e10 * (double)options->threads);
 done:
     close_inputs(&in);

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay.h"
+#include "sim/wafer/wafer_draws.h"
 #include "sim/wafer/wafer_view.h"
 
 #include <math.h>
@@ -24,8 +25,8 @@ done:
     return status;
 }
 
-bb_status bb_wafer_attempt_create(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                  bb_wafer_attempt *out)
+static bb_status create_one(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                            bb_wafer_attempt *out)
 {
     bb_status status = BB_OK;
     const int *axes = study->response.axes.items;
@@ -44,7 +45,23 @@ done:
     return status;
 }
 
-void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
+bb_status bb_wafer_attempt_create(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                  bb_index drawn_count, bb_wafer_attempt *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(create_one(study, problem, out));
+    BB_TRY(BB_ZEROED(drawn_count, &out->drawn));
+    out->drawn_count = drawn_count;
+    for (bb_index d = 0; d < drawn_count; ++d) {
+        out->drawn[d].common = bb_attempt_start(out->common.pipeline);
+        out->drawn[d].common.device = out->common.device;
+        BB_TRY(create_one(study, problem, &out->drawn[d]));
+    }
+done:
+    return status;
+}
+
+static void release_one(bb_wafer_attempt *attempt)
 {
     for (bb_index i = 0; i < attempt->wafer_count * BB_WAFER_AXES; ++i) {
         bb_wafer_placement *wafer = &attempt->wafers[i / BB_WAFER_AXES];
@@ -54,6 +71,15 @@ void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
         BB_RELEASE(&wafer->residual_deviation[i % BB_WAFER_AXES]);
     }
     BB_RELEASE(&attempt->wafers);
+}
+
+void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
+{
+    release_one(attempt);
+    for (bb_index d = 0; attempt->drawn != NULL && d < attempt->drawn_count; ++d) {
+        release_one(&attempt->drawn[d]);
+    }
+    BB_RELEASE(&attempt->drawn);
 }
 
 const bb_wafer_placement *bb_wafer_attempt_last(const bb_wafer_attempt *attempt)
@@ -336,6 +362,7 @@ static bb_status publish_scalars(publication *out)
             bb_attempt_compression(4.0 * attempt->live_values, attempt->common.operator_bytes);
     }
     BB_TRY(bb_attempts_publish(out->results, out->pipelines, common));
+    BB_TRY(bb_attempts_publish_draws(out->results, "nm", out->pipelines, common));
     BB_TRY(bb_attempts_publish_number(
         out->results, "compression_ratio_live", "1",
         "bytes in fp32 without the columns off the wafer over operator_bytes", live));
@@ -403,6 +430,9 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
                        .points = problem->point_count,
                        .results = results};
     BB_TRY(gather_points(&out));
+    const bb_wafer_overlay overlay = {study, problem, attempts,    out.reference,
+                                      out.x, out.y,   out.field_x, out.field_y};
+    BB_TRY(bb_wafer_draws_price(&overlay, attempts));
     BB_TRY(publish_scalars(&out));
     BB_TRY(publish_axes(&out));
     BB_TRY(publish_coding(&out));
@@ -410,8 +440,6 @@ bb_status bb_wafer_attempts_publish(const bb_wafer_study *study, const bb_wafer_
     BB_TRY(publish_errors(&out));
     BB_TRY(publish_overlay(&out));
     BB_TRY(publish_points(&out));
-    const bb_wafer_overlay overlay = {study, problem, attempts,    out.reference,
-                                      out.x, out.y,   out.field_x, out.field_y};
     BB_TRY(bb_wafer_overlay_publish(&overlay, results));
     BB_TRY(bb_wafer_view_publish(&overlay, results));
     BB_TRY(bb_wafer_heating_publish(heating, results));

@@ -27,14 +27,16 @@ typedef struct bb_wafer_attempt {
     double live_values;                     ///< of the operator without masked columns
     bb_coding_report coding[BB_WAFER_AXES]; ///< over the scored fields
     bb_certificate_tally certificate[BB_WAFER_AXES];
-    bb_index wafer_count;       ///< scored ones
-    bb_wafer_placement *wafers; ///< [wafer_count] the last one is what is reported on at length
+    bb_index wafer_count;           ///< scored ones
+    bb_wafer_placement *wafers;     ///< [wafer_count] the last one is what is reported on at length
+    bb_index drawn_count;           ///< draws after the plain one
+    struct bb_wafer_attempt *drawn; ///< [drawn_count] without draws of their own
 } bb_wafer_attempt;
 
-/// Makes room for the study's axes and the scored wafers and sets sums to zero; `common` is started
-/// already. Errors: BB_MEMORY.
+/// Makes room for the study's axes and the scored wafers and sets sums to zero, of `drawn_count`
+/// more draws too; `common` is started already. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_attempt_create(const bb_wafer_study *study,
-                                             const bb_wafer_problem *problem,
+                                             const bb_wafer_problem *problem, bb_index drawn_count,
                                              bb_wafer_attempt *out);
 void bb_wafer_attempt_release(bb_wafer_attempt *attempt);
 

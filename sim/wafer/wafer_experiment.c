@@ -28,7 +28,7 @@ typedef struct wafer_run {
     bb_product_devices devices;
     bb_wafer_attempt *attempts; // [pipeline_count]
     double *reference_windows;  // [scored_wafers][light_steps][window_points] of an axis and field
-    double *windows;            // the same of the pipeline at work, if that is another, of a wafer
+    double *windows;            // the same of what is at work, if that is another, of a wafer
     bb_vector_norms *inputs;    // [scored_wafers][scored][light_steps] of the inputs
     bb_row_certificate *rows, *reference_rows; // [field_points] of one axis and field
 } wafer_run;
@@ -37,8 +37,23 @@ typedef struct wafer_run {
 typedef struct task {
     bb_index pipeline, field, first_point;
     int axis;
-    bb_index wafer; // of the scored ones
+    bb_index wafer;                   // of the scored ones
+    bb_index draw;                    // 0: the pipeline as it is
+    const bb_coding_factors *factors; // of the draw
 } task;
+
+// Where a task's results go.
+static bb_wafer_attempt *attempt_of(const wafer_run *run, const task *at)
+{
+    bb_wafer_attempt *plain = &run->attempts[at->pipeline];
+    return at->draw == 0 ? plain : &plain->drawn[at->draw - 1];
+}
+
+// Whether a task makes the truth.
+static bool is_truth(const wafer_run *run, const task *at)
+{
+    return at->pipeline == run->reference && at->draw == 0;
+}
 
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
 {
@@ -58,7 +73,8 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     }
     BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        BB_TRY(bb_wafer_attempt_create(study, run->problem, &run->attempts[p]));
+        BB_TRY(bb_wafer_attempt_create(study, run->problem, run->pipelines[p].draws - 1,
+                                       &run->attempts[p]));
     }
     const bb_index windows = run->problem->scan->light_steps * run->problem->slit.window_points;
     BB_TRY(BB_ALLOCATE(run->problem->scored_wafers * windows, &run->reference_windows));
@@ -95,12 +111,15 @@ typedef struct reference_rows {
     double range;                  // maximum - minimum of its values
 } reference_rows;
 
-// Codes the rows of one field and axis for a pipeline; `range` is what they span.
-static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply *rows, int axis,
-                        const reference_rows *reference, double *range, bb_coded_matrix **out)
+// Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
+// `range` is what they span.
+static bb_status encode(wafer_run *run, const task *at, const bb_wafer_supply *rows,
+                        const reference_rows *reference, double *range, bb_coding_factors *factors,
+                        bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[pipeline];
+    bb_wafer_attempt *attempt = attempt_of(run, at);
+    const bb_product_pipeline *pipeline = &run->pipelines[at->pipeline];
     const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
     const bb_matrix_layout layout = {.rows = rows->source->rows,
                                      .columns = rows->source->columns,
@@ -108,14 +127,22 @@ static bb_status encode(wafer_run *run, bb_index pipeline, const bb_wafer_supply
                                      .row_columns = run->problem->slit.columns,
                                      .range = reference->range};
     bb_coding_report report;
-    BB_TRY(bb_coding_encode(&run->pipelines[pipeline], &exact, &layout, &report,
-                            pipeline == run->reference ? run->reference_rows : run->rows, out));
-    bb_coding_report_add(&attempt->coding[axis], &report);
+    const bb_coding_draw draw = {.seed = (uint64_t)run->study->common.seed,
+                                 .number = at->draw,
+                                 .first = (at->axis * run->problem->scored_count + at->field) *
+                                          layout.rows};
+    if (at->draw > 0) {
+        BB_TRY(bb_coding_encode_draw(pipeline, &exact, &layout, &draw, factors, &report, out));
+    } else {
+        BB_TRY(bb_coding_encode(pipeline, &exact, &layout, &report,
+                                is_truth(run, at) ? run->reference_rows : run->rows, out));
+    }
+    bb_coding_report_add(&attempt->coding[at->axis], &report);
     *range = bb_error_norms_range(&report.norms);
     attempt->live_values +=
         (double)layout.rows * (double)(run->problem->input_blocks * run->problem->grid->live_count);
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
-                  "xyz"[axis], report.seconds, 8.0 * report.bytes / report.values);
+                  "xyz"[at->axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
 }
@@ -130,13 +157,13 @@ static double *reference_windows(const wafer_run *run, bb_index wafer)
 // Where a task's windows are kept, in the same order.
 static double *kept_windows(const wafer_run *run, const task *at)
 {
-    return at->pipeline == run->reference ? reference_windows(run, at->wafer) : run->windows;
+    return is_truth(run, at) ? reference_windows(run, at->wafer) : run->windows;
 }
 
 // Error of u at the scored points that get dose in this step.
 static void compare(wafer_run *run, const task *at, bb_index step, const double *window)
 {
-    bb_wafer_placement *placed = &run->attempts[at->pipeline].wafers[at->wafer];
+    bb_wafer_placement *placed = &attempt_of(run, at)->wafers[at->wafer];
     const bb_dwell *dwell = run->problem->dwells[at->field];
     const bb_slit_grid *slit = &run->problem->slit;
     const double *expected = reference_windows(run, at->wafer) + step * slit->window_points;
@@ -158,7 +185,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
                             bb_index step)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[at->pipeline];
+    bb_wafer_attempt *attempt = attempt_of(run, at);
     const bb_slit_grid *slit = &run->problem->slit;
     bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index points = slit->window_points;
@@ -170,6 +197,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
         operation, row, points,
         bb_wafer_heating_input_of(&run->heating, at->wafer, at->field, step), window,
         &attempt->common.solve_seconds));
+    bb_coding_factors_undo(at->factors, row, points, window);
     attempt->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
@@ -185,9 +213,11 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
         .reference_rows = run->reference_rows,
         .inputs = run->inputs + input * run->heating.light_steps,
         .columns = run->problem->input_count};
-    bb_wafer_certificate_check(&certificate, step, row, points, window,
-                               reference_windows(run, at->wafer) + step * points,
-                               &attempt->certificate[at->axis]);
+    if (at->draw == 0) {
+        bb_wafer_certificate_check(&certificate, step, row, points, window,
+                                   reference_windows(run, at->wafer) + step * points,
+                                   &attempt->certificate[at->axis]);
+    }
     if (at->axis != (int)BB_AXIS_Z) {
         compare(run, at, step, window);
     }
@@ -203,7 +233,7 @@ static bb_status score_residual(wafer_run *run, const task *at)
 {
     bb_status status = BB_OK;
     const bb_delivery_config *delivery = &run->pipelines[at->pipeline].delivery;
-    bb_wafer_placement *placed = &run->attempts[at->pipeline].wafers[at->wafer];
+    bb_wafer_placement *placed = &attempt_of(run, at)->wafers[at->wafer];
     bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index steps = run->heating.light_steps;
     const bb_index later = run->heating.scored_wafers - 1 - at->wafer;
@@ -227,7 +257,7 @@ done:
 static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const task *at)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[at->pipeline];
+    bb_wafer_attempt *attempt = attempt_of(run, at);
     bb_dwell *dwell = run->problem->dwells[at->field];
     double *mean = attempt->wafers[at->wafer].mean[at->axis] + at->first_point;
     double *deviation = attempt->wafers[at->wafer].deviation[at->axis] + at->first_point;
@@ -254,7 +284,7 @@ done:
 static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task at)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = &run->attempts[at.pipeline];
+    bb_wafer_attempt *attempt = attempt_of(run, &at);
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
     double begin = bb_clock_seconds();
@@ -277,31 +307,53 @@ done:
     return status;
 }
 
-// The rows of one field and axis are made once, in the reference's fp64; every pipeline encodes
-// from there and computes, one after the other, so that memory holds two matrices at most.
+// One draw of a pipeline: coded, applied, dropped.
+static bb_status run_draw(wafer_run *run, const bb_wafer_supply *rows,
+                          const reference_rows *reference, task at)
+{
+    bb_status status = BB_OK;
+    bb_coding_factors factors = {0};
+    bb_coded_matrix *coded = NULL;
+    double range = 0.0;
+    at.factors = &factors;
+    BB_TRY(encode(run, &at, rows, reference, &range, &factors, &coded));
+    BB_TRY(apply(run, coded, at));
+done:
+    bb_coding_factors_release(&factors);
+    bb_coded_matrix_destroy(&coded);
+    return status;
+}
+
+// The rows of one field and axis are made once, in the reference's fp64; every draw of every
+// pipeline encodes from there and computes, one after the other, so that memory holds two matrices
+// at most.
 static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point, int axis)
 {
     bb_status status = BB_OK;
     bb_wafer_supply rows = {0};
     reference_rows reference = {0};
+    bb_coding_factors none = {0};
     bb_coded_matrix *exact = NULL;
-    bb_coded_matrix *coded = NULL;
+    task at = {.pipeline = run->reference,
+               .field = field,
+               .first_point = first_point,
+               .axis = axis,
+               .factors = &none};
     BB_TRY(bb_wafer_supply_open(run->study, run->problem, field, axis, &rows));
     double range = 0.0;
-    BB_TRY(encode(run, run->reference, &rows, axis, &reference, &range, &exact));
+    BB_TRY(encode(run, &at, &rows, &reference, &range, &none, &exact));
     reference = (reference_rows){exact, range};
-    BB_TRY(apply(run, exact, (task){run->reference, field, first_point, axis, 0}));
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        if (p != run->reference) {
-            BB_TRY(encode(run, p, &rows, axis, &reference, &range, &coded));
-            BB_TRY(apply(run, coded, (task){p, field, first_point, axis, 0}));
-            bb_coded_matrix_destroy(&coded);
+    BB_TRY(apply(run, exact, at));
+    for (at.pipeline = 0; at.pipeline < run->pipeline_count; ++at.pipeline) {
+        for (at.draw = 0; at.draw < run->pipelines[at.pipeline].draws; ++at.draw) {
+            if (!is_truth(run, &at)) {
+                BB_TRY(run_draw(run, &rows, &reference, at));
+            }
         }
     }
 done:
     bb_wafer_supply_release(&rows);
     bb_coded_matrix_destroy(&exact);
-    bb_coded_matrix_destroy(&coded);
     return status;
 }
 

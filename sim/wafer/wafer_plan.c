@@ -126,9 +126,9 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
         8.0 * of->cells * of->scored_wafers * of->scored * (double)study->scan.light_steps;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bool beside = p != reference || pipelines[p].draws > 1;
         largest =
-            fmax(largest,
-                 p == reference ? 0.0 : bb_coding_held_bytes(&pipelines[p], study->common.device));
+            fmax(largest, beside ? bb_coding_held_bytes(&pipelines[p], study->common.device) : 0.0);
     }
     largest *= of->cells * of->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
@@ -198,13 +198,16 @@ static double step_updates(const bb_wafer_study *study)
 static double seconds(const bb_wafer_study *study, const extent *of, double cores)
 {
     double rows = of->matrices * of->points;
-    double products = of->scored_wafers * of->matrices * (double)study->pipelines.count *
-                      (double)study->scan.light_steps * of->window * of->cells;
+    double draws = 0.0;
     double coding = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_product_pipeline *pipelines = study->pipelines.items;
-        coding += rows * of->cells * bb_coding_seconds(&pipelines[p]);
+        const bb_product_pipeline *pipeline =
+            (const bb_product_pipeline *)study->pipelines.items + p;
+        draws += (double)pipeline->draws;
+        coding += (double)pipeline->draws * rows * of->cells * bb_coding_seconds(pipeline);
     }
+    double products = of->scored_wafers * of->matrices * draws * (double)study->scan.light_steps *
+                      of->window * of->cells;
     return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
            (coding + of->scored * of->points * point_seconds(study, of) +
             step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /

@@ -230,6 +230,29 @@ static void a_product_study_takes_them(void **state)
     program_expect(&run, 3, "no dataset '/operators/C_q'");
 }
 
+// Draw 0 is the study without draws; the others are of its size, and fp64's are the same.
+static void a_product_study_has_draws(void **state)
+{
+    (void)state;
+    const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
+                                                  "-o",  "one.h5",       NULL};
+    const char *const drawn[PROGRAM_ARGUMENTS] = {
+        "run", "product.yaml", "pipelines.0.draws=5", "pipelines.2.draws=5", "-q", "-o", "five.h5",
+        NULL};
+    bb_results *once = run_program(plain, "one.h5");
+    bb_results *again = run_program(drawn, "five.h5");
+    double price = driver_number(once, "qoi_relative_error", "bfp8");
+    assert_true(driver_number(again, "qoi_relative_error", "bfp8") == price);
+    assert_true(driver_number(once, "price_worst", "bfp8") == price);
+    assert_true(driver_number(again, "price_worst", "bfp8") >= price);
+    check_relative(driver_number(again, "price_mean", "bfp8"), price, 0.5);
+    assert_true(driver_number(again, "price_std", "bfp8") > 0.0);
+    assert_true(driver_number(again, "draws", "bfp8") == 5.0);
+    assert_true(driver_number(again, "price_worst", "reference") < 1e-12);
+    bb_results_destroy(&once);
+    bb_results_destroy(&again);
+}
+
 // A scale in the reference's own storage is no part of the matrix.
 static void a_scaled_reference_is_the_same_matrix(void **state)
 {
@@ -422,6 +445,7 @@ int main(void)
         cmocka_unit_test(rows_in_zfp_round_trip),
         cmocka_unit_test(without_the_plugin_the_package_is_named),
         cmocka_unit_test(a_product_study_takes_them),
+        cmocka_unit_test(a_product_study_has_draws),
         cmocka_unit_test(a_scaled_reference_is_the_same_matrix),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused_by_check),
         cmocka_unit_test(a_reconstructor_study_takes_covariances),

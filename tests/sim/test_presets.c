@@ -66,6 +66,8 @@ static void a_numerical_failure_exits_with_0(void **state)
                                                       "solver.scale=none",
                                                       "device=cpu",
                                                       "solver.lgs_tilt=constant_block",
+                                                      "pipelines.5.draws=1",
+                                                      "pipelines.7.draws=1",
                                                       "--force",
                                                       "-o",
                                                       "failed.h5",

@@ -91,6 +91,49 @@ static void a_residual_is_part_of_the_price(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// The worst draw is the price; a pipeline that is lost in some draws is no choice.
+static void the_worst_draw_is_the_headline(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
+    static const char *const statuses[] = {"ok", "ok", "unsafe", "not_spd"};
+    static const struct {
+        const char *path;
+        double values[4];
+    } columns[] = {
+        {"results/overlay_error_x_nm", {0.0, 0.01, 0.5, NAN}  },
+        {"results/overlay_error_y_nm", {0.0, 0.02, 0.25, NAN} },
+        {"results/strehl_loss",        {0.0, 0.01, 0.5, NAN}  },
+        {"results/operator_bytes",     {8e6, 4e6, 2e6, 2e6}   },
+        {"results/draws",              {1.0, 16.0, 16.0, 16.0}},
+        {"results/price_worst",        {0.0, 0.03, 0.6, NAN}  },
+    };
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
+    check_ok(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
+        check_ok(bb_results_values(results, columns[i].path, "1", "a column", "pipeline",
+                                   columns[i].values));
+    }
+    // Two prices of one draw, then the worst of both over the draws.
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
+    assert_non_null(strstr(text.data, "overlay y [nm]  overlay error [nm] (worst of 16)   oper"));
+    assert_non_null(strstr(text.data, "\n* fp32       ok              0.01000         0.02000"
+                                      "                           0.03000"));
+    assert_non_null(strstr(text.data, "\n  fp16       unsafe "));
+    assert_non_null(strstr(text.data, "0.02: reference (price 0"));
+    bb_text_release(&text);
+    // A lone price gives its place.
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
+    assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
+    assert_non_null(strstr(text.data, "0.5: fp32 (price 0.03000"));
+    bb_results_destroy(&results);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 static void results_without_pipelines_are_refused(void **state)
 {
     (void)state;
@@ -109,6 +152,7 @@ int main(void)
         cmocka_unit_test(the_cheapest_within_a_price),
         cmocka_unit_test(dominated_pipelines_are_not_marked),
         cmocka_unit_test(a_residual_is_part_of_the_price),
+        cmocka_unit_test(the_worst_draw_is_the_headline),
         cmocka_unit_test(results_without_pipelines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,7 +200,9 @@ static void a_lost_definiteness_is_a_result(void **state)
 {
     (void)state;
     const driver_case of = {
-        CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block"}
+        CONFIG_NX456,
+        {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", "pipelines.5.draws=1",
+          "pipelines.7.draws=1"}
     };
     bb_results *results = driver_results(&of);
     check_failed(results, "hp2");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One pipeline's work on a covariance: policies on real norms, and what follows a failure.
+#include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_solving.h"
 #include "tests/sim/allocation_walk.h"
@@ -89,6 +90,62 @@ static void the_noise_floor_is_that_of_the_scaled_matrix(void **state)
     (void)state;
     prepare(0.25);
     check_relative(problem.noise_floor, 0.25 / 1.25, 1e-14);
+    finish();
+}
+
+// A draw has factors on its rows, which R does not show; dp gives the same R to rounding.
+static void draws_change_roundings_alone(void **state)
+{
+    (void)state;
+    double *r[4] = {NULL};
+    bb_attempt attempt;
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_DP, BB_POLICY_UNIFORM);
+    prepare(0.25);
+    for (int i = 0; i < 4; ++i) { // dp, dp, hp1, hp1: draws 0 and 3 of each
+        problem.draw = i % 2 * 3;
+        pipeline.arithmetic = i < 2 ? BB_VARIANT_DP : BB_VARIANT_HP1;
+        attempt = bb_attempt_start("test");
+        check_ok(bb_factor_problem_solve(&problem, &pipeline, &r[i], &attempt));
+        assert_int_equal(attempt.outcome.kind, BB_OUTCOME_OK);
+    }
+    double largest[2] = {0.0, 0.0};
+    for (int i = 0; i < M * N; ++i) {
+        largest[0] = fmax(largest[0], fabs(r[1][i] - r[0][i]));
+        largest[1] = fmax(largest[1], fabs(r[3][i] - r[2][i]));
+    }
+    print_message("draws differ by %.1e in dp, %.1e in hp1\n", largest[0], largest[1]);
+    assert_true(largest[0] > 0.0 && largest[0] < 1e-12);
+    assert_true(largest[1] > 1e-6 && largest[1] < 1e-2);
+    for (int i = 0; i < 4; ++i) {
+        BB_RELEASE(&r[i]);
+    }
+    finish();
+}
+
+// The rule is held against the matrix without a draw's factors: a tile just at its threshold would
+// change sides with them.
+static void the_map_is_decided_once(void **state)
+{
+    (void)state;
+    double *norms = NULL;
+    bb_attempt plain;
+    bb_attempt drawn;
+    prepare(0.25);
+    check_ok(bb_factor_map_norms(&problem, &norms));
+    const double whole = bb_tile_norms_sum(TILES, norms);
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_TILE_NORM);
+    const double u = bb_variant_unit_roundoff(BB_VARIANT_HP1);
+    pipeline.policy.tolerance = 0.9999 * norms[TILES * (TILES + 1) / 2 - 2] * TILES * u / whole;
+    problem.draw = 0;
+    (void)solve(&pipeline, &plain);
+    for (problem.draw = 1; problem.draw < 6; ++problem.draw) {
+        (void)solve(&pipeline, &drawn);
+        for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+            assert_true(drawn.factor.tile_share[v] == plain.factor.tile_share[v]);
+        }
+        assert_true(drawn.factor.tolerance == plain.factor.tolerance);
+    }
+    BB_RELEASE(&norms);
     finish();
 }
 
@@ -277,6 +334,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_noise_floor_is_that_of_the_scaled_matrix),
+        cmocka_unit_test(draws_change_roundings_alone),
+        cmocka_unit_test(the_map_is_decided_once),
         cmocka_unit_test(a_failure_escalates_until_it_holds),
         cmocka_unit_test(what_holds_does_not_escalate),
         cmocka_unit_test(an_indefinite_matrix_fails_in_every_variant),

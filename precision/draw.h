@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draws: repetitions of a computation whose roundings are independent of each other's. Rows are
+// multiplied by factors before they are rounded and divided by them afterwards, which changes
+// nothing in real arithmetic and every rounding. Draw 0 has no factors.
+//
+// A factor is random by its address (core/random.h): the same on any machine and in any order.
+#ifndef BB_PRECISION_DRAW_H
+#define BB_PRECISION_DRAW_H
+
+#include "core/random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Rows of a factorization are drawn in [0.96, 1]: wide enough that roundings of 11 bits are
+/// independent, narrow enough that entries near 1 stay where a narrow format is finest.
+#define BB_DRAW_LEAST 0.96
+
+/// Multiplies scale [count] by independent factors, uniform on [least, 1], of the addresses (seed,
+/// stream, draw, i).
+void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double least, bb_index count,
+                   double *scale);
+
+/// One factor for every `band` rows that are rounded together, on (1, limit) and uniform in its
+/// logarithm: of the rows from `first` on, counted over all matrices of a pipeline. `limit` is
+/// bb_codec_draw_limit's. factors [count].
+void bb_draw_bands(uint64_t seed, bb_index draw, double limit, bb_index first, bb_index band,
+                   bb_index count, double *factors);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_draws.h"
+
+#include "core/memory.h"
+#include "physics/wafer/overlay.h"
+
+#include <math.h>
+
+enum { RESIDUAL = 1, NUMERICAL }; // of the axis /results/error
+
+typedef struct pricing {
+    const bb_wafer_overlay *overlay;
+    bool late;       // some pipeline's corrections are not on time
+    double *dx, *dy; // [points]
+} pricing;
+
+// Larger |mean| + 3 sigma of x and y, nm; NaN where one is not determined.
+static bb_status size_of(const pricing *work, const bb_wafer_attempt *attempt, int error,
+                         double *out)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_overlay *overlay = work->overlay;
+    const bb_index last = attempt->wafer_count - 1;
+    bb_overlay_statistics statistics;
+    bb_wafer_overlay_error(overlay, attempt, last, error, BB_AXIS_X, work->dx);
+    bb_wafer_overlay_error(overlay, attempt, last, error, BB_AXIS_Y, work->dy);
+    BB_TRY(
+        bb_overlay_statistics_of(overlay->problem->point_count, work->dx, work->dy, &statistics));
+    bool known = !isnan(statistics.x.m3s) && !isnan(statistics.y.m3s);
+    *out = known ? fmax(statistics.x.m3s, statistics.y.m3s) : NAN;
+done:
+    return status;
+}
+
+static bb_status add(const pricing *work, const bb_wafer_attempt *attempt, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    double price = NAN;
+    double residual = NAN;
+    BB_TRY(size_of(work, attempt, NUMERICAL, &price));
+    if (work->late) {
+        BB_TRY(size_of(work, attempt, RESIDUAL, &residual));
+        price = isnan(price) || isnan(residual) ? NAN : fmax(price, residual);
+    }
+    bb_draws_add(draws, &attempt->common.outcome, price);
+done:
+    return status;
+}
+
+bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_attempt *attempts)
+{
+    bb_status status = BB_OK;
+    const bb_index points = overlay->problem->point_count;
+    const bb_list *pipelines = &overlay->study->pipelines;
+    pricing work = {.overlay = overlay};
+    BB_TRY(BB_ALLOCATE(points, &work.dx));
+    BB_TRY(BB_ALLOCATE(points, &work.dy));
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        const bb_product_pipeline *pipeline = (const bb_product_pipeline *)pipelines->items + p;
+        work.late = work.late || !bb_delivery_on_time(&pipeline->delivery);
+    }
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        bb_draws *draws = &attempts[p].common.draws;
+        BB_TRY(add(&work, &attempts[p], draws));
+        for (bb_index d = 0; d < attempts[p].drawn_count; ++d) {
+            BB_TRY(add(&work, &attempts[p].drawn[d], draws));
+        }
+    }
+done:
+    BB_RELEASE(&work.dx);
+    BB_RELEASE(&work.dy);
+    return status;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prices of the draws of a wafer study's pipelines (sim/pipelines/draws.h), as the result table
+// takes them: the larger overlay error of x and y, or the residual where corrections come late and
+// it is larger.
+#ifndef BB_SIM_WAFER_WAFER_DRAWS_H
+#define BB_SIM_WAFER_WAFER_DRAWS_H
+
+#include "sim/wafer/wafer_overlay.h"
+
+/// Fills the draws of every attempt [pipelines of the study], the plain one first. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay,
+                                          bb_wafer_attempt *attempts);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Factors of draws: where they lie, what they depend on, and which rows share one.
+#include "precision/codec.h"
+#include "precision/draw.h"
+#include "tests/check.h"
+
+enum { COUNT = 4000 };
+
+static void rows_lie_between_least_and_one(void **state)
+{
+    (void)state;
+    static double scale[COUNT];
+    double sum = 0.0;
+    for (int i = 0; i < COUNT; ++i) {
+        scale[i] = 2.0;
+    }
+    bb_draw_scale(7, BB_STREAM_DRAW, 3, BB_DRAW_LEAST, COUNT, scale);
+    for (int i = 0; i < COUNT; ++i) {
+        assert_true(scale[i] > 2.0 * 0.96 && scale[i] < 2.0);
+        sum += 0.5 * scale[i];
+    }
+    // Uniform: the mean's deviation is 0.04 / sqrt(12 COUNT).
+    check_close(sum / COUNT, 0.98, 5.0 * 0.04 / sqrt(12.0 * COUNT), 1.0);
+}
+
+// Rows, draws, streams and seeds have factors of their own; the same address has the same.
+static void factors_depend_on_their_address_alone(void **state)
+{
+    (void)state;
+    double first[2] = {1.0, 1.0};
+    double again[1] = {1.0};
+    double others[3] = {1.0, 1.0, 1.0};
+    bb_draw_scale(7, BB_STREAM_DRAW, 3, 0.5, 2, first);
+    bb_draw_scale(7, BB_STREAM_DRAW, 3, 0.5, 1, again);
+    bb_draw_scale(7, BB_STREAM_DRAW, 4, 0.5, 1, others);
+    bb_draw_scale(7, BB_STREAM_DITHER, 3, 0.5, 1, others + 1);
+    bb_draw_scale(8, BB_STREAM_DRAW, 3, 0.5, 1, others + 2);
+    assert_true(first[0] == again[0]);
+    assert_true(first[0] != first[1]);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(first[0] != others[i]);
+    }
+}
+
+static void rows_of_a_band_share_a_factor(void **state)
+{
+    (void)state;
+    double factors[12];
+    double later[6];
+    bb_draw_bands(7, 1, 2.0, 0, 3, 12, factors);
+    for (int i = 0; i < 12; ++i) {
+        assert_true(factors[i] > 1.0 && factors[i] < 2.0);
+        assert_true(factors[i] == factors[i / 3 * 3]);
+        assert_true(i < 3 || factors[i] != factors[i - 3]);
+    }
+    bb_draw_bands(7, 1, 2.0, 6, 3, 6, later); // a second matrix of six rows
+    assert_true(later[0] == factors[6] && later[5] == factors[11]);
+}
+
+static void each_codec_says_how_far_it_is_drawn(void **state)
+{
+    (void)state;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP16);
+    for (int codec = 0; codec < (int)BB_CODEC_COUNT; ++codec) {
+        bool tolerant = codec == (int)BB_CODEC_QUANTISER || codec == (int)BB_CODEC_LOW_RANK ||
+                        codec == (int)BB_CODEC_TRANSFORM;
+        config.codec = codec;
+        config.mode = (int)BB_ZFP_RATE;
+        assert_true(bb_codec_draw_limit(&config) == (tolerant ? 1.0 / 0.97 : 2.0));
+    }
+    config.codec = (int)BB_CODEC_ZFP;
+    config.mode = (int)BB_ZFP_ACCURACY;
+    assert_true(bb_codec_draw_limit(&config) == 1.0 / 0.97);
+    config.mode = (int)BB_ZFP_PRECISION;
+    assert_true(bb_codec_draw_limit(&config) == 2.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_lie_between_least_and_one),
+        cmocka_unit_test(factors_depend_on_their_address_alone),
+        cmocka_unit_test(rows_of_a_band_share_a_factor),
+        cmocka_unit_test(each_codec_says_how_far_it_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said of a pipeline's draws, from prices that were made up.
+#include "sim/attempt.h"
+#include "tests/sim/driver.h"
+
+static const bb_outcome fine = {BB_OUTCOME_OK, ""};
+static const bb_outcome lost = {BB_OUTCOME_NOT_SPD, "tile (3, 3)"};
+
+static void the_bound_is_clopper_and_pearsons(void **state)
+{
+    (void)state;
+    bb_draws draws = {0};
+    assert_true(isnan(bb_draws_failure_bound(&draws)));
+    for (int d = 0; d < 16; ++d) {
+        bb_draws_add(&draws, &fine, 0.0);
+    }
+    // None of n: (1 - p)^n = 0.05.
+    check_relative(bb_draws_failure_bound(&draws), 1.0 - pow(0.05, 1.0 / 16.0), 1e-10);
+    draws.failed = 15; // all but one: 1 - p^n = 0.05
+    check_relative(bb_draws_failure_bound(&draws), pow(0.95, 1.0 / 16.0), 1e-10);
+    draws.failed = 16;
+    assert_true(bb_draws_failure_bound(&draws) == 1.0);
+    // 3 of 10, as in tables of exact binomial limits.
+    draws.tried = 10;
+    draws.failed = 3;
+    check_close(bb_draws_failure_bound(&draws), 0.6066, 5e-5, 1.0);
+}
+
+static void publish(bb_results *results, const bb_draws *draws)
+{
+    bb_attempt attempt = bb_attempt_start("a");
+    const bb_attempt *const attempts[] = {&attempt};
+    attempt.draws = *draws;
+    check_ok(bb_attempts_publish(results, 1, attempts));
+    check_ok(bb_attempts_publish_draws(results, "nm", 1, attempts));
+}
+
+static void moments_are_of_the_draws_that_finished(void **state)
+{
+    (void)state;
+    bb_draws draws = {0};
+    bb_results *results = NULL;
+    bb_draws_add(&draws, &fine, 5.0);
+    bb_draws_add(&draws, &lost, 100.0); // a price that does not count
+    bb_draws_add(&draws, &fine, 7.0);
+    bb_draws_add(&draws, &fine, 6.0);
+    bb_draws_relate(&draws, 10.0, -1.0); // 5, 3, 4
+    check_ok(bb_results_create(&results));
+    publish(results, &draws);
+    assert_true(driver_number(results, "draws", "a") == 4.0);
+    assert_true(driver_number(results, "draws_failed", "a") == 1.0);
+    check_relative(driver_number(results, "price_mean", "a"), 4.0, 1e-15);
+    check_relative(driver_number(results, "price_std", "a"), 1.0, 1e-15);
+    assert_true(driver_number(results, "price_worst", "a") == 5.0);
+    assert_string_equal(driver_dataset(results, "price_worst")->unit, "nm");
+    assert_string_equal(driver_text(results, "status", "a"), "unsafe");
+    assert_string_equal(driver_text(results, "status_detail", "a"),
+                        "1 of 4 draws failed; draw 1: not_spd, tile (3, 3)");
+    bb_results_destroy(&results);
+}
+
+static void what_is_not_known_is_nan(void **state)
+{
+    (void)state;
+    bb_draws draws = {0};
+    bb_results *results = NULL;
+    bb_draws_add(&draws, &fine, 2.0);
+    check_ok(bb_results_create(&results));
+    publish(results, &draws);
+    assert_true(driver_number(results, "price_mean", "a") == 2.0);
+    assert_true(isnan(driver_number(results, "price_std", "a")));
+    bb_results_destroy(&results);
+    bb_draws_add(&draws, &fine, NAN); // finished without a price: nothing is known of the worst
+    check_ok(bb_results_create(&results));
+    publish(results, &draws);
+    assert_true(isnan(driver_number(results, "price_worst", "a")));
+    assert_string_equal(driver_text(results, "status", "a"), "ok");
+    bb_results_destroy(&results);
+}
+
+static void all_draws_that_fail_are_a_failure(void **state)
+{
+    (void)state;
+    bb_draws draws = {0};
+    bb_results *results = NULL;
+    bb_draws_add(&draws, &lost, NAN);
+    bb_draws_add(&draws, &lost, NAN);
+    assert_false(bb_draws_differ(&draws));
+    check_ok(bb_results_create(&results));
+    publish(results, &draws);
+    assert_true(isnan(driver_number(results, "price_worst", "a")));
+    assert_true(isnan(driver_number(results, "price_mean", "a")));
+    assert_true(driver_number(results, "failure_bound", "a") == 1.0);
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bound_is_clopper_and_pearsons),
+        cmocka_unit_test(moments_are_of_the_draws_that_finished),
+        cmocka_unit_test(what_is_not_known_is_nan),
+        cmocka_unit_test(all_draws_that_fail_are_a_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
