@@ -15,8 +15,8 @@
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
 
-/// Adds a problem for each pipeline that a study puts on cuda and that has no kernels there, whatever
-/// this machine has.
+/// Adds a problem for each pipeline that a study puts on cuda and that has no kernels there,
+/// whatever this machine has.
 BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              const bb_factor_solver_config *solver,
                                              int study_device, const bb_config *config,
@@ -56,6 +56,11 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_factor_pipeline *pipeline,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
+
+/// Uses the kernels of a pipeline once in this process, on a small matrix: the device loads them
+/// then, and no later time holds that. Errors: those of bb_factor_device_solve.
+BB_CHECKED bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
+                                           const bb_factor_pipeline *pipeline);
 
 /// Scores estimates over Cmm, on the first cuda device or on the cpu. Errors: those of
 /// bb_residual_covariance and its device twin.

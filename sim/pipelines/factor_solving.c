@@ -332,6 +332,10 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
     attempt->flops_dense = bb_tile_cholesky_flops(n, count_sides(problem));
     attempt->fp32_bytes = (double)bb_tile_plan_bytes(&single, n);
     attempt->factor.escalations = 0.0;
+    if (attempt->device == BB_DEVICE_CUDA) {
+        BB_TRY(bb_factor_device_warm(problem->solver, pipeline));
+    }
+    const double begin = bb_clock_seconds();
     BB_TRY(solve_once(problem, &level, r, attempt, &spent));
     while (pipeline->escalate && attempt->outcome.kind != BB_OUTCOME_OK) {
         const char *failed = bb_variant_names[level.arithmetic];
@@ -350,6 +354,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
     attempt->encode_seconds = spent.encode_seconds;
     if (attempt->outcome.kind == BB_OUTCOME_OK) {
         attempt->solve_seconds = spent.solve_seconds;
+        attempt->wall_seconds = bb_clock_seconds() - begin;
         attempt->flops = spent.flops;
     }
     report(problem->draw, attempt);

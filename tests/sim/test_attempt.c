@@ -68,6 +68,7 @@ static void publishes_in_the_order_of_the_study(void **state)
     good.flops_dense = 9.0;
     good.encode_seconds = 0.5;
     good.solve_seconds = 2.0;
+    good.wall_seconds = 4.0;
     bb_outcome_set(&bad.outcome, BB_OUTCOME_NOT_SPD, "tile (%d, %d)", 3, 3);
     check_ok(bb_results_create(&results));
     check_ok(bb_attempts_publish(results, 2, attempts));
@@ -88,6 +89,7 @@ static void publishes_in_the_order_of_the_study(void **state)
         {"flops_dense_equivalent", "1",    9.0,  false},
         {"encode_time_s",          "s",    0.5,  true },
         {"solve_time_s",           "s",    2.0,  true },
+        {"wall_s",                 "s",    4.0,  true },
         {"energy_j",               "J",    NAN,  true },
     };
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
