@@ -175,8 +175,8 @@ static void plans_hold_the_loop_in_real_time(void **state)
     assert_true(device > 3322.4 && device < 1.05 * 3322.4);
     const char *host = strstr(preset_run.printed, "realtime, host memory");
     assert_non_null(host);
-    // A matrix at a time, not all of them.
-    assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
+    // A matrix at a time, not all of them, beside the factor of the membrane and its workspaces.
+    assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 2500.0);
     // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
     // host.
     program_call(streamed, &preset_run);
