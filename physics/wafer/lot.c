@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *const bb_lot_scored_names[] = {"last", "all", NULL};
+const char *const bb_stress_free_names[] = {"water", "arrival", NULL};
 const char *const bb_probe_layers[] = {"wafer", "clamp", NULL};
 
 // clang-format off
@@ -21,6 +22,10 @@ static const bb_key lot_keys[] = {
      .offset = offsetof(bb_lot_config, arrival_rise_k), .minimum = -100.0, .maximum = 100.0,
      .default_text = "0.0",
      .meaning = "Temperature of an arriving wafer above that of the water."},
+    {.name = "stress_free", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_lot_config, stress_free),
+     .choices = bb_stress_free_names, .default_text = "arrival",
+     .meaning = "Temperature at which burls grip a wafer without stress and displacement is 0: the "
+                "wafer's own on arrival, or the water's."},
     {.name = "scored", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_lot_config, scored),
      .choices = bb_lot_scored_names, .default_text = "last",
      .meaning = "Wafers whose overlay is computed: the last one alone, or all, with the spread from "

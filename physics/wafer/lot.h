@@ -13,6 +13,12 @@ extern "C" {
 /// Whose overlay is computed.
 typedef enum bb_lot_scored { BB_LOT_LAST, BB_LOT_ALL } bb_lot_scored;
 
+/// The temperature at which a gripped wafer is free of stress.
+typedef enum bb_stress_free { BB_STRESS_FREE_WATER, BB_STRESS_FREE_ARRIVAL } bb_stress_free;
+
+/// NULL-terminated words in the order of bb_stress_free.
+extern const char *const bb_stress_free_names[];
+
 /// NULL-terminated words in the order of bb_lot_scored.
 extern const char *const bb_lot_scored_names[];
 
@@ -21,6 +27,7 @@ typedef struct bb_lot_config {
     bb_index count;
     double exchange_s;     ///< from the last step of a wafer to the first of the next
     double arrival_rise_k; ///< of every wafer above the water
+    int stress_free;       ///< bb_stress_free
     int scored;            ///< bb_lot_scored
 } bb_lot_config;
 

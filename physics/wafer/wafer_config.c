@@ -49,8 +49,8 @@ static const bb_key wafer_material_keys[] = {
          "Young's modulus of the wafer, isotropic."),
     REAL(bb_wafer_material_config, poisson_ratio, "1", 0.0, 0.49, "0.28",
          "Poisson's ratio of the wafer."),
-    REAL(bb_wafer_material_config, absorption, "1", 1.0, 1.5, "1.0",
-         "Heat over dose: above 1 where out-of-band light adds heat."),
+    REAL(bb_wafer_material_config, absorption, "1", 0.0, 1.5, "1.0",
+         "Heat over dose: under 1 where light is reflected, above 1 where out-of-band light adds."),
     CHOICE(bb_wafer_material_config, elasticity, elasticities, "isotropic",
            "Isotropic by E and nu, or a cubic crystal with x along <100> or <110>."),
     POSITIVE(bb_wafer_material_config, c11_gpa, "GPa", 0.0, 2000.0, "165.7",
@@ -262,8 +262,19 @@ static const bb_key response_keys[] = {
 // clang-format on
 const bb_schema bb_response_schema = BB_SCHEMA("response", bb_response_config, response_keys);
 
+static const char *const references[] = {"none", "alignment", NULL};
+
 static const bb_key metrology_keys[] = {
     COUNT(bb_metrology_config, columns, 1.0, 1000.0, "13", "Scored points across a field."),
     COUNT(bb_metrology_config, rows, 1.0, 1000.0, "19", "Scored points along a field."),
+    CHOICE(bb_metrology_config, reference, references, "alignment",
+           "Where overlay is 0: the wafer as it was aligned, or the wafer free of stress (none)."),
+    REAL(bb_metrology_config, alignment_s, "s", 0.0, 1e4, "0.0",
+         "From gripping to alignment, in whole steps: the wafer rests on the clamp without dose or "
+         "hood, is aligned, and its first exposure begins."),
+    {.name = "lot_mean", .kind = BB_KEY_BOOLEAN, .offset = offsetof(bb_metrology_config, lot_mean),
+     .default_text = "false",
+     .meaning = "Takes the average over the wafers of a lot out of overlay, point by point; with "
+                "wafers.scored all."},
 };
 const bb_schema bb_metrology_schema = BB_SCHEMA("metrology", bb_metrology_config, metrology_keys);

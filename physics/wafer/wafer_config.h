@@ -30,7 +30,8 @@ typedef struct bb_wafer_material_config {
     double expansion_per_k;
     double youngs_modulus_gpa;
     double poisson_ratio;
-    double absorption; ///< heat over dose: 1 for EUV alone, more with out-of-band light
+    double absorption; ///< heat over dose: 1 for EUV, less where light is reflected, more with
+                       ///< out-of-band light
     int elasticity;    ///< bb_elasticity; cubic: the three constants below, not E and nu
     double c11_gpa;
     double c12_gpa;
@@ -150,10 +151,19 @@ typedef struct bb_response_config {
     bb_index field_rows;           ///< rows of slit points of a whole field; unset: from the strip
 } bb_response_config;
 
+/// From what overlay is counted.
+typedef enum bb_overlay_reference {
+    BB_REFERENCE_NONE,     ///< the wafer without stress
+    BB_REFERENCE_ALIGNMENT ///< the wafer as it was aligned
+} bb_overlay_reference;
+
 /// Keys of `metrology:`. Scored points of a field: centres of equal cells.
 typedef struct bb_metrology_config {
     bb_index columns;
     bb_index rows;
+    int reference;      ///< bb_overlay_reference
+    double alignment_s; ///< from gripping to alignment, which the first exposure follows at once
+    bool lot_mean;      ///< whether the average over a lot is taken out of overlay, point by point
 } bb_metrology_config;
 
 extern const bb_schema bb_wafer_material_schema;

@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "physics/wafer/burl_map.h"
 
+#include <math.h>
+
 static bb_status list_scored(const bb_scan_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -46,6 +48,14 @@ static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *pro
     problem->scored_wafers =
         config->lot != NULL && config->lot->scored == (int)BB_LOT_ALL ? problem->wafer_count : 1;
     problem->arrival_rise = config->lot == NULL ? 0.0 : config->lot->arrival_rise_k;
+    problem->stress_free =
+        config->lot != NULL && config->lot->stress_free == (int)BB_STRESS_FREE_ARRIVAL
+            ? problem->arrival_rise
+            : 0.0;
+    if (config->metrology != NULL) {
+        problem->reference = config->metrology->reference;
+        problem->rest_steps = (bb_index)llround(config->metrology->alignment_s / step);
+    }
     if (problem->wafer_count > 1) {
         BB_TRY(bb_bare_clamp_create(problem->thermal, config->lot->exchange_s, &problem->bare));
     }

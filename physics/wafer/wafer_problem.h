@@ -45,6 +45,9 @@ typedef struct bb_wafer_problem {
     bb_index wafer_count;   ///< in a row
     bb_index scored_wafers; ///< the last ones of them: 1, or all
     double arrival_rise;    ///< of every wafer, K
+    double stress_free;     ///< rise at which displacement is 0, K
+    int reference;          ///< bb_overlay_reference
+    bb_index rest_steps;    ///< of the scan, from gripping to alignment
     bb_bare_clamp *bare;    ///< between two wafers; NULL for one
     bb_index probe_count;
     bb_probe *probes; ///< [probe_count]

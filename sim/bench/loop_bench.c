@@ -261,7 +261,7 @@ static bb_wafer_study make_study(bool quick, int codec, bb_index *field, int axe
                  .slit_points = {quick ? 6 : 21, quick ? 5 : 18},
                  .field_rows = quick ? BB_INTEGER_UNSET : 103},
         .realtime = {.gpus = 1              },
-        .metrology = {13,      19                               },
+        .metrology = {.columns = 13,      .rows = 19                               },
         .pipelines = {pipeline,               1                   }
     };
     study.clamp.spacing_mm = quick ? 6.0 : 3.0;

@@ -200,6 +200,47 @@ done:
     return status;
 }
 
+// values[wafer][point] - mean over wafers.
+static void centre(bb_index wafers, bb_index points, double *const *values)
+{
+    for (bb_index i = 0; i < points; ++i) {
+        double sum = 0.0;
+        for (bb_index w = 0; w < wafers; ++w) {
+            sum += values[w][i];
+        }
+        for (bb_index w = 0; w < wafers; ++w) {
+            values[w][i] -= sum / (double)wafers;
+        }
+    }
+}
+
+bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                bb_wafer_attempt *attempts)
+{
+    bb_status status = BB_OK;
+    double **means = NULL; // [scored_wafers]
+    double **residuals = NULL;
+    const bb_list *axes = &study->response.axes;
+    if (!study->metrology.lot_mean) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(problem->scored_wafers, &means));
+    BB_TRY(BB_ALLOCATE(problem->scored_wafers, &residuals));
+    for (bb_index i = 0; i < study->pipelines.count * axes->count; ++i) {
+        const int axis = ((const int *)axes->items)[i % axes->count];
+        for (bb_index w = 0; w < problem->scored_wafers; ++w) {
+            means[w] = attempts[i / axes->count].wafers[w].mean[axis];
+            residuals[w] = attempts[i / axes->count].wafers[w].residual[axis];
+        }
+        centre(problem->scored_wafers, problem->point_count, means);
+        centre(problem->scored_wafers, problem->point_count, residuals);
+    }
+done:
+    BB_RELEASE(&means);
+    BB_RELEASE(&residuals);
+    return status;
+}
+
 bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;

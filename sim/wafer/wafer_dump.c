@@ -119,8 +119,10 @@ static bb_status add_inputs(operands *all, bb_results *results)
                                         heating->light_steps, heating->cell_count);
         all->sources[f] = bb_matrix_source_dense(&all->inputs[f], "S", "K");
         (void)snprintf(name, sizeof name, "S_%td", all->problem->scored[f]);
-        BB_TRY(bb_results_operator(results, name, "mean temperature rise of a cell in a light step",
-                                   &all->sources[f]));
+        BB_TRY(bb_results_operator(
+            results, name,
+            "mean temperature of a cell in a light step above that which overlay counts from",
+            &all->sources[f]));
     }
 done:
     return status;

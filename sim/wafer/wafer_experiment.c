@@ -7,6 +7,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 #include "sim/device_choice.h"
+#include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/wafer_attempt.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
@@ -399,7 +400,9 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
     BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
     BB_TRY(start(study, &run));
     BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
+    bb_wafer_heating_refer(run.problem, &run.heating);
     BB_TRY(run_axes(&run));
+    BB_TRY(bb_lot_overlay_centre(study, run.problem, run.attempts));
     BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:

@@ -39,12 +39,14 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     out->cell_count = problem->input_count;
     BB_TRY(BB_ALLOCATE(out->scored_wafers * out->scored_count * out->light_steps * out->cell_count,
                        &out->inputs));
+    BB_TRY(BB_ZEROED(out->scored_wafers * out->cell_count, &out->references));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->imbalance));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
     BB_TRY(BB_ZEROED(out->wafer_count, &out->visits));
     BB_TRY(bb_wafer_probes_create(problem,
                                   out->exposed_count * steps_of_field(run) +
+                                      out->wafer_count * problem->rest_steps +
                                       (before > 0 ? before * problem->bare->steps : 0),
                                   &out->probes));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
@@ -83,17 +85,27 @@ done:
     return status;
 }
 
+static bool is_resting(const heating_run *run)
+{
+    return run->place.rested < run->problem->rest_steps;
+}
+
 // Time at the end of the running step, s, from whole numbers: it does not add up errors.
 static double time_of(const heating_run *run)
 {
     const bb_heating_place *at = &run->place;
     const bb_bare_clamp *bare = run->problem->bare;
     const double scan = run->problem->scan->step * (double)steps_of_field(run);
+    const double rest = run->problem->scan->step * (double)run->problem->rest_steps;
     double time = (double)at->field * scan;
     if (bare != NULL) {
         time += (double)at->wafer *
-                ((double)run->out->field_count * scan + (double)bare->steps * bare->step);
+                (rest + (double)run->out->field_count * scan + (double)bare->steps * bare->step);
     }
+    if (is_resting(run)) {
+        return time + (double)(at->rested + 1) * run->problem->scan->step;
+    }
+    time += rest;
     const bool away = at->field == run->out->field_count;
     const double step = away && bare != NULL ? bare->step : run->problem->scan->step;
     return time + (double)(at->step + 1) * step;
@@ -161,10 +173,39 @@ done:
     return status;
 }
 
-static void load(heating_run *run)
+// A scored wafer that has rested is aligned: where it is then, overlay counts from.
+static bb_status align(heating_run *run)
+{
+    const bb_wafer_heating *out = run->out;
+    const bb_index wafer = run->place.wafer - (out->wafer_count - out->scored_wafers);
+    if (wafer < 0 || is_resting(run)) {
+        return BB_OK;
+    }
+    return bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+                                     out->references + wafer * out->cell_count);
+}
+
+static bb_status load(heating_run *run)
 {
     run->out->visits[run->place.wafer] = bb_wafer_exchange_visit(&run->march);
     bb_wafer_exchange_load(&run->march);
+    return align(run);
+}
+
+// A step of rest.
+static bb_status rest(heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_heating_place *at = &run->place;
+    for (bb_index part = 0; part < run->problem->substeps; ++part) {
+        BB_TRY(bb_wafer_march_rest(&run->march));
+    }
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+                         bb_stepper_state(run->march.stepper));
+    ++at->rested;
+    BB_TRY(align(run));
+done:
+    return status;
 }
 
 // A step of the bare clamp.
@@ -180,7 +221,7 @@ static bb_status exchange(heating_run *run)
                          bb_stepper_state(run->march.stepper));
     if (++at->step == run->problem->bare->steps) {
         *at = (bb_heating_place){.wafer = at->wafer + 1};
-        load(run);
+        BB_TRY(load(run));
     }
 done:
     return status;
@@ -198,10 +239,12 @@ static bb_status march(heating_run *run)
     if (run->restart != NULL && run->restart->resumed != NULL) {
         BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->march, run->out));
     } else {
-        load(run);
+        BB_TRY(load(run));
     }
     while (!is_done(run)) {
-        BB_TRY(run->place.field == run->out->field_count ? exchange(run) : expose(run));
+        BB_TRY(is_resting(run)                             ? rest(run)
+               : run->place.field == run->out->field_count ? exchange(run)
+                                                           : expose(run));
         BB_TRY(
             bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->march, run->out));
     }
@@ -232,6 +275,24 @@ done:
         bb_wafer_heating_release(out);
     }
     return status;
+}
+
+void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating)
+{
+    const bb_index cells = heating->cell_count;
+    const bb_index each = heating->scored_count * heating->light_steps;
+    for (bb_index w = 0; w < heating->scored_wafers; ++w) {
+        double *reference = heating->references + w * cells;
+        // Stress-free cells share one mean; tau, the second block, has none.
+        for (bb_index j = 0; j < cells && problem->reference == (int)BB_REFERENCE_NONE; ++j) {
+            const bool live = j < problem->grid->cell_count && problem->grid->area[j] > 0.0;
+            reference[j] = live ? problem->stress_free : 0.0;
+        }
+        for (bb_index i = 0; i < each * cells; ++i) {
+            heating->inputs[w * each * cells + i] -= reference[i % cells];
+        }
+    }
+    heating->referred = true;
 }
 
 bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
@@ -291,6 +352,7 @@ done:
 void bb_wafer_heating_release(bb_wafer_heating *heating)
 {
     BB_RELEASE(&heating->inputs);
+    BB_RELEASE(&heating->references);
     BB_RELEASE(&heating->ledgers);
     BB_RELEASE(&heating->imbalance);
     BB_RELEASE(&heating->clipped_joules);
@@ -310,4 +372,15 @@ const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_inde
     const bb_index input =
         (wafer * heating->scored_count + index) * heating->light_steps + light_step;
     return heating->inputs + input * heating->cell_count;
+}
+
+void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,
+                            double *rises)
+{
+    const double *input = bb_wafer_heating_input(heating, index, step);
+    const double *reference =
+        heating->references + (heating->scored_wafers - 1) * heating->cell_count;
+    for (bb_index j = 0; j < heating->cell_count; ++j) {
+        rises[j] = input[j] + (heating->referred ? reference[j] : 0.0);
+    }
 }

@@ -25,6 +25,11 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(study->wafers.count <= 1, BB_UNSUPPORTED,
                "wafers.count = %td: the loop on a GPU exposes one wafer, expected 1",
                study->wafers.count);
+    BB_REQUIRE(
+        study->wafers.arrival_rise_k == 0.0, BB_UNSUPPORTED,
+        "wafers.arrival_rise_k = %g: the loop on a GPU starts from a wafer at the temperature "
+        "of the water, expected 0",
+        study->wafers.arrival_rise_k);
     BB_REQUIRE(!bb_edge_ring_wanted(&study->ring), BB_UNSUPPORTED,
                "ring.width_mm = %g: the loop on a GPU has no ring, expected 0",
                study->ring.width_mm);

@@ -129,3 +129,13 @@ bb_status bb_wafer_march_step(bb_wafer_march *march, bb_index part)
 done:
     return status;
 }
+
+bb_status bb_wafer_march_rest(bb_wafer_march *march)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_stepper_advance(march->stepper, &(bb_stepper_input){0}));
+    bb_ledger_add(&march->ledger, march->problem->thermal, bb_stepper_exchanged(march->stepper),
+                  0.0);
+done:
+    return status;
+}

@@ -34,4 +34,7 @@ BB_CHECKED bb_status bb_wafer_march_expose(bb_wafer_march *march, bb_index field
 /// - 1. Errors: the stepper's.
 BB_CHECKED bb_status bb_wafer_march_step(bb_wafer_march *march, bb_index part);
 
+/// One step of heat of a wafer at rest, without dose or hood. Errors: the stepper's.
+BB_CHECKED bb_status bb_wafer_march_rest(bb_wafer_march *march);
+
 #endif

@@ -50,6 +50,8 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     const bool drop = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE;
     const double blocks = drop && has_moment(study) ? 2.0 : 1.0;
     const double exposed = before * (double)scan->field_count + (double)(last + 1);
+    const double rest = (double)study->wafers.count *
+                        rint(study->metrology.alignment_s / (1e-3 * study->mesh.step_ms));
     double across =
         (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
     *out = (extent){
@@ -59,14 +61,14 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .nodes = M_PI / 4.0 * across * across,
         .modes = drop ? 2.0 : 1.0,
         .blocks = blocks,
-        .steps =
-            exposed * (double)(scan->light_steps + scan->dark_steps) * (double)study->mesh.substeps,
+        .steps = (exposed * (double)(scan->light_steps + scan->dark_steps) + rest) *
+                 (double)study->mesh.substeps,
         .fields = (double)scan->field_count,
         .exposed = exposed,
         .wafers = (double)study->wafers.count,
         .scored_wafers =
             study->wafers.scored == (int)BB_LOT_ALL ? (double)study->wafers.count : 1.0,
-        .samples = exposed * (double)(scan->light_steps + scan->dark_steps) +
+        .samples = exposed * (double)(scan->light_steps + scan->dark_steps) + rest +
                    before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
         .scored = (double)scored,
         .matrices = (double)study->response.axes.count * (double)scored,
@@ -123,7 +125,7 @@ static double host_bytes(const bb_wafer_study *study, const extent *of, double t
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
     double inputs =
-        8.0 * of->cells * of->scored_wafers * of->scored * (double)study->scan.light_steps;
+        8.0 * of->cells * of->scored_wafers * (of->scored * (double)study->scan.light_steps + 1.0);
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bool beside = p != reference || pipelines[p].draws > 1;

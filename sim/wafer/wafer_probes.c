@@ -72,7 +72,7 @@ bb_status bb_wafer_probes_publish(const bb_wafer_probes *probes, bb_results *res
     BB_TRY(BB_ALLOCATE(probes->taken, &column));
     take_column(probes, 0, column);
     BB_TRY(bb_results_axis(results, "probes/time_s", "s",
-                           "end of the step, since the first exposure began", probes->taken,
+                           "end of the step, since the first wafer was gripped", probes->taken,
                            column));
     take_column(probes, 1, column);
     BB_TRY(bb_results_values(results, "probes/wafer", "1",

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST_KEYS = 16, MOST_PIECES = 10 };
+enum { MOST_KEYS = 16, MOST_PIECES = 11 };
 
 bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
 {
@@ -35,6 +35,8 @@ bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
                            study->response.generator == (int)BB_GENERATOR_PLATE ||
                                study->response.generator == (int)BB_GENERATOR_FILE));
     }
+    // Of metrology the time on the clamp before the first exposure heats and cools.
+    BB_TRY(bb_text_add(out, "metrology:\n  alignment_s: %.17g\n", study->metrology.alignment_s));
 done:
     return status;
 }
@@ -93,6 +95,10 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
                                             heating->probes.taken * heating->probes.width * each};
     pieces[count++] = (bb_checkpoint_piece){heating->inputs, kept_steps(place, heating, problem) *
                                                                  heating->cell_count * each};
+    const bb_index wafer = place->wafer - (heating->wafer_count - heating->scored_wafers);
+    const bb_index aligned = wafer < 0 ? 0 : wafer + (place->rested == problem->rest_steps);
+    pieces[count++] =
+        (bb_checkpoint_piece){heating->references, aligned * heating->cell_count * each};
     return count;
 }
 
@@ -136,6 +142,7 @@ static bb_status check_place(const bb_heating_place *place, const bb_wafer_heati
                    place->field <= heating->field_count && place->step >= 0 &&
                    place->wafer * heating->field_count + place->field <= heating->exposed_count &&
                    place->next_scored >= 0 && place->next_scored <= problem->scored_count &&
+                   place->rested >= 0 && place->rested <= problem->rest_steps &&
                    heating->probes.taken >= 0 && heating->probes.taken <= heating->probes.capacity,
                BB_IO, "checkpoint at wafer %td, exposure %td, step %td: beyond this study",
                place->wafer, place->field, place->step);

@@ -21,7 +21,7 @@ typedef struct bb_wafer_restart {
 } bb_wafer_restart;
 
 /// Appends what the heating depends on, as YAML: the groups wafer, clamp, hood, ring, mesh, scan,
-/// wafers, probes, and response.grid. Errors: BB_MEMORY.
+/// wafers, probes, response.grid and metrology.alignment_s. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out);
 
 /// Opens and checks what `options` resume from. Errors: those of bb_checkpoint_open.

@@ -387,6 +387,18 @@ done:
     return status;
 }
 
+static bb_status check_metrology(const bb_wafer_study *study, const bb_config *config,
+                                 bb_problems *problems)
+{
+    if (!study->metrology.lot_mean ||
+        (study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL)) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "metrology.lot_mean"),
+                           "metrology.lot_mean = true: expected wafers.count over 1 and "
+                           "wafers.scored = all, whose average it takes out");
+}
+
 bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -441,6 +453,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_plate(wafer, config, problems));
     BB_TRY(check_delivery(wafer, config, problems));
     BB_TRY(check_probes(wafer, config, problems));
+    BB_TRY(check_metrology(wafer, config, problems));
     BB_TRY(check_realtime(wafer, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));

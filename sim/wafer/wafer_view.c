@@ -91,25 +91,28 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
     bb_status status = BB_OK;
     const bb_temperature_grid *grid = problem->grid;
     char path[PATH_BYTES];
+    double *rises = NULL; // [input_count]
     BB_TRY(publish_centres("temperature/x", "centres of the columns of cells", grid->columns,
                            grid->origin_x, grid->cell_width, results));
     BB_TRY(publish_centres("temperature/y", "centres of the rows of cells", grid->rows,
                            grid->origin_y, grid->cell_height, results));
     BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, -1e-3, 1e-3, results));
+    BB_TRY(BB_ALLOCATE(problem->input_count, &rises));
     for (bb_index f = 0; f < problem->scored_count; ++f) {
+        bb_wafer_heating_rises(heating, f, heating->light_steps - 1, rises);
         (void)snprintf(path, sizeof path, "temperature/exposure_%td", problem->scored[f]);
-        BB_TRY(bb_results_values(
-            results, path, "K", "mean temperature rise of a cell in the last light step", "z, y, x",
-            bb_wafer_heating_input(heating, f, heating->light_steps - 1)));
+        BB_TRY(bb_results_values(results, path, "K",
+                                 "mean temperature rise of a cell in the last light step",
+                                 "z, y, x", rises));
         if (problem->input_blocks > 1) {
             (void)snprintf(path, sizeof path, "temperature/tau_%td", problem->scored[f]);
-            BB_TRY(bb_results_values(
-                results, path, "K", "half the drop from top to bottom in the last light step",
-                "z, y, x",
-                bb_wafer_heating_input(heating, f, heating->light_steps - 1) + grid->cell_count));
+            BB_TRY(bb_results_values(results, path, "K",
+                                     "half the drop from top to bottom in the last light step",
+                                     "z, y, x", rises + grid->cell_count));
         }
     }
 done:
+    BB_RELEASE(&rises);
     return status;
 }
 

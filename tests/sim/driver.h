@@ -15,7 +15,7 @@
 #define CONFIG_WAFER_SMALL BB_SOURCE_DIR "/tests/configs/small/wafer.yaml"
 #define CONFIG_NX456       BB_SOURCE_DIR "/configs/ao/nx456.yaml"
 
-enum { DRIVER_OVERRIDES = 12 };
+enum { DRIVER_OVERRIDES = 16 };
 
 /// A configuration and NULL-terminated overrides.
 typedef struct driver_case {

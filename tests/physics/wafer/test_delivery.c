@@ -76,7 +76,7 @@ typedef struct setup {
 
 static void make(setup *out)
 {
-    const bb_metrology_config metrology = {5, 7};
+    const bb_metrology_config metrology = {.columns = 5, .rows = 7};
     const bb_response_config config = {
         .slit_points = {21, 18},
           .field_rows = BB_INTEGER_UNSET

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-static const bb_metrology_config POINTS = {13, 19};
+static const bb_metrology_config POINTS = {.columns = 13, .rows = 19};
 
 typedef struct setup {
     bb_scan *scan;

@@ -11,7 +11,7 @@
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-static const bb_metrology_config POINTS = {13, 19};
+static const bb_metrology_config POINTS = {.columns = 13, .rows = 19};
 
 typedef struct chain {
     bb_disc_mesh *mesh;

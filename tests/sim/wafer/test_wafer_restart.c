@@ -15,10 +15,10 @@
 
 #define LOT                                                                                        \
     "scan.order=given", "scan.sequence=[50, 49, 95]", "scan.fields=[0, 2]",                        \
-        "wafers={count: 2, exchange_s: 0.3}",                                                      \
+        "wafers={count: 2, exchange_s: 0.3, arrival_rise_k: 0.05}", "metrology.alignment_s=0.012", \
         "probes=[{name: middle}, {name: under, layer: clamp}]"
 
-enum { ARGUMENTS = 16 };
+enum { ARGUMENTS = 20 };
 
 static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
 static const driver_case furnished = {
@@ -63,6 +63,8 @@ static void expect_same(const stand *at, const bb_wafer_heating *got)
                         (size_t)whole->wafer_count * sizeof *whole->visits);
     assert_memory_equal(got->probes.rows, whole->probes.rows,
                         (size_t)(whole->probes.taken * whole->probes.width) * sizeof(double));
+    assert_memory_equal(got->references, whole->references,
+                        (size_t)(whole->scored_wafers * whole->cell_count) * sizeof(double));
     assert_memory_equal(got->inputs, whole->inputs,
                         (size_t)(whole->scored_wafers * whole->scored_count * whole->light_steps *
                                  whole->cell_count) *
@@ -82,8 +84,9 @@ static void resume(const stand *at, const char *path)
     bb_wafer_restart_release(&restart);
 }
 
-// Where a checkpoint stands: a light step of a scored field, of another, dark, exchange, the end.
-enum { SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
+// Where a checkpoint stands: before the alignment, a light step of a scored field, of another,
+// dark, exchange, the end.
+enum { REST, SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
 
 static int kind_of(const stand *at, const char *path)
 {
@@ -95,6 +98,9 @@ static int kind_of(const stand *at, const char *path)
     bb_text_release(&subject);
     check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
     bb_checkpoint_close(&checkpoint);
+    if (place.rested < at->problem->rest_steps) {
+        return REST;
+    }
     if (place.field == at->whole.field_count) {
         return place.wafer == 1 ? END : EXCHANGE;
     }
@@ -167,8 +173,9 @@ static void resume_everywhere(const driver_case *of)
         }
         assert_int_equal(unlink(name), 0);
     }
-    print_message("%d checkpoints: %d scored, %d light, %d dark, %d bare, %d at the end\n", count,
-                  total[SCORED], total[LIGHT], total[DARK], total[EXCHANGE], total[END]);
+    print_message(
+        "%d checkpoints: %d at rest, %d scored, %d light, %d dark, %d bare, %d at the end\n", count,
+        total[REST], total[SCORED], total[LIGHT], total[DARK], total[EXCHANGE], total[END]);
     for (int kind = 0; kind < KINDS; ++kind) {
         assert_true(total[kind] > 0);
     }
@@ -195,19 +202,21 @@ static void other_configurations_are_refused(void **state)
         const char *differs; // as the message says it; NULL: it fits
     } cases[] = {
         {"clamp.exchange_w_per_m2_k=1500.0000001",
-         "clamp ('exchange_w_per_m2_k: 1500.0' there, 'exchange_w_per_m2_k: 1500.0000001' here)"                        },
-        {"scan.dose_mj_per_cm2=31",                                                "scan ('dose_mj_per_cm2: 30.0' there"},
-        {"wafers.exchange_s=0.31",                                                 "wafers ('exchange_s: 0.3' there"    },
-        {"wafers.scored=all",                                                      "wafers ('scored: last' there"       },
-        {"probes=[{name: middle}]",                                                "probes ("                           },
+         "clamp ('exchange_w_per_m2_k: 1500.0' there, 'exchange_w_per_m2_k: 1500.0000001' here)"                          },
+        {"scan.dose_mj_per_cm2=31",                                                "scan ('dose_mj_per_cm2: 30.0' there"  },
+        {"wafers.exchange_s=0.31",                                                 "wafers ('exchange_s: 0.3' there"      },
+        {"wafers.scored=all",                                                      "wafers ('scored: last' there"         },
+        {"probes=[{name: middle}]",                                                "probes ("                             },
         {"response.grid.rows=38",
-         "response ('grid: {columns: 40, rows: 37}' there, 'grid: {columns: 40, rows: 38}' here)"                       },
-        {"mesh.substeps=2",                                                        "mesh ('substeps: 1' there"          },
-        {"hood.exchange_w_per_m2_k=1",                                             "hood ("                             },
-        {"ring.width_mm=9",                                                        "ring ('width_mm: 0.0' there"        },
-        {"title=another",                                                          NULL                                 },
-        {"response.slit_points={columns: 7, rows: 5}",                             NULL                                 },
-        {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", NULL                                 },
+         "response ('grid: {columns: 40, rows: 37}' there, 'grid: {columns: 40, rows: 38}' here)"                         },
+        {"metrology.alignment_s=0.013",                                            "metrology ('alignment_s: 0.012' there"},
+        {"metrology.reference=none",                                               NULL                                   },
+        {"mesh.substeps=2",                                                        "mesh ('substeps: 1' there"            },
+        {"hood.exchange_w_per_m2_k=1",                                             "hood ("                               },
+        {"ring.width_mm=9",                                                        "ring ('width_mm: 0.0' there"          },
+        {"title=another",                                                          NULL                                   },
+        {"response.slit_points={columns: 7, rows: 5}",                             NULL                                   },
+        {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", NULL                                   },
     };
     bb_wafer_restart restart;
     bb_wafer_heating heating;
@@ -249,6 +258,7 @@ static int words(const char *output, const char *option, const char *file, char 
                          plain.overrides[2],
                          plain.overrides[3],
                          plain.overrides[4],
+                         plain.overrides[5],
                          "-q",
                          "-o",
                          output,

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
+// as the evenly heated disc of docs/physics-wafer.md 2.3 item 2 does, by the temperature that they
+// have lost or won since they were aligned.
+#include "sim/wafer/wafer_loop.h"
+#include "tests/physics/wafer/disc_closed_forms.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+#include "tests/sim/driver.h"
+
+#define ONE "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]"
+#define TWO                                                                                        \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: e4m3, " \
+    "storage: e4m3, scale: row, multiply: fp32, accumulate: fp64}]"
+#define COLD    "scan.dose_mj_per_cm2=0.0", "response.axes=[x, y]", ONE, "scan.fields=[0, 2]"
+#define HOT     "wafers.arrival_rise_k=0.5"
+#define NO_HEAT "clamp.exchange_w_per_m2_k=0.0"
+// A clamp that stays at the water's temperature whatever it takes up.
+#define STEADY   "clamp.heat_capacity_j_per_m3_k=1e8", "clamp.thickness_mm=100.0"
+#define ABSOLUTE "metrology.reference=none"
+#define WATER    "wafers.stress_free=water"
+
+// C / h_c of docs/physics-wafer.md 1.1.
+static const double TIME_CONSTANT = 2330.0 * 712.0 * 775e-6 / 1500.0;
+static const double FIELD_TIME = 0.070; // of the small study, of which 0.034 are light
+
+// Largest length of a displacement in the plane, nm.
+static double longest(const bb_results *results)
+{
+    const bb_index points = driver_dataset(results, "point")->count;
+    const double *u = driver_row(results, "displacement_nm", "reference");
+    double most = 0.0;
+    for (bb_index i = 0; i < points; ++i) {
+        most = fmax(most, hypot(u[i], u[points + i]));
+    }
+    return most;
+}
+
+// What an arrival of half a kelvin moves points by when it counts, and that it does not count.
+static void a_hot_arrival_is_no_overlay(void **state)
+{
+    (void)state;
+    const driver_case counted = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}
+    };
+    const driver_case usual = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT}
+    };
+    const driver_case stress_free = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, ABSOLUTE}
+    };
+    const driver_case aligned = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER}
+    };
+    const driver_case rested = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, "metrology.alignment_s=0.25"}
+    };
+    const driver_case *const zero[] = {&usual, &stress_free, &aligned, &rested};
+    bb_results *results = driver_results(&counted);
+    const bb_index points = driver_dataset(results, "point")->count;
+    const double *u = driver_row(results, "displacement_nm", "reference");
+    const double *x = driver_dataset(results, "point_x_mm")->numbers;
+    const double *y = driver_dataset(results, "point_y_mm")->numbers;
+    const bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
+    const double scale = sqrt(plate.membrane / plate.tangential);
+    double worst = 0.0;
+    for (bb_index i = 0; i < points; ++i) {
+        const double r = hypot(x[i], y[i]);
+        const double exact = 5.0 * 1e9 * sprung_disc(1e-3 * r, 0.0, scale); // of 0.1 K
+        worst = fmax(worst, hypot(u[i] - exact * x[i] / r, u[points + i] - exact * y[i] / r));
+    }
+    print_message("0.5 K without dose: %.2f nm, off the closed form by %.2g nm\n", longest(results),
+                  worst);
+    assert_true(longest(results) > 40.0 && worst < 0.02 * longest(results));
+    bb_results_destroy(&results);
+    for (size_t c = 0; c < sizeof zero / sizeof *zero; ++c) {
+        results = driver_results(zero[c]);
+        assert_true(longest(results) < 1e-9);
+        bb_results_destroy(&results);
+    }
+}
+
+// Displacement of every point over that of `whole`, which half a kelvin makes: between `low` and
+// `high` for the points of a field, whose slit passes in its light steps.
+static void expect_parts(const bb_results *results, const bb_results *whole, double origin,
+                         double start)
+{
+    const bb_index points = driver_dataset(results, "point")->count;
+    const double *field = driver_dataset(results, "point_field")->numbers;
+    const double *u = driver_row(results, "displacement_nm", "reference");
+    const double *all = driver_row(whole, "displacement_nm", "reference");
+    for (bb_index i = 0; i < 2 * points; ++i) {
+        const double begin = start + FIELD_TIME * field[i % points];
+        const double high = exp(-begin / TIME_CONSTANT) - origin;
+        const double low = exp(-(begin + 0.034) / TIME_CONSTANT) - origin;
+        const double part = u[i] / all[i];
+        if (!(part <= high + 2e-3 && part >= low - 2e-3)) {
+            print_error("point %td: %.5f, expected %.5f to %.5f\n", i, part, low, high);
+            fail();
+        }
+    }
+}
+
+// Over a clamp that stays cold an even wafer cools by exp(-t h_c / C) from where it was aligned.
+static void an_even_wafer_cools_exponentially(void **state)
+{
+    (void)state;
+    const driver_case whole_of = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}
+    };
+    const driver_case at_once = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}
+    };
+    const driver_case absolute = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}
+    };
+    const driver_case later = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}
+    };
+    const driver_case later_absolute = {
+        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}
+    };
+    bb_results *whole = driver_results(&whole_of);
+    const double half = exp(-0.5 / TIME_CONSTANT);
+    const struct {
+        const driver_case *of;
+        double origin, start; // of u over whole, and s from gripping to the first exposure
+    } cases[] = {
+        {&at_once,        1.0,  0.0},
+        {&absolute,       0.0,  0.0},
+        {&later,          half, 0.5},
+        {&later_absolute, 1.0,  0.5},
+    };
+    assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        bb_results *results = driver_results(cases[c].of);
+        expect_parts(results, whole, cases[c].origin, cases[c].start);
+        bb_results_destroy(&results);
+    }
+    bb_results_destroy(&whole);
+}
+
+// What stays of every pipeline's numbers where the references are all the same point: the state at
+// rest. Bit for bit, as before there were references.
+static void a_wafer_at_rest_has_one_reference(void **state)
+{
+    (void)state;
+    const driver_case usual = {CONFIG_WAFER_SMALL, {TWO}};
+    const driver_case absolute = {
+        CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}
+    };
+    const driver_case later = {
+        CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}
+    };
+    const driver_case *const cases[] = {&absolute, &later};
+    bb_results *a = driver_results(&usual);
+    const bb_dataset *expected = driver_dataset(a, "displacement_nm");
+    for (size_t c = 0; c < 2; ++c) {
+        bb_results *b = driver_results(cases[c]);
+        assert_memory_equal(driver_dataset(b, "displacement_nm")->numbers, expected->numbers,
+                            (size_t)expected->count * sizeof(double));
+        bb_results_destroy(&b);
+    }
+    bb_results_destroy(&a);
+}
+
+// Every wafer of a lot is aligned by itself. The average over the lot, taken out, leaves what
+// differs, of which the spreads are.
+static void lots_are_aligned_wafer_by_wafer(void **state)
+{
+    (void)state;
+#define LOT                                                                                        \
+    "scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[0]", "response.axes=[x, y]", TWO,  \
+        "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}"
+    enum { WAFERS = 3, AXES = 2, SPREADS = 4, DIRECTIONS = 3 };
+    const driver_case raw = {CONFIG_WAFER_SMALL, {LOT}};
+    const driver_case centred = {
+        CONFIG_WAFER_SMALL, {LOT, "metrology.lot_mean=true"}
+    };
+    bb_results *a = driver_results(&raw);
+    bb_results *b = driver_results(&centred);
+    const bb_index points = driver_dataset(a, "point")->count;
+    const double *u = driver_dataset(a, "wafer_displacement_nm")->numbers;
+    const double *left = driver_dataset(b, "wafer_displacement_nm")->numbers;
+    double most = 0.0;
+    for (bb_index i = 0; i < 2 * AXES; ++i) { // pipelines and axes
+        for (bb_index k = 0; k < points; ++k) {
+            double sum = 0.0;
+            for (bb_index w = 0; w < WAFERS; ++w) {
+                sum += u[(i * WAFERS + w) * points + k];
+            }
+            for (bb_index w = 0; w < WAFERS; ++w) {
+                const bb_index item = (i * WAFERS + w) * points + k;
+                check_close(left[item], u[item] - sum / WAFERS, 1e-13, 1.0);
+                most = fmax(most, fabs(left[item]));
+            }
+        }
+    }
+    assert_true(most > 1e-4); // the clamp is warmer under later wafers
+    const double *spread = driver_dataset(a, "wafer_to_wafer_nm")->numbers;
+    const double *same = driver_dataset(b, "wafer_to_wafer_nm")->numbers;
+    for (bb_index i = 0; i < 2 * 3 * 2 * SPREADS; ++i) { // x and y; pooled m3s is another
+        const bb_index item = i / (2 * SPREADS) * DIRECTIONS * SPREADS + i % (2 * SPREADS);
+        if (item % SPREADS != 3) {
+            check_close(same[item], spread[item], 1e-12, 1.0);
+        }
+    }
+    assert_true(driver_row(b, "overlay_headline_nm", "reference")[0] <
+                0.1 * driver_row(a, "overlay_headline_nm", "reference")[0]);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+}
+
+// The loop on a GPU starts from a wafer at rest and says so.
+static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {TWO, HOT}
+    };
+    bb_config *config = NULL;
+    check_ok(driver_load(&of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    check_fails(bb_wafer_loop_check(study, &pipelines[1]), BB_UNSUPPORTED,
+                "wafers.arrival_rise_k = 0.5");
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hot_arrival_is_no_overlay),
+        cmocka_unit_test(an_even_wafer_cools_exponentially),
+        cmocka_unit_test(a_wafer_at_rest_has_one_reference),
+        cmocka_unit_test(lots_are_aligned_wafer_by_wafer),
+        cmocka_unit_test(the_loop_takes_wafers_at_the_waters_temperature),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
