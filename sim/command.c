@@ -68,7 +68,7 @@ static const command commands[] = {
     {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_LEVEL, 1, 1,
      "print the result table of a result file",
      "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
-     "Prints the result table; * marks the Pareto front of price, bytes and time.\n\n"
+     "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n"
      "                   overlay error in nm (wafer), loss of Strehl ratio (ao),\n"
      "                   relative error (product), loss of variance (reconstructor)\n"},

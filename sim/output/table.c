@@ -17,6 +17,12 @@ typedef struct layout {
     bb_index count;
 } layout;
 
+// Times that differ by less are equal: runs of one study on one machine do.
+static const double time_spread = 1.1;
+
+// An answer this wrong, relative to itself, is lost: it is on no front, however few its bytes.
+static const double lost = 0.999;
+
 // What the front is made of; infinite where unknown, so that it never wins.
 typedef struct cost {
     bool takes_part;
@@ -75,15 +81,28 @@ static cost cost_of(const bb_experiment *experiment, const bb_results *results, 
     sum.seconds = number_of(results, "solve_time_s", count, row);
     sum.bytes = isnan(sum.bytes) ? INFINITY : sum.bytes;
     sum.seconds = isnan(sum.seconds) ? INFINITY : sum.seconds;
-    sum.takes_part = isfinite(sum.price) && strcmp(status_of(results, count, row), "ok") == 0;
+    sum.takes_part = isfinite(sum.price) && strcmp(status_of(results, count, row), "ok") == 0 &&
+                     !(number_of(results, "qoi_relative_error", count, row) >= lost);
     return sum;
+}
+
+// Whether all that finished computed on a GPU, whose time is the format's; a cpu's is of its
+// emulation.
+static bool are_timed(const bb_results *results, const cost *costs, bb_index count)
+{
+    const bb_dataset *devices = column_of(results, "device", count);
+    bool timed = devices != NULL && devices->is_text;
+    for (bb_index i = 0; timed && i < count; ++i) {
+        timed = !costs[i].takes_part || strcmp(devices->texts[i], "cuda") == 0;
+    }
+    return timed;
 }
 
 static bool beats(const cost *a, const cost *b)
 {
     return a->takes_part && a->price <= b->price && a->bytes <= b->bytes &&
-           a->seconds <= b->seconds &&
-           (a->price < b->price || a->bytes < b->bytes || a->seconds < b->seconds);
+           a->seconds <= time_spread * b->seconds &&
+           (a->price < b->price || a->bytes < b->bytes || time_spread * a->seconds < b->seconds);
 }
 
 static bool on_front(const cost *costs, bb_index count, bb_index row)
@@ -265,7 +284,6 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
 {
     bb_status status = BB_OK;
     cost *costs = NULL;
-    bool any_marked = false;
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
     BB_REQUIRE(names != NULL && names->is_text && names->is_axis, BB_INVALID,
                "results without an axis 'pipeline' of names");
@@ -278,15 +296,18 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
     for (bb_index i = 0; i < names->count; ++i) {
         costs[i] = cost_of(experiment, results, names->count, i);
     }
+    const bool timed = are_timed(results, costs, names->count);
+    for (bb_index i = 0; i < names->count && !timed; ++i) {
+        costs[i].seconds = 0.0;
+    }
     BB_TRY(write_header(&table, out));
     for (bb_index i = 0; i < names->count; ++i) {
         bool marked = on_front(costs, names->count, i);
         const char *mark = marked ? "*" : " ";
-        any_marked = any_marked || marked;
         BB_TRY(write_row(&table, results, names, i, mark, out));
     }
-    BB_TRY(
-        bb_text_add(out, "* on the Pareto front of %s, bytes and time\n", experiment->price_name));
+    BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", experiment->price_name,
+                       timed ? ", bytes and time" : " and bytes"));
     if (!isnan(within)) {
         BB_TRY(write_cheapest(experiment, names, costs, within, out));
     }

@@ -24,7 +24,7 @@ static void columns_are_aligned_and_the_front_is_marked(void **state)
         "* fp32       ok              0.01000         0.02000           4.000           1.000\n"
         "* fp16       ok               0.5000          0.2500           2.000          0.5000\n"
         "  hp3        not_spd               -               -           2.000               -\n"
-        "* on the Pareto front of overlay error [nm], bytes and time\n";
+        "* on the Pareto front of overlay error [nm] and bytes\n";
     assert_string_equal(bb_text_string(&text), expected);
     bb_text_release(&text);
     assert_int_equal(bb_memory_blocks(), 0);
@@ -70,6 +70,62 @@ static void dominated_pipelines_are_not_marked(void **state)
     bb_results_destroy(&results);
     bb_text_release(&text);
     assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// Marks of fp32 and fp16 with some times in ms, on a device, where fp32 has fp16's bytes and price.
+static void check_marks(const char *device, double fp32_ms, double fp16_ms, const char *marks)
+{
+    const char *const devices[] = {device, device, device, "cpu"};
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_texts(results, "results/device", "device", "pipeline", devices));
+    check_ok(bb_results_set(results, "results/operator_bytes", 1, 2e6));
+    check_ok(bb_results_set(results, "results/overlay_error_x_nm", 1, 0.5));
+    check_ok(bb_results_set(results, "results/solve_time_s", 1, 1e-3 * fp32_ms));
+    check_ok(bb_results_set(results, "results/solve_time_s", 2, 1e-3 * fp16_ms));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
+    const char *fp32 = strstr(text.data, " fp32 ");
+    const char *fp16 = strstr(text.data, " fp16 ");
+    assert_non_null(fp32);
+    assert_non_null(fp16);
+    if (fp32[-1] != marks[0] || fp16[-1] != marks[1]) {
+        print_error("%s, %g and %g ms: not marked '%s' in\n%s", device, fp32_ms, fp16_ms, marks,
+                    text.data);
+        fail();
+    }
+    bb_results_destroy(&results);
+    bb_text_release(&text);
+}
+
+// A cpu's time marks nothing; a GPU's does, but for differences that come and go.
+static void time_counts_where_it_is_the_formats(void **state)
+{
+    (void)state;
+    check_marks("cpu", 1.0, 5.0, "**");
+    check_marks("cuda", 1.0, 5.0, "* ");
+    check_marks("cuda", 5.0, 1.0, " *");
+    check_marks("cuda", 1.0, 1.08, "**");
+    check_marks("cuda", 1.08, 1.0, "**");
+}
+
+// A format that loses the whole correction has the fewest bytes and is worth nothing.
+static void a_lost_answer_is_never_marked(void **state)
+{
+    (void)state;
+    static const double errors[] = {0.0, 1e-6, 0.9996, NAN};
+    bb_text text = {0};
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(
+        bb_results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
+    assert_non_null(strstr(text.data, "\n* fp32 "));
+    assert_non_null(strstr(text.data, "\n  fp16 "));
+    bb_results_destroy(&results);
+    bb_text_release(&text);
 }
 
 // A pipeline whose corrections come late is not cheap because its format is.
@@ -151,6 +207,8 @@ int main(void)
         cmocka_unit_test(columns_are_aligned_and_the_front_is_marked),
         cmocka_unit_test(the_cheapest_within_a_price),
         cmocka_unit_test(dominated_pipelines_are_not_marked),
+        cmocka_unit_test(time_counts_where_it_is_the_formats),
+        cmocka_unit_test(a_lost_answer_is_never_marked),
         cmocka_unit_test(a_residual_is_part_of_the_price),
         cmocka_unit_test(the_worst_draw_is_the_headline),
         cmocka_unit_test(results_without_pipelines_are_refused),
