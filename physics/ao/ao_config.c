@@ -425,6 +425,10 @@ static bb_status check_error_terms(const bb_ao_config *config)
         goto done;
     }
     BB_TRY(check_ranges(&bb_error_terms_schema, terms, "error_terms"));
+    BB_REQUIRE(
+        !(terms->aliasing && terms->fitting), BB_INVALID,
+        "error_terms.aliasing: with error_terms.fitting the residual of slopes has the guide "
+        "stars' aliasing already; expected one of the two to be false");
     const bb_index winds = terms->wind_m_per_s.count;
     const bb_index layers = bb_atmosphere_layers(config->atmosphere);
     BB_REQUIRE(winds == 0 || winds == layers, BB_INVALID,

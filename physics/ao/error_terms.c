@@ -6,7 +6,6 @@
 #include "physics/ao/ao_constants.h"
 
 #include <cblas.h>
-#include <gsl/gsl_sf_bessel.h>
 #include <math.h>
 
 enum {
@@ -20,42 +19,9 @@ bool bb_error_terms_wanted(const bb_error_terms_config *config)
     return config != NULL && (config->fitting || config->aliasing || config->frame_delay_ms > 0.0);
 }
 
-// int_x^inf t^(-8/3) J0(t) dt by parts, for x beyond 16.
-static double far_bessel(double x)
+double bb_error_terms_fitting_coefficient(void)
 {
-    const double j0 = gsl_sf_bessel_J0(x);
-    const double j1 = gsl_sf_bessel_J1(x);
-    double sum = 0.0;
-    double factor = 1.0;
-    double a = 8.0 / 3.0;
-    for (int level = 0; level < 6; ++level, a += 2.0) {
-        sum += factor * (-pow(x, -a) * j1 + (a + 1.0) * pow(x, -a - 1.0) * j0);
-        factor *= -(a + 1.0) * (a + 1.0);
-    }
-    return sum;
-}
-
-// int_x^inf t^(-8/3) (1 - J0(t)) dt.
-static double tail(double x)
-{
-    // (3/5) Gamma(1/6) / (2^(5/3) Gamma(11/6)): the whole integral.
-    static const double whole = 1.1183344003203788;
-    if (x > 16.0) {
-        return 0.6 * pow(x, -5.0 / 3.0) - far_bessel(x);
-    }
-    double term = 1.0;
-    double sum = 0.0;
-    for (int k = 1; k <= 60; ++k) {
-        term *= -0.25 * x * x / ((double)k * (double)k);
-        sum -= term / (2.0 * k - 5.0 / 3.0);
-    }
-    return whole - sum * pow(x, -5.0 / 3.0);
-}
-
-double bb_error_terms_fitting(double ratio)
-{
-    const double x = BB_PI * ratio;
-    return x > 0.0 ? pow(x, 5.0 / 3.0) / 0.6 * tail(x) : 0.0;
+    return 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(2.0, 5.0 / 3.0);
 }
 
 // Wal(f) d^(-11/3) r0^(5/3) at a frequency in units of 1 / d.
@@ -105,6 +71,7 @@ typedef struct filling {
     const bb_error_terms_config *config;
     const bb_atmosphere *atmosphere;
     const double *wind_m_per_s; // [layers]
+    bb_structure_table corrected;
     double pitch_m;
     bb_displacement_grid grid;
     double square_wave; // (lambda / 2 pi)^2 of r0's wavelength, m^2
@@ -116,13 +83,17 @@ static bb_status fill_row(void *context, bb_index j)
 {
     const filling *work = context;
     const bb_atmosphere *atmosphere = work->atmosphere;
-    const double fitting =
-        work->config->fitting
-            ? work->config->fitting_coefficient * pow(work->pitch_m / atmosphere->r0_m, 5.0 / 3.0)
-            : 0.0;
+    const double fitting = work->config->fitting ? 0.5 * work->config->fitting_coefficient /
+                                                       bb_error_terms_fitting_coefficient() *
+                                                       pow(atmosphere->r0_m, -5.0 / 3.0)
+                                                 : 0.0;
     for (bb_index i = j; i <= work->grid.pixels / 2; ++i) {
         const double r = work->grid.pixel_m * hypot((double)i, (double)j);
-        double sum = fitting > 0.0 ? fitting * bb_error_terms_fitting(r / work->pitch_m) : 0.0;
+        double sum = 0.0;
+        if (fitting > 0.0) {
+            sum = fitting * (bb_structure_table_value(atmosphere->structure, r * r) -
+                             bb_structure_table_value(work->corrected, r * r));
+        }
         for (bb_index l = 0; work->config->frame_delay_ms > 0.0 && l < atmosphere->layer_count;
              ++l) {
             const double drift = 1e-3 * work->config->frame_delay_ms * work->wind_m_per_s[l];
@@ -181,8 +152,8 @@ done:
 }
 
 bb_status bb_error_terms_create(const bb_error_terms_config *config,
-                                const bb_atmosphere *atmosphere, double pitch_m,
-                                bb_displacement_grid grid, double *half)
+                                const bb_atmosphere *atmosphere, bb_structure_table corrected,
+                                double pitch_m, bb_displacement_grid grid, double *half)
 {
     bb_status status = BB_OK;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
@@ -191,6 +162,7 @@ bb_status bb_error_terms_create(const bb_error_terms_config *config,
                     .atmosphere = atmosphere,
                     .wind_m_per_s = config->wind_m_per_s.count > 0 ? config->wind_m_per_s.items
                                                                    : atmosphere->wind_m_per_s,
+                    .corrected = corrected,
                     .pitch_m = pitch_m,
                     .grid = grid,
                     .square_wave = wave_m * wave_m,

@@ -3,10 +3,10 @@
 // Errors of a corrected wavefront that the covariance of slopes does not know, as structure
 // functions: each is independent of the others and stationary, so that their OTFs multiply.
 //
-//   fitting   turbulence beyond the cutoff 1 / (2 d), d the actuator pitch (Kolmogorov):
-//             Dfit(r) = 2 (2 pi)^(8/3) k0 r^(5/3) r0^(-5/3) [1.118334 - I(pi r / d)],
-//             I(x) = int_0^x t^(-8/3) (1 - J0(t)) dt (Veran et al. 1997), scaled to a coefficient
-//             of (d / r0)^(5/3): 0.2740 is that of the cutoff itself.
+//   fitting   turbulence beyond the cutoff 1 / (2 d), d the actuator pitch: D - Dlow of
+//             corrected_structure.h, scaled to a coefficient of (d / r0)^(5/3): 0.2740 is that of
+//             the cutoff itself. With it truth sensors see only what is below the cutoff: their
+//             aliasing of the rest would be in the residual of slopes and is no error.
 //   aliasing  turbulence beyond the cutoff that one Shack-Hartmann of averaged gradients folds into
 //             the corrected band (Rigaut, Veran and Lai 1998), with W Kolmogorov's spectrum:
 //             Wal(f) = (fx fy / f^2)^2 sum_lm' [fx / (fy - m/d) + fy / (fx - l/d)]^2
@@ -39,14 +39,15 @@ typedef struct bb_displacement_grid {
 bool bb_error_terms_wanted(const bb_error_terms_config *config);
 
 /// Half the sum of the structure functions, `half` [pixels][pixels], m^2: what is to be subtracted
-/// from the covariance of the residual wavefront. `pitch_m` of actuators and lenslets. Errors:
-/// BB_MEMORY.
+/// from the covariance of the residual wavefront. `pitch_m` of actuators and lenslets, `corrected`
+/// Dlow of that pitch, read with the fitting term only. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
-                                           const bb_atmosphere *atmosphere, double pitch_m,
+                                           const bb_atmosphere *atmosphere,
+                                           bb_structure_table corrected, double pitch_m,
                                            bb_displacement_grid grid, double *half);
 
-/// Dfit / 2 at a distance, over coefficient (d / r0)^(5/3); `ratio` = r / d. Tends to 1.
-double bb_error_terms_fitting(double ratio);
+/// Variance of Kolmogorov's turbulence beyond the cutoff over (d / r0)^(5/3), rad^2: 0.2740.
+double bb_error_terms_fitting_coefficient(void);
 
 /// Variance of the aliased turbulence over (d / r0)^(5/3), rad^2: about 0.08.
 double bb_error_terms_aliasing_coefficient(void);

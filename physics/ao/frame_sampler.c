@@ -208,6 +208,7 @@ bb_status bb_frame_create(const bb_frame_sampler *sampler, bb_frame *out)
     const bb_tomography *tomography = sampler->tomography;
     bb_frame frame = {.target_count = tomography->target_count};
     bb_amplitude *amplitudes = NULL;
+    bb_amplitude *corrected = NULL;
     BB_TRY(BB_ALLOCATE(tomography->guides.measurement_count, &frame.guides));
     BB_TRY(BB_ZEROED(frame.target_count, &frame.truth));
     BB_TRY(BB_ZEROED(frame.target_count, &frame.phase));
@@ -221,6 +222,8 @@ bb_status bb_frame_create(const bb_frame_sampler *sampler, bb_frame *out)
                                : sampler->screen[1].waves;
     BB_TRY(BB_ALLOCATE(waves, &amplitudes));
     frame.amplitudes = amplitudes;
+    BB_TRY(BB_ALLOCATE(waves, &corrected));
+    frame.corrected = corrected;
     *out = frame;
     frame = (bb_frame){0};
 done:
@@ -242,6 +245,7 @@ void bb_frame_release(bb_frame *frame)
     BB_RELEASE(&frame->truth);
     BB_RELEASE(&frame->phase);
     BB_RELEASE(&frame->amplitudes);
+    BB_RELEASE(&frame->corrected);
 }
 
 static void clear(const bb_tomography *tomography, bb_frame *frame)
@@ -268,7 +272,13 @@ static bb_status see_screen(const bb_frame_sampler *sampler, bb_index at, bb_fra
     }
     for (bb_index t = 0; t < frame->target_count; ++t) {
         const bb_index place = at * frame->target_count + t;
-        BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, amplitudes, frame->truth[t]));
+        const bb_amplitude *seen = amplitudes;
+        if (tomography->targets[t].corrected.coefficients != NULL) {
+            const double pitch_m = tomography->targets[t].truth.sensors[0].size_m;
+            bb_phase_screen_limit(screen, 0.5 / pitch_m, amplitudes, frame->corrected);
+            seen = frame->corrected;
+        }
+        BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, seen, frame->truth[t]));
         BB_TRY(bb_phase_screen_add(screen, amplitudes, &sampler->pupils[place].x,
                                    &sampler->pupils[place].y, frame->phase[t]));
     }

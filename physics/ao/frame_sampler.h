@@ -7,8 +7,9 @@
 // Frames are drawn, not stepped: open loop (MOAO) has no memory. Every layer has a screen of its
 // own (phase_screen.h), seen as sensor_view.h says; noise comes from the covariance of
 // measurement_noise.h, the unknown tilts of laser stars are drawn with their variance (an infinite
-// one is what the reconstructor has projected out, and is left at 0). Frame f is made of (seed, f)
-// alone, whatever ran before and on however many threads.
+// one is what the reconstructor has projected out, and is left at 0). With the fitting error
+// (error_terms.h) truth sensors see the waves that their target's mirror can correct. Frame f is
+// made of (seed, f) alone, whatever ran before and on however many threads.
 #ifndef BB_PHYSICS_AO_FRAME_SAMPLER_H
 #define BB_PHYSICS_AO_FRAME_SAMPLER_H
 
@@ -30,6 +31,7 @@ typedef struct bb_frame {
     double **truth;   ///< [targets][m] noiseless slopes, arcsec
     double **phase;   ///< [targets][points][points] on the pupil's points, m of wavefront, y by x
     void *amplitudes; ///< of the screen at hand
+    void *corrected;  ///< of those that a mirror can correct
 } bb_frame;
 
 /// Sizes of the two screens of a layer.

@@ -8,164 +8,405 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { ROWS = 128 }; // of a block of pairs
+enum { TASKS = 32 }; // that have sums of their own
 
-// The points that stand for the pupil, and what the residual does there.
-typedef struct sample {
+// An influence function is left out where it has fallen to this part of its peak.
+static const double reach = 1.0e-20;
+
+// The comb, what the residual does on it, and its sums.
+typedef struct survey {
     const bb_deformable_mirror *mirror;
-    bb_index count;
-    bb_index *column;   // [count] on the pupil's points
-    bb_index *row;      // [count]
-    double *weight;     // [count] transmission
-    double *influence;  // F [count][actuators]
-    double *correlated; // F Cvv [count][actuators]
-    double *variance;   // [count]
-    bb_index wavelength_count;
-    const double *wavelengths_m;
-    double *sums; // [blocks][wavelengths]
     const double *voltages;
-    const double *terms; // [pixels][pixels] or NULL
-    bb_index pixels;
-} sample;
+    bb_pair_strehl *out;
+    bb_mirror_shape shape; // on the comb
+    double *weight;        // transmission of what is nearest [edge][edge]
+    double *variance;      // C_ii [edge][edge]
+    double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
+    double *covariances;   // [tasks] sum of P_i P_j C_ij
+    bb_index rows;         // of the comb a task
+} survey;
 
-// Half of a structure function that is stationary, between two points.
-static double term(const sample *of, bb_index a, bb_index b)
+// Of one thread.
+typedef struct scratch {
+    double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b
+    double *block;      // T [corners][corners]
+    double *half;       // G T [edge][corners]
+    double *covariance; // [edge][edge] between two rows of the comb
+} scratch;
+
+static bb_index displacements(const bb_pair_strehl *pairs)
 {
-    const bb_index x = labs(of->column[a] - of->column[b]);
-    const bb_index y = labs(of->row[a] - of->row[b]);
-    return of->terms != NULL ? of->terms[y * of->pixels + x] : 0.0;
+    return pairs->edge * (2 * pairs->edge - 1);
 }
 
-static void release(sample *of)
+// Transmission of the square of `step` points around (i, j); of an even number half of the outer
+// ones.
+static double find_weight(const bb_point_spread *spread, bb_index step, bb_index i, bb_index j)
 {
-    BB_RELEASE(&of->column);
-    BB_RELEASE(&of->row);
-    BB_RELEASE(&of->weight);
-    BB_RELEASE(&of->influence);
-    BB_RELEASE(&of->correlated);
-    BB_RELEASE(&of->variance);
-    BB_RELEASE(&of->sums);
+    const double *pupil = bb_point_spread_transmission(spread);
+    const bb_index points = bb_point_spread_layout(spread)->pupil_points;
+    const bb_index radius = step / 2;
+    double sum = 0.0;
+    for (bb_index y = -radius; y <= radius; ++y) {
+        for (bb_index x = -radius; x <= radius; ++x) {
+            const bool inside = i + x >= 0 && i + x < points && j + y >= 0 && j + y < points;
+            const double columns = step % 2 == 0 && labs(x) == radius ? 0.5 : 1.0;
+            const double rows = step % 2 == 0 && labs(y) == radius ? 0.5 : 1.0;
+            sum += inside ? columns * rows * pupil[(j + y) * points + i + x] : 0.0;
+        }
+    }
+    return sum;
 }
 
-// The points of a comb of every `step`-th one, the middle of the pupil among them.
-static bb_status place(const bb_point_spread *spread, bb_index points_per_lenslet, sample *of)
+// The comb: the middle of the pupil, and as many points on either side as reach all that transmits.
+static bb_status place(const bb_point_spread *spread, survey *all)
 {
     bb_status status = BB_OK;
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    const double *pupil = bb_point_spread_transmission(spread);
-    const bb_index points = grid->pupil_points;
-    const bb_index step = (grid->pixels_per_lenslet + points_per_lenslet - 1) / points_per_lenslet;
-    const bb_index first = points / 2 % step;
+    const bb_index step = all->out->step;
+    const bb_index middle = grid->pupil_points / 2;
+    const bb_index side = (middle + step / 2) / step;
+    const bb_index edge = 2 * side + 1;
     double *position = NULL;
-    bb_mirror_shape shape = {0};
-    BB_TRY(BB_ALLOCATE(points, &position));
-    const bb_index middle = points / 2;
-    for (bb_index i = 0; i < points; ++i) {
-        position[i] = grid->pixel_m * (double)(i - middle);
-    }
-    BB_TRY(bb_mirror_shape_create(of->mirror, points, position, &shape));
-    const bb_index most = (points / step + 1) * (points / step + 1);
-    BB_TRY(BB_ALLOCATE(most, &of->column));
-    BB_TRY(BB_ALLOCATE(most, &of->row));
-    BB_TRY(BB_ALLOCATE(most, &of->weight));
-    BB_TRY(BB_ALLOCATE(most * of->mirror->actuator_count, &of->influence));
-    for (bb_index j = first; j < points; j += step) {
-        for (bb_index i = first; i < points; i += step) {
-            if (pupil[j * points + i] <= 0.0) {
-                continue;
-            }
-            double *row = of->influence + of->count * of->mirror->actuator_count;
-            for (bb_index k = 0; k < of->mirror->actuator_count; ++k) {
-                row[k] = bb_mirror_shape_influence(&shape, k, i, j);
-            }
-            of->column[of->count] = i;
-            of->row[of->count] = j;
-            of->weight[of->count++] = pupil[j * points + i];
+    BB_TRY(BB_ALLOCATE(edge, &position));
+    BB_TRY(BB_ALLOCATE(edge * edge, &all->weight));
+    for (bb_index j = 0; j < edge; ++j) {
+        position[j] = grid->pixel_m * (double)((j - side) * step);
+        for (bb_index i = 0; i < edge; ++i) {
+            all->weight[j * edge + i] =
+                find_weight(spread, step, middle + (i - side) * step, middle + (j - side) * step);
         }
     }
+    BB_TRY(bb_mirror_shape_create(all->mirror, edge, position, &all->shape));
+    all->out->edge = edge;
 done:
     BB_RELEASE(&position);
-    bb_mirror_shape_release(&shape);
     return status;
 }
 
-static bb_status correlate(void *context, bb_index begin, bb_index end)
+static bb_status prepare(const survey *all, scratch *out)
 {
-    sample *of = context;
-    const int actuators = (int)of->mirror->actuator_count;
-    const double *rows = of->influence + begin * actuators;
-    double *out = of->correlated + begin * actuators;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), actuators, actuators,
-                1.0, rows, actuators, of->voltages, actuators, 0.0, out, actuators);
-    for (bb_index i = begin; i < end; ++i) {
-        of->variance[i] = cblas_ddot(actuators, of->influence + i * actuators, 1,
-                                     of->correlated + i * actuators, 1);
+    bb_status status = BB_OK;
+    const bb_index corners = all->mirror->lenslets + 1;
+    BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
+    BB_TRY(BB_ALLOCATE(corners * corners, &out->block));
+    BB_TRY(BB_ALLOCATE(all->out->edge * corners, &out->half));
+    BB_TRY(BB_ALLOCATE(all->out->edge * all->out->edge, &out->covariance));
+done:
+    return status;
+}
+
+static void release_scratch(scratch *work)
+{
+    BB_RELEASE(&work->reached);
+    BB_RELEASE(&work->block);
+    BB_RELEASE(&work->half);
+    BB_RELEASE(&work->covariance);
+}
+
+// Sums Cvv over the rows of actuators that reach row j of the comb.
+static void reach_row(const survey *all, bb_index j, scratch *work)
+{
+    const bb_deformable_mirror *mirror = all->mirror;
+    const bb_index actuators = mirror->actuator_count;
+    const bb_index corners = mirror->lenslets + 1;
+    memset(work->reached, 0, (size_t)(corners * corners * corners) * sizeof *work->reached);
+    for (bb_index a = 0; a < actuators; ++a) {
+        const double fall = all->shape.fall[j * corners + mirror->row[a]];
+        const double *line = all->voltages + a * actuators;
+        double *column = work->reached + mirror->column[a] * corners;
+        for (bb_index b = 0; fall > reach && b < actuators; ++b) {
+            column[mirror->row[b] * corners * corners + mirror->column[b]] += fall * line[b];
+        }
+    }
+}
+
+// C [edge][edge] between the reached row and row k of the comb, m^2.
+static void cross(const survey *all, bb_index k, scratch *work)
+{
+    const int corners = (int)all->mirror->lenslets + 1;
+    const int edge = (int)all->out->edge;
+    const bb_index items = (bb_index)corners * corners;
+    const double peak = bb_deformable_mirror_influence(all->mirror, 0.0);
+    memset(work->block, 0, (size_t)items * sizeof *work->block);
+    for (bb_index row = 0; row < corners; ++row) {
+        const double fall = all->shape.fall[k * corners + row];
+        if (fall > reach) {
+            cblas_daxpy((int)items, fall, work->reached + row * items, 1, work->block, 1);
+        }
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, corners, corners, peak * peak,
+                all->shape.fall, corners, work->block, corners, 0.0, work->half, corners);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, edge, edge, corners, 1.0, work->half,
+                corners, all->shape.fall, corners, 0.0, work->covariance, edge);
+}
+
+static bb_status find_variances(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    survey *all = context;
+    const bb_index edge = all->out->edge;
+    scratch work = {0};
+    BB_TRY(prepare(all, &work));
+    for (bb_index j = begin; j < end; ++j) {
+        reach_row(all, j, &work);
+        cross(all, j, &work);
+        for (bb_index i = 0; i < edge; ++i) {
+            all->variance[j * edge + i] = work.covariance[i * edge + i];
+        }
+    }
+done:
+    release_scratch(&work);
+    return status;
+}
+
+// Adds the pairs of rows j and k of the comb; `sums` at the displacement's row, of 2 edge - 1.
+static double add_rows(const survey *all, bb_index j, bb_index k, const double *covariance,
+                       double *sums)
+{
+    const bb_pair_strehl *out = all->out;
+    const bb_index edge = out->edge;
+    const double *variance = all->variance + k * edge;
+    const double *weights = all->weight + k * edge;
+    double sum = 0.0;
+    for (bb_index i = 0; i < edge; ++i) {
+        const double weight = all->weight[j * edge + i];
+        const double *line = covariance + i * edge;
+        const bb_index zero = edge - 1 + i; // displacement i - l
+        for (bb_index l = 0; weight > 0.0 && l < edge; ++l) {
+            sums[zero - l] += weight * weights[l];
+            sum += weight * weights[l] * line[l];
+        }
+        for (bb_index w = 0; weight > 0.0 && w < out->wavelength_count; ++w) {
+            const double wavenumber = 2.0 * BB_PI / out->wavelengths_m[w];
+            const double square = wavenumber * wavenumber;
+            double *add = sums + (w + 1) * displacements(out) + zero;
+            for (bb_index l = 0; l < edge; ++l) {
+                if (weights[l] > 0.0) {
+                    const double half = 0.5 * (all->variance[j * edge + i] + variance[l]) - line[l];
+                    add[-l] += weight * weights[l] * exp(-square * half);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+static bool is_lit(const survey *all, bb_index row)
+{
+    bb_index i = 0;
+    while (i < all->out->edge && all->weight[row * all->out->edge + i] == 0.0) {
+        ++i;
+    }
+    return i < all->out->edge;
+}
+
+// Pairs of rows begin..end of the comb with all rows up to themselves.
+static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    survey *all = context;
+    const bb_index edge = all->out->edge;
+    const bb_index task = begin / all->rows;
+    double *sums = all->sums + task * (all->out->wavelength_count + 1) * displacements(all->out);
+    scratch work = {0};
+    BB_TRY(prepare(all, &work));
+    for (bb_index j = begin; j < end; ++j) {
+        if (!is_lit(all, j)) {
+            continue;
+        }
+        reach_row(all, j, &work);
+        for (bb_index k = 0; k <= j; ++k) {
+            if (!is_lit(all, k)) {
+                continue;
+            }
+            cross(all, k, &work);
+            const double sum =
+                add_rows(all, j, k, work.covariance, sums + (j - k) * (2 * edge - 1));
+            all->covariances[task] += j > k ? 2.0 * sum : sum;
+        }
+    }
+done:
+    release_scratch(&work);
+    return status;
+}
+
+// g of one wavelength; where the comb has no pair, that of the next displacement inwards.
+static void divide(const survey *all, const double *weights, const double *sums, double *ratio)
+{
+    const bb_index edge = all->out->edge;
+    const bb_index width = 2 * edge - 1;
+    for (bb_index y = 0; y < edge; ++y) {
+        for (bb_index away = 0; away < edge; ++away) {
+            for (int side = -1; side <= 1; side += 2) {
+                const bb_index k = y * width + edge - 1 + side * away;
+                const bb_index inwards = away > 0 ? k - side : k - width;
+                ratio[k] = weights[k] > 0.0 ? sums[k] / weights[k] : ratio[inwards];
+            }
+        }
+    }
+}
+
+// The sums of all tasks, in their order.
+static bb_status gather(survey *all)
+{
+    bb_status status = BB_OK;
+    bb_pair_strehl *out = all->out;
+    const bb_index items = displacements(out);
+    const bb_index planes = out->wavelength_count + 1;
+    const bb_index tasks = (out->edge + all->rows - 1) / all->rows;
+    double weight = 0.0;
+    double variance = 0.0;
+    double piston = 0.0;
+    BB_TRY(BB_ALLOCATE(out->wavelength_count * items, &out->attenuation));
+    for (bb_index t = 0; t < tasks; ++t) {
+        piston += all->covariances[t];
+        for (bb_index k = 0; t > 0 && k < planes * items; ++k) {
+            all->sums[k] += all->sums[t * planes * items + k];
+        }
+    }
+    for (bb_index w = 0; w < out->wavelength_count; ++w) {
+        divide(all, all->sums, all->sums + (w + 1) * items, out->attenuation + w * items);
+    }
+    for (bb_index k = 0; k < out->edge * out->edge; ++k) {
+        weight += all->weight[k];
+        variance += all->weight[k] * all->variance[k];
+    }
+    out->variance_m2 = variance / weight - piston / (weight * weight);
+done:
+    return status;
+}
+
+bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet)
+{
+    enum { PER_LENSLET = 3, ACROSS = 45 };
+    const bb_index across = (ACROSS + lenslets - 1) / lenslets;
+    const bb_index wanted = across > PER_LENSLET ? across : PER_LENSLET;
+    const bb_index nearest = (2 * pixels_per_lenslet + wanted) / (2 * wanted);
+    return nearest > 1 ? nearest : 1;
+}
+
+bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
+                                bb_index step, bb_index wavelength_count,
+                                const double *wavelengths_m, bb_pair_strehl *out)
+{
+    bb_status status = BB_OK;
+    bb_pair_strehl pairs = {.spread = spread,
+                            .step = step,
+                            .wavelength_count = wavelength_count,
+                            .wavelengths_m = wavelengths_m};
+    survey all = {.mirror = bb_point_spread_mirror(spread), .voltages = voltages, .out = &pairs};
+    BB_TRY(place(spread, &all));
+    all.rows = (pairs.edge + TASKS - 1) / TASKS;
+    BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &all.variance));
+    BB_TRY(BB_ZEROED(TASKS, &all.covariances));
+    BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &all.sums));
+    BB_TRY(bb_parallel_ranges(pairs.edge, all.rows, find_variances, &all));
+    BB_TRY(bb_parallel_ranges(pairs.edge, all.rows, sum_pairs, &all));
+    BB_TRY(gather(&all));
+    *out = pairs;
+    pairs = (bb_pair_strehl){0};
+done:
+    bb_pair_strehl_release(&pairs);
+    bb_mirror_shape_release(&all.shape);
+    BB_RELEASE(&all.weight);
+    BB_RELEASE(&all.variance);
+    BB_RELEASE(&all.sums);
+    BB_RELEASE(&all.covariances);
+    return status;
+}
+
+void bb_pair_strehl_release(bb_pair_strehl *pairs)
+{
+    BB_RELEASE(&pairs->attenuation);
+}
+
+// g at a displacement of the comb, which is even: (-x, -y) is (x, y).
+static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
+{
+    const bb_index most = pairs->edge - 1;
+    const bb_index column = y < 0 ? -x : x;
+    const bb_index row = labs(y) < most ? labs(y) : most;
+    const bb_index inside = column < -most ? -most : (column > most ? most : column);
+    return ratio[row * (2 * pairs->edge - 1) + most + inside];
+}
+
+// Lagrange's weights of the four points -1, 0, 1 and 2 at `t`.
+static void weigh(double t, double out[4])
+{
+    out[0] = -t * (t - 1.0) * (t - 2.0) / 6.0;
+    out[1] = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0;
+    out[2] = -(t + 1.0) * t * (t - 2.0) / 2.0;
+    out[3] = (t + 1.0) * t * (t - 1.0) / 6.0;
+}
+
+static double interpolate(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
+{
+    const bb_index step = pairs->step;
+    const bb_index column = x >= 0 ? x / step : -((step - 1 - x) / step);
+    const bb_index row = y / step; // y is not negative
+    double along_x[4];
+    double along_y[4];
+    double sum = 0.0;
+    weigh((double)(x - column * step) / (double)step, along_x);
+    weigh((double)(y - row * step) / (double)step, along_y);
+    for (int j = 0; j < 4; ++j) {
+        for (int i = 0; i < 4; ++i) {
+            const double weight = along_x[i] * along_y[j];
+            sum += weight != 0.0 ? weight * at(pairs, ratio, column - 1 + i, row - 1 + j) : 0.0;
+        }
+    }
+    return sum;
+}
+
+typedef struct expansion {
+    const bb_pair_strehl *pairs;
+    bb_index wavelength;
+    double *correlation;
+} expansion;
+
+// Row y of displacements and its mirror image.
+static bb_status expand_row(void *context, bb_index y)
+{
+    const expansion *work = context;
+    const bb_pair_strehl *pairs = work->pairs;
+    const bb_index n = bb_point_spread_layout(pairs->spread)->pixels;
+    const double *ratio = pairs->attenuation + work->wavelength * displacements(pairs);
+    const double length = pairs->wavelengths_m[work->wavelength] / (2.0 * BB_PI);
+    static const double least = 1.0e-300; // whose logarithm there is
+    for (bb_index x = -(n / 2); x < n - n / 2; ++x) {
+        const double value = interpolate(pairs, ratio, x, y);
+        const double half = length * length * log(value < least ? least : value);
+        work->correlation[y * n + (x + n) % n] = half;
+        work->correlation[(n - y) % n * n + (n - x) % n] = half;
     }
     return BB_OK;
 }
 
-// Sums the pairs of points begin..end with all points up to themselves.
-static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
+bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavelength,
+                                     double *correlation)
 {
-    bb_status status = BB_OK;
-    sample *of = context;
-    const int actuators = (int)of->mirror->actuator_count;
-    const bb_index rows = end - begin;
-    double *covariance = NULL; // [rows][end]
-    BB_TRY(BB_ALLOCATE(rows * end, &covariance));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)end, actuators, 1.0,
-                of->correlated + begin * actuators, actuators, of->influence, actuators, 0.0,
-                covariance, (int)end);
-    for (bb_index w = 0; w < of->wavelength_count; ++w) {
-        const double wavenumber = 2.0 * BB_PI / of->wavelengths_m[w];
-        double sum = 0.0;
-        for (bb_index i = begin; i < end; ++i) {
-            double line = 0.0;
-            for (bb_index j = 0; j < i; ++j) {
-                const double half = 0.5 * (of->variance[i] + of->variance[j]) -
-                                    covariance[(i - begin) * end + j] + term(of, i, j);
-                line += of->weight[j] * exp(-wavenumber * wavenumber * half);
-            }
-            sum += of->weight[i] * (of->weight[i] + 2.0 * line);
-        }
-        of->sums[begin / ROWS * of->wavelength_count + w] = sum;
-    }
-done:
-    BB_RELEASE(&covariance);
-    return status;
+    expansion work = {pairs, wavelength, correlation};
+    return bb_parallel_for(bb_point_spread_layout(pairs->spread)->pixels / 2 + 1, expand_row,
+                           &work);
 }
 
-bb_status bb_pair_strehl(const bb_point_spread *spread, const double *voltages, const double *terms,
-                         bb_index points_per_lenslet, bb_index wavelength_count,
-                         const double *wavelengths_m, double *strehl)
+bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
+                                         double threads)
 {
-    bb_status status = BB_OK;
-    sample of = {.mirror = bb_point_spread_mirror(spread),
-                 .voltages = voltages,
-                 .terms = terms,
-                 .pixels = bb_point_spread_layout(spread)->pixels,
-                 .wavelength_count = wavelength_count,
-                 .wavelengths_m = wavelengths_m};
-    double weight = 0.0;
-    BB_TRY(place(spread, points_per_lenslet, &of));
-    const bb_index blocks = (of.count + ROWS - 1) / ROWS;
-    BB_TRY(BB_ALLOCATE(of.count * of.mirror->actuator_count, &of.correlated));
-    BB_TRY(BB_ALLOCATE(of.count, &of.variance));
-    BB_TRY(BB_ALLOCATE(blocks * wavelength_count, &of.sums));
-    BB_TRY(bb_parallel_ranges(of.count, ROWS, correlate, &of));
-    BB_TRY(bb_parallel_ranges(of.count, ROWS, sum_pairs, &of));
-    for (bb_index i = 0; i < of.count; ++i) {
-        weight += of.weight[i];
-    }
-    for (bb_index w = 0; w < wavelength_count; ++w) {
-        strehl[w] = 0.0;
-        for (bb_index b = 0; b < blocks; ++b) {
-            strehl[w] += of.sums[b * wavelength_count + w] / (weight * weight);
-        }
-    }
-done:
-    release(&of);
-    return status;
+    const bb_index fine = bb_point_spread_pixels_per_lenslet(lenslets);
+    const double edge = (double)(lenslets * fine / bb_pair_strehl_step(lenslets, fine));
+    const double corners = (double)lenslets + 1.0;
+    const double planes = (double)wavelength_count + 1.0;
+    const double points = 0.25 * BB_PI * edge * edge;
+    return (bb_pair_strehl_cost){
+        .flops = edge * edge * edge * corners * (corners + edge),
+        .exponentials = 0.5 * points * points * (double)wavelength_count,
+        .bytes = 8.0 * (2.0 * TASKS * planes * edge * edge +
+                        threads * (corners * corners * corners + 2.0 * edge * edge)),
+    };
 }

@@ -162,6 +162,20 @@ void bb_phase_screen_draw(const bb_phase_screen *screen, double strength, uint64
     }
 }
 
+void bb_phase_screen_limit(const bb_phase_screen *screen, double cutoff,
+                           const bb_amplitude *amplitudes, bb_amplitude *out)
+{
+    const bb_index columns = screen->points / 2;
+    const bb_index fast = screen->points * columns;
+    for (bb_index w = 0; w < screen->waves; ++w) {
+        const double x = (double)(w % columns);
+        const double y = (double)row_frequency(screen, w / columns);
+        const bool kept = w >= fast || cell(screen) * hypot(x, y) <= cutoff;
+        out[w][0] = kept ? amplitudes[w][0] : 0.0;
+        out[w][1] = kept ? amplitudes[w][1] : 0.0;
+    }
+}
+
 // Adds the subharmonics to [y count][x count] values.
 static void add_slow(const bb_phase_screen *screen, const bb_amplitude *amplitudes,
                      const bb_screen_axis *x, const bb_screen_axis *y, double *out)

@@ -63,6 +63,10 @@ bb_index bb_phase_screen_points(bb_index points);
 void bb_phase_screen_draw(const bb_phase_screen *screen, double strength, uint64_t seed,
                           uint64_t number, bb_amplitude *amplitudes);
 
+/// The waves of frequencies up to `cutoff` (1/m) alone; `out` [waves] is 0 elsewhere.
+void bb_phase_screen_limit(const bb_phase_screen *screen, double cutoff,
+                           const bb_amplitude *amplitudes, bb_amplitude *out);
+
 /// The screen on its own points, `plane` [points][points], rad at the wavelength of r0; point
 /// (points / 2, points / 2) is the origin. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_phase_screen_plane(const bb_phase_screen *screen,

@@ -38,6 +38,12 @@ bb_index bb_point_spread_pixels(bb_index lenslets)
     return pixels < 512 ? 512 : pixels;
 }
 
+bb_index bb_point_spread_pixels_per_lenslet(bb_index lenslets)
+{
+    // Pixels are at most 3 D / N.
+    return (bb_index)((double)bb_point_spread_pixels(lenslets) / (3.0 * (double)lenslets) + 1.0);
+}
+
 static bb_status lay_out(double diameter_m, bb_index lenslets, bb_point_spread_grid *out)
 {
     bb_status status = BB_OK;
@@ -331,17 +337,13 @@ static void judge(const bb_point_spread *spread, double *correlation, double *rm
     }
 }
 
-bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *cee,
+bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *voltages,
                                    double *correlation, double *rms_m, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     const bb_index bins = half_spectrum(spread->grid.pixels);
-    const bb_index actuators = spread->mirror.actuator_count;
-    double *voltages = NULL;
     double complex *spectrum = NULL;
-    BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
     BB_TRY(BB_ALLOCATE(bins, &spectrum));
-    BB_TRY(bb_point_spread_voltages(spread, cee, voltages));
     BB_TRY(average(spread, voltages, correlation));
     fftw_execute_dft_r2c(spread->forward, correlation, spectrum);
     for (bb_index k = 0; k < bins; ++k) {
@@ -350,7 +352,6 @@ bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *
     fftw_execute_dft_c2r(spread->inverse, spectrum, correlation);
     judge(spread, correlation, rms_m, outcome);
 done:
-    BB_RELEASE(&voltages);
     BB_RELEASE(&spectrum);
     return status;
 }
@@ -383,6 +384,15 @@ double bb_point_spread_excess(const bb_point_spread *spread, const double *corre
         if (correlation[k] > correlation[0] && spread->transfer[k] > 0.0) {
             sum += transfer(spread, correlation, wavenumber, k) - spread->transfer[k];
         }
+    }
+    return sum / spread->transfer_sum;
+}
+
+double bb_point_spread_variance(const bb_point_spread *spread, const double *half)
+{
+    double sum = 0.0;
+    for (bb_index k = 0; k < spread->grid.pixels * spread->grid.pixels; ++k) {
+        sum += spread->transfer[k] * half[k];
     }
     return sum / spread->transfer_sum;
 }
@@ -440,5 +450,78 @@ bb_status bb_point_spread_image(const bb_point_spread *spread, const double *cor
     }
 done:
     BB_RELEASE(&spectrum);
+    return status;
+}
+
+// The OTF in rings a quarter of a pixel wide.
+typedef struct rings {
+    bb_index count;
+    double *sum;    // [count] of the OTF
+    double *radius; // [count] its mean distance, m
+    double total;
+} rings;
+
+static bb_status draw_rings(const bb_point_spread *spread, const double *correlation,
+                            double wavelength_m, rings *out)
+{
+    enum { PER_PIXEL = 4 };
+    bb_status status = BB_OK;
+    const bb_index n = spread->grid.pixels;
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    out->count = PER_PIXEL * n;
+    BB_TRY(BB_ZEROED(out->count, &out->sum));
+    BB_TRY(BB_ZEROED(out->count, &out->radius));
+    for (bb_index k = 0; k < n * n; ++k) {
+        const double distance = hypot((double)wrapped(k % n, n), (double)wrapped(k / n, n));
+        const double value = transfer(spread, correlation, wavenumber, k);
+        const bb_index ring = (bb_index)(PER_PIXEL * distance + 0.5);
+        out->sum[ring] += value;
+        out->radius[ring] += value * distance * spread->grid.pixel_m;
+        out->total += value;
+    }
+    for (bb_index ring = 0; ring < out->count; ++ring) {
+        out->radius[ring] = out->sum[ring] > 0.0 ? out->radius[ring] / out->sum[ring] : 0.0;
+    }
+done:
+    return status;
+}
+
+// Intensity at `angle` off the axis over that on it.
+static double intensity(const rings *of, double wavelength_m, double angle)
+{
+    double sum = 0.0;
+    for (bb_index ring = 0; ring < of->count; ++ring) {
+        if (of->sum[ring] != 0.0) {
+            sum += of->sum[ring] * j0(2.0 * BB_PI * of->radius[ring] * angle / wavelength_m);
+        }
+    }
+    return sum / of->total;
+}
+
+bb_status bb_point_spread_width(const bb_point_spread *spread, const double *correlation,
+                                double wavelength_m, double *width_rad)
+{
+    bb_status status = BB_OK;
+    rings image = {0};
+    // Where an image of one pixel of the pupil would end.
+    const double limit = wavelength_m / spread->grid.pixel_m;
+    double inside = 0.0;
+    double outside = limit / (8.0 * (double)spread->grid.pixels);
+    *width_rad = NAN;
+    BB_TRY(draw_rings(spread, correlation, wavelength_m, &image));
+    while (outside < limit && intensity(&image, wavelength_m, outside) > 0.5) {
+        inside = outside;
+        outside *= 1.5;
+    }
+    for (int step = 0; step < 40 && outside < limit && !isnan(image.total); ++step) {
+        const double middle = 0.5 * (inside + outside);
+        const bool bright = intensity(&image, wavelength_m, middle) > 0.5;
+        inside = bright ? middle : inside;
+        outside = bright ? outside : middle;
+        *width_rad = inside + outside;
+    }
+done:
+    BB_RELEASE(&image.sum);
+    BB_RELEASE(&image.radius);
     return status;
 }

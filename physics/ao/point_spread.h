@@ -51,8 +51,9 @@ BB_CHECKED bb_status bb_point_spread_create(double diameter_m, const bb_pupil *p
                                             bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
 
-/// N for a number of lenslets, without building anything.
+/// N and km for a number of lenslets, without building anything.
 bb_index bb_point_spread_pixels(bb_index lenslets);
+bb_index bb_point_spread_pixels_per_lenslet(bb_index lenslets);
 
 const bb_point_spread_grid *bb_point_spread_layout(const bb_point_spread *spread);
 /// The pupil on the grid's points, pupil_points x pupil_points, laid out as a mask (pupil.h); lives
@@ -68,13 +69,22 @@ const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread
 BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
                                               double *voltages);
 
-/// Covariance of the residual wavefront. `cee` [m][m], arcsec^2, row-major and without gaps;
-/// `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` = sqrt(correlation(0)). A
-/// residual that is not finite, or whose variance is negative, sets `outcome` and leaves NaN.
-/// Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *cee,
+/// Covariance of the residual wavefront, taken as stationary. `voltages` Cvv
+/// [actuators][actuators]; `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` =
+/// sqrt(correlation(0)). A residual that is not finite, or whose variance is negative, sets
+/// `outcome` and leaves NaN. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_residual(const bb_point_spread *spread, const double *voltages,
                                               double *correlation, double *rms_m,
                                               bb_outcome *outcome);
+
+/// Variance over the pupil of a wavefront with half the structure function `half` [N][N], m^2, its
+/// mean (piston) taken out.
+double bb_point_spread_variance(const bb_point_spread *spread, const double *half);
+
+/// Full width at half maximum of the image averaged over directions, radians; NaN in, NaN out.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_point_spread_width(const bb_point_spread *spread, const double *correlation,
+                                           double wavelength_m, double *width_rad);
 
 /// Strehl ratio at a wavelength (m), from bb_point_spread_residual's correlation; NaN in, NaN out.
 double bb_point_spread_strehl(const bb_point_spread *spread, const double *correlation,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/score_config.h"
 
+const char *const bb_score_names[] = {"pairs", "stationary", NULL};
+
 // clang-format off
 static const bb_key monte_carlo_keys[] = {
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
@@ -20,18 +22,18 @@ static const bb_key monte_carlo_keys[] = {
 };
 
 static const bb_key error_terms_keys[] = {
-    {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+    {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
-     .meaning = "Turbulence finer than the mirror's actuators."},
+     .meaning = "Turbulence finer than the mirror's actuators, which truth sensors then do not see."},
     {.name = "fitting_coefficient", .kind = BB_KEY_DOUBLE, .unit = "rad^2", .minimum = 0.0,
      .maximum = 10.0, .offset = offsetof(bb_error_terms_config, fitting_coefficient),
      .default_text = "0.2740",
-     .meaning = "Its variance over (actuator pitch / r0)^(5/3): 0.2740 beyond a circular cutoff at "
-                "half the inverse pitch, 0.2313 beyond a square one."},
+     .meaning = "Its variance over (actuator pitch / r0)^(5/3) for an infinite outer scale: 0.2740 "
+                "beyond a circular cutoff at half the inverse pitch, 0.2313 beyond a square one."},
     {.name = "aliasing", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, aliasing),
-     .meaning = "Turbulence finer than the lenslets that one sensor takes for coarser; a residual "
-                "of slopes has that of several sensors in it."},
+     .meaning = "Turbulence finer than the lenslets that one sensor takes for coarser; with fitting "
+                "that of the guide stars is in the residual of slopes."},
     {.name = "frame_delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0,
      .maximum = 1.0e4, .offset = offsetof(bb_error_terms_config, frame_delay_ms),
      .default_text = "0.0",

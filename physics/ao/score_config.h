@@ -11,6 +11,13 @@
 extern "C" {
 #endif
 
+/// How a residual that varies over the pupil is scored. The order is that of bb_score_names.
+typedef enum bb_score {
+    BB_SCORE_PAIRS,     ///< every pair of points by its own structure function (pair_strehl.h)
+    BB_SCORE_STATIONARY ///< averaged over pairs of equal displacement (point_spread.h)
+} bb_score;
+extern const char *const bb_score_names[];
+
 /// Independent frames, see monte_carlo.h.
 typedef struct bb_monte_carlo_config {
     bb_index frames; ///< 0: none are drawn

@@ -69,14 +69,15 @@ double bb_structure_function(double r_m, double outer_scale_m)
 // Interpolates D at the Chebyshev points of one interval of s and writes powers of the local
 // coordinate in [-1, 1]. The Chebyshev coefficients fall by a factor above 60 each, so going over
 // to powers costs no digits.
-static void fit_interval(double outer_scale_m, double low, double width, double *powers)
+static void fit_interval(bb_structure_law law, const void *context, double scale_m, double low,
+                         double width, double *powers)
 {
     enum { COUNT = BB_STRUCTURE_DEGREE + 1 };
     double values[COUNT];
     for (int i = 0; i < COUNT; ++i) {
         const double node = cos(BB_PI * (i + 0.5) / COUNT);
         const double s = low + 0.5 * width * (1.0 + node);
-        values[i] = bb_structure_function(sqrt(s) * outer_scale_m, outer_scale_m);
+        values[i] = law(context, sqrt(s) * scale_m);
         powers[i] = 0.0;
     }
     double previous[COUNT] = {0.0};
@@ -98,7 +99,8 @@ static void fit_interval(double outer_scale_m, double low, double width, double 
     }
 }
 
-bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out)
+bb_status bb_structure_table_fit(bb_structure_law law, const void *context, double scale_m,
+                                 double far, bb_structure_table *out)
 {
     bb_status status = BB_OK;
     const bb_index terms = BB_STRUCTURE_DEGREE + 1;
@@ -108,14 +110,26 @@ bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *ou
         const int octave = BB_STRUCTURE_LOW_OCTAVE + (int)(i >> BB_STRUCTURE_SPLIT_BITS);
         const double part = (double)(i & ((1 << BB_STRUCTURE_SPLIT_BITS) - 1));
         const double width = ldexp(1.0, octave - BB_STRUCTURE_SPLIT_BITS);
-        fit_interval(outer_scale_m, ldexp(1.0, octave) + part * width, width,
+        fit_interval(law, context, scale_m, ldexp(1.0, octave) + part * width, width,
                      coefficients + (i + 1) * terms);
     }
-    coefficients[(BB_STRUCTURE_INTERVALS + 1) * terms] = amplitude(outer_scale_m) * limit();
-    *out = (bb_structure_table){.inverse_square_scale = 1.0 / (outer_scale_m * outer_scale_m),
+    coefficients[(BB_STRUCTURE_INTERVALS + 1) * terms] = far;
+    *out = (bb_structure_table){.inverse_square_scale = 1.0 / (scale_m * scale_m),
                                 .coefficients = coefficients};
 done:
     return status;
+}
+
+static double von_karman(const void *context, double r_m)
+{
+    const double *outer_scale_m = context;
+    return bb_structure_function(r_m, *outer_scale_m);
+}
+
+bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out)
+{
+    return bb_structure_table_fit(von_karman, &outer_scale_m, outer_scale_m,
+                                  amplitude(outer_scale_m) * limit(), out);
 }
 
 // Sums worked on at a time: in a local array, which the compiler knows apart from the table.

@@ -25,6 +25,14 @@ double bb_structure_function(double r_m, double outer_scale_m);
 /// exact function. Errors: BB_MEMORY. Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
 
+/// A structure function of the distance (m).
+typedef double (*bb_structure_law)(const void *context, double r_m);
+
+/// Tabulates a structure function that is smooth in (r / scale_m)^2 and `far` from 8 scale_m on.
+/// Errors: BB_MEMORY. Release with bb_structure_table_release.
+BB_CHECKED bb_status bb_structure_table_fit(bb_structure_law law, const void *context,
+                                            double scale_m, double far, bb_structure_table *out);
+
 /// sums[j] += weight D(|(x, y) - (to_x[j], to_y[j])|) for `count` points (m). The bits of a sum do
 /// not depend on its place in the list.
 void bb_structure_table_add(bb_structure_table table, double weight, double x, double y,

@@ -2,9 +2,12 @@
 #include "physics/ao/tomography.h"
 
 #include "core/memory.h"
+#include "physics/ao/corrected_structure.h"
 #include "physics/ao/pair_strehl.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 static bb_status create_guides(const bb_ao_config *config, bb_lgs_tilt tilt, bb_tomography *out)
 {
@@ -35,31 +38,46 @@ done:
 }
 
 // The mirror's pseudo-inverse is the dear part of a point spread: targets share it.
-static bb_status find_spread(const bb_ao_config *config, bb_tomography *tomography, bb_index index)
+static bool share_spread(bb_tomography *tomography, bb_index index)
 {
     bb_tomography_target *target = &tomography->targets[index];
-    bb_index lenslets = target->truth.sensors[0].lenslets;
+    const bb_index lenslets = target->truth.sensors[0].lenslets;
     for (bb_index other = 0; other < index; ++other) {
         if (tomography->targets[other].truth.sensors[0].lenslets == lenslets) {
+            target->corrected = tomography->targets[other].corrected;
             target->spread = tomography->targets[other].spread;
             target->terms = tomography->targets[other].terms;
-            return BB_OK;
+            return true;
         }
     }
-    target->owns_spread = true;
+    return false;
+}
+
+static bb_status make_spread(const bb_ao_config *config, bb_tomography *tomography,
+                             bb_tomography_target *target)
+{
+    bb_status status = BB_OK;
+    const bb_index lenslets = target->truth.sensors[0].lenslets;
     const double condition = config->mirror != NULL ? config->mirror->condition : NAN;
     const double diameter_m = config->telescope->diameter_m;
+    const double pitch_m = diameter_m / (double)lenslets;
     const bb_pupil pupil = bb_ao_config_pupil(config);
-    BB_RETURN_IF_FAILED(
-        bb_point_spread_create(diameter_m, &pupil, lenslets, condition, &target->spread));
+    target->owns_spread = true;
+    BB_TRY(bb_point_spread_create(diameter_m, &pupil, lenslets, condition, &target->spread));
     if (!bb_error_terms_wanted(config->error_terms)) {
-        return BB_OK;
+        goto done;
+    }
+    if (config->error_terms->fitting) {
+        BB_TRY(bb_corrected_structure_tabulate(tomography->atmosphere.outer_scale_m, pitch_m,
+                                               &target->corrected));
     }
     const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
-    BB_RETURN_IF_FAILED(BB_ALLOCATE(grid->pixels * grid->pixels, &target->terms));
-    return bb_error_terms_create(
-        config->error_terms, &tomography->atmosphere, diameter_m / (double)lenslets,
-        (bb_displacement_grid){grid->pixels, grid->pixel_m}, target->terms);
+    BB_TRY(BB_ALLOCATE(grid->pixels * grid->pixels, &target->terms));
+    BB_TRY(bb_error_terms_create(config->error_terms, &tomography->atmosphere, target->corrected,
+                                 pitch_m, (bb_displacement_grid){grid->pixels, grid->pixel_m},
+                                 target->terms));
+done:
+    return status;
 }
 
 static bb_status create_target(const bb_ao_config *config, bb_tomography *tomography,
@@ -68,8 +86,15 @@ static bb_status create_target(const bb_ao_config *config, bb_tomography *tomogr
     bb_status status = BB_OK;
     bb_tomography_target *target = &tomography->targets[index];
     BB_TRY(bb_sensor_array_create_truth(config, index, &tomography->atmosphere, &target->truth));
+    if (!share_spread(tomography, index)) {
+        BB_TRY(make_spread(config, tomography, target));
+    }
+    target->seen = tomography->atmosphere;
+    if (target->corrected.coefficients != NULL) {
+        target->seen.structure = target->corrected;
+    }
     bb_slope_covariance_parts parts = {.name = "Ctm",
-                                       .atmosphere = &tomography->atmosphere,
+                                       .atmosphere = &target->seen,
                                        .rows = &target->truth,
                                        .columns = &tomography->guides};
     BB_TRY(bb_slope_covariance_create(&parts, &target->ctm_covariance));
@@ -78,7 +103,6 @@ static bb_status create_target(const bb_ao_config *config, bb_tomography *tomogr
     parts.columns = &target->truth;
     BB_TRY(bb_slope_covariance_create(&parts, &target->ctt_covariance));
     target->ctt = bb_slope_covariance_source(target->ctt_covariance);
-    BB_TRY(find_spread(config, tomography, index));
 done:
     return status;
 }
@@ -115,6 +139,7 @@ void bb_tomography_destroy(bb_tomography **tomography)
         if (target->owns_spread) {
             bb_point_spread_destroy(&target->spread);
             BB_RELEASE(&target->terms);
+            bb_structure_table_release(&target->corrected);
         }
         bb_sensor_array_release(&target->truth);
     }
@@ -126,49 +151,6 @@ void bb_tomography_destroy(bb_tomography **tomography)
     bb_sensor_array_release(&whole->guides);
     bb_atmosphere_release(&whole->atmosphere);
     BB_RELEASE(tomography);
-}
-
-// Points of a pupil on which pairs are summed, across a lenslet: some thousands in all.
-static bb_index pair_points(const bb_point_spread_grid *grid)
-{
-    const double across = 90.0 * (double)grid->pixels_per_lenslet / (double)grid->pupil_points;
-    return across > 2.0 ? (bb_index)across : 2;
-}
-
-static bb_status rate_pairs(const bb_tomography_target *target, const double *cee,
-                            bb_index wavelength_count, const double *wavelengths_m,
-                            bb_tomography_score *score)
-{
-    bb_status status = BB_OK;
-    const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
-    double *voltages = NULL;
-    if (score->pairs == NULL && score->pairs_whole == NULL) {
-        goto done;
-    }
-    for (bb_index w = 0; w < wavelength_count && isnan(score->residual_rms); ++w) {
-        if (score->pairs != NULL) {
-            score->pairs[w] = NAN;
-        }
-        if (score->pairs_whole != NULL) {
-            score->pairs_whole[w] = NAN;
-        }
-    }
-    if (isnan(score->residual_rms)) {
-        goto done;
-    }
-    BB_TRY(BB_ALLOCATE(grid->actuator_count * grid->actuator_count, &voltages));
-    BB_TRY(bb_point_spread_voltages(target->spread, cee, voltages));
-    if (score->pairs != NULL) {
-        BB_TRY(bb_pair_strehl(target->spread, voltages, NULL, pair_points(grid), wavelength_count,
-                              wavelengths_m, score->pairs));
-    }
-    if (score->pairs_whole != NULL) {
-        BB_TRY(bb_pair_strehl(target->spread, voltages, target->terms, pair_points(grid),
-                              wavelength_count, wavelengths_m, score->pairs_whole));
-    }
-done:
-    BB_RELEASE(&voltages);
-    return status;
 }
 
 // A residual that is so far from stationary that its mean over pairs is no covariance has no
@@ -194,33 +176,131 @@ static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_cou
     }
 }
 
+// One residual being scored, at one wavelength after another.
+typedef struct rating {
+    const bb_tomography_target *aim;
+    double *correlation;  // [N][N] of the wavelength at hand, with the error terms
+    double *alone;        // [N][N] without them
+    bb_pair_strehl pairs; // of a score by pairs
+    bool valid;
+} rating;
+
+static bb_index pixels_of(const rating *work)
+{
+    const bb_index edge = bb_point_spread_layout(work->aim->spread)->pixels;
+    return edge * edge;
+}
+
+static void add_terms(rating *work)
+{
+    const double *terms = work->aim->terms;
+    memcpy(work->correlation, work->alone, (size_t)pixels_of(work) * sizeof *work->alone);
+    for (bb_index k = 0; terms != NULL && k < pixels_of(work); ++k) {
+        work->correlation[k] -= terms[k];
+    }
+}
+
+// The variance of the residual of slopes, NaN where there is none: what is not finite or positive.
+static bb_status survey_pairs(rating *work, const double *voltages, bb_index wavelength_count,
+                              const double *wavelengths_m, double *rms_m, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread *spread = work->aim->spread;
+    const bb_index step = bb_pair_strehl_step(bb_point_spread_mirror(spread)->lenslets,
+                                              bb_point_spread_layout(spread)->pixels_per_lenslet);
+    BB_TRY(bb_pair_strehl_create(spread, voltages, step, wavelength_count, wavelengths_m,
+                                 &work->pairs));
+    const double variance = work->pairs.variance_m2;
+    *rms_m = NAN;
+    if (!isfinite(variance)) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
+    } else if (variance < 0.0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                       "the residual wavefront has the variance %g m^2 over the pupil", variance);
+    } else {
+        *rms_m = sqrt(variance);
+    }
+done:
+    return status;
+}
+
+// What holds at all wavelengths: the variance, and of a stationary residual the covariance.
+static bb_status survey(rating *work, const double *voltages, bb_index wavelength_count,
+                        const double *wavelengths_m, bb_tomography_score *score,
+                        bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    double *rms_m = &score->correctable_rms;
+    if (score->kind == BB_SCORE_PAIRS) {
+        BB_TRY(survey_pairs(work, voltages, wavelength_count, wavelengths_m, rms_m, outcome));
+    } else {
+        BB_TRY(bb_point_spread_residual(work->aim->spread, voltages, work->alone, rms_m, outcome));
+        add_terms(work);
+        refuse_excess(work->aim->spread, wavelength_count, wavelengths_m, work->correlation, rms_m,
+                      outcome);
+    }
+    work->valid = !isnan(*rms_m);
+    score->residual_rms = *rms_m;
+    if (work->aim->terms != NULL) {
+        score->residual_rms =
+            sqrt(*rms_m * *rms_m + bb_point_spread_variance(work->aim->spread, work->aim->terms));
+    }
+done:
+    return status;
+}
+
+static bb_status rate_wavelength(rating *work, bb_index w, double wavelength_m,
+                                 bb_tomography_score *score)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread *spread = work->aim->spread;
+    if (score->kind == BB_SCORE_PAIRS && work->valid) {
+        BB_TRY(bb_pair_strehl_correlation(&work->pairs, w, work->alone));
+        add_terms(work);
+    }
+    for (bb_index k = 0; !work->valid && k < pixels_of(work); ++k) {
+        work->alone[k] = work->correlation[k] = NAN;
+    }
+    score->strehl[w] = bb_point_spread_strehl(spread, work->correlation, wavelength_m);
+    if (score->correctable != NULL) {
+        score->correctable[w] = bb_point_spread_strehl(spread, work->alone, wavelength_m);
+    }
+    if (score->width_rad != NULL) {
+        BB_TRY(
+            bb_point_spread_width(spread, work->correlation, wavelength_m, &score->width_rad[w]));
+    }
+    for (bb_index b = 0; b < score->box_count; ++b) {
+        score->ensquared[w * score->box_count + b] =
+            bb_point_spread_ensquared(spread, work->correlation, wavelength_m, score->boxes_rad[b]);
+    }
+    if (w < score->psf_count) {
+        BB_TRY(bb_point_spread_image(spread, work->correlation, wavelength_m,
+                                     score->psf + w * pixels_of(work)));
+    }
+done:
+    return status;
+}
+
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
                              bb_index wavelength_count, const double *wavelengths_m,
                              bb_tomography_score *score, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
-    double *correlation = NULL;
-    const bb_tomography_target *aim = &tomography->targets[target];
-    const bb_index pixels = bb_point_spread_layout(aim->spread)->pixels;
-    BB_TRY(BB_ALLOCATE(pixels * pixels, &correlation));
-    BB_TRY(bb_point_spread_residual(aim->spread, cee, correlation, &score->residual_rms, outcome));
-    for (bb_index k = 0; aim->terms != NULL && k < pixels * pixels; ++k) {
-        correlation[k] -= aim->terms[k];
-    }
-    refuse_excess(aim->spread, wavelength_count, wavelengths_m, correlation, &score->residual_rms,
-                  outcome);
+    double *voltages = NULL;
+    rating work = {.aim = &tomography->targets[target]};
+    const bb_index actuators = bb_point_spread_layout(work.aim->spread)->actuator_count;
+    BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.correlation));
+    BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.alone));
+    BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
+    BB_TRY(bb_point_spread_voltages(work.aim->spread, cee, voltages));
+    BB_TRY(survey(&work, voltages, wavelength_count, wavelengths_m, score, outcome));
     for (bb_index w = 0; w < wavelength_count; ++w) {
-        score->strehl[w] = bb_point_spread_strehl(aim->spread, correlation, wavelengths_m[w]);
-        for (bb_index b = 0; b < score->box_count; ++b) {
-            score->ensquared[w * score->box_count + b] = bb_point_spread_ensquared(
-                aim->spread, correlation, wavelengths_m[w], score->boxes_rad[b]);
-        }
+        BB_TRY(rate_wavelength(&work, w, wavelengths_m[w], score));
     }
-    if (score->psf != NULL) {
-        BB_TRY(bb_point_spread_image(aim->spread, correlation, wavelengths_m[0], score->psf));
-    }
-    BB_TRY(rate_pairs(aim, cee, wavelength_count, wavelengths_m, score));
 done:
-    BB_RELEASE(&correlation);
+    bb_pair_strehl_release(&work.pairs);
+    BB_RELEASE(&work.correlation);
+    BB_RELEASE(&work.alone);
+    BB_RELEASE(&voltages);
     return status;
 }

@@ -30,13 +30,15 @@ typedef enum bb_lgs_tilt {
 /// One direction in which the correction is scored. Everything belongs to the tomography.
 typedef struct bb_tomography_target {
     bb_sensor_array truth;
+    bb_structure_table corrected; ///< with the fitting error: D of what the mirror can correct
+    bb_atmosphere seen;           ///< by the truth sensor: the layers, of that D if there is one
     bb_slope_covariance *ctm_covariance;
     bb_slope_covariance *ctt_covariance;
     const bb_matrix_source *ctm; ///< m x n, arcsec^2
     const bb_matrix_source *ctt; ///< m x m, arcsec^2, noiseless
     bb_point_spread *spread;     ///< shared by targets of equal lenslets
     double *terms;               ///< [N][N] of error_terms.h, shared likewise; NULL: none
-    bool owns_spread;            ///< and the terms
+    bool owns_spread;            ///< and the terms, and `corrected`
 } bb_tomography_target;
 
 typedef struct bb_tomography {
@@ -59,14 +61,17 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
 void bb_tomography_destroy(bb_tomography **tomography);
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
-/// where the residual is not finite, and all but `residual_rms` and `pairs` include the error
-/// terms.
+/// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of
+/// slopes alone, all others of that with the error terms.
 typedef struct bb_tomography_score {
-    double *strehl;      ///< [wavelengths]
-    double residual_rms; ///< m
-    double *psf;         ///< [N][N] at the first wavelength (bb_point_spread_layout says N)
-    double *pairs;       ///< [wavelengths] Strehl ratio of pair_strehl.h, without the error terms
-    double *pairs_whole; ///< [wavelengths] the same with the error terms
+    bb_score kind;          ///< what the caller wants
+    double *strehl;         ///< [wavelengths]
+    double *correctable;    ///< [wavelengths] Strehl ratio
+    double residual_rms;    ///< m: over the pupil without piston; stationary, the root of corr(0)
+    double correctable_rms; ///< m
+    bb_index psf_count;     ///< wavelengths, the first ones, of which `psf` is wanted
+    double *psf;            ///< [psf_count][N][N] (bb_point_spread_layout says N)
+    double *width_rad;      ///< [wavelengths] full width at half maximum
     bb_index box_count;
     const double *boxes_rad; ///< [box_count] widths of square boxes
     double *ensquared;       ///< [wavelengths][box_count] share of the energy in them

@@ -4,6 +4,8 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index wavelengths,
                                bb_index boxes, bb_ao_attempt *out)
@@ -14,6 +16,7 @@ bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index 
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->strehl));
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->pairs));
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->whole));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_attempt_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_attempt_unset(targets, &out->residual_m));
     BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
@@ -30,6 +33,7 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     BB_RELEASE(&attempt->strehl);
     BB_RELEASE(&attempt->pairs);
     BB_RELEASE(&attempt->whole);
+    BB_RELEASE(&attempt->stationary);
     BB_RELEASE(&attempt->ensquared);
     BB_RELEASE(&attempt->residual_m);
     BB_RELEASE(&attempt->psf);
@@ -90,7 +94,8 @@ static bb_status publish_scalars(const bb_ao_study *study, bb_ao_attempt *attemp
     BB_TRY(bb_attempts_publish_number(results, "strehl_loss", "1",
                                       "Strehl ratio of the reference minus this one's", loss));
     BB_TRY(bb_attempts_publish_number(results, "residual_rms_nm", "nm",
-                                      "rms of the residual wavefront, first target", residual_nm));
+                                      "rms of the residual wavefront that strehl has, first target",
+                                      residual_nm));
 done:
     return status;
 }
@@ -127,7 +132,8 @@ static bb_status publish_directions(const bb_ao_study *study, const bb_ao_attemp
     BB_TRY(bb_results_values(results, "results/strehl_by", "1", "Strehl ratio",
                              "pipeline, target, wavelength", strehls));
     BB_TRY(bb_results_values(results, "results/residual_rms_by_nm", "nm",
-                             "rms of the residual wavefront", "pipeline, target", residuals));
+                             "rms of the residual wavefront that strehl_by has", "pipeline, target",
+                             residuals));
 done:
     BB_RELEASE(&strehls);
     BB_RELEASE(&residuals);
@@ -162,20 +168,24 @@ static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *p
     const bb_index count = study->pipelines.count;
     const bb_index items = study->targets.count * study->wavelengths_um.count;
     const bb_index boxes = study->ensquared_mas.count;
-    const double *parts[3][BB_STUDY_PIPELINES];
+    const double *parts[4][BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < count; ++p) {
         parts[0][p] = attempts[p].pairs;
         parts[1][p] = attempts[p].whole;
         parts[2][p] = attempts[p].ensquared;
+        parts[3][p] = attempts[p].stationary;
     }
-    if (bb_ao_study_pairs(study)) {
+    if (study->monte_carlo.frames > 0) {
+        BB_TRY(publish_items("results/strehl_stationary",
+                             "Strehl ratio with error terms, the residual taken as stationary",
+                             "pipeline, target, wavelength", count, items, parts[3], results));
         BB_TRY(publish_items("results/strehl_pairs",
-                             "Strehl ratio of the correctable residual, not taken as stationary",
+                             "Strehl ratio of the correctable residual, by pairs",
                              "pipeline, target, wavelength", count, items, parts[0], results));
     }
-    if (bb_ao_study_pairs(study) && problem->targets[0].terms != NULL) {
+    if (study->monte_carlo.frames > 0 && problem->targets[0].terms != NULL) {
         BB_TRY(publish_items("results/strehl_pairs_whole",
-                             "Strehl ratio with error terms, not taken as stationary",
+                             "Strehl ratio with error terms, by pairs",
                              "pipeline, target, wavelength", count, items, parts[1], results));
     }
     if (boxes > 0) {
@@ -220,10 +230,31 @@ done:
     return status;
 }
 
+// What the Strehl ratios hold and what they do not, below the table and in the file.
+static bb_status publish_note(const bb_ao_study *study, bb_results *results)
+{
+    const bb_error_terms_config *terms = &study->error_terms;
+    const bool lag = terms->frame_delay_ms > 0.0;
+    char held[128];
+    char missing[64];
+    char note[256];
+    (void)snprintf(held, sizeof held, "tomography and noise%s%s%s",
+                   terms->fitting ? ", the guide stars' aliasing, fitting" : "",
+                   terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "");
+    (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
+                   terms->fitting || terms->aliasing ? "" : "aliasing, ", lag ? "" : "lag, ");
+    const int kept = (int)strlen(missing) - 2; // without the last comma
+    (void)snprintf(note, sizeof note, "strehl and residual (score: %s) hold %s%s%.*s",
+                   bb_score_names[study->score], held, kept > 0 ? "; without " : "",
+                   kept > 0 ? kept : 0, missing);
+    return bb_results_note(results, "", "price_note", note);
+}
+
 bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *problem,
                                  bb_ao_attempt *attempts, bb_results *results)
 {
     bb_status status = BB_OK;
+    BB_TRY(publish_note(study, results));
     BB_TRY(publish_scalars(study, attempts, results));
     BB_TRY(publish_directions(study, attempts, results));
     BB_TRY(publish_extras(study, problem, attempts, results));

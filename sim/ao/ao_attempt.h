@@ -15,11 +15,12 @@ typedef struct bb_ao_attempt {
     bb_attempt common;
     double **r;         ///< [targets], each [m][n]; of a shared one the first only
     bool shared;        ///< one reconstructor corrects all targets
-    double *strehl;     ///< [targets][wavelengths]
-    double *pairs;      ///< [targets][wavelengths] Strehl ratio by pairs of points
-    double *whole;      ///< [targets][wavelengths] the same with the error terms
+    double *strehl;     ///< [targets][wavelengths], as the study scores
+    double *pairs;      ///< [targets][wavelengths] by pairs, without the error terms; of frames
+    double *whole;      ///< [targets][wavelengths] by pairs, with them; of frames
+    double *stationary; ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;  ///< [targets][wavelengths][boxes]
-    double *residual_m; ///< [targets]
+    double *residual_m; ///< [targets] with the error terms
     double *psf;        ///< [BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], first target and wavelength
 } bb_ao_attempt;
 

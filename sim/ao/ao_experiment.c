@@ -128,6 +128,26 @@ static void crop(const double *image, bb_index pixels, double *out)
     }
 }
 
+// Both scores, whichever the study has: what frames are held against. Failures are the study's.
+static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
+                                 bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    const bb_index first = target * run->wavelength_count;
+    bb_outcome outcome = {0};
+    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
+                                 .strehl = attempt->whole + first,
+                                 .correctable = attempt->pairs + first};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
+                                      .strehl = attempt->stationary + first};
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &pairs, &outcome));
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &stationary, &outcome));
+done:
+    return status;
+}
+
 static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
@@ -145,12 +165,10 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
     if (target == 0) {
         BB_TRY(BB_ALLOCATE(pixels * pixels, &image));
     }
-    bool pairs = bb_ao_study_pairs(run->study) && bad < 0;
-    bool whole = pairs && run->problem->targets[target].terms != NULL;
-    bb_tomography_score score = {.strehl = attempt->strehl + first,
+    bb_tomography_score score = {.kind = (bb_score)run->study->score,
+                                 .strehl = attempt->strehl + first,
+                                 .psf_count = image != NULL ? 1 : 0,
                                  .psf = image,
-                                 .pairs = pairs ? attempt->pairs + first : NULL,
-                                 .pairs_whole = whole ? attempt->whole + first : NULL,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
                                  .ensquared = attempt->ensquared + first * boxes};
@@ -161,6 +179,9 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
         bb_log_warning("pipeline %s, target %td: %s, %s", attempt->common.pipeline, target,
                        bb_outcome_name(attempt->common.outcome.kind),
                        attempt->common.outcome.detail);
+    }
+    if (run->study->monte_carlo.frames > 0) {
+        BB_TRY(rate_for_frames(run, target, cee, attempt));
     }
     if (image != NULL) {
         crop(image, pixels, attempt->psf);
@@ -244,6 +265,7 @@ static bb_status solve(ao_run *run)
                                      .wavelengths_m = run->wavelengths_m,
                                      .reference = &run->attempts[reference],
                                      .correction = run->study->correction,
+                                     .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
     bb_index solved = 0;
     BB_TRY(bb_ao_promises_create(&run->promises));

@@ -22,6 +22,7 @@ struct bb_ao_learning {
     bb_layer_config *layers; // [profile.layer_count]
     bb_atmosphere_config atmosphere;
     bb_ao_config physics; // with the learned atmosphere
+    bb_error_terms_config terms;
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [targets]
     double *noise;                // [n] lower bounds of the variances
@@ -113,7 +114,8 @@ done:
     return status;
 }
 
-// The tomography of the learned profile; error terms are the score's.
+// The tomography of the learned profile. Of the error terms, which are the score's, it knows what
+// truth sensors do not see.
 static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
 {
     bb_status status = BB_OK;
@@ -130,7 +132,10 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
     };
     l->physics = *physics;
     l->physics.atmosphere = &l->atmosphere;
-    l->physics.error_terms = NULL;
+    l->terms =
+        (bb_error_terms_config){.fitting = physics->error_terms->fitting,
+                                .fitting_coefficient = physics->error_terms->fitting_coefficient};
+    l->physics.error_terms = &l->terms;
     BB_TRY(bb_tomography_create(&l->physics, (bb_lgs_tilt)l->study->solver.lgs_tilt, &l->problem));
     BB_TRY(BB_ALLOCATE(targets, &l->ctm));
     for (bb_index t = 0; t < targets; ++t) {
@@ -222,7 +227,8 @@ static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m, bb_a
     }
     BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
-        bb_tomography_score score = {.strehl = attempt->strehl + t * wavelengths};
+        bb_tomography_score score = {.kind = (bb_score)l->study->score,
+                                     .strehl = attempt->strehl + t * wavelengths};
         BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,
                                   &attempt->common.outcome));
     }

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_plan.h"
 
 #include "core/memory.h"
+#include "physics/ao/pair_strehl.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_frame_plan.h"
 #include "sim/ao/ao_learn_plan.h"
@@ -39,16 +40,24 @@ static const double seconds_per_distance = 4.0e-9;
 static const double seconds_per_entry = 5.0e-9;
 static const double seconds_per_actuator3 = 3.0e-10;
 
+// Seconds of one core of scores by pairs: an operation of small products, an exponential with its
+// sum; and a table of what a mirror can correct.
+static const double seconds_per_pair_flop = 3.0e-10;
+static const double seconds_per_exponential = 1.0e-8;
+static const double seconds_per_table = 0.2;
+
 // Sizes of a study.
 typedef struct extent {
-    double n;                 // measurements
-    double m;                 // truth slopes of all targets
-    double squared_m;         // sum of their squares
-    double layers, pixels;    // pixels: N of the largest point-spread grid
-    double largest_projector; // actuators x slopes
-    double actuator3;         // of the largest mirror
-    double table_bytes;       // of displacements
-    bb_index mask_edge;       // pixels of the pupil's mask, 0: the annulus
+    double n;                  // measurements
+    double m;                  // truth slopes of all targets
+    double squared_m;          // sum of their squares
+    double layers, pixels;     // pixels: N of the largest point-spread grid
+    double largest_projector;  // actuators x slopes
+    double actuator3;          // of the largest mirror
+    double projections;        // operations from Cee to Cvv, of all targets
+    bb_pair_strehl_cost pairs; // of all targets; bytes of the largest
+    double table_bytes;        // of displacements
+    bb_index mask_edge;        // pixels of the pupil's mask, 0: the annulus
     bb_slope_covariance_cost cmm, ctm;
     bb_screen_size screen;       // of independent frames
     double screen_lines;         // lenslets of all sensors
@@ -73,9 +82,9 @@ static void measure_screens(const bb_monte_carlo_config *monte_carlo,
     out->squared_pupil_points += points * points;
 }
 
-static bb_status measure_targets(const bb_monte_carlo_config *monte_carlo,
-                                 const bb_ao_config *physics, const bb_atmosphere *atmosphere,
-                                 const bb_sensor_array *guides, extent *out)
+static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
+                                 const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
+                                 double threads, extent *out)
 {
     bb_status status = BB_OK;
     bb_sensor_array truth = {0};
@@ -90,7 +99,13 @@ static bb_status measure_targets(const bb_monte_carlo_config *monte_carlo,
         out->pixels = fmax(out->pixels, (double)bb_point_spread_pixels(lenslets));
         out->largest_projector = fmax(out->largest_projector, actuators * m);
         out->actuator3 = fmax(out->actuator3, actuators * actuators * actuators);
-        measure_screens(monte_carlo, atmosphere, guides, &truth, out);
+        const bb_pair_strehl_cost pairs =
+            bb_pair_strehl_price(lenslets, study->wavelengths_um.count, threads);
+        out->projections += 2.0 * actuators * m * (m + actuators);
+        out->pairs.flops += pairs.flops;
+        out->pairs.exponentials += pairs.exponentials;
+        out->pairs.bytes = fmax(out->pairs.bytes, pairs.bytes);
+        measure_screens(&study->monte_carlo, atmosphere, guides, &truth, out);
         out->ctm.entries += ctm.entries;
         out->ctm.direct_entries += ctm.direct_entries;
         out->table_bytes += ctm.table_bytes + bb_slope_covariance_price(&truth, &truth).table_bytes;
@@ -125,7 +140,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     }
     // Once with the tilts of laser stars and once without.
     out->table_bytes = 2.0 * out->cmm.table_bytes;
-    BB_TRY(measure_targets(&study->monte_carlo, &physics, &atmosphere, &guides, out));
+    BB_TRY(measure_targets(study, &physics, &atmosphere, &guides, threads, out));
     out->learn = bb_ao_learn_plan(study, &atmosphere, &guides, threads);
 done:
     BB_RELEASE(&mask);
@@ -159,14 +174,21 @@ static double frame_seconds(const bb_ao_study *study, const extent *of)
     return bb_ao_frame_seconds(&frames) + images;
 }
 
+static bool scores_pairs(const bb_ao_study *study)
+{
+    return study->score == (int)BB_SCORE_PAIRS || study->monte_carlo.frames > 0;
+}
+
 // The peak is the mirror's making, the learning, the solves, or the score of all estimates. What
 // was learned is a problem of its own beside the true one, and an estimate of the latter.
-static double host_bytes(const extent *of, double pipelines, double solving)
+static double host_bytes(const bb_ao_study *study, const extent *of, double solving)
 {
+    double pipelines = (double)study->pipelines.count;
     double problems = of->learn.solves_again ? 2.0 : 1.0;
     double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
     double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
-    double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m);
+    double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m) +
+                     (scores_pairs(study) ? of->pairs.bytes : 0.0);
     double mask = 8.0 * (double)of->mask_edge * (double)of->mask_edge;
     double making = fmax(mirror, of->learn.bytes);
     return BB_PLAN_PROGRAM_BYTES + problems * (of->table_bytes + 8.0 * of->largest_projector) +
@@ -238,6 +260,22 @@ static double device_seconds(const bb_ao_study *study, const extent *of)
         }
     }
     return seconds;
+}
+
+// From the residual covariances of all pipelines to their Strehl ratios, on one core.
+static double score_seconds(const bb_ao_study *study, const extent *of)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    double scores = 0.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        scores += bb_factor_pipeline_trials(&pipelines[p]);
+    }
+    double seconds = of->projections / fp64_rate;
+    if (scores_pairs(study)) {
+        seconds += of->pairs.flops * seconds_per_pair_flop +
+                   of->pairs.exponentials * seconds_per_exponential;
+    }
+    return scores * seconds;
 }
 
 // Of what the threads share, on one core. Every pipeline fills a triangle of Cmm and Ctm; the score
@@ -344,6 +382,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(list_operators(ao, &of, plan, &solving, &added));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
+    BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
+                       ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (of.mask_edge > 0) {
         BB_TRY(
             bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
@@ -357,13 +397,15 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            ao->monte_carlo.frames, of.screen.points, of.screen.fine_points));
     }
     solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
-    plan->host_bytes = host_bytes(&of, (double)ao->pipelines.count, solving) +
-                       frame_bytes(ao, &of, (double)options->threads);
+    plan->host_bytes =
+        host_bytes(ao, &of, solving) + frame_bytes(ao, &of, (double)options->threads);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds =
         0.2 + device_seconds(ao, &of) + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
         seconds_per_actuator3 * of.actuator3 + of.learn.seconds +
-        (core_seconds(ao, &of) + frame_seconds(ao, &of) + added) / (double)options->threads;
+        (ao->error_terms.fitting ? seconds_per_table : 0.0) +
+        (score_seconds(ao, &of) + core_seconds(ao, &of) + frame_seconds(ao, &of) + added) /
+            (double)options->threads;
 done:
     return status;
 }

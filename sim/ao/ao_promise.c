@@ -58,7 +58,7 @@ static bb_status find_strehl(const bb_ao_promise_task *task, const double *r, bb
     bb_status status = BB_OK;
     const bb_tomography_target *target = &task->problem->targets[0];
     bb_residual_task residual = {r, target->ctm, target->ctt, NULL};
-    bb_tomography_score score = {.strehl = out};
+    bb_tomography_score score = {.kind = task->score, .strehl = out};
     bb_index m = target->ctm->rows;
     *out = NAN;
     BB_TRY(BB_ALLOCATE(m * m, &residual.cee));

@@ -23,6 +23,7 @@ typedef struct bb_ao_promise_task {
     const double *wavelengths_m;    ///< the first one counts
     const bb_ao_attempt *reference; ///< solved
     int correction;                 ///< bb_ao_correction
+    bb_score score;                 ///< the study's
     bool scores_on_device;          ///< as the study's results are scored
 } bb_ao_promise_task;
 

@@ -48,9 +48,10 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
      .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: "
                 "all by the mean of all."},
-    {.name = "pair_strehl", .kind = BB_KEY_BOOLEAN, .default_text = "false",
-     .offset = offsetof(bb_ao_study, pair_strehl),
-     .meaning = "Computes the Strehl ratio without taking the residual as stationary, too."},
+    {.name = "score", .kind = BB_KEY_CHOICE, .choices = bb_score_names,
+     .offset = offsetof(bb_ao_study, score), .default_text = "pairs",
+     .meaning = "pairs: Strehl ratio and image from every pair of points of the pupil; stationary: "
+                "from the residual's mean over equal displacements, as moao does."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
@@ -91,11 +92,6 @@ bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
         .targets = study->targets.items,
         .target_count = study->targets.count,
     };
-}
-
-bool bb_ao_study_pairs(const bb_ao_study *study)
-{
-    return study->pair_strehl || study->monte_carlo.frames > 0;
 }
 
 // One reconstructor for all targets: all mirrors are alike.

@@ -33,7 +33,7 @@ typedef struct bb_ao_study {
     bb_list wavelengths_um; ///< of double
     bb_list ensquared_mas;  ///< of double: boxes
     int correction;         ///< bb_ao_correction
-    bool pair_strehl;
+    int score;              ///< bb_score
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;
@@ -45,9 +45,6 @@ extern const bb_schema bb_ao_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_ao_study_starter[];
-
-/// Whether Strehl ratios by pairs of points are computed: asked for, or needed by the frames.
-bool bb_ao_study_pairs(const bb_ao_study *study);
 
 /// The rules between keys of a bb_ao_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *config,

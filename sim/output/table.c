@@ -308,6 +308,10 @@ bb_status bb_table_write(const bb_experiment *experiment, const bb_results *resu
     }
     BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", experiment->price_name,
                        timed ? ", bytes and time" : " and bytes"));
+    const char *note = bb_results_note_text(results, "", "price_note");
+    if (note != NULL) {
+        BB_TRY(bb_text_add(out, "%s\n", note));
+    }
     if (!isnan(within)) {
         BB_TRY(write_cheapest(experiment, names, costs, within, out));
     }

@@ -115,6 +115,18 @@ static inline chain chain_run(const ao_case *c, bool noisy)
     return k;
 }
 
+/// The stationary residual of slopes `cee` as bb_point_spread_residual makes it.
+static inline void chain_wavefront(const bb_point_spread *spread, const double *cee,
+                                   double *correlation, double *rms_m, bb_outcome *outcome)
+{
+    const bb_index actuators = bb_point_spread_layout(spread)->actuator_count;
+    double *voltages = NULL;
+    check_ok(BB_ALLOCATE(actuators * actuators, &voltages));
+    check_ok(bb_point_spread_voltages(spread, cee, voltages));
+    check_ok(bb_point_spread_residual(spread, voltages, correlation, rms_m, outcome));
+    BB_RELEASE(&voltages);
+}
+
 static inline void chain_release(chain *k)
 {
     bb_slope_covariance_destroy(&k->cmm_source);

@@ -4,6 +4,7 @@
 // aliasing, and the seeing-limited image (Strehl ratio (r0/D)^2/(1 - obs^2); Tokovinin's FWHM).
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/ao/corrected_structure.h"
 #include "physics/ao/error_terms.h"
 #include "physics/ao/point_spread.h"
 #include "tests/check.h"
@@ -33,24 +34,45 @@ static void the_whole_fitting_variance(void **state)
         square += circle * pow(1.0 / cos(angle), -5.0 / 3.0) / ANGLES;
     }
     check_close(square, 0.2313, 5e-4, 1.0);
-    // Far away the structure function is twice the variance: half of it tends to 1.
-    check_close(bb_error_terms_fitting(2000.0), 1.0, 1e-5, 1.0);
-    assert_true(bb_error_terms_fitting(0.0) == 0.0);
+    check_relative(bb_error_terms_fitting_coefficient(), circle, 1e-14);
+    // Far away the structure function is twice the variance; a finite outer scale takes of it.
+    for (int k = 0; k < 2; ++k) {
+        const double outer = k == 0 ? 3e3 : 4.0;
+        const double far =
+            bb_structure_function(100.0 * outer, outer) - bb_corrected_structure_far(outer, 1.0);
+        const double share = pow(1.0 + pow(2.0 / outer, 2.0), -5.0 / 6.0);
+        check_relative(0.5 * far, circle * share, k == 0 ? 1e-6 : 1e-10);
+    }
 }
 
-// Near, all the difference is beyond the cutoff: half of 6.88 (r/r0)^(5/3).
-static void fitting_is_kolmogorov_at_short_distance(void **state)
+// int_0^fc 4 pi f W (1 - J0) df with many nodes, and all of D where the cutoff is high.
+static void what_a_mirror_corrects(void **state)
 {
     (void)state;
-    const double circle = 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(0.5, -5.0 / 3.0);
-    const double r = 1e-7;
-    const double expected = 0.5 * 6.88387718 * pow(r, 5.0 / 3.0);
-    // The slower waves take r^2, not r^(5/3): 0.5 % here.
-    check_relative(circle * bb_error_terms_fitting(r), expected, 0.01);
-    // Series and asymptote meet at pi r / d = 16.
-    const double meet = 16.0 / BB_PI;
-    check_relative(bb_error_terms_fitting(meet * (1.0 + 1e-9)),
-                   bb_error_terms_fitting(meet * (1.0 - 1e-9)), 5e-6);
+    enum { CELLS = 400000 };
+    static const double distances[] = {0.01, 0.3, 0.9, 4.0, 37.0, 150.0};
+    const double outer = 25.0;
+    const double pitch = 0.8;
+    bb_structure_table table = {0};
+    check_ok(bb_corrected_structure_tabulate(outer, pitch, &table));
+    for (size_t d = 0; d < sizeof distances / sizeof *distances; ++d) {
+        double sum = 0.0;
+        for (int k = 0; k < CELLS; ++k) {
+            const double f = 0.5 / pitch * (k + 0.5) / CELLS;
+            sum += 4.0 * BB_PI * f * BB_SPECTRUM * pow(f * f + 1.0 / (outer * outer), -11.0 / 6.0) *
+                   (1.0 - j0(2.0 * BB_PI * f * distances[d])) * 0.5 / pitch / CELLS;
+        }
+        const double got = bb_corrected_structure(distances[d], outer, pitch);
+        check_close(got, sum, 1e-8, bb_corrected_structure_far(outer, pitch));
+        check_close(bb_structure_table_value(table, distances[d] * distances[d]), got, 1e-8,
+                    bb_corrected_structure_far(outer, pitch));
+    }
+    check_relative(bb_corrected_structure(3.0, outer, 1e-3), bb_structure_function(3.0, outer),
+                   1e-4);
+    // Smooth near zero: as r^2, where D falls as r^(5/3).
+    check_relative(bb_corrected_structure(2e-3, outer, pitch),
+                   4.0 * bb_corrected_structure(1e-3, outer, pitch), 1e-5);
+    bb_structure_table_release(&table);
 }
 
 static void aliasing_is_a_third_of_fitting(void **state)
@@ -103,16 +125,22 @@ static void terms_add_on_the_grid(void **state)
     double *half = NULL;
     check_ok(BB_ALLOCATE(128 * 128, &half));
     const double scale = wave_m * wave_m * pow(0.5 / atmosphere.r0_m, 5.0 / 3.0);
+    bb_structure_table low = {0};
+    check_ok(bb_corrected_structure_tabulate(25.0, 0.5, &low));
+    const double strength = wave_m * wave_m * pow(atmosphere.r0_m, -5.0 / 3.0);
     bb_error_terms_config config = {.fitting = true, .fitting_coefficient = 0.2740};
-    check_ok(bb_error_terms_create(&config, &atmosphere, 0.5, grid, half));
+    check_ok(bb_error_terms_create(&config, &atmosphere, low, 0.5, grid, half));
     check_relative(half[64 * 128 + 64], 0.2740 * scale, 2e-2);
-    check_relative(half[3 * 128 + 4], 0.2740 * scale * bb_error_terms_fitting(1.0), 1e-12);
+    check_relative(half[3 * 128 + 4],
+                   0.5 * strength * 0.2740 / bb_error_terms_fitting_coefficient() *
+                       (bb_structure_function(0.5, 25.0) - bb_corrected_structure(0.5, 25.0, 0.5)),
+                   1e-8);
     config = (bb_error_terms_config){.aliasing = true};
-    check_ok(bb_error_terms_create(&config, &atmosphere, 0.5, grid, half));
+    check_ok(bb_error_terms_create(&config, &atmosphere, low, 0.5, grid, half));
     check_relative(half[64 * 128 + 64], bb_error_terms_aliasing_coefficient() * scale, 3e-2);
     config = (bb_error_terms_config){
         .fitting = true, .fitting_coefficient = 0.3, .aliasing = true, .frame_delay_ms = 3.0};
-    check_ok(bb_error_terms_create(&config, &atmosphere, 0.5, grid, half));
+    check_ok(bb_error_terms_create(&config, &atmosphere, low, 0.5, grid, half));
     assert_true(half[0] == 0.0 && half[5] > 0.0);
     for (bb_index j = 0; j < 128; ++j) {
         for (bb_index i = 0; i < 128; ++i) {
@@ -120,6 +148,7 @@ static void terms_add_on_the_grid(void **state)
             assert_true(half[j * 128 + i] == half[(128 - j) % 128 * 128 + i]);
         }
     }
+    bb_structure_table_release(&low);
     BB_RELEASE(&half);
     bb_atmosphere_release(&atmosphere);
 }
@@ -171,6 +200,9 @@ static void the_image_without_correction_is_the_seeing(void **state)
         print_message("FWHM over 0.98 lambda/r0 and outer scale: %.3f\n",
                       fwhm / (0.976 * wavelength / r0 * damping));
         check_relative(fwhm, 0.98 * wavelength / r0 * damping, 0.03);
+        double width = NAN; // over all directions, not along one line of pixels
+        check_ok(bb_point_spread_width(spread, correlation, wavelength, &width));
+        check_relative(width, fwhm, 5e-3);
         // All the energy is in a box of the image's period, and boxes grow.
         check_close(
             bb_point_spread_ensquared(spread, correlation, wavelength, wavelength / grid->pixel_m),
@@ -188,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_fitting_variance),
-        cmocka_unit_test(fitting_is_kolmogorov_at_short_distance),
+        cmocka_unit_test(what_a_mirror_corrects),
         cmocka_unit_test(aliasing_is_a_third_of_fitting),
         cmocka_unit_test(lag_has_the_coherence_time),
         cmocka_unit_test(winds_of_profiles),

@@ -15,7 +15,7 @@ static double strehl(const chain *k, double diameter_m, bb_index lenslets, doubl
                                     &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     check_ok(BB_ALLOCATE(pixels * pixels, &correlation));
-    check_ok(bb_point_spread_residual(spread, k->cee, correlation, &rms_m, &outcome));
+    chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);
     const double ratio = bb_point_spread_strehl(spread, correlation, wavelength_m);
     BB_RELEASE(&correlation);
     bb_point_spread_destroy(&spread);

@@ -11,7 +11,7 @@ static const bb_index separations[SEPARATIONS] = {1, 4};
 
 typedef struct campaign {
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], structure[SEPARATIONS], fitting;
-    double residual_m2;
+    double residual_m2, rms_m;
     double psf[16 * 16];
     double pairs[WAVELENGTHS], stationary[WAVELENGTHS];
 } campaign;
@@ -40,9 +40,13 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
     bb_tomography *problem = NULL;
     bb_frame_sampler *sampler = NULL;
     bb_outcome outcome = {0};
-    bb_tomography_score score = {.strehl = out.stationary, .pairs = out.pairs};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY, .strehl = out.stationary};
+    bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .strehl = out.pairs};
     check_ok(bb_tomography_create(&config, true, &problem));
+    check_ok(
+        bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &stationary, &outcome));
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
+    out.rms_m = score.residual_rms;
     check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = out.correctable, .whole = out.whole, .psf = out.psf};
@@ -78,6 +82,10 @@ static void agrees_with_the_covariances(void **state)
         assert_true(fabs(sigmas) < 3.0);
         assert_true(got.whole[w].mean < got.correctable[w].mean);
     }
+    // The residual belongs to the Strehl ratio by pairs: over the pupil, without piston.
+    print_message("residual %.1f nm, of frames %.1f nm\n", 1e9 * got.rms_m,
+                  1e9 * sqrt(got.residual_m2));
+    check_relative(got.rms_m, sqrt(got.residual_m2), 0.02);
     // Edge actuators, predicted worst, weigh more in a mean over actuator pairs than in the pupil.
     assert_true(got.stationary[0] < got.pairs[0] - 0.005);
     for (int s = 0; s < SEPARATIONS; ++s) {

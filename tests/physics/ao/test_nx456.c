@@ -91,7 +91,7 @@ static score score_residual(const chain *k, double condition, bb_index dropped_m
     check_ok(BB_ALLOCATE(grid->pixels * grid->pixels, &correlation));
     double rms_m = NAN;
     bb_outcome outcome = {0};
-    check_ok(bb_point_spread_residual(spread, k->cee, correlation, &rms_m, &outcome));
+    chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     const score got = {.rms_nm = 1e9 * rms_m,
                        .h_band = bb_point_spread_strehl(spread, correlation, 1.65e-6),

@@ -3,6 +3,7 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/point_spread.h"
 #include "tests/check.h"
+#include "tests/physics/ao/chain.h"
 
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static double residual(optics *o, bb_outcome_kind expected)
 {
     double rms_m = -1.0;
     bb_outcome outcome = {0};
-    check_ok(bb_point_spread_residual(o->spread, o->cee, o->correlation, &rms_m, &outcome));
+    chain_wavefront(o->spread, o->cee, o->correlation, &rms_m, &outcome);
     assert_int_equal(outcome.kind, expected);
     return rms_m;
 }

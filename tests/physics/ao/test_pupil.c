@@ -416,7 +416,7 @@ static double case_strehl(const ao_case *c, double *rms_m)
     check_ok(bb_point_spread_create(8.0, &pupil, 6, NAN, &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     double *correlation = allocate(pixels * pixels);
-    check_ok(bb_point_spread_residual(spread, k.cee, correlation, rms_m, &outcome));
+    chain_wavefront(spread, k.cee, correlation, rms_m, &outcome);
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     const double ratio = bb_point_spread_strehl(spread, correlation, 1.65e-6);
     BB_RELEASE(&correlation);

@@ -162,25 +162,25 @@ static void targets_differ_in_where_they_look(void **state)
 
 // Nothing left over is a perfect image; turbulence that nobody corrects is worse; what is not
 // finite has no price.
-static void rating_spans_perfect_to_uncorrected(void **state)
+static void check_rating(bb_score kind)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
     double *cee = NULL;
     double *image = NULL;
     double strehl[2] = {NAN, NAN};
-    bb_tomography_score score = {.strehl = strehl};
+    bb_tomography_score score = {.kind = kind, .strehl = strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index m = problem->targets[0].ctt->rows;
     bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
     check_ok(BB_ZEROED(m * m, &cee));
     check_ok(BB_ALLOCATE(pixels * pixels, &image));
+    score.psf_count = 1;
     score.psf = image;
     check_ok(bb_tomography_rate(problem, 0, cee, 2, wavelengths, &score, &outcome));
-    score.psf = NULL;
+    score.psf_count = 0;
     check_relative(strehl[0], 1.0, 1e-12);
     check_relative(strehl[1], 1.0, 1e-12);
     check_close(score.residual_rms, 0.0, 1e-15, 1.0);
@@ -200,6 +200,13 @@ static void rating_spans_perfect_to_uncorrected(void **state)
     bb_tomography_destroy(&problem);
 }
 
+static void rating_spans_perfect_to_uncorrected(void **state)
+{
+    (void)state;
+    check_rating(BB_SCORE_PAIRS);
+    check_rating(BB_SCORE_STATIONARY);
+}
+
 // White errors of slopes on a mirror that keeps a mode of the edge: the mean over pairs is no
 // covariance, and its Strehl ratio would be thousands.
 static void a_residual_far_from_stationary_has_no_price(void **state)
@@ -214,7 +221,7 @@ static void a_residual_far_from_stationary_has_no_price(void **state)
     double *cee = NULL;
     double strehl = 0.0;
     const double wavelength_m = 1.65e-6;
-    bb_tomography_score score = {.strehl = &strehl};
+    bb_tomography_score score = {.kind = BB_SCORE_STATIONARY, .strehl = &strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     const bb_index m = problem->targets[2].ctt->rows;
