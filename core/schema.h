@@ -34,6 +34,7 @@ typedef enum bb_key_kind {
     BB_KEY_INTEGER,  ///< member: bb_index
     BB_KEY_BOOLEAN,  ///< member: bool; only `true` and `false` are read
     BB_KEY_TEXT,     ///< member: const char *
+    BB_KEY_PATH,     ///< member: const char *; a file, relative to the file that names it
     BB_KEY_CHOICE,   ///< member: int, index into `choices` (declare an enum in the same order)
     BB_KEY_DOUBLES,  ///< member: bb_list of double
     BB_KEY_INTEGERS, ///< member: bb_list of bb_index

@@ -214,7 +214,7 @@ static const bb_key keys[] = {
     {.name = "diagonal", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
      .offset = offsetof(bb_policy_config, diagonal), .default_text = "sp",
      .meaning = "Updates of diagonal tiles: in fp32, or as the policy says; potrf stays fp32."},
-    {.name = "table", .kind = BB_KEY_TEXT, .optional = true,
+    {.name = "table", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_policy_config, table),
      .meaning = "Table: file of a variant a tile, relative to the working folder."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,

@@ -239,7 +239,7 @@ bb_status bb_command_load(const bb_options *options, const bb_experiment_table *
     status =
         bb_experiment_load(experiments, options->operands[0], overrides, count, &problems, out);
     if (problems.count > 0) {
-        (void)fputs(bb_text_string(&problems.lines), stderr);
+        bb_text_print(bb_text_string(&problems.lines), stderr);
     }
 done:
     BB_RELEASE(&device);
@@ -254,7 +254,8 @@ bb_status bb_command_output(const bb_options *options, const bb_experiment *expe
         return bb_memory_text(options->output, out);
     }
     const char *slash = strrchr(options->operands[0], '/');
-    const char *name = slash == NULL ? options->operands[0] : slash + 1;
+    const char *file = slash == NULL ? options->operands[0] : slash + 1;
+    const char *name = strcmp(file, "-") == 0 ? "stdin" : file;
     const char *dot = strrchr(name, '.');
     bool yaml =
         dot != NULL && dot != name && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);

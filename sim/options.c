@@ -3,9 +3,12 @@
 
 #include "core/thread.h"
 #include "sim/config/scalar.h"
+#include "sim/config/suggestion.h"
 
 #include <getopt.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -132,6 +135,31 @@ done:
     return status;
 }
 
+// The option of a command that is nearest to what was typed, NULL where none is near.
+static const char *nearest_option(const char *typed, unsigned accepted)
+{
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    const size_t dashes = strspn(typed, "-");
+    char word[64];
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + dashes, "="), typed + dashes);
+    for (size_t i = 0; long_options[i].name != NULL; ++i) {
+        if (long_options[i].val == 'h' || (bit_of(long_options[i].val) & accepted) != 0) {
+            bb_suggestion_consider(word, long_options[i].name, &distance, &nearest);
+        }
+    }
+    return nearest;
+}
+
+static bb_status refuse_option(const char *typed, const char *command, unsigned accepted)
+{
+    const char *nearest = nearest_option(typed, accepted);
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                         "option %s is not one of '%s'%s%s%s; see 'bitbudget %s --help'", typed,
+                         command, nearest == NULL ? "" : " (did you mean --",
+                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)", command);
+}
+
 bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted, bb_options *out)
 {
     bb_status status = BB_OK;
@@ -158,9 +186,9 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
         const char letter[] = {'-', (char)optopt, '\0'};
         typed = option == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
         BB_REQUIRE(option != ':', BB_INVALID, "option %s needs a value", typed);
-        BB_REQUIRE(option == 'h' || (option != '?' && (bit_of(option) & accepted) != 0), BB_INVALID,
-                   "option %s is not one of '%s'; see 'bitbudget %s --help'", typed, rest[0],
-                   rest[0]);
+        if (option != 'h' && (option == '?' || (bit_of(option) & accepted) == 0)) {
+            BB_TRY(refuse_option(typed, rest[0], accepted));
+        }
         BB_TRY(take_value(option, optarg, out));
     }
     BB_REQUIRE(out->help || out->checkpoint != NULL || isnan(out->checkpoint_every_s), BB_INVALID,

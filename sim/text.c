@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,4 +59,24 @@ void bb_text_release(bb_text *text)
     BB_RELEASE(&text->data);
     text->length = 0;
     text->capacity = 0;
+}
+
+// Bytes at `text` that make one control character: C0, DEL, or C1 in UTF-8; 0 where none stands.
+static int control_bytes(const unsigned char *text)
+{
+    if (text[0] == 0xC2 && text[1] >= 0x80 && text[1] < 0xA0) {
+        return 2;
+    }
+    const bool plain = text[0] >= 0x20 || text[0] == '\n' || text[0] == '\t';
+    return plain && text[0] != 0x7F ? 0 : 1;
+}
+
+void bb_text_print(const char *text, FILE *out)
+{
+    const unsigned char *rest = (const unsigned char *)text;
+    while (*rest != '\0') {
+        const int skipped = control_bytes(rest);
+        (void)fputc(skipped > 0 ? '?' : *rest, out);
+        rest += skipped > 0 ? skipped : 1;
+    }
 }

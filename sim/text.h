@@ -6,6 +6,8 @@
 
 #include "core/status.h"
 
+#include <stdio.h>
+
 /// Zero-initialise; release with bb_text_release. `data` is NULL while empty.
 typedef struct bb_text {
     char *data; ///< NUL-terminated
@@ -18,6 +20,10 @@ BB_CHECKED bb_status bb_text_add(bb_text *text, const char *format, ...) BB_PRIN
 
 /// Appends `length` bytes as they are.
 BB_CHECKED bb_status bb_text_add_bytes(bb_text *text, const char *bytes, bb_index length);
+
+/// Writes a text that may be another's to a terminal or file: control characters but for line ends
+/// and tabs, which would steer a terminal, become '?'.
+void bb_text_print(const char *text, FILE *out);
 
 /// The string, "" while empty; valid until the next change.
 const char *bb_text_string(const bb_text *text);

@@ -20,7 +20,7 @@
 // The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key pupil_keys[] = {
-    {.name = "file", .kind = BB_KEY_TEXT, .optional = true,
+    {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_pupil_config, file),
      .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) with a mask of the pupil, relative to "
                 "the working folder; unset: the annulus of diameter_m and obstruction."},

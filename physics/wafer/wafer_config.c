@@ -235,7 +235,7 @@ static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "fem",
            "Rows by adjoint solves of the membrane (fem; its z is the kernel's), or of the coupled "
            "plate; from the closed-form kernel, which knows no edge of the wafer; or a file."),
-    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_response_config, file),
+    {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_response_config, file),
      .optional = true,
      .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
                 "writes them."},

@@ -33,8 +33,10 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_TRY(experiment->plan(study, &run, &plan));
     BB_TRY(bb_plan_machine_bytes(&machine_bytes));
     bb_plan_shortage(&plan, machine_bytes, shortage);
-    (void)printf("%s: %s\n", experiment->name, study->title);
-    (void)fputs(bb_text_string(&plan.lines), stdout);
+    (void)printf("%s: ", experiment->name);
+    bb_text_print(study->title, stdout);
+    (void)printf("\n");
+    bb_text_print(bb_text_string(&plan.lines), stdout);
     print_bytes("memory on the host", plan.host_bytes);
     if (plan.device_bytes > 0.0) { // nothing of `run` is there on the host alone
         print_bytes("memory on the device", plan.device_bytes);

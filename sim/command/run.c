@@ -209,7 +209,7 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
     if (status == BB_OK) {
         bb_interrupt_loses("");
     }
-    (void)fputs(bb_text_string(&table), stdout);
+    bb_text_print(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     BB_TRY(status);
     BB_TRY(write_description(options, experiment, path, results));

@@ -48,7 +48,7 @@ static bb_status show(void *context)
     BB_TRY(bb_table_write(experiment, results, asked->within, &table));
     BB_TRY(bb_overlay_table_write(results, &table));
     (void)alarm(0); // who reads what is printed may take his time
-    (void)fputs(bb_text_string(&table), stdout);
+    bb_text_print(bb_text_string(&table), stdout);
 done:
     bb_text_release(&table);
     bb_results_destroy(&results);

@@ -159,6 +159,23 @@ static bb_status bind_text(binder *in, const bb_key *key, const bb_node *node, c
     return BB_OK;
 }
 
+// What a file names lies beside that file, what an override names beside the user.
+static bb_status bind_path(binder *in, const bb_key *key, const bb_node *node, const char *path,
+                           const char **out)
+{
+    bb_status status = BB_OK;
+    const char *name = NULL;
+    BB_TRY(bind_text(in, key, node, path, &name));
+    if (name == NULL) {
+        goto done;
+    }
+    const char *slash = node->place.line > 0 ? strrchr(node->place.origin, '/') : NULL;
+    const int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash - node->place.origin) + 1;
+    BB_TRY(bb_arena_printf(in->arena, out, "%.*s%s", folder, node->place.origin, name));
+done:
+    return status;
+}
+
 static size_t item_bytes(const bb_key *key)
 {
     switch (key->kind) {
@@ -274,6 +291,8 @@ static bb_status bind_value(binder *in, const bb_key *key, const bb_node *node, 
         return bind_boolean(in, key, node, path, member);
     case BB_KEY_TEXT:
         return bind_text(in, key, node, path, member);
+    case BB_KEY_PATH:
+        return bind_path(in, key, node, path, member);
     case BB_KEY_CHOICE:
         return bind_choice(in, key, node, path, member);
     case BB_KEY_GROUP:

@@ -92,6 +92,7 @@ static bool is_unset(const bb_key *key, const void *object)
     case BB_KEY_INTEGER:
         return *(const bb_index *)member == BB_INTEGER_UNSET;
     case BB_KEY_TEXT:
+    case BB_KEY_PATH:
         return *(const char *const *)member == NULL;
     case BB_KEY_CHOICE:
         return *(const int *)member < 0;
@@ -115,6 +116,7 @@ static bb_status write_value(const bb_key *key, const void *member, bb_text *out
     case BB_KEY_BOOLEAN:
         return bb_text_add(out, *(const bool *)member ? "true" : "false");
     case BB_KEY_TEXT:
+    case BB_KEY_PATH:
         return write_text(*(const char *const *)member, out);
     case BB_KEY_CHOICE:
         return write_text(key->choices[*(const int *)member], out);

@@ -102,6 +102,7 @@ bb_status bb_binding_expectation(const bb_key *key, bb_text *out)
         [BB_KEY_INTEGER] = "an integer",
         [BB_KEY_BOOLEAN] = "true or false",
         [BB_KEY_TEXT] = "a text",
+        [BB_KEY_PATH] = "a file",
         [BB_KEY_CHOICE] = "one of ",
         [BB_KEY_DOUBLES] = "a list of numbers",
         [BB_KEY_INTEGERS] = "a list of integers",

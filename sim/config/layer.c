@@ -10,23 +10,67 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Reads a whole regular file into the arena and notes it among the layers.
+static const char STANDARD_INPUT[] = "-";
+
+// What a stream holds, up to one byte more than a configuration may have.
+static bb_status read_stream(bb_arena *arena, FILE *file, const char *path, char **text,
+                             size_t *length)
+{
+    bb_status status = BB_OK;
+    *length = 0;
+    BB_TRY(bb_arena_zeroed(arena, BB_NODE_BYTES + 2, 1, (void **)text));
+    while (*length <= BB_NODE_BYTES) {
+        const size_t got = fread(*text + *length, 1, BB_NODE_BYTES + 1 - *length, file);
+        *length += got;
+        if (got == 0) {
+            break;
+        }
+    }
+    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read configuration '%s': %s", path,
+               strerror(errno));
+    BB_REQUIRE(*length <= BB_NODE_BYTES, BB_INVALID,
+               "configuration '%s' is larger, expected at most %d bytes", path, BB_NODE_BYTES);
+done:
+    return status;
+}
+
+// Results are what users have beside their studies.
+static bb_status refuse_results(const char *path, const char *text, size_t length)
+{
+    bb_status status = BB_OK;
+    static const char hdf5[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    BB_REQUIRE(length < sizeof hdf5 || memcmp(text, hdf5, sizeof hdf5) != 0, BB_INVALID,
+               "'%s' is a result, no configuration: 'bitbudget show %s' prints it, and its "
+               "configuration stands in /provenance",
+               path, path);
+done:
+    return status;
+}
+
+static bb_status open_configuration(const char *path, FILE **out, struct stat *about)
+{
+    bb_status status = BB_OK;
+    *out = strcmp(path, STANDARD_INPUT) == 0 ? stdin : fopen(path, "rb");
+    BB_REQUIRE(*out != NULL, BB_IO, "cannot read configuration '%s': %s", path, strerror(errno));
+    BB_REQUIRE(fstat(fileno(*out), about) == 0, BB_IO, "cannot read configuration '%s': %s", path,
+               strerror(errno));
+    BB_REQUIRE(*out == stdin || S_ISREG(about->st_mode), BB_IO,
+               "cannot read configuration '%s': not a regular file", path);
+done:
+    return status;
+}
+
+// Reads a whole regular file, or standard input, into the arena and notes it among the layers.
 static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
 {
     bb_status status = BB_OK;
     struct stat about;
     char *text = NULL;
-    FILE *file = fopen(path, "rb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot read configuration '%s': %s", path, strerror(errno));
-    BB_REQUIRE(fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode), BB_IO,
-               "cannot read configuration '%s': not a regular file", path);
-    BB_REQUIRE(about.st_size <= BB_NODE_BYTES, BB_INVALID,
-               "configuration '%s' has %lld bytes, expected at most %d", path,
-               (long long)about.st_size, BB_NODE_BYTES);
-    BB_TRY(bb_arena_zeroed(arena, (bb_index)about.st_size + 1, 1, (void **)&text));
-    size_t length = fread(text, 1, (size_t)about.st_size, file);
-    BB_REQUIRE(length == (size_t)about.st_size && ferror(file) == 0, BB_IO,
-               "cannot read configuration '%s': %s", path, strerror(errno));
+    size_t length = 0;
+    FILE *file = NULL;
+    BB_TRY(open_configuration(path, &file, &about));
+    BB_TRY(read_stream(arena, file, path, &text, &length));
+    BB_TRY(refuse_results(path, text, length));
     BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' holds a NUL character",
                path);
     layers->files[layers->count].text = text;
@@ -35,7 +79,7 @@ static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
     BB_TRY(bb_arena_text(arena, path, strlen(path), &layers->files[layers->count].name));
     ++layers->count;
 done:
-    if (file != NULL) {
+    if (file != NULL && file != stdin) {
         (void)fclose(file);
     }
     return status;

@@ -14,7 +14,7 @@ static const char *kind_name(const bb_key *key)
         [BB_KEY_DOUBLE] = "number",     [BB_KEY_INTEGER] = "integer", [BB_KEY_BOOLEAN] = "boolean",
         [BB_KEY_TEXT] = "text",         [BB_KEY_CHOICE] = "word",     [BB_KEY_DOUBLES] = "numbers",
         [BB_KEY_INTEGERS] = "integers", [BB_KEY_CHOICES] = "words",   [BB_KEY_GROUP] = "group",
-        [BB_KEY_RECORDS] = "records",
+        [BB_KEY_RECORDS] = "records",   [BB_KEY_PATH] = "file",
     };
     return names[key->kind];
 }

@@ -12,6 +12,8 @@ typedef struct reader {
     bb_arena *arena;
     bb_problems *problems;
     const char *origin;
+    const char *text;
+    size_t length;
     bool line_numbers;
     bool broken; // the rest of the text cannot be read
 } reader;
@@ -24,6 +26,20 @@ static bb_place place_of(const reader *in, yaml_mark_t mark)
     return (bb_place){in->origin, (bb_index)mark.line + 1, (bb_index)mark.column + 1};
 }
 
+// Whether the scanner stopped at a tab, which it calls a character that cannot start a token.
+static bool stopped_at_tab(const reader *in)
+{
+    const char *end = in->text + in->length;
+    const char *place = in->text;
+    for (size_t line = 0; line < in->parser.problem_mark.line && place < end; ++place) {
+        line += *place == '\n';
+    }
+    for (size_t column = 0; column < in->parser.problem_mark.column && place < end; ++place) {
+        column += ((unsigned char)place[1] & 0xC0) != 0x80; // marks count characters, not bytes
+    }
+    return in->parser.error == YAML_SCANNER_ERROR && place < end && *place == '\t';
+}
+
 static bb_status next_event(reader *in, yaml_event_t *event)
 {
     bb_status status = BB_OK;
@@ -34,6 +50,11 @@ static bb_status next_event(reader *in, yaml_event_t *event)
     BB_REQUIRE(in->parser.error != YAML_MEMORY_ERROR, BB_MEMORY,
                "host memory exhausted while reading %s", in->origin);
     in->broken = true;
+    if (stopped_at_tab(in)) {
+        BB_TRY(bb_problems_add(in->problems, place_of(in, in->parser.problem_mark),
+                               "a tab: YAML indents by spaces"));
+        goto done;
+    }
     BB_TRY(bb_problems_add(in->problems, place_of(in, in->parser.problem_mark), "not YAML: %s%s%s",
                            in->parser.context == NULL ? "" : in->parser.context,
                            in->parser.context == NULL ? "" : ": ", in->parser.problem));
@@ -247,8 +268,14 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
                         size_t length, bb_problems *problems, bb_node **out)
 {
     bb_status status = BB_OK;
-    reader in = {
-        .arena = arena, .problems = problems, .origin = origin, .line_numbers = line_numbers};
+    // Told the encoding, libyaml takes a byte order mark for a character of the first line.
+    const size_t mark = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    reader in = {.arena = arena,
+                 .problems = problems,
+                 .origin = origin,
+                 .text = text + mark,
+                 .length = length - mark,
+                 .line_numbers = line_numbers};
     bool started = false;
     *out = NULL;
     if (length > BB_NODE_BYTES) {
@@ -260,7 +287,7 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
                "host memory exhausted while reading %s", origin);
     started = true;
     yaml_parser_set_encoding(&in.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&in.parser, (const unsigned char *)text, length);
+    yaml_parser_set_input_string(&in.parser, (const unsigned char *)in.text, in.length);
     BB_TRY(read_document(&in, out));
 done:
     if (started) {

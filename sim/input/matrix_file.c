@@ -29,7 +29,7 @@ static const double ASYMMETRY = 1e-12;
 
 // clang-format off
 #define PLACE_KEYS(may_be_left_out)                                                                \
-    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, file),              \
+    {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_matrix_place, file),              \
      .optional = (may_be_left_out),                                                                \
      .meaning = "HDF5 file, relative to the working folder."},                                     \
     {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),        \

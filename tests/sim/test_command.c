@@ -146,6 +146,8 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
+    expect("bitbudget run a.yaml --forec", 2, "'run' (did you mean --force?)");
+    expect("bitbudget run a.yaml --within 3", 2, "--within is not one of 'run'; see");
     expect("bitbudget run a.yaml --threads 4x", 2, "--threads 4x");
     expect("bitbudget run a.yaml -z", 2, "option -z");
     expect("bitbudget run a.yaml -zq", 2, "option -z");
@@ -275,6 +277,21 @@ static void a_reader_that_leaves_costs_nothing(void **state)
     assert_int_equal(unlink("unread.h5"), 0);
 }
 
+// A result in the place of a configuration is told apart; "-" is standard input.
+static void what_is_run_may_be_a_result_or_a_stream(void **state)
+{
+    (void)state;
+    expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");
+    expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is a result, no configuration");
+    const int kept = dup(STDIN_FILENO);
+    const int file = open("a.yaml", O_RDONLY);
+    assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
+    expect("bitbudget check - steps=3", 0, "outputs/toy-stdin.h5");
+    assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    (void)close(file);
+    (void)close(kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +304,7 @@ int main(void)
         cmocka_unit_test(signals_end_a_run_at_once),
         cmocka_unit_test(a_full_stdout_is_an_error),
         cmocka_unit_test(a_reader_that_leaves_costs_nothing),
+        cmocka_unit_test(what_is_run_may_be_a_result_or_a_stream),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

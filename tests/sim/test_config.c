@@ -54,6 +54,47 @@ static bb_config *loaded(const char *path, const char *const *overrides, bb_inde
 
 static const char minimal[] = "experiment: toy\nrecords: [{name: a, grid: 5}]\n";
 
+// A file of data lies beside the file that names it, in a base beside that base; what the command
+// line names lies where the user is.
+static void files_lie_beside_who_names_them(void **state)
+{
+    (void)state;
+    static const char *const override[] = {"file=own.h5"};
+    assert_int_equal(system("mkdir -p studies/shared"), 0);
+    put_file("studies/a.yaml", "experiment: toy\nfile: data/a.h5\nrecords: [{name: a, grid: 5}]\n");
+    put_file("studies/shared/b.yaml",
+             "experiment: toy\nfile: b.h5\nrecords: [{name: a, grid: 5}]\n");
+    put_file("studies/c.yaml", "base: shared/b.yaml\n");
+    put_file("studies/d.yaml", "base: shared/b.yaml\nfile: /else/where.h5\n");
+    static const struct {
+        const char *path, *file;
+        bb_index overrides;
+    } cases[] = {
+        {"studies/a.yaml", "studies/data/a.h5",   0},
+        {"studies/a.yaml", "own.h5",              1},
+        {"studies/c.yaml", "studies/shared/b.h5", 0},
+        {"studies/d.yaml", "/else/where.h5",      0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_config *config = loaded(cases[i].path, override, cases[i].overrides);
+        const toy_study *toy = bb_config_study(config);
+        assert_string_equal(toy->file, cases[i].file);
+        bb_config_destroy(&config);
+    }
+}
+
+// What some editors put before a text.
+static void a_byte_order_mark_is_skipped(void **state)
+{
+    (void)state;
+    put_file("mark.yaml", "\xEF\xBB\xBF"
+                          "experiment: toy\nsteps: 7\nrecords: [{name: a, grid: 5}]\n");
+    bb_config *config = loaded("mark.yaml", NULL, 0);
+    const toy_study *toy = bb_config_study(config);
+    assert_int_equal(toy->steps, 7);
+    bb_config_destroy(&config);
+}
+
 static void defaults_fill_what_is_left_out(void **state)
 {
     (void)state;
@@ -375,6 +416,8 @@ static void failing_allocations_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_lie_beside_who_names_them),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(defaults_fill_what_is_left_out),
         cmocka_unit_test(overrides_apply_in_order),
         cmocka_unit_test(bases_merge_maps_and_replace_lists),

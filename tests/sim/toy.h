@@ -25,6 +25,7 @@ typedef struct toy_study {
     double optional_m;
     bb_index steps;
     bool flag;
+    const char *file;
     int word;
     bb_list numbers;
     bb_list integers;
@@ -68,6 +69,8 @@ static const bb_key toy_keys[] = {
      .offset = offsetof(toy_study, optional_m), .meaning = "A length that may be left out."},
     {.name = "steps", .kind = BB_KEY_INTEGER, .unit = "1", .offset = offsetof(toy_study, steps),
      .optional = true, .meaning = "Steps."},
+    {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(toy_study, file), .optional = true,
+     .meaning = "A file."},
     {.name = "flag", .kind = BB_KEY_BOOLEAN, .offset = offsetof(toy_study, flag),
      .default_text = "true", .meaning = "A flag."},
     {.name = "word", .kind = BB_KEY_CHOICE, .choices = toy_words,

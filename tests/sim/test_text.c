@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "sim/text.h"
+#include "tests/check.h"
+
+static void pieces_add_up(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    assert_string_equal(bb_text_string(&text), "");
+    check_ok(bb_text_add(&text, "%d", 12));
+    check_ok(bb_text_add_bytes(&text, "345", 2));
+    assert_string_equal(bb_text_string(&text), "1234");
+    assert_int_equal(text.length, 4);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// A title in a file may be anybody's: what would steer a terminal does not reach it.
+static void what_steers_a_terminal_is_not_printed(void **state)
+{
+    (void)state;
+    static const char given[] = "a\tb\n\x1b[31mred \x07\x7f\r \xc2\x9b"
+                                "2J \xc3\xa4 \xc2\xb5m";
+    char printed[64] = "";
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    bb_text_print(given, file);
+    rewind(file);
+    printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
+    (void)fclose(file);
+    assert_string_equal(printed, "a\tb\n?[31mred ??? ?2J \xc3\xa4 \xc2\xb5m");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_add_up),
+        cmocka_unit_test(what_steers_a_terminal_is_not_printed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
