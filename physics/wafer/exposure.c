@@ -119,6 +119,21 @@ double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const dou
     return sum;
 }
 
+double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_scan_config *scan,
+                              double spacing)
+{
+    const bb_field_dose *doses = scan->doses.items;
+    double dose = scan->dose_mj_per_cm2;
+    for (bb_index d = 0; d < scan->doses.count; ++d) {
+        dose = fmax(dose, doses[d].dose_mj_per_cm2);
+    }
+    const double capacity =
+        wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;
+    const double rise = wafer->absorption * 10.0 * dose / capacity;
+    return (1.0 + wafer->poisson_ratio) * wafer->expansion_per_k * rise * spacing * spacing /
+           (12e-3 * scan->slit_width_mm);
+}
+
 void bb_exposure_destroy(bb_exposure **exposure)
 {
     if (exposure == NULL || *exposure == NULL) {

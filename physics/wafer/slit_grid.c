@@ -63,6 +63,89 @@ double bb_slit_grid_y(const bb_slit_grid *grid, const bb_field *field, bb_index 
     return field->y + from_middle * grid->pitch_y;
 }
 
+// Rows of the field, as a real number, at which the scored points that get dose in a step begin and
+// end; `first` over `last` where there are none.
+static void find_scored(const bb_slit_grid *grid, const bb_field *field, bb_index step,
+                        double *first, double *last)
+{
+    const bb_scan *scan = grid->scan;
+    *first = INFINITY;
+    *last = -INFINITY;
+    for (bb_index i = 0; i < grid->scored_columns * grid->scored_rows; ++i) {
+        const bb_index column = i % grid->scored_columns;
+        const bb_index row = i / grid->scored_columns;
+        const double across = ((double)column + 0.5) / (double)grid->scored_columns - 0.5;
+        const double along = ((double)row + 0.5) / (double)grid->scored_rows - 0.5;
+        if (bb_scan_dose_fraction(scan, field, step, field->x + across * scan->field_width,
+                                  field->y + along * scan->field_height) > 0.0) {
+            const double place =
+                along * scan->field_height / grid->pitch_y + 0.5 * (double)(grid->field_rows - 1);
+            *first = fmin(*first, place);
+            *last = fmax(*last, place);
+        }
+    }
+}
+
+// Offsets of the window that hold the scored points of a step: [low, high], none where low > high.
+// Points on a row's centre are held whatever their last bit.
+static void find_offsets(const bb_slit_grid *grid, const bb_field *field, bb_index step,
+                         double *low, double *high)
+{
+    static const double rounding = 1e-9;
+    double first;
+    double last;
+    const double most = (double)(grid->field_rows - grid->window_rows);
+    find_scored(grid, field, step, &first, &last);
+    *low = fmax(ceil(last - (double)(grid->window_rows - 1) - rounding), 0.0);
+    *high = fmin(floor(first + rounding), most);
+    if (first > last) {
+        *low = 0.0;
+        *high = most;
+    }
+}
+
+// Light step in which no place of the window holds the scored points, scanning up or down; -1:
+// none.
+static bb_index find_lost_step(const bb_slit_grid *grid)
+{
+    for (bb_index i = 0; i < 2 * grid->scan->light_steps; ++i) {
+        const bb_field field = {.up = i % 2 == 0};
+        double low;
+        double high;
+        find_offsets(grid, &field, i / 2, &low, &high);
+        if (low > high) {
+            return i / 2;
+        }
+    }
+    return -1;
+}
+
+bb_status bb_slit_grid_hold(const bb_response_config *config, const bb_metrology_config *metrology,
+                            bb_slit_grid *grid)
+{
+    bb_status status = BB_OK;
+    bb_slit_grid held = *grid;
+    const bool given = config->field_rows != BB_INTEGER_UNSET;
+    held.scored_columns = metrology->columns;
+    held.scored_rows = metrology->rows;
+    bb_index lost = find_lost_step(&held);
+    while (lost >= 0 && !given && held.field_rows > held.window_rows) {
+        held.field_rows -= 1;
+        held.field_points = held.columns * held.field_rows;
+        held.pitch_y = held.scan->field_height / (double)held.field_rows;
+        lost = find_lost_step(&held);
+    }
+    BB_REQUIRE(lost < 0, BB_INVALID,
+               "response.slit_points: %td of %td rows do not hold the %td x %td metrology points "
+               "that get dose in light step %td, which would be extrapolated, expected "
+               "metrology.rows up to response.field_rows, and about %.0f rows in the window",
+               held.window_rows, held.field_rows, metrology->columns, metrology->rows, lost,
+               ceil(bb_slit_grid_strip(held.scan) / held.pitch_y) + 2.0);
+    *grid = held;
+done:
+    return status;
+}
+
 bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb_index step)
 {
     const bb_scan *scan = grid->scan;
@@ -71,8 +154,10 @@ bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb
     double middle = 0.5 * (begin + end - scan->sagitta);
     double bottom = field->y - 0.5 * scan->field_height;
     double first = (middle - bottom) / grid->pitch_y - 0.5 * (double)grid->window_rows;
-    double last = (double)(grid->field_rows - grid->window_rows);
-    return (bb_index)fmin(fmax(rint(first), 0.0), last);
+    double low;
+    double high;
+    find_offsets(grid, field, step, &low, &high);
+    return (bb_index)fmin(fmax(rint(first), low), high);
 }
 
 // The cell of window points around (x, y), or the nearest one, and where in it (x, y) lies.

@@ -8,9 +8,9 @@
 // field, pitch = height / field_rows, so that they tile it and the window moves by whole rows. One
 // light step exposes a strip of height slit width + speed * step + sagitta; the window's slices
 // cover it
-// (`rows * pitch >= strip`). Unless given, field_rows is the most for which a quarter of a row is
-// left over: 103 for 18 rows of the canonical fast scan. Give it where scans of several speeds
-// share one matrix.
+// (`rows * pitch >= strip`), and its rows' centres hold the points that are scored. Unless given,
+// field_rows is the most for which a quarter of a row is left over: 103 for 18 rows of the
+// canonical fast scan. Give it where scans of several speeds share one matrix.
 #ifndef BB_PHYSICS_WAFER_SLIT_GRID_H
 #define BB_PHYSICS_WAFER_SLIT_GRID_H
 
@@ -31,12 +31,23 @@ typedef struct bb_slit_grid {
     bb_index field_points;  ///< columns * field_rows: L
     double pitch_x;         ///< m
     double pitch_y;
+    bb_index
+        scored_columns; ///< metrology points of a field, which the window holds; 0: none are known
+    bb_index scored_rows;
 } bb_slit_grid;
 
 /// Errors: BB_INVALID (fewer than 2 columns or rows, a window that is taller than the field or does
 /// not cover the strip; the message names what would do). The scan must outlive the grid.
 BB_CHECKED bb_status bb_slit_grid_make(const bb_response_config *config, const bb_scan *scan,
                                        bb_slit_grid *out);
+
+/// Makes the window hold, in every light step, all metrology points that get dose in it, so that
+/// none is extrapolated: it moves by whole rows from where it stands in the middle of the strip.
+/// Where config leaves field_rows unset they are the most for which that is possible, at most those
+/// of bb_slit_grid_make. Errors: BB_INVALID (no place of the window does; the message names what
+/// would).
+BB_CHECKED bb_status bb_slit_grid_hold(const bb_response_config *config,
+                                       const bb_metrology_config *metrology, bb_slit_grid *grid);
 
 /// Height of the strip that one light step exposes, m.
 double bb_slit_grid_strip(const bb_scan *scan);
@@ -55,7 +66,8 @@ void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_inde
                         double y, bb_index corner[4], double weight[4]);
 
 /// Value at (x, y) of the window that starts at row `offset`: bilinear, exact for linear fields,
-/// continued linearly outside. window [window_rows][columns].
+/// continued linearly outside, where points of bb_slit_grid_hold never are. window
+/// [window_rows][columns].
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                 const double *window, double x, double y);
 

@@ -96,6 +96,7 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     bb_status status = BB_OK;
     BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
+    BB_TRY(bb_slit_grid_hold(config->response, config->metrology, &problem->slit));
     bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
     // Other generators have no bending that a thermal moment could act on.
     bool file = config->response->generator == (int)BB_GENERATOR_FILE;

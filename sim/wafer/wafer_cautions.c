@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "physics/wafer/disc_edge.h"
 #include "physics/wafer/dwell.h"
+#include "physics/wafer/exposure.h"
 
 #include <math.h>
 
@@ -77,13 +78,36 @@ done:
     return status;
 }
 
+// Appends what a mesh coarser than the slit costs.
+static bb_status describe_mesh(const bb_wafer_study *study, bb_text *out)
+{
+    const double spacing = study->mesh.spacing_mm;
+    if (spacing <= study->scan.slit_width_mm) {
+        return BB_OK;
+    }
+    return bb_text_add(
+        out,
+        "mesh.spacing_mm = %g is coarser than scan.slit_width_mm = %g, so that about "
+        "%.2g nm of the displacement at a scored point are the mesh's",
+        spacing, study->scan.slit_width_mm,
+        1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan, 1e-3 * spacing));
+}
+
+enum { CAUTIONS = 2 };
+static const char *const names[CAUTIONS] = {"edge", "mesh"};
+static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {describe_edge,
+                                                                                   describe_mesh};
+
 bb_status bb_wafer_cautions_plan(const bb_wafer_study *study, bb_plan *plan)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
-    BB_TRY(describe_edge(study, &text));
-    if (text.length > 0) {
-        BB_TRY(bb_plan_add(plan, "edge", "%s", bb_text_string(&text)));
+    for (int c = 0; c < CAUTIONS; ++c) {
+        BB_TRY(describe[c](study, &text));
+        if (text.length > 0) {
+            BB_TRY(bb_plan_add(plan, names[c], "%s", bb_text_string(&text)));
+        }
+        bb_text_release(&text);
     }
 done:
     bb_text_release(&text);
@@ -94,9 +118,12 @@ bb_status bb_wafer_cautions_warn(const bb_wafer_study *study)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
-    BB_TRY(describe_edge(study, &text));
-    if (text.length > 0) {
-        bb_log_warning("%s", bb_text_string(&text));
+    for (int c = 0; c < CAUTIONS; ++c) {
+        BB_TRY(describe[c](study, &text));
+        if (text.length > 0) {
+            bb_log_warning("%s", bb_text_string(&text));
+        }
+        bb_text_release(&text);
     }
 done:
     bb_text_release(&text);

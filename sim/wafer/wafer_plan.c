@@ -42,6 +42,7 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     bb_slit_grid slit;
     BB_TRY(bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan));
     BB_TRY(bb_slit_grid_make(&study->response, scan, &slit));
+    BB_TRY(bb_slit_grid_hold(&study->response, &study->metrology, &slit));
     const bb_list *fields = &study->scan.fields;
     bool all = fields->count == BB_LIST_ALL;
     bb_index scored = all ? scan->field_count : fields->count;

@@ -203,6 +203,10 @@ static bb_status check_layout(const bb_wafer_study *study, const bb_config *conf
     BB_TRY(note_if_invalid(bb_slit_grid_make(&study->response, scan, &slit), "response.slit_points",
                            config, problems));
     if (problems->count == before) {
+        BB_TRY(note_if_invalid(bb_slit_grid_hold(&study->response, &study->metrology, &slit),
+                               "response.slit_points", config, problems));
+    }
+    if (problems->count == before) {
         BB_TRY(check_points(study, scan, &slit, config, problems));
     }
 done:

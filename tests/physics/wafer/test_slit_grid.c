@@ -106,11 +106,102 @@ static void linear_fields_are_reproduced(void **state)
     bb_scan_destroy(&scan);
 }
 
+// Most that a scored point with dose lies outside the rows of its window, in rows.
+static double extrapolation(const bb_slit_grid *grid, const bb_metrology_config *points)
+{
+    double worst = 0.0;
+    for (bb_index i = 0; i < 2 * grid->scan->light_steps; ++i) {
+        const bb_field *field = &grid->scan->fields[44 + i % 2]; // up and down
+        const bb_index step = i / 2;
+        const bb_index offset = bb_slit_grid_offset(grid, field, step);
+        const bb_index end = offset + grid->window_rows;
+        assert_true(offset >= 0 && end <= grid->field_rows);
+        const double low = bb_slit_grid_y(grid, field, offset * grid->columns);
+        const double high = bb_slit_grid_y(grid, field, (end - 1) * grid->columns);
+        for (bb_index p = 0; p < points->columns * points->rows; ++p) {
+            const double across = ((double)(p % points->columns) + 0.5) / (double)points->columns;
+            const double along = ((double)(p / points->columns) + 0.5) / (double)points->rows;
+            const double x = field->x + (across - 0.5) * grid->scan->field_width;
+            const double y = field->y + (along - 0.5) * grid->scan->field_height;
+            if (bb_scan_dose_fraction(grid->scan, field, step, x, y) > 0.0) {
+                worst = fmax(worst, fmax(low - y, y - high) / grid->pitch_y);
+            }
+        }
+    }
+    return worst;
+}
+
+// The windows of the shipped studies extrapolate none of their scored points, which they did.
+static void scored_points_are_never_extrapolated(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index columns, rows, field_rows, light;
+        bb_metrology_config points;
+        bb_index expected; // rows of the field
+    } cases[] = {
+        {21, 18, 103,              34, {.columns = 13, .rows = 19}, 103}, // seed-fast
+        {21, 18, 103,              81, {.columns = 13, .rows = 19}, 103}, // seed-slow
+        {11, 9,  BB_INTEGER_UNSET, 34, {.columns = 13, .rows = 19}, 50 }, // quick
+        {11, 5,  BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0  }, // as many as hold them
+    };
+    double before = 0.0;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        bb_scan *scan = NULL;
+        bb_slit_grid grid;
+        bb_scan_config with = FAST_SCAN;
+        with.light_steps = cases[c].light;
+        bb_response_config config = response(cases[c].columns, cases[c].rows);
+        config.field_rows = cases[c].field_rows;
+        check_ok(bb_scan_create(&with, 1e-3, &scan));
+        check_ok(bb_slit_grid_make(&config, scan, &grid));
+        before = fmax(before, extrapolation(&grid, &cases[c].points));
+        const bb_index most = grid.field_rows;
+        check_ok(bb_slit_grid_hold(&config, &cases[c].points, &grid));
+        if (cases[c].expected > 0) {
+            assert_int_equal(grid.field_rows, cases[c].expected);
+        }
+        assert_true(grid.field_rows <= most);
+        assert_int_equal(grid.field_points, grid.columns * grid.field_rows);
+        check_close((double)grid.field_rows * grid.pitch_y, 33e-3, 1e-15, 1.0);
+        assert_true(extrapolation(&grid, &cases[c].points) < 1e-8);
+        bb_scan_destroy(&scan);
+    }
+    print_message("before, by up to %.2f rows\n", before);
+    assert_true(before > 0.01);
+}
+
+// Points beyond the first row of the field, and more than a window of given rows can hold.
+static void windows_that_would_extrapolate_are_refused(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_slit_grid grid;
+    const bb_metrology_config many = {.columns = 13, .rows = 200};
+    const bb_metrology_config dense = {.columns = 61, .rows = 101};
+    bb_response_config config = response(21, 18);
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    config.field_rows = 103;
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    const bb_slit_grid before = grid;
+    check_fails(bb_slit_grid_hold(&config, &many, &grid), BB_INVALID,
+                "18 of 103 rows do not hold the 13 x 200 metrology points");
+    check_fails(bb_slit_grid_hold(&config, &dense, &grid), BB_INVALID,
+                "about 20 rows in the window");
+    assert_memory_equal(&grid, &before, sizeof grid);
+    config.slit_points.rows = 20;
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    check_ok(bb_slit_grid_hold(&config, &dense, &grid));
+    bb_scan_destroy(&scan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed_window_has_the_known_size),
         cmocka_unit_test(window_follows_the_exposed_strip),
+        cmocka_unit_test(scored_points_are_never_extrapolated),
+        cmocka_unit_test(windows_that_would_extrapolate_are_refused),
         cmocka_unit_test(points_span_the_field),
         cmocka_unit_test(linear_fields_are_reproduced),
     };

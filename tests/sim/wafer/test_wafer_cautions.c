@@ -2,6 +2,7 @@
 //
 // Which rows a study gets unless it says otherwise, and what it is told of rows that lack
 // something.
+#include "physics/wafer/exposure.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
@@ -113,6 +114,50 @@ static void expect(const char *fields, const char *generator, const char *axes, 
     }
 }
 
+// What a coarse mesh costs, against one that resolves the slit: the estimate is of its size.
+static void coarse_meshes_say_what_they_cost(void **state)
+{
+    (void)state;
+#define FIELD                                                                                      \
+    ONE, "response.axes=[x, y]", "scan.fields=[12]", "response.grid={columns: 120, rows: 118}"
+    const char *const spacings[] = {"mesh.spacing_mm=1.0", "mesh.spacing_mm=2.0",
+                                    "mesh.spacing_mm=4.0"};
+    bb_results *results[3];
+    double estimate[3];
+    for (int s = 0; s < 3; ++s) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {FIELD, spacings[s]}
+        };
+        bb_config *config = NULL;
+        results[s] = driver_results(&of);
+        check_ok(driver_load(&of, &config));
+        const bb_wafer_study *study = bb_config_study(config);
+        estimate[s] = 1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan,
+                                                   1e-3 * study->mesh.spacing_mm);
+        bb_config_destroy(&config);
+    }
+    for (int s = 1; s < 3; ++s) {
+        const double error = rms(results[s], results[0]);
+        print_message("mesh %d: %.3f nm off, estimated %.3f\n", s, error, estimate[s]);
+        assert_true(estimate[s] > error / 2.0 && estimate[s] < 2.0 * error);
+    }
+    for (int s = 0; s < 3; ++s) {
+        bb_results_destroy(&results[s]);
+    }
+    static program_run said;
+    program_call(
+        (const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7"},
+        &said);
+    program_expect(&said, 0,
+                   "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6, so "
+                   "that about 0.12 nm");
+    program_call(
+        (const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6"},
+        &said);
+    program_expect(&said, 0, "thermal");
+    assert_null(strstr(said.printed, "coarser"));
+}
+
 static void users_are_told(void **state)
 {
     (void)state;
@@ -150,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_has_the_edge),
         cmocka_unit_test(estimates_are_of_the_right_size),
+        cmocka_unit_test(coarse_meshes_say_what_they_cost),
         cmocka_unit_test(users_are_told),
     };
     return cmocka_run_group_tests(tests, enter, leave);
