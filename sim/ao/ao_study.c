@@ -171,6 +171,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
 {
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
+    BB_TRY(bb_factor_solver_check(&ao->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     BB_TRY(check_correction(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
