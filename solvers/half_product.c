@@ -26,13 +26,37 @@ static bool always(void)
     return true;
 }
 
+// Where the sums of `rows` rows start, [rows][width]: what is subtracted from C in the end, and
+// from C its negative, for which rounding to nearest is the same.
+static void start(const bb_half_task *task, bb_index i, bb_index rows, bb_index first,
+                  bb_index width, float *sums)
+{
+    for (bb_index r = 0; r < rows; ++r) {
+        const float *c = task->c + (i + r) * task->stride;
+        for (bb_index j = 0; j < width; ++j) {
+            const bool started = task->from_c && first + j < task->columns;
+            sums[r * width + j] = started ? -c[first + j] : 0.0F;
+        }
+    }
+}
+
+// What the sums make of C.
+static void finish(const bb_half_task *task, bb_index i, bb_index rows, bb_index first,
+                   bb_index width, const float *sums)
+{
+    bb_index columns = task->columns - first < width ? task->columns - first : width;
+    for (bb_index r = 0; r < rows; ++r) {
+        float *c = task->c + (i + r) * task->stride + first;
+        for (bb_index j = 0; j < columns; ++j) {
+            c[j] = (task->from_c ? 0.0F : c[j]) - sums[r * width + j];
+        }
+    }
+}
+
 // One row against a panel.
 BB_CLONES static void accumulate_portable(const float *a, const float *b, bb_index depth,
                                           bb_index run, float *sum)
 {
-    for (int j = 0; j < PANEL; ++j) {
-        sum[j] = 0.0F;
-    }
     for (bb_index begin = 0; begin < depth; begin += run) {
         bb_index end = begin + run < depth ? begin + run : depth;
         for (bb_index k = begin; k < end; ++k) {
@@ -52,11 +76,9 @@ static void multiply_portable(const bb_half_task *task)
 {
     float sum[PANEL];
     for (bb_index i = 0; i < task->rows; ++i) {
-        float *c = task->c + i * task->stride;
+        start(task, i, 1, 0, PANEL, sum);
         accumulate_portable(task->a + i * task->depth, task->b, task->depth, task->run, sum);
-        for (bb_index j = 0; j < task->columns; ++j) {
-            c[j] -= sum[j];
-        }
+        finish(task, i, 1, 0, PANEL, sum);
     }
 }
 
@@ -76,18 +98,6 @@ static bb_index row_pointers(const bb_half_task *task, bb_index i, const float *
     return rows;
 }
 
-static void subtract(const bb_half_task *task, bb_index i, bb_index rows, bb_index first,
-                     bb_index width, const float *sums)
-{
-    bb_index columns = task->columns - first < width ? task->columns - first : width;
-    for (bb_index r = 0; r < rows; ++r) {
-        float *c = task->c + (i + r) * task->stride + first;
-        for (bb_index j = 0; j < columns; ++j) {
-            c[j] -= sums[r * width + j];
-        }
-    }
-}
-
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f");
@@ -100,7 +110,7 @@ accumulate_avx512(const bb_half_task *task, const float *const a[ROWS], float *s
     __m512 sum[ROWS][VECTORS];
     for (int r = 0; r < ROWS; ++r) {
         for (int v = 0; v < VECTORS; ++v) {
-            sum[r][v] = _mm512_setzero_ps();
+            sum[r][v] = _mm512_loadu_ps(sums + r * PANEL + 16 * v);
         }
     }
     for (bb_index begin = 0; begin < task->depth; begin += task->run) {
@@ -133,12 +143,13 @@ accumulate_avx512(const bb_half_task *task, const float *const a[ROWS], float *s
 
 static void multiply_avx512(const bb_half_task *task)
 {
-    float sums[ROWS * PANEL];
+    float sums[ROWS * PANEL] = {0.0F};
     for (bb_index i = 0; i < task->rows; i += ROWS) {
         const float *a[ROWS];
         bb_index rows = row_pointers(task, i, a);
+        start(task, i, rows, 0, PANEL, sums);
         accumulate_avx512(task, a, sums);
-        subtract(task, i, rows, 0, PANEL, sums);
+        finish(task, i, rows, 0, PANEL, sums);
     }
 }
 
@@ -160,7 +171,8 @@ accumulate_f16c(const bb_half_task *task, const float *const a[ROWS], bb_index f
 {
     __m256 sum[ROWS][2];
     for (int r = 0; r < ROWS; ++r) {
-        sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+        sum[r][0] = _mm256_loadu_ps(sums + r * PART);
+        sum[r][1] = _mm256_loadu_ps(sums + r * PART + 8);
     }
     for (bb_index begin = 0; begin < task->depth; begin += task->run) {
         bb_index end = begin + task->run < task->depth ? begin + task->run : task->depth;
@@ -187,13 +199,14 @@ accumulate_f16c(const bb_half_task *task, const float *const a[ROWS], bb_index f
 
 static void multiply_f16c(const bb_half_task *task)
 {
-    float sums[ROWS * PART];
+    float sums[ROWS * PART] = {0.0F};
     for (bb_index i = 0; i < task->rows; i += ROWS) {
         const float *a[ROWS];
         bb_index rows = row_pointers(task, i, a);
         for (bb_index first = 0; first < task->columns; first += PART) {
+            start(task, i, rows, first, PART, sums);
             accumulate_f16c(task, a, first, sums);
-            subtract(task, i, rows, first, PART, sums);
+            finish(task, i, rows, first, PART, sums);
         }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products that accumulate in fp16: C <- C - A B^T, where each sum starts from 0, adds runs of
-// `run` products in fp32, in the order of the columns, and is rounded to fp16 after each run.
+// Products that accumulate in fp16: C <- C - A B^T, where each sum starts from 0, or from C, adds
+// runs of `run` products in fp32, in the order of the columns, and is rounded to fp16 after each
+// run. What starts from 0 is subtracted from C at the end.
 // Products of fp16 values are exact in fp32, so a fused multiply-add gives the bits of a multiply
 // and an add, and the conversion instructions of a processor give those of the portable rounding:
 // every kernel of the table has the same bits (which NaN stands for a NaN excepted).
@@ -21,6 +22,7 @@ typedef struct bb_half_task {
     float *c;       ///< [rows][stride], of which `columns` are updated; not rounded
     bb_index rows, depth, columns, stride;
     bb_index run;
+    bool from_c; ///< sums start from C
 } bb_half_task;
 
 typedef struct bb_half_kernel {

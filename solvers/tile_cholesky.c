@@ -323,8 +323,8 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     BB_TRY(allocate_copies(work));
     BB_TRY(BB_ZEROED(work->workers, &work->workspaces));
     for (bb_index i = 0; i < work->workers; ++i) {
-        BB_TRY(
-            bb_tile_workspace_create(work->matrix->tile_size, accumulate_k, &work->workspaces[i]));
+        BB_TRY(bb_tile_workspace_create(work->matrix->tile_size, accumulate_k,
+                                        work->matrix->sums_from_c, &work->workspaces[i]));
     }
 done:
     return status;

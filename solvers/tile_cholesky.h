@@ -7,7 +7,8 @@
 //     A_ij <- round(A_ij - acc)                                          (output)
 // as a half-precision GEMM call does. Accumulation: fp64 and fp32 in the order of OpenBLAS's gemm
 // for the core type that the outputs record (products of 16-bit operands are exact in fp32); fp16
-// starts from 0 and is rounded to fp16 after every `accumulate_k` products summed in fp32.
+// starts from 0 and is rounded to fp16 after every `accumulate_k` products summed in fp32; where
+// the plan says so it starts from A_ij, as a product that adds to its result in place would.
 // Potrf, trsm and syrk compute in fp32, in fp64 for dp tiles. The bits do not depend on the
 // threads.
 #ifndef BB_SOLVERS_TILE_CHOLESKY_H

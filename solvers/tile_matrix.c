@@ -248,6 +248,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
     matrix->sweeps = plan->sweeps;
     matrix->sweep_energy = plan->sweep_energy;
+    matrix->sums_from_c = plan->sums_from_c;
     matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
     if (plan->map == NULL) {
         const bb_policy_facts facts = {

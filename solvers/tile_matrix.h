@@ -50,6 +50,7 @@ typedef struct bb_tile_matrix {
     bool diagonal_follows;      ///< the map's
     bb_policy_sweeps sweeps;    ///< the plan's
     double sweep_energy;        ///< the plan's
+    bool sums_from_c;           ///< the plan's
     unsigned char *light;  ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
     bb_index accumulate_k; ///< of the factorization, for the sweeps
     bb_tile_work work;     ///< of the factorization
@@ -63,6 +64,7 @@ typedef struct bb_tile_plan {
     const bb_policy_map *map; ///< the resolved policy; NULL: of a policy that needs no facts
     bb_policy_sweeps sweeps;  ///< whose products take the tiles' variants, not fp32
     double sweep_energy;      ///< of light sweeps: bb_light_tiles
+    bool sums_from_c;         ///< fp16 sums start from C, not from 0
 } bb_tile_plan;
 
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as

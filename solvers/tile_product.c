@@ -7,11 +7,11 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k,
+bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k, bool from_c,
                                    bb_tile_workspace *out)
 {
     bb_index padded = (tile_size + BB_HALF_PANEL - 1) / BB_HALF_PANEL * BB_HALF_PANEL;
-    *out = (bb_tile_workspace){.accumulate_k = accumulate_k};
+    *out = (bb_tile_workspace){.accumulate_k = accumulate_k, .from_c = from_c};
     return BB_ALLOCATE(padded * tile_size, &out->packed);
 }
 
@@ -34,7 +34,8 @@ static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile
                                    .depth = depth,
                                    .columns = left < BB_HALF_PANEL ? left : BB_HALF_PANEL,
                                    .stride = c->columns,
-                                   .run = workspace->accumulate_k};
+                                   .run = workspace->accumulate_k,
+                                   .from_c = workspace->from_c};
         kernel->multiply(&task);
     }
 }

@@ -15,10 +15,11 @@ extern "C" {
 typedef struct bb_tile_workspace {
     float *packed; ///< a tile in the panels of solvers/half_product.h
     bb_index accumulate_k;
+    bool from_c; ///< fp16 sums start from C
 } bb_tile_workspace;
 
 BB_CHECKED bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k,
-                                              bb_tile_workspace *out);
+                                              bool from_c, bb_tile_workspace *out);
 void bb_tile_workspace_release(bb_tile_workspace *workspace);
 
 /// C <- C - A B^T in a variant, then rounds C to the variant's output; A [c.rows][depth], B

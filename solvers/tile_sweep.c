@@ -196,7 +196,7 @@ static bb_status sweep_block(void *context, bb_index index)
     BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.left));
     BB_TRY(BB_ALLOCATE(2 * size * size, &x.right));
     BB_TRY(BB_ALLOCATE(size * size, &x.turned));
-    BB_TRY(bb_tile_workspace_create(size, factor->accumulate_k, &x.workspace));
+    BB_TRY(bb_tile_workspace_create(size, factor->accumulate_k, factor->sums_from_c, &x.workspace));
     load(&x, work->x + begin * factor->n);
     sweep(&x);
     store(&x, work->x + begin * factor->n);

@@ -75,6 +75,8 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                    fp16_variant(pipeline) == BB_VARIANT_HP1,
                BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
                name, bb_variant_names[pipeline->arithmetic]);
+    BB_REQUIRE(pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_ZERO, BB_UNSUPPORTED,
+               "pipeline %s: accumulate_from c is emulated, on the cpu", name);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
                solver->tile);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
+const char *const bb_accumulate_from_names[] = {"zero", "c", NULL};
 
 // clang-format off
 static const bb_key tile_keys[] = {
@@ -40,6 +41,9 @@ static const bb_key keys[] = {
     {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
      .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
      .meaning = "hp3: products between two roundings of the accumulator to fp16."},
+    {.name = "accumulate_from", .kind = BB_KEY_CHOICE, .choices = bb_accumulate_from_names,
+     .offset = offsetof(bb_factor_pipeline, accumulate_from), .default_text = "zero",
+     .meaning = "hp3: what the accumulator starts from: zero, or the tile that it updates (c)."},
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_sweeps_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
      .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
@@ -114,6 +118,29 @@ done:
     return status;
 }
 
+// A start of sums that are not in fp16 does nothing.
+static bool starts_idly(const bb_factor_pipeline *pipeline)
+{
+    bool half_sums = pipeline->arithmetic == (int)BB_VARIANT_HP3 ||
+                     (pipeline->policy.kind != (int)BB_POLICY_UNIFORM &&
+                      pipeline->policy.inside == (int)BB_VARIANT_HP3);
+    return pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C && !half_sums;
+}
+
+bb_status bb_factor_solver_check(const bb_factor_solver_config *solver, const bb_config *config,
+                                 bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bool given = solver->dither != BB_FACTOR_DITHER && solver->dither != 0.0;
+    if (solver->scale == (int)BB_FACTOR_SCALE_NONE && given) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.dither"),
+                               "solver.dither: of no effect with scale none, expected scale "
+                               "unit_diagonal"));
+    }
+done:
+    return status;
+}
+
 bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                     bb_problems *problems)
 {
@@ -128,6 +155,14 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         const bb_factor_pipeline *items = pipelines->items;
         BB_TRY(check_policy(pipelines, p, config, problems));
         BB_TRY(bb_idle_keys_check(&items[p], p, config, problems));
+        if (starts_idly(&items[p])) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].accumulate_from: of no effect with arithmetic "
+                                   "%s, expected hp3",
+                                   p, bb_variant_names[items[p].arithmetic]));
+        }
     }
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,
@@ -143,5 +178,6 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
                           .arithmetic = (bb_variant)pipeline->arithmetic,
                           .policy = pipeline->policy,
                           .sweeps = (bb_policy_sweeps)pipeline->sweeps,
-                          .sweep_energy = pipeline->sweep_energy};
+                          .sweep_energy = pipeline->sweep_energy,
+                          .sums_from_c = pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C};
 }

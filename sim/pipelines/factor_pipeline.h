@@ -16,6 +16,12 @@ typedef enum bb_factor_scale {
 } bb_factor_scale;
 extern const char *const bb_factor_scale_names[];
 
+typedef enum bb_accumulate_from {
+    BB_ACCUMULATE_FROM_ZERO,
+    BB_ACCUMULATE_FROM_C
+} bb_accumulate_from;
+extern const char *const bb_accumulate_from_names[];
+
 /// A tile by its place.
 typedef struct bb_factor_tile {
     bb_index row, column;
@@ -60,7 +66,7 @@ typedef struct bb_factor_solver_config {
          .minimum = 0.0,                                                                           \
          .maximum = 0.5,                                                                           \
          .offset = offsetof(type, common.dither),                                                  \
-         .default_text = "0",                                                                      \
+         .default_text = "0.04",                                                                   \
          .meaning = "unit_diagonal: random factors of its rows lie in [1 - dither, 1]."},          \
         {.name = "gpus",                                                                           \
          .kind = BB_KEY_INTEGER,                                                                   \
@@ -76,12 +82,15 @@ typedef struct bb_factor_solver_config {
         .meaning = "Eigenvalues that are written beside the results."                              \
     }
 
+#define BB_FACTOR_DITHER 0.04 ///< default of the key, as the table has it
+
 /// One record of `pipelines:`.
 typedef struct bb_factor_pipeline {
     const char *name;
     int arithmetic; ///< bb_variant
     bb_policy_config policy;
     bb_index accumulate_k; ///< hp3: products between roundings of the accumulator
+    int accumulate_from;   ///< hp3: bb_accumulate_from
     int sweeps;            ///< bb_policy_sweeps
     double sweep_energy;   ///< of light sweeps
     bb_refine_config refine;
@@ -94,6 +103,10 @@ extern const bb_schema bb_factor_pipeline_schema;
 
 /// Index of the reference among bb_factor_pipeline `pipelines`.
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines);
+
+/// The rules between the keys of `solver:`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_solver_check(const bb_factor_solver_config *solver,
+                                            const bb_config *config, bb_problems *problems);
 
 /// The rules on a study's bb_factor_pipeline `pipelines`: names, a reference in full precision.
 /// Errors: BB_MEMORY.

@@ -38,8 +38,6 @@ bb_status bb_factor_problem_prepare(bb_factor_problem *problem)
         BB_REQUIRE(bad < 0, BB_INVALID, "%s, diagonal %td: %g, expected a finite value",
                    problem->matrix->name, bad, diagonal[bad]);
         BB_TRY(bb_scaling_unit_diagonal(diagonal, n, problem->scale));
-        bb_draw_scale(problem->seed, BB_STREAM_DITHER, 0, 1.0 - problem->solver->dither, n,
-                      problem->scale);
     }
     problem->noise_floor = find_noise_floor(problem);
 done:
@@ -260,7 +258,7 @@ done:
     return status;
 }
 
-// The same with the factors of the problem's draw on the rows, after the scale.
+// The same with the dither and the factors of the problem's draw on the rows, after the scale.
 static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
                             double **r, bb_attempt *attempt, effort *spent)
 {
@@ -268,12 +266,20 @@ static bb_status solve_once(const bb_factor_problem *problem, const bb_factor_pi
     bb_factor_problem drawn = *problem;
     double *scale = NULL;
     const bb_index n = problem->matrix->rows;
-    if (problem->draw > 0) {
+    const double dither = problem->solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL
+                              ? problem->solver->dither
+                              : 0.0;
+    if (problem->draw > 0 || dither > 0.0) {
         BB_TRY(BB_ALLOCATE(n, &scale));
         for (bb_index i = 0; i < n; ++i) {
             scale[i] = problem->scale != NULL ? problem->scale[i] : 1.0;
         }
-        bb_draw_scale(problem->seed, BB_STREAM_DRAW, problem->draw, BB_DRAW_LEAST, n, scale);
+        if (dither > 0.0) {
+            bb_draw_scale(problem->seed, BB_STREAM_DITHER, 0, 1.0 - dither, n, scale);
+        }
+        if (problem->draw > 0) {
+            bb_draw_scale(problem->seed, BB_STREAM_DRAW, problem->draw, BB_DRAW_LEAST, n, scale);
+        }
         drawn.scale = scale;
     }
     BB_TRY(solve_scaled(problem, &drawn, pipeline, r, attempt, spent));

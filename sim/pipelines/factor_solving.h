@@ -31,13 +31,14 @@ typedef struct bb_factor_problem {
 BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
 void bb_factor_problem_release(bb_factor_problem *problem);
 
-/// Factors and solves as the pipeline says, a draw above 0 with its factors on the rows after the
-/// scale and the policy's map of the matrix without them; allocates r[t] [m][n] for each target
-/// that is reached. With `escalate`, a failure is followed by x3 throughout and then dp, and bytes,
-/// operations and seconds count all attempts; the outcome is the last one's, its detail says what
-/// went before. The first use of a device's kernels is not in the seconds. Bytes, operations,
-/// seconds, facts and a numerical failure go to `attempt`. Errors: BB_MEMORY, BB_INVALID (the
-/// policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the caller, after a failure too.
+/// Factors and solves as the pipeline says, with the solver's dither and, above 0, a draw's factors
+/// on the rows after the scale; the policy's map is that of the matrix without either. Allocates
+/// r[t] [m][n] for each target that is reached. With `escalate`, a failure is followed by x3
+/// throughout and then dp, and bytes, operations and seconds count all attempts; the outcome is the
+/// last one's, its detail says what went before. The first use of a device's kernels is not in the
+/// seconds. Bytes, operations, seconds, facts and a numerical failure go to `attempt`. Errors:
+/// BB_MEMORY, BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the
+/// caller, after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipeline, double **r,
                                              bb_attempt *attempt);

@@ -80,6 +80,7 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
                                "truth_covariance: expected both file and dataset, or neither"));
     }
     BB_TRY(check_policies(all, config, problems));
+    BB_TRY(bb_factor_solver_check(&all->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
     BB_TRY(bb_factor_devices_check(&all->pipelines, &all->solver.common, all->common.device, config,
                                    problems));

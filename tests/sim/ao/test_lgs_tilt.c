@@ -114,11 +114,37 @@ static void unknown_does_not_depend_on_the_variance(void **state)
     bb_results_destroy(&b);
 }
 
+// A constant block is a sensor's slopes of one direction: a diagonal tile of 196, which stays in
+// fp32, but tiles of 98 beside the diagonal too, whose fp16 does not bear it (docs, 3.6).
+static void constant_blocks_need_whole_tiles(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tile, *tilt, *status, *detail;
+    } cases[] = {
+        {"solver.tile=98",  "solver.lgs_tilt=update",         "ok",      ""           },
+        {"solver.tile=98",  "solver.lgs_tilt=constant_block", "not_spd", "tile (7, 7)"},
+        {"solver.tile=196", "solver.lgs_tilt=constant_block", "ok",      ""           },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const driver_case of = {
+            BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
+            {"device=cpu", cases[i].tile, cases[i].tilt,
+                                          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}
+        };
+        bb_results *results = driver_results(&of);
+        assert_string_equal(driver_text(results, "status", "hp2"), cases[i].status);
+        assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));
+        bb_results_destroy(&results);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_tilts_are_annihilated_and_the_limit_of_known_ones),
         cmocka_unit_test(unknown_does_not_depend_on_the_variance),
+        cmocka_unit_test(constant_blocks_need_whole_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,10 @@ static void others_are_told_why(void **state)
     pipeline.sweeps = (int)BB_POLICY_SWEEPS_FORWARD;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "the diagonal and the sweeps of bf16 are sp");
+    pipeline = pipeline_of(BB_VARIANT_HP3);
+    pipeline.accumulate_from = (int)BB_ACCUMULATE_FROM_C;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "accumulate_from c is emulated, on the cpu");
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static double *a, *b, *expected, noise[N];
 static bb_view a_view, b_view;
 static bb_matrix_source a_source, b_source;
 static const bb_matrix_source *sides[1] = {&b_source};
-static const bb_factor_solver_config solver = {.tile = TILE};
+static bb_factor_solver_config solver = {.tile = TILE};
 static bb_factor_problem problem;
 
 // A covariance of a given noise and B = W A.
@@ -118,6 +118,39 @@ static void draws_change_roundings_alone(void **state)
     assert_true(largest[1] > 1e-6 && largest[1] < 1e-2);
     for (int i = 0; i < 4; ++i) {
         BB_RELEASE(&r[i]);
+    }
+    finish();
+}
+
+// Dither is undone in R, changes the roundings of narrow products, and is of the unit diagonal.
+static void dither_changes_roundings_alone(void **state)
+{
+    (void)state;
+    static const double dithers[] = {0.0, 0.04, 0.08};
+    bb_attempt attempt;
+    double errors[3];
+    double *r[3] = {NULL};
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
+    prepare(0.25);
+    for (int d = 0; d < 3; ++d) {
+        solver.dither = dithers[d];
+        errors[d] = solve(&pipeline, &attempt);
+        attempt = bb_attempt_start("test");
+        check_ok(bb_factor_problem_solve(&problem, &pipeline, &r[d], &attempt));
+    }
+    print_message("errors %.2e, %.2e, %.2e\n", errors[0], errors[1], errors[2]);
+    for (int d = 1; d < 3; ++d) {
+        assert_true(memcmp(r[0], r[d], (size_t)M * N * sizeof(double)) != 0);
+        assert_true(errors[d] < 2.0 * errors[0] && errors[0] < 2.0 * errors[d]);
+    }
+    BB_RELEASE(&r[2]);
+    solver.scale = (int)BB_FACTOR_SCALE_NONE;
+    attempt = bb_attempt_start("test");
+    check_ok(bb_factor_problem_solve(&problem, &pipeline, &r[2], &attempt));
+    assert_memory_equal(r[0], r[2], (size_t)M * N * sizeof(double));
+    solver = (bb_factor_solver_config){.tile = TILE};
+    for (int d = 0; d < 3; ++d) {
+        BB_RELEASE(&r[d]);
     }
     finish();
 }
@@ -335,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_noise_floor_is_that_of_the_scaled_matrix),
         cmocka_unit_test(draws_change_roundings_alone),
+        cmocka_unit_test(dither_changes_roundings_alone),
         cmocka_unit_test(the_map_is_decided_once),
         cmocka_unit_test(a_failure_escalates_until_it_holds),
         cmocka_unit_test(what_holds_does_not_escalate),
