@@ -110,3 +110,28 @@ double bb_error_norms_psnr_zfp_db(const bb_error_norms *norms)
 {
     return -20.0 * log10(2.0 * bb_error_norms_nrmse(norms));
 }
+
+static double largest_magnitude(const double *values, bb_index count)
+{
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        largest = fmax(largest, fabs(values[i]));
+    }
+    return largest;
+}
+
+double bb_error_norms_relative(const double *approximation, const double *truth, bb_index count)
+{
+    const double known = largest_magnitude(truth, count);
+    const double unit = known > 0.0 ? known : largest_magnitude(approximation, count);
+    const int exponent = unit > 0.0 && isfinite(unit) ? ilogb(unit) : 0;
+    double error = 0.0;
+    double norm = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        const double value = scalbn(truth[i], -exponent);
+        const double gap = scalbn(approximation[i], -exponent) - value;
+        error += gap * gap;
+        norm += value * value;
+    }
+    return norm > 0.0 || isnan(error) ? sqrt(error / norm) : error > 0.0 ? INFINITY : 0.0;
+}

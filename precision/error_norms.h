@@ -46,6 +46,11 @@ double bb_error_norms_bias(const bb_error_norms *norms);
 /// Full range; infinity for an exact approximation.
 double bb_error_norms_psnr_db(const bb_error_norms *norms);
 
+/// ||approximation - truth|| / ||truth||, Euclidean, with a power of two taken out, so that squares
+/// neither overflow nor underflow. 0 where both are zeros throughout, infinite where only the truth
+/// is, NaN where a value is not finite. Summed in order.
+double bb_error_norms_relative(const double *approximation, const double *truth, bb_index count);
+
 /// Half range, as the zfp tool prints it.
 double bb_error_norms_psnr_zfp_db(const bb_error_norms *norms);
 

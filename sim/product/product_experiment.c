@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/outcome.h"
 #include "core/random.h"
+#include "precision/error_norms.h"
 #include "sim/attempt.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/product_coding.h"
@@ -173,27 +174,24 @@ done:
     return status;
 }
 
+// Of all vectors and of the worst. Where that is no number no answer is ok.
 static void compare(const product_run *run, product_attempt *attempt)
 {
     bb_index rows = run->matrix->rows;
-    double error = 0.0;
-    double norm = 0.0;
+    double *whole = &attempt->common.qoi_relative_error;
+    *whole = bb_error_norms_relative(run->y, run->truth, run->vectors * rows);
     for (bb_index v = 0; v < run->vectors; ++v) {
-        double vector_error = 0.0;
-        double vector_norm = 0.0;
-        for (bb_index i = v * rows; i < (v + 1) * rows; ++i) {
-            double gap = run->y[i] - run->truth[i];
-            vector_error += gap * gap;
-            vector_norm += run->truth[i] * run->truth[i];
-        }
-        double relative = sqrt(vector_error / vector_norm);
+        const double relative =
+            bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
         // NaN counts as the worst: fmax would drop it.
         bool worse = isnan(relative) || relative > attempt->worst_vector;
         attempt->worst_vector = worse ? relative : attempt->worst_vector;
-        error += vector_error;
-        norm += vector_norm;
     }
-    attempt->common.qoi_relative_error = sqrt(error / norm);
+    if (attempt->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*whole)) {
+        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "relative error of a product whose reference is %s",
+                       isnan(*whole) ? "no number" : "zero throughout");
+    }
 }
 
 // One draw; the reference's draw 0 is the truth.

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "precision/error_norms.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -177,15 +178,9 @@ done:
 static double relative_error(const reconstructor_run *run, const double *r)
 {
     const estimate *reference = &run->estimates[run->reference];
-    const double *truth = reference->common.outcome.kind == BB_OUTCOME_OK ? reference->r : NULL;
-    double error = 0.0;
-    double norm = 0.0;
-    for (bb_index i = 0; r != NULL && truth != NULL && i < run->side->rows * run->side->columns;
-         ++i) {
-        error += (r[i] - truth[i]) * (r[i] - truth[i]);
-        norm += truth[i] * truth[i];
-    }
-    return sqrt(error / norm);
+    const bool known = r != NULL && reference->common.outcome.kind == BB_OUTCOME_OK;
+    return known ? bb_error_norms_relative(r, reference->r, run->side->rows * run->side->columns)
+                 : NAN;
 }
 
 static bb_status trace_of_truth(const reconstructor_run *run, double *out)

@@ -94,10 +94,34 @@ static void nan_survives_a_merge(void **state)
     assert_true(isnan(bad.max_error) && isnan(all.max_error) && isnan(bb_error_norms_rmse(&all)));
 }
 
+// (3, 4) against (3.3, 4.4) in any unit that doubles have: squares of 1e-161 are 0, of 1e160
+// infinite.
+static void a_relative_error_knows_no_unit(void **state)
+{
+    (void)state;
+    static const double units[] = {1.0, 1e-161, 1e160, 1e307, 0x1p-1060};
+    for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+        const double truth[2] = {3.0 * units[i], 4.0 * units[i]};
+        const double other[2] = {3.3 * units[i], 4.4 * units[i]};
+        check_relative(bb_error_norms_relative(other, truth, 2), 0.1,
+                       units[i] < 1e-300 ? 1e-3 : 1e-12);
+        assert_true(bb_error_norms_relative(truth, truth, 2) == 0.0);
+    }
+    static const double zeros[2] = {0.0, 0.0};
+    static const double small[2] = {0.0, 1e-300};
+    static const double bad[2] = {NAN, 1.0};
+    assert_true(bb_error_norms_relative(zeros, zeros, 2) == 0.0);
+    assert_true(isinf(bb_error_norms_relative(small, zeros, 2)));
+    assert_true(isnan(bb_error_norms_relative(bad, small, 2)));
+    assert_true(isnan(bb_error_norms_relative(small, bad, 2)));
+    assert_true(bb_error_norms_relative(zeros, small, 2) == 1.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_by_hand),
+        cmocka_unit_test(a_relative_error_knows_no_unit),
         cmocka_unit_test(half_range_psnr_is_six_decibels_less),
         cmocka_unit_test(exact_is_infinite_and_nan_is_not_lost),
         cmocka_unit_test(lanes_and_merges_agree_with_a_plain_sum),

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The product of a user's matrix: its price does not depend on the unit that the matrix is in.
+#include "core/random.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+enum { ROWS = 12, COLUMNS = 40 };
+
+static double values[ROWS * COLUMNS];
+
+static bb_status write_image(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+// "matrix.h5" with a matrix of normal numbers in a unit.
+static void write_matrix(double unit)
+{
+    bb_results *results = NULL;
+    const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        values[i] = unit * bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
+    }
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
+    check_ok(bb_results_operator(results, "C", "rows for a test", &source));
+    check_ok(bb_file_write_by("matrix.h5", true, write_image, results));
+    bb_results_destroy(&results);
+}
+
+static bb_results *run_in(double unit)
+{
+    const driver_case of = {"product.yaml", {"matrix.file=matrix.h5"}};
+    write_matrix(unit);
+    return driver_results(&of);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    FILE *file = fopen("product.yaml", "w");
+    (void)fputs("experiment: product\ndevice: cpu\nvectors: 3\n"
+                "matrix: {file: none.h5, dataset: /operators/C}\npipelines:\n"
+                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+                "  - {name: fp16, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n",
+                file);
+    return fclose(file);
+}
+
+static int leave(void **state)
+{
+    return driver_leave(state) + fixture_leave();
+}
+
+static void prices_are_those_of_any_unit(void **state)
+{
+    (void)state;
+    static const double units[] = {0x1p-535, 0x1p532, 0x1p-900}; // about 1e-161, 1e160, 1e-271
+    bb_results *plain = run_in(1.0);
+    const double expected = driver_number(plain, "qoi_relative_error", "fp16");
+    const double worst = driver_number(plain, "worst_relative_error", "fp16");
+    assert_true(expected > 1e-5 && expected < 1e-3);
+    for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+        bb_results *results = run_in(units[i]);
+        assert_string_equal(driver_text(results, "status", "fp16"), "ok");
+        // A unit that is a power of two changes nothing.
+        assert_true(driver_number(results, "qoi_relative_error", "fp16") == expected);
+        assert_true(driver_number(results, "worst_relative_error", "fp16") == worst);
+        assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
+        bb_results_destroy(&results);
+    }
+    bb_results_destroy(&plain);
+}
+
+// Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.
+static void a_matrix_of_zeros_has_no_error(void **state)
+{
+    (void)state;
+    bb_results *results = run_in(0.0);
+    assert_string_equal(driver_text(results, "status", "fp16"), "ok");
+    assert_true(driver_number(results, "qoi_relative_error", "fp16") == 0.0);
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_are_those_of_any_unit),
+        cmocka_unit_test(a_matrix_of_zeros_has_no_error),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
