@@ -141,6 +141,20 @@ static void overlay_is_linear_in_the_dose(void **state)
     bb_results_destroy(&twice);
 }
 
+// The heat over the dose, of what reflects as of what brings light beside the band; none without.
+static void overlay_is_linear_in_the_absorption(void **state)
+{
+    (void)state;
+    const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
+    const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
+    bb_results *a = driver_results(&half);
+    bb_results *b = driver_results(&none);
+    check_doubled(a, usual, "overlay_x_nm", 1e-12);
+    assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+}
+
 // Displacement is linear in the expansion coefficient, and overlay an axis at a time.
 static void no_expansion_is_no_overlay(void **state)
 {
@@ -565,6 +579,7 @@ int main(void)
         cmocka_unit_test(errors_order_by_format),
         cmocka_unit_test(unscaled_fp16_underflows),
         cmocka_unit_test(overlay_is_linear_in_the_dose),
+        cmocka_unit_test(overlay_is_linear_in_the_absorption),
         cmocka_unit_test(no_expansion_is_no_overlay),
         cmocka_unit_test(a_step_over_the_limit_is_refused),
         cmocka_unit_test(x_and_y_are_enough),
