@@ -264,26 +264,6 @@ static void both_generators_agree_but_for_the_edge(void **state)
     assert_true(fabs(y[1]) > 0.06 && fabs(y[1]) < 0.2);
 }
 
-// The membrane has no height: fem takes the kernel's, to the bit, beside x and y of its own.
-static void height_by_fem_is_the_kernels(void **state)
-{
-    (void)state;
-    const driver_case kernel = {CONFIG_WAFER_SMALL, {"response.generator=kernel"}};
-    const driver_case fem = {CONFIG_WAFER_SMALL, {"response.generator=fem"}};
-    bb_results *a = driver_results(&kernel);
-    bb_results *b = driver_results(&fem);
-    const bb_index points = driver_dataset(a, "displacement_nm")->shape[2];
-    const double *of_kernel = driver_row(a, "displacement_nm", "e4m3");
-    const double *of_fem = driver_row(b, "displacement_nm", "e4m3");
-    assert_memory_equal(of_kernel + 2 * points, of_fem + 2 * points,
-                        (size_t)points * sizeof *of_fem);
-    for (bb_index i = 0; i < 2 * points; ++i) {
-        assert_true(of_kernel[i] != of_fem[i]);
-    }
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-}
-
 // What a tolerance of the range comes to is known with the matrix: the message says whose it is.
 static void a_tolerance_beyond_its_codec_names_the_pipeline(void **state)
 {
@@ -584,7 +564,6 @@ int main(void)
         cmocka_unit_test(a_step_over_the_limit_is_refused),
         cmocka_unit_test(x_and_y_are_enough),
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
-        cmocka_unit_test(height_by_fem_is_the_kernels),
         cmocka_unit_test(a_tolerance_beyond_its_codec_names_the_pipeline),
         cmocka_unit_test(the_plate_agrees_with_both),
         cmocka_unit_test(all_fields_are_scored),
