@@ -4,9 +4,9 @@
 // bits, rounded to nearest, ties to even (layout in bfp_core.h).
 //
 // e is the least exponent with which the block's largest magnitude M rounds to at most
-// 2^(bits-1) - 1, so that no value saturates and |error| <= 2^e / 2 <= 2^(1-bits) M for every
-// value. Units are kept to [2^-126, 2^(129-bits)]: a block below it takes 2^-126 (values that
-// become zero there are counted), a block beyond it or with a NaN or infinity is poisoned.
+// 2^(bits-1) - 1, so that no value saturates and |error| <= 2^e / 2 <= 2^(1-bits) M / (1 - 2^-bits)
+// for every value. Units are kept to [2^-126, 2^(129-bits)]: a block below it takes 2^-126 (values
+// that become zero there are counted), a block beyond it or with a NaN or infinity is poisoned.
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/bfp_core.h"

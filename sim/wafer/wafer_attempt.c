@@ -314,10 +314,13 @@ done:
 }
 
 // What a user should know of a pipeline before reading its row of the table.
-static void warn(const bb_wafer_attempt *attempt, const bb_coding_report *total)
+static void warn(const bb_wafer_study *study, const bb_wafer_attempt *attempt,
+                 const bb_coding_report *total)
 {
     const bb_attempt *common = &attempt->common;
-    double lost = total->underflowed / attempt->live_values;
+    // Rows of the program's own are zero off the wafer; those of a file are what they are.
+    const bool own = study->response.generator != (int)BB_GENERATOR_FILE;
+    const double lost = total->underflowed / (own ? attempt->live_values : total->values);
     if (common->outcome.kind != BB_OUTCOME_OK) {
         bb_log_warning("pipeline %s: %s, %s", common->pipeline,
                        bb_outcome_name(common->outcome.kind), common->outcome.detail);
@@ -334,8 +337,9 @@ static void warn(const bb_wafer_attempt *attempt, const bb_coding_report *total)
 }
 
 // Bytes, values and seconds over the axes.
-static void sum_coding(const bb_list *axes, bb_wafer_attempt *attempt)
+static void sum_coding(const bb_wafer_study *study, bb_wafer_attempt *attempt)
 {
+    const bb_list *axes = &study->response.axes;
     bb_coding_report total = bb_coding_report_start();
     for (bb_index a = 0; a < axes->count; ++a) {
         bb_coding_report_add(&total, &attempt->coding[((const int *)axes->items)[a]]);
@@ -343,7 +347,7 @@ static void sum_coding(const bb_list *axes, bb_wafer_attempt *attempt)
     attempt->common.operator_bytes = total.bytes;
     attempt->common.fp32_bytes = 4.0 * total.values;
     attempt->common.encode_seconds = total.seconds;
-    warn(attempt, &total);
+    warn(study, attempt, &total);
 }
 
 static bb_status publish_scalars(publication *out)
@@ -353,7 +357,7 @@ static bb_status publish_scalars(publication *out)
     double live[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_attempt *attempt = &out->attempts[p];
-        sum_coding(&out->study->response.axes, attempt);
+        sum_coding(out->study, attempt);
         const bb_wafer_placement *placed = bb_wafer_attempt_last(attempt);
         attempt->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
         attempt->common.flops_dense = attempt->common.flops;

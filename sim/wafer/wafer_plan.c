@@ -3,6 +3,7 @@
 
 #include "core/device.h"
 #include "physics/wafer/bare_clamp.h"
+#include "physics/wafer/heat_sizes.h"
 #include "physics/wafer/plate_response.h"
 #include "physics/wafer/slit_grid.h"
 #include "sim/dump.h"
@@ -20,7 +21,8 @@
 typedef struct extent {
     double cells, points, window; // inputs of a row, points of a field and of a slit window
     double blocks;                // of the grid S in an input
-    double nodes, steps;          // of the mesh; time steps in all
+    double nodes, steps;          // of the mesh with the ring; time steps in all
+    double unknowns, clamp;       // of the heat in all; nodes of the clamp
     double modes;                 // of temperature through the thickness
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
@@ -53,13 +55,15 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
     const double exposed = before * (double)scan->field_count + (double)(last + 1);
     const double rest = (double)study->wafers.count *
                         rint(study->metrology.alignment_s / (1e-3 * study->mesh.step_ms));
-    double across =
-        (study->wafer.diameter_mm + 2.0 * study->ring.width_mm) / study->mesh.spacing_mm;
+    const bb_heat_sizes sizes =
+        bb_heat_sizes_of(&study->wafer, &study->mesh, &study->clamp, &study->ring);
     *out = (extent){
         .cells = blocks * (double)study->response.grid.columns * (double)study->response.grid.rows,
         .points = (double)slit.field_points,
         .window = (double)slit.window_points,
-        .nodes = M_PI / 4.0 * across * across,
+        .nodes = sizes.nodes + sizes.ring,
+        .clamp = sizes.clamp,
+        .unknowns = (drop ? 2.0 : 1.0) * sizes.nodes + sizes.ring + sizes.clamp,
         .modes = drop ? 2.0 : 1.0,
         .blocks = blocks,
         .steps = (exposed * (double)(scan->light_steps + scan->dark_steps) + rest) *
@@ -244,14 +248,12 @@ static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, do
 
 static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)
 {
-    const double across = study->wafer.diameter_mm / study->clamp.spacing_mm;
-    const double clamp = M_PI / 4.0 * across * across;
     const bb_requirement_sizes sizes = {
-        .unknowns = of->modes * of->nodes + clamp,
+        .unknowns = of->unknowns,
         .sources = of->cells,
         .window = of->window,
         .field_points = of->points,
-        .entries = bb_requirement_entries(of->nodes, clamp,
+        .entries = bb_requirement_entries(of->nodes, of->clamp,
                                           study->clamp.spacing_mm / study->mesh.spacing_mm),
         .inputs = 1.0,
         .light = (double)study->scan.light_steps,
@@ -287,7 +289,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     }
     BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
                        of.exposed, of.scored));
-    BB_TRY(bb_plan_add(plan, "thermal", "about %.0f nodes%s, %.0f steps", of.nodes,
+    BB_TRY(bb_plan_add(plan, "thermal", "%.0f nodes%s, %.0f steps", of.nodes,
                        of.modes > 1.0 ? " of mean and drop" : "", of.steps));
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
                        of.cells, of.matrices));

@@ -110,6 +110,28 @@ static void largest_magnitudes_never_saturate(void **state)
     }
 }
 
+// Where the largest magnitude just doubles the unit half of that is 2^(1-bits) M / (1 - 2^-bits),
+// and a value between two multiples is off by all of it: more than 2^(1-bits) M.
+static void the_bound_of_a_block_is_reached(void **state)
+{
+    (void)state;
+    for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
+        const double most = 2.0 * (1.0 - ldexp(1.0, -bits));
+        double block[32] = {most, ldexp(1.0, 2 - bits)};
+        double decoded[32];
+        bb_coded_matrix *matrix = encoded(bits, BB_ROW_SCALE_NONE, block, 32);
+        bb_coded_matrix_decode(matrix, 0, 0, 32, decoded);
+        double error = 0.0;
+        for (int i = 0; i < 32; ++i) {
+            error = fmax(error, fabs(decoded[i] - block[i]));
+        }
+        const double bound = ldexp(most, 1 - bits) / (1.0 - ldexp(1.0, -bits));
+        assert_true(error > ldexp(most, 1 - bits) && error <= bound && error == bound);
+        assert_true(bb_codec_bound(bb_coded_matrix_config(matrix), NAN, block[1], most) == bound);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
 static void what_cannot_be_held_is_counted(void **state)
 {
     (void)state;
@@ -155,6 +177,7 @@ int main(void)
         cmocka_unit_test(planes_stand_where_the_header_says),
         cmocka_unit_test(bits_per_value_are_known),
         cmocka_unit_test(largest_magnitudes_never_saturate),
+        cmocka_unit_test(the_bound_of_a_block_is_reached),
         cmocka_unit_test(what_cannot_be_held_is_counted),
         cmocka_unit_test(row_scales_reach_the_exponents),
     };

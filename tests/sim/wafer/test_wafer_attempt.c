@@ -27,6 +27,39 @@ static void a_pipeline_that_fails_is_warned_of(void **state)
     program_expect(&run, 0, "warning: pipeline fine: its codec cannot hold ");
 }
 
+// Rows of a file need not be zero off the wafer: what is lost is a part of all of them.
+static void no_more_than_all_values_underflow(void **state)
+{
+    (void)state;
+    static program_run run;
+    const char *const dump[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows",
+        NULL};
+    const char *const read[PROGRAM_ARGUMENTS] = {"run",
+                                                 CONFIG_WAFER_SMALL,
+                                                 "scan.fields=[0]",
+                                                 "response.generator=file",
+                                                 "response.file=mine.h5",
+                                                 "-q",
+                                                 "-o",
+                                                 "lost.h5",
+                                                 NULL};
+    program_call(dump, &run);
+    program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
+    FILE *script = fopen("fill.py", "w");
+    assert_non_null(script);
+    (void)fputs("import h5py, numpy\n"
+                "with h5py.File('rows.h5') as rows, h5py.File('mine.h5', 'w') as mine:\n"
+                "    for name, item in rows['operators'].items():\n"
+                "        if item.ndim == 2:\n"
+                "            mine['operators/' + name] = numpy.full(item.shape, 1e-9)\n",
+                script);
+    assert_int_equal(fclose(script), 0);
+    assert_int_equal(system("/usr/bin/python3 fill.py"), 0);
+    program_call(read, &run);
+    program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -42,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_that_fails_is_warned_of),
+        cmocka_unit_test(no_more_than_all_values_underflow),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

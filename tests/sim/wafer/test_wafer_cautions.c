@@ -178,6 +178,36 @@ static void users_are_told(void **state)
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
 }
 
+// T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
+static void a_plan_counts_what_a_run_has(void **state)
+{
+    (void)state;
+    static const char *const overrides[][3] = {
+        {"response.axes=[x, y]", NULL,                NULL                             },
+        {"response.axes=[x, y]", "ring.width_mm=9.0", "mesh.through_thickness=two_mode"},
+    };
+    static program_run said;
+    for (int c = 0; c < 2; ++c) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {overrides[c][0], overrides[c][1], overrides[c][2]}
+        };
+        bb_config *config = NULL;
+        bb_wafer_problem *problem = NULL;
+        check_ok(driver_load(&of, &config));
+        const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
+        check_ok(bb_wafer_problem_create_heat(&physics, &problem));
+        program_call((const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL,
+                                                            overrides[c][0], overrides[c][1],
+                                                            overrides[c][2]},
+                     &said);
+        program_expect(&said, 0, " ms: T ");
+        const double unknowns = strtod(strstr(said.printed, " ms: T ") + 7, NULL);
+        assert_int_equal((bb_index)unknowns, problem->thermal->size);
+        bb_wafer_problem_destroy(&problem);
+        bb_config_destroy(&config);
+    }
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -196,6 +226,7 @@ int main(void)
         cmocka_unit_test(the_default_has_the_edge),
         cmocka_unit_test(estimates_are_of_the_right_size),
         cmocka_unit_test(coarse_meshes_say_what_they_cost),
+        cmocka_unit_test(a_plan_counts_what_a_run_has),
         cmocka_unit_test(users_are_told),
     };
     return cmocka_run_group_tests(tests, enter, leave);

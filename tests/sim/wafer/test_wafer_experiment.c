@@ -141,6 +141,20 @@ static void overlay_is_linear_in_the_dose(void **state)
     bb_results_destroy(&twice);
 }
 
+// The heat over the dose, of what reflects as of what brings light beside the band; none without.
+static void overlay_is_linear_in_the_absorption(void **state)
+{
+    (void)state;
+    const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
+    const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
+    bb_results *a = driver_results(&half);
+    bb_results *b = driver_results(&none);
+    check_doubled(a, usual, "overlay_x_nm", 1e-12);
+    assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+}
+
 // Displacement is linear in the expansion coefficient, and overlay an axis at a time.
 static void no_expansion_is_no_overlay(void **state)
 {
@@ -248,26 +262,6 @@ static void both_generators_agree_but_for_the_edge(void **state)
     assert_true(fabs(x[0]) < 0.02 && fabs(y[0]) < 0.06);
     assert_true(fabs(x[1]) > 0.1 && fabs(x[1]) < 0.4);
     assert_true(fabs(y[1]) > 0.06 && fabs(y[1]) < 0.2);
-}
-
-// The membrane has no height: fem takes the kernel's, to the bit, beside x and y of its own.
-static void height_by_fem_is_the_kernels(void **state)
-{
-    (void)state;
-    const driver_case kernel = {CONFIG_WAFER_SMALL, {"response.generator=kernel"}};
-    const driver_case fem = {CONFIG_WAFER_SMALL, {"response.generator=fem"}};
-    bb_results *a = driver_results(&kernel);
-    bb_results *b = driver_results(&fem);
-    const bb_index points = driver_dataset(a, "displacement_nm")->shape[2];
-    const double *of_kernel = driver_row(a, "displacement_nm", "e4m3");
-    const double *of_fem = driver_row(b, "displacement_nm", "e4m3");
-    assert_memory_equal(of_kernel + 2 * points, of_fem + 2 * points,
-                        (size_t)points * sizeof *of_fem);
-    for (bb_index i = 0; i < 2 * points; ++i) {
-        assert_true(of_kernel[i] != of_fem[i]);
-    }
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 // What a tolerance of the range comes to is known with the matrix: the message says whose it is.
@@ -565,11 +559,11 @@ int main(void)
         cmocka_unit_test(errors_order_by_format),
         cmocka_unit_test(unscaled_fp16_underflows),
         cmocka_unit_test(overlay_is_linear_in_the_dose),
+        cmocka_unit_test(overlay_is_linear_in_the_absorption),
         cmocka_unit_test(no_expansion_is_no_overlay),
         cmocka_unit_test(a_step_over_the_limit_is_refused),
         cmocka_unit_test(x_and_y_are_enough),
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
-        cmocka_unit_test(height_by_fem_is_the_kernels),
         cmocka_unit_test(a_tolerance_beyond_its_codec_names_the_pipeline),
         cmocka_unit_test(the_plate_agrees_with_both),
         cmocka_unit_test(all_fields_are_scored),
