@@ -66,6 +66,7 @@ static double product_bound(const question *of)
 const char *const bb_policy_kind_names[] = {"uniform", "band",    "table", "tile_norm",
                                             "product", "promise", NULL};
 static const char *const rounding_names[] = {"worst", "random", NULL};
+static const char *const over_names[] = {"all", "first", NULL};
 
 // One row a policy, in the order of the names: to add one, write its function, its row and its
 // name here. bb_policy_kind needs a name only where other code asks for the kind.
@@ -232,6 +233,13 @@ static const bb_key keys[] = {
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_policy_config, strehl_loss),
      .meaning = "Promise: the largest loss of Strehl ratio against the reference."},
+    {.name = "over", .kind = BB_KEY_CHOICE, .choices = over_names, .default_text = "all",
+     .offset = offsetof(bb_policy_config, over),
+     .meaning = "Promise: for all targets and wavelengths, or for the first ones."},
+    {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
+     .offset = offsetof(bb_policy_config, variants),
+     .meaning = "Promise: what it may use throughout or mix; unset: the pipeline's arithmetic, "
+                "inside, and all that cost as much or more."},
 };
 // clang-format on
 const bb_schema bb_policy_schema = BB_SCHEMA("policy", bb_policy_config, keys);

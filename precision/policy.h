@@ -58,6 +58,9 @@ extern const char *const bb_policy_sweeps_names[];
 
 typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_rounding;
 
+/// Which scores a promise holds for, by the names of `over`.
+typedef enum bb_policy_over { BB_POLICY_OVER_ALL, BB_POLICY_OVER_FIRST } bb_policy_over;
+
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
     int kind;           ///< bb_policy_kind
@@ -69,6 +72,8 @@ typedef struct bb_policy_config {
     double noise_share; ///< c
     int rounding;       ///< bb_policy_rounding
     double strehl_loss; ///< promise: the largest one allowed, NaN
+    int over;           ///< bb_policy_over: of the promise
+    bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its ladder
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;

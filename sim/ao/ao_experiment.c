@@ -262,6 +262,7 @@ static bb_status solve(ao_run *run)
     bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
     const bb_ao_promise_task task = {.problem = run->problem,
                                      .solving = &run->solving,
+                                     .wavelength_count = run->wavelength_count,
                                      .wavelengths_m = run->wavelengths_m,
                                      .reference = &run->attempts[reference],
                                      .correction = run->study->correction,

@@ -10,7 +10,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MOST_TRIALS = (BB_FACTOR_MIXTURES + 3) * BB_STUDY_PIPELINES };
+// Of one search: every variant, and bisections of three ladders.
+enum { MOST_TRIALS = (BB_VARIANT_COUNT + 3 * 8) * BB_STUDY_PIPELINES };
+
+// A mixture is worth a search where its cheaper variant costs less than this part of the other.
+static const double worth = 0.9;
+// The variant after the one that kept a promise mixes, too, where it costs no more than this.
+static const double beside = 1.25;
 
 // A rung that was tried.
 typedef struct trial {
@@ -23,7 +29,7 @@ typedef struct trial {
 struct bb_ao_promises {
     bb_index count;
     trial *trials;      // [MOST_TRIALS]
-    double reference;   // Strehl ratio, NaN until it is asked for
+    double *reference;  // [targets][wavelengths] Strehl ratios, NULL until they are asked for
     double *tile_norms; // of the matrix, NULL until they are asked for
 };
 
@@ -33,7 +39,6 @@ bb_status bb_ao_promises_create(bb_ao_promises **out)
     bb_ao_promises *promises = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &promises));
-    promises->reference = NAN;
     BB_TRY(BB_ZEROED(MOST_TRIALS, &promises->trials));
     *out = promises;
     promises = NULL;
@@ -46,27 +51,50 @@ void bb_ao_promises_destroy(bb_ao_promises **promises)
 {
     if (*promises != NULL) {
         BB_RELEASE(&(*promises)->trials);
+        BB_RELEASE(&(*promises)->reference);
         BB_RELEASE(&(*promises)->tile_norms);
         BB_RELEASE(promises);
     }
 }
 
-// Strehl ratio of an estimate in the first target's direction.
-static bb_status find_strehl(const bb_ao_promise_task *task, const double *r, bb_outcome *outcome,
-                             double *out)
+// Targets and wavelengths that a promise is about.
+static bb_index scored(bb_index count, int over)
+{
+    return over == (int)BB_POLICY_OVER_FIRST ? 1 : count;
+}
+
+// Strehl ratios of an attempt, [targets][wavelengths]; NaN of what is not asked for or has none.
+static bb_status find_strehls(const bb_ao_promise_task *task, const bb_ao_attempt *attempt,
+                              int over, double *out)
 {
     bb_status status = BB_OK;
-    const bb_tomography_target *target = &task->problem->targets[0];
-    bb_residual_task residual = {r, target->ctm, target->ctt, NULL};
-    bb_tomography_score score = {.kind = task->score, .strehl = out};
-    bb_index m = target->ctm->rows;
-    *out = NAN;
-    BB_TRY(BB_ALLOCATE(m * m, &residual.cee));
-    BB_TRY(bb_factor_device_score(task->problem->cmm, task->scores_on_device, 1, &residual));
-    BB_TRY(bb_tomography_rate(task->problem, 0, residual.cee, 1, task->wavelengths_m, &score,
-                              outcome));
+    const bb_index targets = scored(task->problem->target_count, over);
+    const bb_index wavelengths = scored(task->wavelength_count, over);
+    bb_residual_task *tasks = NULL;
+    bb_outcome outcome = {0};
+    for (bb_index i = 0; i < task->problem->target_count * task->wavelength_count; ++i) {
+        out[i] = NAN;
+    }
+    BB_TRY(BB_ZEROED(targets, &tasks));
+    for (bb_index t = 0; t < targets; ++t) {
+        const bb_tomography_target *target = &task->problem->targets[t];
+        const bb_index m = target->ctm->rows;
+        tasks[t] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
+                                      target->ctt, NULL};
+        BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
+    }
+    BB_TRY(bb_factor_device_score(task->problem->cmm, task->scores_on_device, targets, tasks));
+    for (bb_index t = 0; t < targets; ++t) {
+        bb_tomography_score score = {.kind = task->score,
+                                     .strehl = out + t * task->wavelength_count};
+        BB_TRY(bb_tomography_rate(task->problem, t, tasks[t].cee, wavelengths, task->wavelengths_m,
+                                  &score, &outcome));
+    }
 done:
-    BB_RELEASE(&residual.cee);
+    for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
+        BB_RELEASE(&tasks[t].cee);
+    }
+    BB_RELEASE(&tasks);
     return status;
 }
 
@@ -74,48 +102,78 @@ done:
 typedef struct searching {
     const bb_ao_promise_task *task;
     const bb_factor_pipeline *pipeline;
-    bb_factor_ladder ladder;
     bb_factor_problem solving; // with the norms of its tiles
+    bb_ao_attempt tried;
+    bb_ao_attempt *found; // the cheapest that kept the promise
+    const trial *best;    // its trial, NULL: none
+    double cost;          // infinite: none
 } searching;
 
-// Factors a rung and finds its Strehl ratio, as one of its draws.
-static bb_status try_draw(const searching *search, const bb_factor_pipeline *level, bb_index draw,
-                          bb_ao_attempt *attempt, bb_draws *draws)
+// The worst loss of what a promise is about, NaN where a Strehl ratio is, and the first one.
+static bb_status find_loss(const bb_ao_promises *promises, const searching *search,
+                           const bb_ao_attempt *tried, double *loss, double *strehl)
+{
+    bb_status status = BB_OK;
+    const bb_ao_promise_task *task = search->task;
+    const int over = search->pipeline->policy.over;
+    double *strehls = NULL;
+    BB_TRY(BB_ALLOCATE(task->problem->target_count * task->wavelength_count, &strehls));
+    BB_TRY(find_strehls(task, tried, over, strehls));
+    *strehl = strehls[0];
+    *loss = -INFINITY;
+    for (bb_index t = 0; t < scored(task->problem->target_count, over); ++t) {
+        for (bb_index w = 0; w < scored(task->wavelength_count, over); ++w) {
+            const bb_index i = t * task->wavelength_count + w;
+            const double lost = promises->reference[i] - strehls[i];
+            *loss = isnan(lost) || isnan(*loss) ? NAN : fmax(*loss, lost);
+        }
+    }
+done:
+    BB_RELEASE(&strehls);
+    return status;
+}
+
+// Factors a rung as one of its draws: its Strehl ratio goes to the draws, `*loss` is NaN where it
+// failed.
+static bb_status try_draw(const bb_ao_promises *promises, const searching *search,
+                          const bb_factor_pipeline *level, bb_index draw, bb_ao_attempt *tried,
+                          bb_draws *draws, double *loss)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
     bb_factor_problem solving = search->solving;
-    bb_outcome scored = {0};
+    bb_outcome outcome = {0};
     double strehl = NAN;
+    *loss = NAN;
     solving.draw = draw;
-    BB_TRY(bb_factor_problem_solve(&solving, level, attempt->r, &attempt->common));
-    bb_ao_attempt_share(attempt, task->correction, task->problem);
-    if (attempt->common.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(find_strehl(task, attempt->r[0], &scored, &strehl));
-    } else {
-        scored = attempt->common.outcome;
+    BB_TRY(bb_factor_problem_solve(&solving, level, tried->r, &tried->common));
+    bb_ao_attempt_share(tried, task->correction, task->problem);
+    outcome = tried->common.outcome;
+    if (outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(find_loss(promises, search, tried, loss, &strehl));
     }
-    bb_draws_add(draws, &scored, strehl);
+    if (outcome.kind == BB_OUTCOME_OK && isnan(strehl)) {
+        bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "Strehl ratio");
+    }
+    bb_draws_add(draws, &outcome, strehl);
 done:
     return status;
 }
 
-static bool keeps(const bb_ao_promises *promises, const searching *search, double strehl)
-{
-    return promises->reference - strehl <= search->pipeline->policy.strehl_loss;
-}
-
-// The draws after the first, until one fails or leaves the promise: the rung is lost then.
+// The draws after the first, until one fails or leaves the promise: the rung is lost then. `*worst`
+// is the largest loss, NaN where one failed.
 static bb_status try_draws(const bb_ao_promises *promises, const searching *search,
-                           const bb_factor_pipeline *level, bb_device_kind device, bb_draws *draws)
+                           const bb_factor_pipeline *level, bb_draws *draws, double *worst)
 {
     bb_status status = BB_OK;
     const bb_index targets = search->task->problem->target_count;
     bb_ao_attempt drawn = {0};
-    for (bb_index d = 1; d < level->draws && keeps(promises, search, draws->prices[d - 1]); ++d) {
+    for (bb_index d = 1; d < level->draws && *worst <= search->pipeline->policy.strehl_loss; ++d) {
+        double loss = NAN;
         BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, &drawn));
-        drawn.common.device = device;
-        BB_TRY(try_draw(search, level, d, &drawn, draws));
+        drawn.common.device = search->found->common.device;
+        BB_TRY(try_draw(promises, search, level, d, &drawn, draws, &loss));
+        *worst = isnan(loss) ? NAN : fmax(*worst, loss);
         bb_ao_attempt_release(&drawn, targets);
     }
 done:
@@ -123,105 +181,186 @@ done:
     return status;
 }
 
-// Smallest Strehl ratio of the draws, NaN where one has none.
-static double least_strehl(const bb_draws *draws)
+// The work of the trial becomes what was found, whose own is dropped.
+static void take_over(searching *search)
 {
-    double least = INFINITY;
-    for (bb_index d = 0; d < draws->tried; ++d) {
-        double strehl = draws->prices[d];
-        least = isnan(strehl) || strehl < least ? strehl : least;
-        if (isnan(least)) {
-            break;
-        }
+    const bb_index targets = search->task->problem->target_count;
+    search->found->common = search->tried.common;
+    for (bb_index t = 0; t < targets; ++t) {
+        BB_RELEASE(&search->found->r[t]);
+        search->found->r[t] = search->tried.r[t];
+        search->tried.r[t] = NULL;
     }
-    return least;
 }
 
-// Tries one rung: its work goes to `attempt`, what came out to the trials.
-static bb_status try_rung(bb_ao_promises *promises, const searching *search, int rung,
-                          bb_ao_attempt *attempt)
+// Tries one pipeline by the full chain; what came out goes to the trials, the cheapest that kept
+// the promise to what was found.
+static bb_status try_rung(bb_ao_promises *promises, searching *search,
+                          const bb_factor_pipeline *level, const char *name)
 {
     bb_status status = BB_OK;
+    const bb_ao_promise_task *task = search->task;
     trial *at = &promises->trials[promises->count];
+    bb_ao_attempt *tried = &search->tried;
+    const bb_device_kind device = search->found->common.device;
     bb_draws draws = {0};
-    const bb_factor_pipeline *pipeline = search->pipeline;
-    const bb_factor_pipeline level =
-        bb_factor_ladder_climb(&search->ladder, pipeline, rung, at->arithmetic);
-    bb_device_kind device = attempt->common.device;
-    attempt->common = bb_attempt_start(pipeline->name);
-    attempt->common.device = device;
-    BB_TRY(try_draw(search, &level, 0, attempt, &draws));
-    BB_TRY(try_draws(promises, search, &level, device, &draws));
-    attempt->common.draws = draws;
-    at->pipeline = pipeline->name;
-    at->tolerance = level.policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level.policy.tolerance;
-    at->loss = promises->reference - least_strehl(&draws);
-    at->cost = attempt->common.factor.cost;
-    at->kept = keeps(promises, search, least_strehl(&draws));
+    tried->common = bb_attempt_start(search->pipeline->name);
+    tried->common.device = device;
+    BB_TRY(try_draw(promises, search, level, 0, tried, &draws, &at->loss));
+    BB_TRY(try_draws(promises, search, level, &draws, &at->loss));
+    tried->common.draws = draws;
+    at->pipeline = search->pipeline->name;
+    (void)snprintf(at->arithmetic, sizeof at->arithmetic, "%s", name);
+    at->tolerance = level->policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level->policy.tolerance;
+    at->cost = tried->common.factor.cost;
+    at->kept = at->loss <= search->pipeline->policy.strehl_loss;
     ++promises->count;
-    bb_log_detail("pipeline %s: %s, loss %.2e, %s", pipeline->name, at->arithmetic, at->loss,
-                  at->kept ? "kept" : "not kept");
+    bb_log_detail("pipeline %s: %s, loss %.2e, cost %.3f, %s", search->pipeline->name, name,
+                  at->loss, at->cost, at->kept ? "kept" : "not kept");
+    if (at->kept && at->cost < search->cost) {
+        search->cost = at->cost;
+        search->best = at;
+        take_over(search);
+    }
+done:
+    for (bb_index t = 0; t < task->problem->target_count; ++t) {
+        BB_RELEASE(&tried->r[t]);
+    }
+    return status;
+}
+
+static double cost_throughout(bb_variant variant)
+{
+    double shares[BB_VARIANT_COUNT] = {0.0};
+    shares[variant] = 1.0;
+    return bb_variant_relative_cost(shares);
+}
+
+// A device does not run everything.
+static bool is_possible(const searching *search, const bb_factor_pipeline *level)
+{
+    bool possible = true;
+    if (search->found->common.device == BB_DEVICE_CUDA) {
+        possible = bb_factor_device_check(search->solving.solver, level) == BB_OK;
+        bb_status_clear();
+    }
+    return possible;
+}
+
+// Bisects the mixtures of two variants for the cheapest that keeps the promise.
+static bb_status search_mixtures(bb_ao_promises *promises, searching *search, bb_variant narrow,
+                                 bb_variant wide)
+{
+    bb_status status = BB_OK;
+    bb_factor_pipeline pair = *search->pipeline;
+    bb_factor_ladder ladder;
+    char name[BB_FACTOR_RUNG_NAME];
+    pair.arithmetic = (int)narrow;
+    pair.policy.inside = (int)wide;
+    if (!is_possible(search, &pair)) {
+        goto done;
+    }
+    BB_TRY(bb_factor_ladder_make(&search->solving, &pair, search->found->common.device, &ladder));
+    int failed = -1;
+    int kept = ladder.mixtures;
+    while (kept - failed > 1) {
+        const int middle = (failed + kept) / 2;
+        const bb_factor_pipeline level = bb_factor_ladder_climb(&ladder, &pair, middle, name);
+        BB_TRY(try_rung(promises, search, &level, name));
+        const bool keeps = promises->trials[promises->count - 1].kept;
+        kept = keeps ? middle : kept;
+        failed = keeps ? failed : middle;
+    }
 done:
     return status;
 }
 
-// The work of `from` becomes that of `to`, whose own is dropped.
-static void take_over(bb_ao_attempt *to, bb_ao_attempt *from, bb_index targets)
-{
-    to->common = from->common;
-    for (bb_index t = 0; t < targets; ++t) {
-        BB_RELEASE(&to->r[t]);
-        to->r[t] = from->r[t];
-        from->r[t] = NULL;
-    }
-}
-
-static void drop(bb_ao_attempt *attempt, bb_index targets)
-{
-    for (bb_index t = 0; t < targets; ++t) {
-        BB_RELEASE(&attempt->r[t]);
-    }
-}
-
-// The least rung in (failed, kept] that keeps the promise, by bisection.
-static bb_status find_least(bb_ao_promises *promises, const searching *search,
-                            bb_ao_attempt *attempt)
+// The cheapest variant throughout that keeps the promise, then what mixes it with cheaper ones that
+// did not: the cheapest of them, and the dearest that is half as dear or less. Products in hp2 and
+// hp3 do not mix with others, those of a variant that costs about the same may.
+static bb_status search_rungs(bb_ao_promises *promises, searching *search)
 {
     bb_status status = BB_OK;
-    bb_index targets = search->task->problem->target_count;
-    bb_ao_attempt tried = {0};
-    int failed = -1;
-    int kept = bb_factor_ladder_rungs(&search->ladder);
-    BB_TRY(bb_ao_attempt_create(search->pipeline->name, targets, 1, 0, &tried));
-    tried.common.device = attempt->common.device;
-    while (kept - failed > 1) {
-        int rung = failed < 0 ? 0 : (failed + kept) / 2;
-        BB_TRY(try_rung(promises, search, rung, &tried));
-        if (promises->trials[promises->count - 1].kept) {
-            kept = rung;
-            take_over(attempt, &tried, targets);
-        } else {
-            failed = rung;
-            drop(&tried, targets);
+    bb_variant variants[BB_VARIANT_COUNT];
+    bb_variant failed[BB_VARIANT_COUNT];
+    const int count = bb_factor_ladder_variants(search->pipeline, variants);
+    const bb_device_kind device = search->found->common.device;
+    int failures = 0;
+    int wide = 0;
+    for (; wide < count && search->best == NULL; ++wide) {
+        const bb_factor_pipeline level =
+            bb_factor_ladder_uniform(search->pipeline, variants[wide], device);
+        if (!is_possible(search, &level)) {
+            continue;
+        }
+        BB_TRY(try_rung(promises, search, &level, bb_variant_names[variants[wide]]));
+        failed[failures] = variants[wide];
+        failures += search->best == NULL ? 1 : 0;
+    }
+    if (search->best == NULL || failures == 0) {
+        goto done;
+    }
+    const bb_variant kept = variants[wide - 1];
+    int second = failures - 1;
+    while (second > 0 && cost_throughout(failed[second]) > 0.5 * cost_throughout(kept)) {
+        --second;
+    }
+    for (int k = 0; k <= second; k += second > 0 ? second : 1) {
+        if (cost_throughout(failed[k]) < worth * cost_throughout(kept)) {
+            BB_TRY(search_mixtures(promises, search, failed[k], kept));
+        }
+    }
+    if (wide < count && cost_throughout(variants[wide]) < beside * cost_throughout(kept) &&
+        cost_throughout(failed[0]) < worth * cost_throughout(kept)) {
+        BB_TRY(search_mixtures(promises, search, failed[0], variants[wide]));
+    }
+done:
+    return status;
+}
+
+static bb_status find_reference(bb_ao_promises *promises, const bb_ao_promise_task *task)
+{
+    bb_status status = BB_OK;
+    const bb_index items = task->problem->target_count * task->wavelength_count;
+    if (promises->reference == NULL) {
+        BB_TRY(bb_attempt_unset(items, &promises->reference));
+        if (task->reference->common.outcome.kind == BB_OUTCOME_OK) {
+            BB_TRY(find_strehls(task, task->reference, BB_POLICY_OVER_ALL, promises->reference));
         }
     }
 done:
-    bb_ao_attempt_release(&tried, targets);
     return status;
+}
+
+// What came of a search, as the attempt's detail.
+static void report(const searching *search, bb_index trials, bb_outcome *outcome)
+{
+    const double loss = search->pipeline->policy.strehl_loss;
+    if (search->best == NULL) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "promise of a loss of %g: not kept by any of %td trials", loss, trials);
+    } else {
+        (void)snprintf(outcome->detail, sizeof outcome->detail,
+                       "promise of %g kept: %s, loss %.2e, nominal cost %.3f of sp, %td trials",
+                       loss, search->best->arithmetic, search->best->loss, search->best->cost,
+                       trials);
+        bb_log_info("pipeline %s: %s", search->pipeline->name, outcome->detail);
+    }
 }
 
 bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
                              const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
-    const trial *best = NULL;
-    bb_outcome scored = {0};
-    bb_index first = promises->count;
-    searching search = {.task = task, .pipeline = pipeline, .solving = *task->solving};
-    if (isnan(promises->reference) && task->reference->common.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(find_strehl(task, task->reference->r[0], &scored, &promises->reference));
-    }
-    if (isnan(promises->reference)) {
+    const bb_index targets = task->problem->target_count;
+    const bb_index first = promises->count;
+    searching search = {.task = task,
+                        .pipeline = pipeline,
+                        .solving = *task->solving,
+                        .found = attempt,
+                        .cost = INFINITY};
+    BB_TRY(find_reference(promises, task));
+    if (isnan(promises->reference[0])) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
                        "promise: the reference has no Strehl ratio");
         goto done;
@@ -230,26 +369,12 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
         BB_TRY(bb_factor_map_norms(&search.solving, &promises->tile_norms));
     }
     search.solving.tile_norms = promises->tile_norms;
-    BB_TRY(
-        bb_factor_ladder_make(&search.solving, pipeline, attempt->common.device, &search.ladder));
-    BB_TRY(find_least(promises, &search, attempt));
-    for (bb_index i = first; i < promises->count; ++i) {
-        const trial *at = &promises->trials[i];
-        best = at->kept ? at : best; // bisection keeps ever cheaper ones
-    }
-    if (best == NULL) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "promise of a loss of %g: not kept by any of %td trials",
-                       pipeline->policy.strehl_loss, promises->count - first);
-    } else {
-        bb_outcome *outcome = &attempt->common.outcome;
-        (void)snprintf(outcome->detail, sizeof outcome->detail,
-                       "promise of %g kept: %s, loss %.2e, nominal cost %.2f of sp, %td trials",
-                       pipeline->policy.strehl_loss, best->arithmetic, best->loss, best->cost,
-                       promises->count - first);
-        bb_log_info("pipeline %s: %s", pipeline->name, outcome->detail);
-    }
+    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, task->wavelength_count, 0, &search.tried));
+    search.tried.shared = attempt->shared;
+    BB_TRY(search_rungs(promises, &search));
+    report(&search, promises->count - first, &attempt->common.outcome);
 done:
+    bb_ao_attempt_release(&search.tried, targets);
     return status;
 }
 
@@ -259,7 +384,7 @@ static const struct {
     const char *path, *long_name;
 } columns[COLUMNS] = {
     [TOLERANCE] = {"promise/tolerance",     "tolerance of the rule, NaN where there is none"      },
-    [LOSS] = {"promise/strehl_loss",   "Strehl ratio of the reference minus this one's"      },
+    [LOSS] = {"promise/strehl_loss",   "worst Strehl ratio of the reference minus this one's"},
     [COST] = {"promise/relative_cost", "time of the updates at nominal rates over that in sp"},
     [KEPT] = {"promise/kept",          "1 where the loss is within the promise"              },
     [INDEX] = {"promise/trial",         "index of the trial"                                  },

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pipelines with `policy: {kind: promise, strehl_loss: x}`: the cheapest arithmetic whose Strehl
-// ratio, first target and wavelength, is at most x below the reference's.
+// ratio, of every target and wavelength or of the first (`over`), is at most x below the
+// reference's.
 //
-// The rungs of the ladder of sim/pipelines/factor_ladder.h, from cheap to precise: the first is
-// tried, then the others by bisection, taking a rung above one that kept the promise for one that
-// keeps it too. A rung is tried by the full chain on the pipeline's device: factor, R, residual
-// covariance over the unperturbed Cmm, Strehl ratio; one that breaks down is not kept. Of a
-// pipeline with draws every one has to keep the promise, and the worst is the rung's loss. So what
-// is returned was verified; that no cheaper rung keeps it is as sure as the loss is monotone along
-// the ladder.
+// What is tried stands in sim/pipelines/factor_ladder.h: variants throughout from the cheapest on,
+// until one keeps the promise; then mixtures of that one with cheaper ones, by bisection. A rung is
+// tried by the full chain on the pipeline's device: factor, R, residual covariance over the
+// unperturbed Cmm, Strehl ratios; one that breaks down is not kept. Of a pipeline with
+// draws every one has to keep the promise, and the worst is the rung's loss. Returned is the trial
+// of least cost of those that kept the promise, whatever it was: verified, and never dearer than
+// another that was tried. That no other mixture is cheaper is as sure as the loss is monotone along
+// them.
 #ifndef BB_SIM_AO_AO_PROMISE_H
 #define BB_SIM_AO_AO_PROMISE_H
 
@@ -20,7 +22,8 @@
 typedef struct bb_ao_promise_task {
     const bb_tomography *problem;
     const bb_factor_problem *solving;
-    const double *wavelengths_m;    ///< the first one counts
+    bb_index wavelength_count;
+    const double *wavelengths_m;    ///< [wavelength_count]
     const bb_ao_attempt *reference; ///< solved
     int correction;                 ///< bb_ao_correction
     bb_score score;                 ///< the study's

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TOLERANCES = 11 }; // of the cpu's mixtures
+enum { TOLERANCES = 41, PER_DECADE = 8 }; // of the cpu's mixtures
 
 // A tile off the diagonal.
 typedef struct tile {
@@ -87,57 +87,116 @@ bb_status bb_factor_ladder_make(const bb_factor_problem *problem,
         BB_TRY(create_by_tile(problem, (bb_variant)pipeline->arithmetic, out));
     } else {
         for (int t = 0; t < TOLERANCES; ++t) {
-            out->tolerances[out->mixtures++] = pow(10.0, -0.5 * (double)(t + 2));
+            out->tolerances[out->mixtures++] = pow(10.0, -1.0 - (double)t / PER_DECADE);
         }
     }
 done:
     return status;
 }
 
-int bb_factor_ladder_rungs(const bb_factor_ladder *ladder)
-{
-    return ladder->mixtures + 3;
-}
-
 // Between the pipeline's variant and `inside`.
-static void mix(const bb_factor_ladder *ladder, int mixture, bb_factor_pipeline *out,
-                char name[BB_FACTOR_RUNG_NAME])
-{
-    bb_policy_config *policy = &out->policy;
-    policy->kind = BB_POLICY_PRODUCT;
-    const bool by_product =
-        !ladder->by_tile && bb_policy_products_fit(policy, (bb_variant)out->arithmetic);
-    policy->kind = by_product ? BB_POLICY_PRODUCT : BB_POLICY_TILE_NORM;
-    policy->tolerance = ladder->tolerances[mixture];
-    if (ladder->by_tile) {
-        policy->diagonal = BB_POLICY_FOLLOW_SP;
-        out->sweeps = BB_POLICY_SWEEPS_SP;
-    }
-    (void)snprintf(name, BB_FACTOR_RUNG_NAME, "%s, else %s, by %s",
-                   bb_variant_names[out->arithmetic], bb_variant_names[policy->inside],
-                   by_product ? "product" : "tile_norm");
-}
-
 bb_factor_pipeline bb_factor_ladder_climb(const bb_factor_ladder *ladder,
-                                          const bb_factor_pipeline *pipeline, int rung,
+                                          const bb_factor_pipeline *pipeline, int mixture,
                                           char name[BB_FACTOR_RUNG_NAME])
 {
     bb_factor_pipeline out = *pipeline;
-    const int inside = ladder->mixtures + 1;
+    bb_policy_config *policy = &out.policy;
     out.escalate = false; // a rung that fails is not kept
-    out.policy.kind = BB_POLICY_UNIFORM;
-    out.policy.diagonal = BB_POLICY_FOLLOW;
-    if (ladder->by_tile && out.policy.inside == (int)BB_VARIANT_SP) {
-        out.policy.inside = BB_VARIANT_X3; // which sp beside half planes is
+    policy->diagonal = ladder->by_tile ? BB_POLICY_FOLLOW_SP : BB_POLICY_FOLLOW;
+    policy->tolerance = ladder->tolerances[mixture];
+    if (ladder->by_tile) {
+        out.sweeps = BB_POLICY_SWEEPS_SP;
+        // sp beside half planes is x3 there
+        policy->inside = policy->inside == (int)BB_VARIANT_SP ? (int)BB_VARIANT_X3 : policy->inside;
     }
-    if (rung > 0 && rung < inside) {
-        mix(ladder, rung - 1, &out, name);
-        return out;
-    }
-    if (rung >= inside) {
-        out.arithmetic = rung == inside ? out.policy.inside : (int)BB_VARIANT_DP;
-        out.sweeps = rung == inside ? out.sweeps : (int)BB_POLICY_SWEEPS_SP;
-    }
-    (void)snprintf(name, BB_FACTOR_RUNG_NAME, "%s", bb_variant_names[out.arithmetic]);
+    policy->kind = BB_POLICY_PRODUCT;
+    const bool by_product =
+        !ladder->by_tile && bb_policy_products_fit(policy, (bb_variant)out.arithmetic);
+    policy->kind = by_product ? BB_POLICY_PRODUCT : BB_POLICY_TILE_NORM;
+    (void)snprintf(name, BB_FACTOR_RUNG_NAME, "%s, else %s, by %s",
+                   bb_variant_names[out.arithmetic], bb_variant_names[policy->inside],
+                   by_product ? "product" : "tile_norm");
     return out;
+}
+
+bb_factor_pipeline bb_factor_ladder_uniform(const bb_factor_pipeline *pipeline, bb_variant variant,
+                                            bb_device_kind device)
+{
+    bb_factor_pipeline out = *pipeline;
+    // With operands of their own a device keeps diagonal tiles and sweeps in fp32.
+    const bool apart =
+        device == BB_DEVICE_CUDA &&
+        (variant == BB_VARIANT_TF32 || variant == BB_VARIANT_BF16 || variant == BB_VARIANT_FP8);
+    out.arithmetic = (int)variant;
+    out.escalate = false;
+    out.policy.kind = BB_POLICY_UNIFORM;
+    out.policy.diagonal = apart ? BB_POLICY_FOLLOW_SP : BB_POLICY_FOLLOW;
+    out.sweeps = apart || variant == BB_VARIANT_DP ? (int)BB_POLICY_SWEEPS_SP : out.sweeps;
+    return out;
+}
+
+static double cost_of(bb_variant variant)
+{
+    double shares[BB_VARIANT_COUNT] = {0.0};
+    shares[variant] = 1.0;
+    return bb_variant_relative_cost(shares);
+}
+
+// Cheaper, or as dear and more precise, or the one before in the list of variants.
+static bool precedes(bb_variant a, bb_variant b)
+{
+    const double costs = cost_of(a) - cost_of(b);
+    const double errors = bb_variant_unit_roundoff(a) - bb_variant_unit_roundoff(b);
+    if (costs != 0.0) {
+        return costs < 0.0;
+    }
+    return errors != 0.0 ? errors < 0.0 : a < b;
+}
+
+// What a promise without a list may use.
+static bool is_usual(const bb_factor_pipeline *pipeline, bb_variant variant)
+{
+    const double cost = cost_of(variant);
+    if ((int)variant == pipeline->arithmetic || variant == BB_VARIANT_DP) {
+        return true;
+    }
+    if (cost > cost_of(BB_VARIANT_DP)) {
+        return false;
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        if (v != (int)variant && cost_of((bb_variant)v) == cost &&
+            precedes((bb_variant)v, variant)) {
+            return false;
+        }
+    }
+    return cost >= cost_of((bb_variant)pipeline->arithmetic) ||
+           (int)variant == pipeline->policy.inside;
+}
+
+static bool is_listed(const bb_list *variants, bb_variant variant)
+{
+    const int *items = variants->items;
+    bb_index i = 0;
+    while (i < variants->count && items[i] != (int)variant) {
+        ++i;
+    }
+    return i < variants->count;
+}
+
+int bb_factor_ladder_variants(const bb_factor_pipeline *pipeline, bb_variant out[BB_VARIANT_COUNT])
+{
+    const bb_list *listed = &pipeline->policy.variants;
+    int count = 0;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_variant variant = (bb_variant)v;
+        if (listed->count > 0 ? !is_listed(listed, variant) : !is_usual(pipeline, variant)) {
+            continue;
+        }
+        int place = count++;
+        for (; place > 0 && precedes(variant, out[place - 1]); --place) {
+            out[place] = out[place - 1];
+        }
+        out[place] = variant;
+    }
+    return count;
 }

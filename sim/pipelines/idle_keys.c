@@ -24,6 +24,11 @@ static bool changed(const bb_schema *schema, const void *record, const char *nam
         memcpy(&value, member, sizeof value);
         return value != strtoll(key->default_text, NULL, 10);
     }
+    if (key->kind == BB_KEY_CHOICES) {
+        bb_list list;
+        memcpy(&list, member, sizeof list);
+        return list.count > 0;
+    }
     int choice;
     memcpy(&choice, member, sizeof choice);
     return strcmp(key->choices[choice], key->default_text) != 0;
@@ -80,6 +85,8 @@ static const rule policy_rules[] = {
     {"tolerance",   RULES,                  "tile_norm or product"               },
     {"noise_share", RULES,                  "tile_norm or product"               },
     {"rounding",    PRODUCTS,               "product or promise"                 },
+    {"over",        PROMISE,                "promise"                            },
+    {"variants",    PROMISE,                "promise"                            },
 };
 static const rule sweep_rules[] = {
     {"sweep_energy", LIGHT, "light"},
@@ -113,7 +120,7 @@ bb_status bb_idle_keys_check(const bb_factor_pipeline *pipeline, bb_index index,
                               .decider = "method",
                               .choice = refine->method,
                               .choice_name = "none"};
-    BB_TRY(check_group(&policies, policy_rules, 5, index, config, problems));
+    BB_TRY(check_group(&policies, policy_rules, 7, index, config, problems));
     BB_TRY(check_group(&sweeps, sweep_rules, 1, index, config, problems));
     BB_TRY(check_group(&refinement, refine_rules, 2, index, config, problems));
 done:

@@ -23,8 +23,8 @@ static void promises_are_kept_and_verified(void **state)
         double most, most_cost;
     } cases[] = {
         {"loose", 2e-3,   0.08},
-        {"tight", 1e-5,   0.24},
-        {"hp3",   1e-4,   1.01},
+        {"tight", 1e-5,   0.14},
+        {"hp3",   1e-4,   0.13},
         {"exact", 1e-300, 0.91},
     };
     bb_results *results = driver_results(&promises);
@@ -37,6 +37,15 @@ static void promises_are_kept_and_verified(void **state)
         assert_true(loss <= cases[i].most);
         assert_true(cost > 0.0 && cost < cases[i].most_cost);
         assert_non_null(strstr(driver_text(results, "status_detail", cases[i].name), " kept: "));
+    }
+    // Nothing that was tried and kept the promise is cheaper than what was returned.
+    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
+    const bb_dataset *kept = bb_results_find(results, "promise/kept");
+    const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
+    for (bb_index i = 0; i < pipeline->count; ++i) {
+        assert_true(kept->numbers[i] == 0.0 ||
+                    cost->numbers[i] >=
+                        driver_number(results, "relative_cost", pipeline->texts[i]));
     }
     // A loose promise needs nothing but hp1.
     assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
@@ -54,15 +63,52 @@ static void trials_are_recorded(void **state)
     assert_non_null(pipeline);
     bb_index tight = 0;
     double found = NAN;
+    double least = INFINITY;
+    const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
     for (bb_index i = 0; i < pipeline->count; ++i) {
         if (strcmp(pipeline->texts[i], "tight") == 0) {
             ++tight;
             assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= 1e-5);
-            found = kept->numbers[i] == 1.0 ? loss->numbers[i] : found;
+            if (kept->numbers[i] == 1.0 && cost->numbers[i] < least) {
+                least = cost->numbers[i];
+                found = loss->numbers[i];
+            }
         }
     }
-    assert_in_range(tight, 3, 6);
-    check_close(found, driver_number(results, "strehl_loss", "tight"), 1e-12, 1.0);
+    assert_in_range(tight, 6, 12);
+    // The worst of both wavelengths.
+    const double *by = driver_row(results, "strehl_by", "tight");
+    const double *reference = driver_row(results, "strehl_by", "reference");
+    check_close(found, fmax(reference[0] - by[0], reference[1] - by[1]), 1e-12, 1.0);
+    bb_results_destroy(&results);
+}
+
+// A promise holds for every target and wavelength, or for the first if that is what is asked.
+static void promises_hold_everywhere_or_first(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL,
+        {"pipelines=[{name: reference, arithmetic: dp}, "
+         "{name: all, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5}}, "
+         "{name: first, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5, over: "
+         "first}}, "
+         "{name: listed, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5, variants: "
+         "[bf16, x3]}}]"}};
+    bb_results *results = driver_results(&of);
+    const double *reference = driver_row(results, "strehl_by", "reference");
+    const double *by = driver_row(results, "strehl_by", "all");
+    for (int i = 0; i < 4; ++i) { // two targets at two wavelengths
+        assert_true(reference[i] - by[i] <= 2e-5);
+    }
+    assert_true(driver_number(results, "strehl_loss", "first") <= 2e-5);
+    assert_true(driver_number(results, "relative_cost", "first") <=
+                driver_number(results, "relative_cost", "all"));
+    const double *shares = driver_row(results, "product_share", "listed");
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        assert_true(shares[v] == 0.0 || v == BB_VARIANT_BF16 || v == BB_VARIANT_X3 ||
+                    v == BB_VARIANT_SP); // potrf and trsm
+    }
     bb_results_destroy(&results);
 }
 
@@ -107,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promises_are_kept_and_verified),
         cmocka_unit_test(trials_are_recorded),
+        cmocka_unit_test(promises_hold_everywhere_or_first),
         cmocka_unit_test(allocations_may_fail_anywhere),
         cmocka_unit_test(runs_without_promises_list_no_trials),
     };

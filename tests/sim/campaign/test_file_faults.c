@@ -29,12 +29,13 @@ static const driver_case wafer_again = {
 };
 static const driver_case product = {
     BB_SOURCE_DIR "/tests/configs/small/product.yaml",
-    {"matrix.dataset=/operators/C_y_1", "layout={mesh_columns: 8, row_columns: 2}"}
+    {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
+                                          "layout={mesh_columns: 8, row_columns: 2}"}
 };
 static const driver_case product_on_inputs = {
     BB_SOURCE_DIR "/tests/configs/small/product.yaml",
-    {"matrix.dataset=/operators/C_y_1", "layout={mesh_columns: 8, row_columns: 2}",
-                                          "inputs={file: rows.h5, dataset: /operators/S_1}"}
+    {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
+                                          "layout={mesh_columns: 8, row_columns: 2}", "inputs={file: rows.h5, dataset: /operators/S_1}"}
 };
 
 static const driver_case ao = {
@@ -42,8 +43,10 @@ static const driver_case ao = {
     {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "wavelengths_um=[1.65]",
       "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "pipelines=[{name: reference, arithmetic: dp}]"}
 };
-static const driver_case reconstructor = {BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
-                                          {NULL}};
+static const driver_case reconstructor = {
+    BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
+    {"covariance.file=ao.h5", "cross_covariance.file=ao.h5", "truth_covariance.file=ao.h5"}
+};
 
 static bb_status write_image(const char *temporary, void *context)
 {
