@@ -83,7 +83,7 @@ static const bb_experiment rows[] = {
      .check = bb_ao_study_check, .plan = bb_ao_plan, .run = bb_ao_experiment_run,
      .columns = ao_columns, .column_count = sizeof ao_columns / sizeof ao_columns[0],
      .prices = ao_prices, .price_count = sizeof ao_prices / sizeof ao_prices[0],
-     .price_name = "strehl loss", .operators = "Cmm Ctm Ctt R pupil"},
+     .price_name = "strehl loss", .operators = "Cmm Cmm_core Ctm Ctt R pupil"},
     {.name = "product", .schema = &bb_product_study_schema,
      .starter = bb_product_study_starter,
      .check = bb_product_study_check, .plan = bb_product_plan, .run = bb_product_experiment_run,
@@ -99,7 +99,7 @@ static const bb_experiment rows[] = {
      .column_count = sizeof reconstructor_columns / sizeof reconstructor_columns[0],
      .prices = reconstructor_prices,
      .price_count = sizeof reconstructor_prices / sizeof reconstructor_prices[0],
-     .price_name = "variance loss"},
+     .price_name = "variance loss", .operators = "R"},
 };
 // clang-format on
 

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_dump.h"
 
 #include "core/memory.h"
+#include "core/outcome.h"
 #include "sim/dump.h"
 
 #include <stdio.h>
@@ -20,6 +21,8 @@ typedef struct operands {
     bb_tomography *problem;
     estimate *estimates; // [count]
     bb_index count;
+    bb_view vectors_view, weights_view; // of the low-rank part of Cmm
+    bb_matrix_source vectors, weights;
 } operands;
 
 static void release(void *object)
@@ -31,6 +34,35 @@ static void release(void *object)
     BB_RELEASE(&all->estimates);
     bb_tomography_destroy(&all->problem);
     BB_RELEASE(&all);
+}
+
+// What is factored and the low-rank part beside it: Cmm = Cmm_core + U diag(w) U^T. Weights without
+// a bound have no number and are left out.
+static bb_status add_parts(operands *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_tilt_vectors *tilts = &all->problem->tilts;
+    const bb_index n = all->problem->cmm_core->rows;
+    BB_TRY(bb_results_operator(results, "Cmm_core",
+                               "covariance of the measurements that is factored",
+                               all->problem->cmm_core));
+    if (tilts->columns == 0) {
+        goto done;
+    }
+    all->vectors_view = bb_view_matrix(tilts->vectors, n, tilts->columns);
+    all->vectors = bb_matrix_source_dense(&all->vectors_view, "U", "1");
+    BB_TRY(bb_results_operator(results, "Cmm_low_rank",
+                               "columns U of what Cmm has beside Cmm_core, U diag(w) U^T",
+                               &all->vectors));
+    if (bb_first_non_finite(tilts->variance, tilts->columns) < 0) {
+        all->weights_view = bb_view_matrix(tilts->variance, tilts->columns, 1);
+        all->weights =
+            bb_matrix_source_dense(&all->weights_view, "w", all->problem->cmm_core->unit);
+        BB_TRY(bb_results_operator(results, "Cmm_weights", "weights w of the columns of U",
+                                   &all->weights));
+    }
+done:
+    return status;
 }
 
 static bb_status add_covariances(const char *names, const bb_tomography *problem,
@@ -99,6 +131,9 @@ bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipeli
     *problem = NULL;
     BB_TRY(bb_results_keep(results, all, release));
     BB_TRY(add_covariances(names, all->problem, results));
+    if (bb_dump_wanted(names, "Cmm_core")) {
+        BB_TRY(add_parts(all, results));
+    }
     if (bb_dump_wanted(names, "pupil")) {
         BB_TRY(bb_results_operator(results, "pupil", "transmission of the pupil, y by x",
                                    bb_point_spread_pupil(all->problem->targets[0].spread)));

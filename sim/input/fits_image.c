@@ -18,6 +18,14 @@ bool bb_fits_image_named(const char *path)
 
 #ifndef BB_HAVE_CFITSIO
 
+static bb_status refuse(const char *path)
+{
+    return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                         "'%s': this build reads no FITS files (install libcfitsio-dev and "
+                         "configure again); HDF5 files it does",
+                         path);
+}
+
 bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
                              double **values)
 {
@@ -25,10 +33,15 @@ bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb
     *rows = 0;
     *columns = 0;
     *values = NULL;
-    return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                         "'%s': this build reads no FITS files (install libcfitsio-dev and "
-                         "configure again); HDF5 files it does",
-                         path);
+    return refuse(path);
+}
+
+bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, bb_fits_image *out)
+{
+    (void)part;
+    (void)most;
+    *out = (bb_fits_image){0};
+    return refuse(path);
 }
 
 #else
@@ -38,6 +51,7 @@ bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb
 #include "sim/isolation.h"
 
 #include <fitsio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { PATIENCE_SECONDS = 60, AXES = 2 };
@@ -45,8 +59,10 @@ enum { PATIENCE_SECONDS = 60, AXES = 2 };
 // In memory that the child and this process see.
 typedef struct reading {
     const char *path;
+    const char *part; // NULL: the first image
     bb_index most, rows, columns;
     double *values; // [rows][columns], NULL: only the size is wanted
+    char unit[BB_FITS_UNIT_BYTES];
 } reading;
 
 static bb_status hold(int code, const char *path, const char *what)
@@ -88,6 +104,48 @@ done:
     return status;
 }
 
+// Moves to the image that is asked for by name or number.
+static bb_status find_part(fitsfile *file, reading *r)
+{
+    bb_status status = BB_OK;
+    int code = 0;
+    int kind = IMAGE_HDU;
+    int bits = 0;
+    int axes = 0;
+    long edges[AXES] = {0, 0};
+    char name[FLEN_VALUE];
+    char *end = NULL;
+    const long number = strtol(r->part, &end, 10);
+    if (end != r->part && *end == '\0') {
+        (void)fits_movabs_hdu(file, (int)number, &kind, &code);
+    } else {
+        (void)snprintf(name, sizeof name, "%s", r->part);
+        (void)fits_movnam_hdu(file, IMAGE_HDU, name, 0, &code);
+    }
+    BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->path, r->part);
+    if (kind == IMAGE_HDU) {
+        (void)fits_get_img_param(file, AXES, &bits, &axes, edges, &code);
+    }
+    BB_TRY(hold(code, r->path, "read a header"));
+    BB_REQUIRE(kind == IMAGE_HDU && axes == AXES && edges[0] > 0 && edges[1] > 0, BB_INVALID,
+               "'%s': part '%s' is no image of two axes", r->path, r->part);
+    r->columns = edges[0];
+    r->rows = edges[1];
+done:
+    return status;
+}
+
+// The header's unit, "" where it has none.
+static bb_status read_unit(fitsfile *file, reading *r)
+{
+    char text[FLEN_VALUE] = "";
+    int code = 0;
+    (void)fits_read_key(file, TSTRING, "BUNIT", text, NULL, &code);
+    code = code == KEY_NO_EXIST ? 0 : code;
+    (void)snprintf(r->unit, sizeof r->unit, "%s", text);
+    return hold(code, r->path, "read its unit");
+}
+
 // Runs in a child process.
 static bb_status read_here(void *context)
 {
@@ -97,7 +155,8 @@ static bb_status read_here(void *context)
     int code = 0;
     long first[AXES] = {1, 1};
     BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
-    BB_TRY(find_image(file, r));
+    BB_TRY(r->part != NULL ? find_part(file, r) : find_image(file, r));
+    BB_TRY(read_unit(file, r));
     BB_REQUIRE(r->rows <= r->most && r->columns <= r->most, BB_INVALID,
                "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
                r->columns, r->most);
@@ -123,27 +182,38 @@ static void *share(size_t bytes)
 bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
                              double **values)
 {
+    bb_fits_image image;
+    bb_status status = bb_fits_image_load(path, NULL, most, &image);
+    *rows = image.rows;
+    *columns = image.columns;
+    *values = image.values;
+    return status;
+}
+
+bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, bb_fits_image *out)
+{
     bb_status status = BB_OK;
     double size = 0.0;
     size_t bytes = 0;
     double *pixels = NULL;
     reading *r = share(sizeof *r);
-    *values = NULL;
+    *out = (bb_fits_image){0};
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_matrix_file_find(path, &size));
-    *r = (reading){.path = path, .most = most};
+    *r = (reading){.path = path, .part = part, .most = most};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
-    *rows = r->rows;
-    *columns = r->columns;
+    out->rows = r->rows;
+    out->columns = r->columns;
     bytes = (size_t)(r->rows * r->columns) * sizeof *pixels;
     pixels = share(bytes);
     BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);
     r->values = pixels;
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
-    BB_REQUIRE(r->rows == *rows && r->columns == *columns, BB_IO, "'%s' changed while it was read",
-               path);
-    BB_TRY(BB_ALLOCATE(*rows * *columns, values));
-    memcpy(*values, pixels, bytes);
+    BB_REQUIRE(r->rows == out->rows && r->columns == out->columns, BB_IO,
+               "'%s' changed while it was read", path);
+    BB_TRY(BB_ALLOCATE(out->rows * out->columns, &out->values));
+    memcpy(out->values, pixels, bytes);
+    memcpy(out->unit, r->unit, sizeof out->unit);
 done:
     if (pixels != NULL) {
         (void)munmap(pixels, bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An image in a FITS file: the first two-dimensional one, of any pixel type, through cfitsio where
-// the build found it.
+// An image in a FITS file: the first two-dimensional one or a named one, of any pixel type, through
+// cfitsio where the build found it.
 //
 // As an HDF5 file (matrix_file.h) it is read in a child process, which a damaged file may crash.
 // The path is taken as it is, without cfitsio's extended file names.
@@ -21,5 +21,19 @@ bool bb_fits_image_named(const char *path);
 /// Owner of `*values` [rows][columns]: the caller.
 BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows,
                                         bb_index *columns, double **values);
+
+enum { BB_FITS_UNIT_BYTES = 72 };
+
+/// An image with its unit.
+typedef struct bb_fits_image {
+    bb_index rows, columns;
+    double *values;                ///< [rows][columns], owned by the caller
+    char unit[BB_FITS_UNIT_BYTES]; ///< the header's BUNIT, "" where it has none
+} bb_fits_image;
+
+/// The same of one part: `part` is its EXTNAME, or its number from 1, the primary one. Errors:
+/// those above, BB_IO (no such part).
+BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index most,
+                                        bb_fits_image *out);
 
 #endif

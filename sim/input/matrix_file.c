@@ -3,8 +3,10 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/outcome.h"
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
+#include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
 
@@ -19,6 +21,7 @@
 enum {
     PANEL_BYTES = 1 << 26,
     UNIT_BYTES = 64,
+    MOST_EDGE = 1 << 20,      // of a FITS image
     MIRROR_TILE = 1024,       // rows of a block that is held against its mirror image
     SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
     PATIENCE_SECONDS = 60
@@ -31,10 +34,10 @@ static const double ASYMMETRY = 1e-12;
 #define PLACE_KEYS(may_be_left_out)                                                                \
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_matrix_place, file),              \
      .optional = (may_be_left_out),                                                                \
-     .meaning = "HDF5 file, relative to the working folder."},                                     \
+     .meaning = "HDF5 or FITS file, relative to the working folder."},                                     \
     {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),        \
      .optional = (may_be_left_out),                                                                \
-     .meaning = "Two-dimensional dataset in it, such as /operators/Cmm."}
+     .meaning = "Two-dimensional dataset in it, as /operators/Cmm; FITS: image by name or number."}
 static const bb_key keys[] = {PLACE_KEYS(false)};
 static const bb_key optional_keys[] = {PLACE_KEYS(true)};
 // clang-format on
@@ -58,6 +61,8 @@ static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
 struct bb_matrix_file {
     bb_matrix_source source;
     opened matrix;
+    double *values; // of a FITS image, NULL otherwise
+    bb_view view;
     double range;
     char unit[UNIT_BYTES];
     bb_origin origin;
@@ -378,12 +383,80 @@ done:
     return status;
 }
 
+// The lower triangle is the matrix, as in an HDF5 file.
+static bb_status mirror_image(const bb_matrix_place *place, double largest, bb_fits_image *image)
+{
+    bb_status status = BB_OK;
+    const bb_index n = image->rows;
+    BB_REQUIRE(image->columns == n, BB_INVALID,
+               "'%s', image '%s': %td x %td, expected a square "
+               "matrix",
+               place->file, place->dataset, n, image->columns);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            double lower = image->values[i * n + j];
+            double *upper = &image->values[j * n + i];
+            BB_REQUIRE(fabs(lower - *upper) <= ASYMMETRY * largest, BB_INVALID,
+                       "'%s', image '%s': not symmetric: (%td, %td) is %.17g, its mirror image "
+                       "%.17g",
+                       place->file, place->dataset, i, j, lower, *upper);
+            *upper = lower;
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status open_image(const bb_matrix_place *place, bool symmetric, const char *name,
+                            bb_matrix_file *file)
+{
+    bb_status status = BB_OK;
+    bb_fits_image image;
+    facts found = {.minimum = INFINITY, .maximum = -INFINITY};
+    file->matrix = (opened){.file = -1, .id = -1, .space = -1};
+    BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
+    file->values = image.values;
+    bb_index bad = bb_first_non_finite(image.values, image.rows * image.columns);
+    BB_REQUIRE(bad < 0, BB_INVALID,
+               "'%s', image '%s', row %td, column %td: %g, expected a finite value", place->file,
+               place->dataset, bad / image.columns, bad % image.columns, image.values[bad]);
+    BB_TRY(survey_panel(image.values, 0, image.rows, image.columns, &found));
+    if (symmetric) {
+        BB_TRY(mirror_image(place, fmax(fabs(found.minimum), fabs(found.maximum)), &image));
+    }
+    file->range = found.maximum - found.minimum;
+    (void)snprintf(file->unit, sizeof file->unit, "%.63s",
+                   image.unit[0] == '\0' ? "1" : image.unit);
+    file->view = bb_view_matrix(file->values, image.rows, image.columns);
+    file->source = bb_matrix_source_dense(&file->view, name, file->unit);
+    file->source.symmetric = symmetric;
+done:
+    return status;
+}
+
+static bb_status open_fits(const bb_matrix_place *place, bool symmetric, const char *name,
+                           bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(BB_ZEROED(1, &file));
+    BB_TRY(open_image(place, symmetric, name, file));
+    *out = file;
+    file = NULL;
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
 bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, const char *name,
                               bb_matrix_file **out)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
     *out = NULL;
+    if (bb_fits_image_named(place->file)) {
+        return open_fits(place, symmetric, name, out);
+    }
     facts *found =
         mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     BB_REQUIRE(found != MAP_FAILED, BB_MEMORY, "host memory exhausted: facts of a file");
@@ -409,6 +482,7 @@ void bb_matrix_file_close(bb_matrix_file **file)
     bb_matrix_file *whole = *file;
     if (whole != NULL) {
         close_matrix(&whole->matrix);
+        BB_RELEASE(&whole->values);
     }
     BB_RELEASE(file);
 }

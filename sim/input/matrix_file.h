@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix in an HDF5 file as a source: users bring their own response rows, covariances or masks.
+// A matrix in an HDF5 or FITS file as a source: users bring their own response rows, covariances or
+// masks.
 //
 // Files come from anywhere, and the HDF5 library can crash on damaged ones: a file is first read
 // through in a child process, which finds its size and range, refuses values that are not finite,
@@ -16,7 +17,7 @@
 /// Where a matrix is: the keys under `matrix:` and the like.
 typedef struct bb_matrix_place {
     const char *file;    ///< path, relative to the working folder
-    const char *dataset; ///< path inside the file
+    const char *dataset; ///< path inside the file; FITS: name or number of an image
 } bb_matrix_place;
 
 extern const bb_schema bb_matrix_place_schema;
@@ -33,13 +34,15 @@ BB_CHECKED bb_status bb_matrix_file_find(const char *file, double *bytes);
 /// asks for a square matrix whose halves agree to 1e-12 of its largest magnitude; the source then
 /// gives the lower one. `name` is the source's, borrowed. Errors: BB_IO (no such file or dataset,
 /// not HDF5, damaged: a digest that does not fit, a reader that died), BB_INVALID (wrong type or
-/// shape, a value that is not finite, not symmetric; row and column are named), BB_MEMORY. Owner of
-/// `*out`: the caller.
+/// shape, a value that is not finite, not symmetric; row and column are named), BB_MEMORY,
+/// BB_UNSUPPORTED (FITS in a build without cfitsio). A FITS image (fits_image.h) is held in memory;
+/// its first pixel row is row 0. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric,
                                          const char *name, bb_matrix_file **out);
 void bb_matrix_file_close(bb_matrix_file **file);
 
-/// The matrix; it lives as long as the file is open. Its unit is the dataset's `units`, else "1".
+/// The matrix; it lives as long as the file is open. Its unit is the dataset's `units` or the
+/// image's BUNIT, else "1".
 const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
 
 /// Columns of the mesh that the matrix's columns are, where the dataset has three dimensions; else

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "precision/error_norms.h"
+#include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -12,6 +13,7 @@
 #include "solvers/tile_cholesky.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = true};
 
@@ -25,7 +27,11 @@ typedef struct estimate {
 // The user's matrices.
 typedef struct inputs {
     bb_matrix_file *cmm, *ctm, *ctt; // ctt NULL: not given
-    double *zeros;                   // [m][m] in its place
+    double *vectors, *weights;       // U [n][columns], w [columns]; NULL: no low-rank part
+    bb_index columns;
+    bool bounded;           // the weights are finite
+    bb_matrix_source whole; // A and its low-rank part
+    double *zeros;          // [m][m] in its place
     bb_view zeros_view;
     bb_matrix_source zeros_source;
     const bb_matrix_source *truth;
@@ -47,6 +53,77 @@ static void close_inputs(inputs *in)
     bb_matrix_file_close(&in->ctm);
     bb_matrix_file_close(&in->ctt);
     BB_RELEASE(&in->zeros);
+    BB_RELEASE(&in->vectors);
+    BB_RELEASE(&in->weights);
+}
+
+// A block of A + U diag(w) U^T.
+static bb_status fill_whole(const bb_matrix_source *source, bb_index row, bb_index column,
+                            bb_view out)
+{
+    bb_status status = BB_OK;
+    const inputs *in = source->context;
+    BB_TRY(bb_matrix_source_fill(bb_matrix_file_source(in->cmm), row, column, out));
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        const double *left = in->vectors + (row + i) * in->columns;
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            const double *right = in->vectors + (column + j) * in->columns;
+            for (bb_index c = 0; c < in->columns; ++c) {
+                values[j] += left[c] * in->weights[c] * right[c];
+            }
+        }
+    }
+done:
+    return status;
+}
+
+// All values of a dataset.
+static bb_status load_place(const bb_matrix_place *place, const char *name, bb_index *rows,
+                            bb_index *columns, double **out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(bb_matrix_file_open(place, false, name, &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    *rows = source->rows;
+    *columns = source->columns;
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, out));
+    BB_TRY(bb_matrix_source_load(source, *out));
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_index n, inputs *in)
+{
+    bb_status status = BB_OK;
+    const bb_matrix_place vectors = {keys->file, keys->dataset};
+    const bb_matrix_place weights = {keys->file, keys->weights};
+    bb_index rows = 0;
+    bb_index columns = 0;
+    BB_TRY(load_place(&vectors, "low_rank", &rows, &in->columns, &in->vectors));
+    BB_REQUIRE(rows == n && in->columns <= n, BB_INVALID,
+               "low_rank of %td x %td, expected the covariance's %td rows and no more columns",
+               rows, in->columns, n);
+    in->bounded = keys->weights != NULL;
+    if (!in->bounded) {
+        BB_TRY(BB_ALLOCATE(in->columns, &in->weights));
+        for (bb_index c = 0; c < in->columns; ++c) {
+            in->weights[c] = INFINITY;
+        }
+        goto done;
+    }
+    BB_TRY(load_place(&weights, "low_rank.weights", &rows, &columns, &in->weights));
+    BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == in->columns, BB_INVALID,
+               "low_rank.weights of %td x %td, expected %td values", rows, columns, in->columns);
+    for (bb_index c = 0; c < in->columns; ++c) {
+        BB_REQUIRE(in->weights[c] > 0.0, BB_INVALID,
+                   "low_rank.weights, value %td: %g, expected a positive number", c,
+                   in->weights[c]);
+    }
+done:
+    return status;
 }
 
 static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *in)
@@ -79,6 +156,19 @@ static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
                "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
                cmm->rows);
     BB_TRY(open_truth(&study->truth_covariance, ctm->rows, in));
+    in->whole = *cmm;
+    if (study->low_rank.file != NULL) {
+        BB_TRY(open_low_rank(&study->low_rank, cmm->rows, in));
+    }
+    if (in->bounded) { // what has no bound is not in the estimate, nor in its residual
+        in->whole = (bb_matrix_source){.rows = cmm->rows,
+                                       .columns = cmm->columns,
+                                       .symmetric = true,
+                                       .name = "Cmm",
+                                       .unit = cmm->unit,
+                                       .fill = fill_whole,
+                                       .context = in};
+    }
 done:
     return status;
 }
@@ -110,16 +200,19 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     }
     BB_TRY(open_inputs(study, &run->in));
     run->side = bb_matrix_file_source(run->in.ctm);
-    run->solving = (bb_factor_problem){.solver = &study->solver.common,
-                                       .matrix = bb_matrix_file_source(run->in.cmm),
-                                       .seed = (uint64_t)study->common.seed,
-                                       .target_count = 1,
-                                       .sides = &run->side};
+    run->solving = (bb_factor_problem){
+        .solver = &study->solver.common,
+        .matrix = bb_matrix_file_source(run->in.cmm),
+        .part = {run->in.columns, run->in.vectors, run->in.weights},
+        .seed = (uint64_t)study->common.seed,
+        .target_count = 1,
+        .sides = &run->side
+    };
     double on_device = 0.0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         on_device = fmax(on_device, bb_factor_device_need(&study->solver.common, &run->pipelines[p],
                                                           study->common.device, run->side->columns,
-                                                          run->side->rows));
+                                                          run->side->rows + run->in.columns));
     }
     BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
@@ -151,7 +244,7 @@ static bb_status score(const reconstructor_run *run, estimate *estimates, bb_ind
             ++count;
         }
     }
-    BB_TRY(bb_factor_device_score(run->solving.matrix, on_device, count, tasks));
+    BB_TRY(bb_factor_device_score(&run->in.whole, on_device, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
         if (bad >= 0) {
@@ -255,12 +348,57 @@ done:
     return status;
 }
 
+// Reconstructors that outlive the run.
+typedef struct kept {
+    bb_index count;
+    double *values[BB_STUDY_PIPELINES]; // [m][n]
+    bb_view views[BB_STUDY_PIPELINES];
+    bb_matrix_source sources[BB_STUDY_PIPELINES];
+} kept;
+
+static void release_kept(void *object)
+{
+    kept *all = object;
+    for (bb_index i = 0; i < all->count; ++i) {
+        BB_RELEASE(&all->values[i]);
+    }
+    BB_RELEASE(&all);
+}
+
+// R_<pipeline>_0 of every pipeline that has one, named as those of ao.
+static bb_status dump(reconstructor_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    kept *all = NULL;
+    char name[64];
+    char long_name[192];
+    BB_TRY(BB_ZEROED(1, &all));
+    BB_TRY(bb_results_keep(results, all, release_kept));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *from = &run->estimates[p];
+        const bb_index at = all->count;
+        if (from->common.outcome.kind != BB_OUTCOME_OK) {
+            continue;
+        }
+        all->values[at] = from->r;
+        from->r = NULL;
+        all->count += 1;
+        all->views[at] = bb_view_matrix(all->values[at], run->side->rows, run->side->columns);
+        all->sources[at] = bb_matrix_source_dense(&all->views[at], "R", "1");
+        (void)snprintf(name, sizeof name, "R_%td_0", p);
+        (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s",
+                       from->common.pipeline);
+        BB_TRY(bb_results_operator(results, name, long_name, &all->sources[at]));
+    }
+done:
+    return status;
+}
+
 bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_options *options,
                                           bb_results *results)
 {
     bb_status status = BB_OK;
     reconstructor_run run = {0};
-    (void)options;
     BB_TRY(start(study, &run));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
         bb_progress("solving", p, run.pipeline_count);
@@ -272,6 +410,9 @@ bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_option
     BB_TRY(score(&run, run.estimates, run.pipeline_count));
     BB_TRY(draw(&run));
     BB_TRY(publish(&run, results));
+    if (bb_dump_wanted(options->dump, "R")) {
+        BB_TRY(dump(&run, results));
+    }
 done:
     finish(&run);
     return status;

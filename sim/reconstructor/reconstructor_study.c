@@ -13,11 +13,27 @@ static const bb_key solver_keys[] = {
 static const bb_schema solver_schema =
     BB_SCHEMA("solver", bb_reconstructor_solver_config, solver_keys);
 
+static const bb_key low_rank_keys[] = {
+    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_reconstructor_low_rank, file),
+     .optional = true, .meaning = "HDF5 or FITS file, relative to the working folder."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_reconstructor_low_rank, dataset),
+     .meaning = "Columns U, measurements by columns, such as /operators/Cmm_low_rank."},
+    {.name = "weights", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_reconstructor_low_rank, weights),
+     .meaning = "A weight a column, such as /operators/Cmm_weights; left out: without a bound."},
+};
+static const bb_schema low_rank_schema =
+    BB_SCHEMA("low_rank", bb_reconstructor_low_rank, low_rank_keys);
+
 static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_reconstructor_study),
     {.name = "covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
      .offset = offsetof(bb_reconstructor_study, covariance),
      .meaning = "Covariance of the measurements, symmetric: Cmm."},
+    {.name = "low_rank", .kind = BB_KEY_GROUP, .schema = &low_rank_schema,
+     .offset = offsetof(bb_reconstructor_study, low_rank),
+     .meaning = "What the covariance has beside that, U diag(w) U^T: kept out of narrow formats."},
     {.name = "cross_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
      .offset = offsetof(bb_reconstructor_study, cross_covariance),
      .meaning = "Covariance of what is estimated and the measurements: Ctm."},
@@ -78,6 +94,13 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
     if ((truth->file == NULL) != (truth->dataset == NULL)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "truth_covariance"),
                                "truth_covariance: expected both file and dataset, or neither"));
+    }
+    const bb_reconstructor_low_rank *part = &all->low_rank;
+    if ((part->file == NULL) != (part->dataset == NULL) ||
+        (part->weights != NULL && part->file == NULL)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "low_rank"),
+                               "low_rank: expected both file and dataset, or neither, and weights "
+                               "only with them"));
     }
     BB_TRY(check_policies(all, config, problems));
     BB_TRY(bb_factor_solver_check(&all->solver.common, config, problems));

@@ -12,11 +12,18 @@ typedef struct bb_reconstructor_solver_config {
     bb_factor_solver_config common;
 } bb_reconstructor_solver_config;
 
+/// Keys of `low_rank:`; NULL where they are left out.
+typedef struct bb_reconstructor_low_rank {
+    const char *file, *dataset; ///< U [n][count]
+    const char *weights;        ///< dataset of the same file, [count] values; NULL: infinite
+} bb_reconstructor_low_rank;
+
 typedef struct bb_reconstructor_study {
     bb_study common;
-    bb_matrix_place covariance;       ///< A [n][n], symmetric positive definite: Cmm
-    bb_matrix_place cross_covariance; ///< B [m][n]: Ctm
-    bb_matrix_place truth_covariance; ///< [m][m]: Ctt; members NULL: not given
+    bb_matrix_place covariance;         ///< A [n][n], symmetric positive definite: Cmm
+    bb_reconstructor_low_rank low_rank; ///< what Cmm has beside A: U diag(w) U^T
+    bb_matrix_place cross_covariance;   ///< B [m][n]: Ctm
+    bb_matrix_place truth_covariance;   ///< [m][m]: Ctt; members NULL: not given
     bb_reconstructor_solver_config solver;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_reconstructor_study;

@@ -132,6 +132,72 @@ static void foreign_files_of_any_float_are_read(void **state)
     bb_matrix_file_close(&file);
 }
 
+// FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
+static void write_fits(void)
+{
+    static const char script[] =
+        "import numpy as n\n"
+        "def part(first, a, *more):\n"
+        "    cards = [first, 'BITPIX  = %20d' % -64, 'NAXIS   = %20d' % a.ndim]\n"
+        "    cards += ['NAXIS%d  = %20d' % (k + 1, e) for k, e in enumerate(a.shape[::-1])]\n"
+        "    head = ''.join(c.ljust(80) for c in cards + list(more) + ['END'])\n"
+        "    data = a.astype('>f8').tobytes()\n"
+        "    return (head.ljust(-len(head) // 2880 * -2880).encode() + data +\n"
+        "            bytes(-len(data) % 2880))\n"
+        "def primary(a, *more): return part('SIMPLE  = %20s' % 'T', a, *more)\n"
+        "def extension(a, name): return part(\"XTENSION= 'IMAGE   '\", a,\n"
+        "    'PCOUNT  = %20d' % 0, 'GCOUNT  = %20d' % 1, \"EXTNAME = '%s'\" % name)\n"
+        "s = n.array([[4., 1., 2.], [1., 5., 3.], [2., 3., 6.]])\n"
+        "w = n.arange(6.).reshape(2, 3)\n"
+        "x = n.array([[1., 2.], [3., n.nan]])\n"
+        "open('two.fits', 'wb').write(primary(s, \"BUNIT   = 'arcsec^2'\") +\n"
+        "    extension(w, 'WIDE') + extension(x, 'NAN'))\n"
+        "k = s.copy(); k[0, 2] = 9\n"
+        "open('skew.fits', 'wb').write(primary(k))\n";
+    FILE *file = fopen("images.py", "w");
+    (void)fputs(script, file);
+    (void)fclose(file);
+    assert_int_equal(system("/usr/bin/python3 images.py"), 0);
+}
+
+// Where HDF5 is read FITS is, too: by name or number, with its unit, and by the same rules.
+static void images_are_matrices(void **state)
+{
+    (void)state;
+    static const double square[9] = {4, 1, 2, 1, 5, 3, 2, 3, 6};
+    bb_matrix_file *file = NULL;
+    double got[9];
+#ifndef BB_HAVE_CFITSIO
+    skip();
+#endif
+    write_fits();
+    check_ok(open_place("two.fits", "1", true, &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    assert_true(source->symmetric);
+    assert_string_equal(source->unit, "arcsec^2");
+    assert_true(bb_matrix_file_range(file) == 5.0);
+    check_ok(bb_matrix_source_load(source, got));
+    assert_memory_equal(got, square, sizeof square);
+    bb_matrix_file_close(&file);
+    for (int i = 0; i < 2; ++i) {
+        check_ok(open_place("two.fits", i == 0 ? "WIDE" : "2", false, &file));
+        source = bb_matrix_file_source(file);
+        assert_int_equal(source->rows, 2);
+        assert_int_equal(source->columns, 3);
+        assert_string_equal(source->unit, "1");
+        check_ok(bb_matrix_source_fill(source, 1, 1, bb_view_matrix(got, 1, 2)));
+        assert_true(got[0] == 4.0 && got[1] == 5.0);
+        bb_matrix_file_close(&file);
+    }
+    check_refused("two.fits", "NAN", false, BB_INVALID,
+                  "'two.fits', image 'NAN', row 1, column 1: ");
+    check_refused("two.fits", "NONE", false, BB_IO, "no part 'NONE'");
+    check_refused("two.fits", "7", false, BB_IO, "no part '7'");
+    check_refused("two.fits", "WIDE", true, BB_INVALID, "2 x 3, expected a square matrix");
+    check_refused("skew.fits", "1", true, BB_INVALID, "not symmetric: (2, 0) is 2");
+    check_refused("none.fits", "1", false, BB_IO, "'none.fits': No such file");
+}
+
 static void wrong_files_are_refused_in_words(void **state)
 {
     (void)state;
@@ -214,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_read_back_bit_for_bit),
         cmocka_unit_test(foreign_files_of_any_float_are_read),
+        cmocka_unit_test(images_are_matrices),
         cmocka_unit_test(wrong_files_are_refused_in_words),
         cmocka_unit_test(missing_digests_are_damage),
         cmocka_unit_test(damaged_files_never_give_wrong_values),
