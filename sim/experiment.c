@@ -90,7 +90,7 @@ static const bb_experiment rows[] = {
      .columns = product_columns,
      .column_count = sizeof product_columns / sizeof product_columns[0],
      .prices = product_prices, .price_count = sizeof product_prices / sizeof product_prices[0],
-     .price_name = "relative error"},
+     .price_name = "relative error", .operators = "Y C"},
     {.name = "reconstructor", .schema = &bb_reconstructor_study_schema,
      .starter = bb_reconstructor_study_starter,
      .check = bb_reconstructor_study_check, .plan = bb_reconstructor_plan,

@@ -9,6 +9,7 @@
 #include "sim/attempt.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/product/product_dump.h"
 #include "sim/product/product_study.h"
 
 #include <math.h>
@@ -35,13 +36,17 @@ typedef struct product_run {
     double *y;                 // [vectors][rows] of the pipeline at hand
     double *truth;             // [vectors][rows] of the reference
     bb_coded_matrix *exact;    // of the reference
+    bool exact_is_kept;        // by the results
+    bb_product_dump *dump;     // NULL for none; the results'
     product_attempt *attempts; // [pipeline_count]
     bb_product_devices devices;
 } product_run;
 
 static void finish(product_run *run)
 {
-    bb_coded_matrix_destroy(&run->exact);
+    if (!run->exact_is_kept) {
+        bb_coded_matrix_destroy(&run->exact);
+    }
     bb_matrix_file_close(&run->file);
     BB_RELEASE(&run->x);
     BB_RELEASE(&run->y);
@@ -194,6 +199,18 @@ static void compare(const product_run *run, product_attempt *attempt)
     }
 }
 
+// What draw 0 of a pipeline adds to the file.
+static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix *matrix,
+                            bool *kept)
+{
+    bb_status status = BB_OK;
+    const char *name = run->pipelines[pipeline].name;
+    BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->vectors, run->matrix->rows, run->y));
+    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit, matrix, kept));
+done:
+    return status;
+}
+
 // One draw; the reference's draw 0 is the truth.
 static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
                           product_attempt *attempt)
@@ -203,22 +220,29 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
     const bb_coding_draw draw = {.seed = (uint64_t)run->study->common.seed, .number = number};
     bb_coding_factors factors = {0};
     bb_coded_matrix *matrix = NULL;
+    bool kept = false;
     BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
                                  &attempt->coding, &matrix));
     attempt->common.operator_bytes = attempt->coding.bytes;
     attempt->common.fp32_bytes = 4.0 * attempt->coding.values;
     attempt->common.encode_seconds = attempt->coding.seconds;
     BB_TRY(multiply(run, pipeline, matrix, &factors, &attempt->common));
+    if (number == 0) {
+        BB_TRY(dump_plain(run, pipeline, matrix, &kept));
+    }
     if (pipeline == run->reference && number == 0) {
         memcpy(run->truth, run->y,
                (size_t)(run->vectors * run->matrix->rows) * sizeof run->truth[0]);
         run->exact = matrix;
-        matrix = NULL;
+        run->exact_is_kept = kept;
+        kept = true;
     }
     compare(run, attempt);
 done:
     bb_coding_factors_release(&factors);
-    bb_coded_matrix_destroy(&matrix);
+    if (!kept) {
+        bb_coded_matrix_destroy(&matrix);
+    }
     return status;
 }
 
@@ -270,7 +294,7 @@ bb_status bb_product_experiment_run(const void *study, const bb_run_options *opt
 {
     bb_status status = BB_OK;
     product_run run = {0};
-    (void)options;
+    BB_TRY(bb_product_dump_create(results, options->dump, &run.dump));
     BB_TRY(start(study, &run));
     BB_TRY(run_pipeline(&run, run.reference));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
@@ -339,6 +363,11 @@ bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_p
     }
     estimate(product, (double)layout.rows, (double)layout.columns, (double)vectors,
              (double)options->threads, plan);
+    const double dumped =
+        bb_product_dump_bytes(options->dump, (double)product->pipelines.count, (double)layout.rows,
+                              (double)layout.columns, (double)vectors);
+    plan->output_bytes += dumped;
+    plan->host_bytes += dumped; // coded matrices are kept, at most as large
 done:
     bb_matrix_file_close(&inputs);
     bb_matrix_file_close(&file);

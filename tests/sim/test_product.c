@@ -81,6 +81,65 @@ static void prices_are_those_of_any_unit(void **state)
     bb_results_destroy(&plain);
 }
 
+static const bb_operator *operator_of(const bb_results *results, const char *name)
+{
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        if (strcmp(bb_results_operator_at(results, i)->name, name) == 0) {
+            return bb_results_operator_at(results, i);
+        }
+    }
+    print_error("no operator %s\n", name);
+    fail();
+    return NULL;
+}
+
+static void load_operator(const bb_results *results, const char *name, double *out)
+{
+    check_ok(bb_matrix_source_load(operator_of(results, name)->source, out));
+}
+
+// Y is what the matrix as it is held gives, and C_1 is C in fp16, by rows.
+static void dumped_products_are_those_of_the_dumped_matrix(void **state)
+{
+    (void)state;
+    static double held[ROWS * COLUMNS];
+    static double y[3 * ROWS];
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    const driver_case of = {
+        "product.yaml", {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}
+    };
+    const bb_run_options options = {.threads = 1, .dump = "Y,C"};
+    write_matrix(1.0);
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_experiment_find(&bb_experiments, "product")
+                 ->run(bb_config_study(config), &options, results));
+    load_operator(results, "C_0", held);
+    assert_memory_equal(held, values, sizeof held);
+    load_operator(results, "C_1", held);
+    load_operator(results, "Y_1", y);
+    double largest = 0.0;
+    for (int v = 0; v < 3; ++v) {
+        for (int i = 0; i < ROWS; ++i) {
+            double sum = 0.0;
+            for (int j = 0; j < COLUMNS; ++j) {
+                const double x = bb_random_normal(5, BB_STREAM_INPUT, (uint64_t)(v * COLUMNS + j));
+                sum += held[i * COLUMNS + j] * x;
+                largest =
+                    fmax(largest, fabs(held[i * COLUMNS + j] / values[i * COLUMNS + j] - 1.0));
+            }
+            check_close(y[v * ROWS + i], sum, 1e-12, 1.0);
+        }
+    }
+    assert_true(largest > 1e-5 && largest <= 0x1p-11);
+    assert_string_equal(operator_of(results, "C_1")->source->unit, "m/K");
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    bb_threads_stop();
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 // Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.
 static void a_matrix_of_zeros_has_no_error(void **state)
 {
@@ -95,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_are_those_of_any_unit),
+        cmocka_unit_test(dumped_products_are_those_of_the_dumped_matrix),
         cmocka_unit_test(a_matrix_of_zeros_has_no_error),
     };
     return cmocka_run_group_tests(tests, enter, leave);
