@@ -95,7 +95,8 @@ static double count_clamp(const disc *of, double spacing)
     run before = NOTHING;
     double sum = 0.0;
     bb_index row = 0;
-    for (double line = 0.0; line <= 2.0 * lines; line += 1.0) {
+    for (bb_index j = 0; j <= 2 * (bb_index)lines; ++j) {
+        const double line = (double)j;
         run cells = NOTHING;
         // The fine rows of a coarse one; the last of them may reach into the next.
         for (; row < of->rows && touched((double)row, (double)row, ratio, offset).first <= line;
