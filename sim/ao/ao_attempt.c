@@ -8,7 +8,7 @@
 #include <string.h>
 
 bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index wavelengths,
-                               bb_index boxes, bb_ao_attempt *out)
+                               bb_index boxes, bb_index images, bb_ao_attempt *out)
 {
     bb_status status = BB_OK;
     *out = (bb_ao_attempt){.common = bb_attempt_start(pipeline)};
@@ -19,7 +19,8 @@ bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index 
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_attempt_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_attempt_unset(targets, &out->residual_m));
-    BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
+    BB_TRY(bb_attempt_unset(targets * wavelengths, &out->width_rad));
+    BB_TRY(bb_attempt_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
     return status;
 }
@@ -36,6 +37,7 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     BB_RELEASE(&attempt->stationary);
     BB_RELEASE(&attempt->ensquared);
     BB_RELEASE(&attempt->residual_m);
+    BB_RELEASE(&attempt->width_rad);
     BB_RELEASE(&attempt->psf);
 }
 
@@ -160,6 +162,24 @@ done:
     return status;
 }
 
+static bb_status publish_widths(const bb_ao_study *study, const bb_ao_attempt *attempts,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index items = study->targets.count * study->wavelengths_um.count;
+    double *widths = NULL; // [pipelines][targets][wavelengths]
+    BB_TRY(BB_ALLOCATE(study->pipelines.count * items, &widths));
+    for (bb_index k = 0; k < study->pipelines.count * items; ++k) {
+        widths[k] = attempts[k / items].width_rad[k % items] * (180.0 / M_PI) * 3600.0e3;
+    }
+    BB_TRY(bb_results_values(results, "results/fwhm_by_mas", "mas",
+                             "full width at half maximum of the image, mean over directions",
+                             "pipeline, target, wavelength", widths));
+done:
+    BB_RELEASE(&widths);
+    return status;
+}
+
 // What only some studies ask for.
 static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_attempt *attempts, bb_results *results)
@@ -188,6 +208,7 @@ static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *p
                              "Strehl ratio with error terms, by pairs",
                              "pipeline, target, wavelength", count, items, parts[1], results));
     }
+    BB_TRY(publish_widths(study, attempts, results));
     if (boxes > 0) {
         BB_TRY(bb_results_axis(results, "results/ensquared_box", "mas", "width of a square box",
                                boxes, study->ensquared_mas.items));
@@ -250,6 +271,53 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     return bb_results_note(results, "", "price_note", note);
 }
 
+// Every target and wavelength, whose pixels differ.
+static bb_status publish_all_images(const bb_ao_study *study, const bb_tomography *problem,
+                                    const bb_ao_attempt *attempts, bb_results *results)
+{
+    enum { EDGE = BB_AO_PSF_PIXELS };
+    bb_status status = BB_OK;
+    const bb_index items = bb_ao_study_images(study);
+    const double *wavelengths_um = study->wavelengths_um.items;
+    const bb_index wavelengths = study->wavelengths_um.count;
+    const bb_index size = wavelengths * EDGE * EDGE;
+    char path[48];
+    double *images = NULL; // [pipelines][wavelengths][EDGE][EDGE] of one target
+    double *pixels = NULL; // [targets][wavelengths]
+    double offsets[EDGE];
+    if (study->images != (int)BB_AO_IMAGES_ALL) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(study->pipelines.count * size, &images));
+    BB_TRY(BB_ALLOCATE(items, &pixels));
+    for (bb_index i = 0; i < items; ++i) {
+        const bb_point_spread_grid *grid =
+            bb_point_spread_layout(problem->targets[i / wavelengths].spread);
+        pixels[i] = 1e-6 * wavelengths_um[i % wavelengths] /
+                    ((double)grid->pixels * grid->pixel_m) * (180.0 / M_PI) * 3600.0e3;
+    }
+    for (int i = 0; i < EDGE; ++i) {
+        offsets[i] = (double)i - 0.5 * EDGE;
+    }
+    BB_TRY(bb_results_axis(results, "results/pixel_y", "1", "pixels from the axis", EDGE, offsets));
+    BB_TRY(bb_results_axis(results, "results/pixel_x", "1", "pixels from the axis", EDGE, offsets));
+    BB_TRY(bb_results_values(results, "results/psf_pixel_mas", "mas",
+                             "width of a pixel of an image", "target, wavelength", pixels));
+    for (bb_index t = 0; t < study->targets.count; ++t) {
+        for (bb_index p = 0; p < study->pipelines.count; ++p) {
+            memcpy(images + p * size, attempts[p].psf + t * size, (size_t)size * sizeof *images);
+        }
+        (void)snprintf(path, sizeof path, "results/psf_target_%td", t);
+        BB_TRY(bb_results_values(results, path, "1",
+                                 "long-exposure point spread, 1 at the diffraction-limited peak",
+                                 "pipeline, wavelength, pixel_y, pixel_x", images));
+    }
+done:
+    BB_RELEASE(&images);
+    BB_RELEASE(&pixels);
+    return status;
+}
+
 bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *problem,
                                  bb_ao_attempt *attempts, bb_results *results)
 {
@@ -259,6 +327,7 @@ bb_status bb_ao_attempts_publish(const bb_ao_study *study, const bb_tomography *
     BB_TRY(publish_directions(study, attempts, results));
     BB_TRY(publish_extras(study, problem, attempts, results));
     BB_TRY(publish_images(study, problem, attempts, results));
+    BB_TRY(publish_all_images(study, problem, attempts, results));
 done:
     return status;
 }

@@ -21,12 +21,14 @@ typedef struct bb_ao_attempt {
     double *stationary; ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;  ///< [targets][wavelengths][boxes]
     double *residual_m; ///< [targets] with the error terms
-    double *psf;        ///< [BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], first target and wavelength
+    double *width_rad;  ///< [targets][wavelengths] of the image at half maximum
+    double *psf;        ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_attempt;
 
 /// All NaN, room for everything but `r`. Errors: BB_MEMORY. Release with bb_ao_attempt_release.
 BB_CHECKED bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets,
-                                          bb_index wavelengths, bb_index boxes, bb_ao_attempt *out);
+                                          bb_index wavelengths, bb_index boxes, bb_index images,
+                                          bb_ao_attempt *out);
 void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets);
 
 /// With BB_AO_CORRECTION_GLAO the mean of the reconstructors of all targets takes the place of the

@@ -11,6 +11,7 @@
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -58,7 +59,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
                                     run->wavelength_count, study->ensquared_mas.count,
-                                    &run->attempts[p]));
+                                    bb_ao_study_images(study), &run->attempts[p]));
         run->attempts[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->attempts[p].common.device));
@@ -128,6 +129,15 @@ static void crop(const double *image, bb_index pixels, double *out)
     }
 }
 
+// Wavelengths whose images are kept in a direction.
+static bb_index images_of(const ao_run *run, bb_index target)
+{
+    if (run->study->images == (int)BB_AO_IMAGES_ALL) {
+        return run->wavelength_count;
+    }
+    return target == 0 ? 1 : 0;
+}
+
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
 static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
                                  bb_ao_attempt *attempt)
@@ -162,12 +172,14 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
     bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
     bb_index first = target * run->wavelength_count;
     bb_index boxes = run->study->ensquared_mas.count;
-    if (target == 0) {
-        BB_TRY(BB_ALLOCATE(pixels * pixels, &image));
+    const bb_index images = images_of(run, target);
+    if (images > 0) {
+        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
     }
     bb_tomography_score score = {.kind = (bb_score)run->study->score,
                                  .strehl = attempt->strehl + first,
-                                 .psf_count = image != NULL ? 1 : 0,
+                                 .width_rad = attempt->width_rad + first,
+                                 .psf_count = images,
                                  .psf = image,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
@@ -183,8 +195,9 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
     if (run->study->monte_carlo.frames > 0) {
         BB_TRY(rate_for_frames(run, target, cee, attempt));
     }
-    if (image != NULL) {
-        crop(image, pixels, attempt->psf);
+    for (bb_index w = 0; w < images; ++w) {
+        crop(image + w * pixels * pixels, pixels,
+             attempt->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
     }
 done:
     BB_RELEASE(&image);
@@ -350,6 +363,9 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(score(&run, run.attempts, run.pipeline_count));
     BB_TRY(draw(&run));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
+    BB_TRY(bb_ao_quantities_publish(
+        study, run.problem, &run.attempts[bb_factor_pipelines_reference(&run.study->pipelines)],
+        uses_device(&run), options->dump, results));
     BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.attempts, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));

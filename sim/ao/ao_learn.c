@@ -253,7 +253,8 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     const bb_index targets = study->targets.count;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    BB_TRY(bb_ao_attempt_create("known profile", targets, study->wavelengths_um.count, 0, &known));
+    BB_TRY(
+        bb_ao_attempt_create("known profile", targets, study->wavelengths_um.count, 0, 0, &known));
     known.shared = attempts[reference].shared;
     known.common.device = attempts[reference].common.device;
     solving = learning->known;

@@ -7,6 +7,7 @@
 #include "sim/ao/ao_frame_plan.h"
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_quantities.h"
 #include "sim/dump.h"
 #include "sim/input/matrix_file.h"
 #include "sim/pipelines/factor_device.h"
@@ -48,7 +49,8 @@ static const double seconds_per_table = 0.2;
 
 // Sizes of a study.
 typedef struct extent {
-    double n;                  // measurements
+    double n; // measurements
+    bb_ao_seeing seeing;
     double m;                  // truth slopes of all targets
     double squared_m;          // sum of their squares
     double layers, pixels;     // pixels: N of the largest point-spread grid
@@ -133,6 +135,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
     *out = (extent){.n = (double)guides.measurement_count,
                     .layers = (double)atmosphere.layer_count,
+                    .seeing = bb_ao_seeing_of(study, &atmosphere),
                     .mask_edge = physics.pupil_edge,
                     .cmm = bb_slope_covariance_price(&guides, &guides)};
     for (bb_index s = 0; s < guides.sensor_count; ++s) {
@@ -200,7 +203,11 @@ static double output_bytes(const bb_ao_study *study)
     double by_target = (double)study->targets.count * (1.0 + (double)study->wavelengths_um.count);
     double image = (double)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
     double boxes = (double)(study->ensquared_mas.count * study->wavelengths_um.count);
-    by_target += (double)study->targets.count * boxes;
+    by_target += (double)study->targets.count * boxes +
+                 (double)(study->targets.count * study->wavelengths_um.count);
+    if (study->images == (int)BB_AO_IMAGES_ALL) {
+        image *= 1.0 + (double)bb_ao_study_images(study);
+    }
     if (study->monte_carlo.frames > 0) {
         by_target += 8.0 * (double)(study->targets.count * study->wavelengths_um.count);
         image += image / (double)study->pipelines.count;
@@ -266,7 +273,7 @@ static double device_seconds(const bb_ao_study *study, const extent *of)
 static double score_seconds(const bb_ao_study *study, const extent *of)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    double scores = 0.0;
+    double scores = 1.0; // of the reference's noise
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         scores += bb_factor_pipeline_trials(&pipelines[p]);
     }
@@ -287,6 +294,9 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
     double whole = filling_seconds(&of->cmm, of->layers);
     double seconds =
         (0.5 * count + 1.0) * whole + 2.0 * count * filling_seconds(&of->ctm, of->layers);
+    const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
+    const bool alone = device_bytes(study, of, reference) <= 0.0;
+    seconds += alone ? 2.0 * of->n * of->n * of->m / fp64_rate : 0.0; // of its noise
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
         double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
@@ -371,6 +381,21 @@ static double dump_bytes(const char *names, const extent *of, bb_index pipelines
     return 8.0 * values;
 }
 
+static bb_status plan_seeing(const bb_ao_seeing *seeing, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_plan_add(plan, "seeing", "%.3f arcsec, r0 %.4f m, theta0 %.2f arcsec, at 500 nm",
+                       seeing->seeing_arcsec, seeing->r0_m, seeing->theta0_arcsec));
+    if (isnan(seeing->tau0_s)) {
+        BB_TRY(bb_plan_add(plan, "tau0",
+                           "unknown: the layers have no wind (error_terms.wind_m_per_s)"));
+    } else {
+        BB_TRY(bb_plan_add(plan, "tau0", "%.2f ms at 500 nm", 1e3 * seeing->tau0_s));
+    }
+done:
+    return status;
+}
+
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -382,6 +407,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(list_operators(ao, &of, plan, &solving, &added));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
+    BB_TRY(plan_seeing(&of.seeing, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (of.mask_edge > 0) {

@@ -369,7 +369,8 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
         BB_TRY(bb_factor_map_norms(&search.solving, &promises->tile_norms));
     }
     search.solving.tile_norms = promises->tile_norms;
-    BB_TRY(bb_ao_attempt_create(pipeline->name, targets, task->wavelength_count, 0, &search.tried));
+    BB_TRY(
+        bb_ao_attempt_create(pipeline->name, targets, task->wavelength_count, 0, 0, &search.tried));
     search.tried.shared = attempt->shared;
     BB_TRY(search_rungs(promises, &search));
     report(&search, promises->count - first, &attempt->common.outcome);

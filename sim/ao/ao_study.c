@@ -9,6 +9,8 @@
 
 static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
 
+static const char *const images_names[] = {"first", "all", NULL};
+
 static const char *const correction_names[] = {"moao", "ltao", "glao", NULL};
 
 // clang-format off
@@ -52,6 +54,9 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, score), .default_text = "pairs",
      .meaning = "pairs: Strehl ratio and image from every pair of points of the pupil; stationary: "
                 "from the residual's mean over equal displacements, as moao does."},
+    {.name = "images", .kind = BB_KEY_CHOICE, .choices = images_names,
+     .offset = offsetof(bb_ao_study, images), .default_text = "first",
+     .meaning = "Images that are written: of the first target and wavelength, or of all."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
@@ -92,6 +97,13 @@ bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
         .targets = study->targets.items,
         .target_count = study->targets.count,
     };
+}
+
+bb_index bb_ao_study_images(const bb_ao_study *study)
+{
+    return study->images == (int)BB_AO_IMAGES_ALL
+               ? study->targets.count * study->wavelengths_um.count
+               : 1;
 }
 
 // One reconstructor for all targets: all mirrors are alike.

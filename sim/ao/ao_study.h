@@ -22,6 +22,9 @@ typedef enum bb_ao_correction {
     BB_AO_CORRECTION_GLAO, ///< all by the mean of all
 } bb_ao_correction;
 
+/// Whose images are written.
+typedef enum bb_ao_images { BB_AO_IMAGES_FIRST, BB_AO_IMAGES_ALL } bb_ao_images;
+
 typedef struct bb_ao_study {
     bb_study common;
     bb_telescope_config telescope;
@@ -34,6 +37,7 @@ typedef struct bb_ao_study {
     bb_list ensquared_mas;  ///< of double: boxes
     int correction;         ///< bb_ao_correction
     int score;              ///< bb_score
+    int images;             ///< bb_ao_images
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;
@@ -45,6 +49,9 @@ extern const bb_schema bb_ao_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_ao_study_starter[];
+
+/// Images of a pipeline.
+bb_index bb_ao_study_images(const bb_ao_study *study);
 
 /// The rules between keys of a bb_ao_study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_study_check(const void *study, const bb_config *config,

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an instrument team looks for beside the Strehl ratio: the atmosphere in its usual numbers,
+// flux and noise of every sensor, the mirror's modes, the error budget of the reference, and where
+// rows and columns of dumped operators belong.
+#ifndef BB_SIM_AO_AO_QUANTITIES_H
+#define BB_SIM_AO_AO_QUANTITIES_H
+
+#include "sim/ao/ao_attempt.h"
+
+/// Usual numbers of an atmosphere along the line of sight.
+typedef struct bb_ao_seeing {
+    double r0_m;          ///< at 500 nm
+    double seeing_arcsec; ///< 0.98 lambda / r0 at 500 nm, no outer scale
+    double theta0_arcsec; ///< isoplanatic angle at 500 nm
+    double tau0_s;        ///< coherence time at 500 nm, NaN without wind
+} bb_ao_seeing;
+
+/// With the study's wind (error_terms.wind_m_per_s), else the profile's.
+bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
+
+/// Writes /system and, into /results, the mirror's modes and the error budget of the reference: of
+/// its noise R N R^T, scored as the study scores. `names` are the dumped operators. Errors:
+/// BB_MEMORY, those of bb_factor_device_score.
+BB_CHECKED bb_status bb_ao_quantities_publish(const bb_ao_study *study,
+                                              const bb_tomography *problem,
+                                              const bb_ao_attempt *reference, bool scores_on_device,
+                                              const char *names, bb_results *results);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an ao run says beside the Strehl ratio: the atmosphere's numbers, flux and noise of sensors,
+// the error budget, the mirror, images, and the places of slopes.
+#include "tests/sim/driver.h"
+
+#define ALONE "pipelines=[{name: reference, arithmetic: dp}]"
+
+static double number(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    return dataset->numbers[0];
+}
+
+// Published for ESO's median profile: 0.644 arcsec, 2.30 arcsec, 5.35 ms.
+static void the_atmosphere_has_its_usual_numbers(void **state)
+{
+    (void)state;
+    const driver_case median = {
+        CONFIG_AO_SMALL,
+        {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
+          "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4", "guide_stars.2.lenslets=4"}
+    };
+    bb_results *results = driver_results(&median);
+    check_close(number(results, "system/r0_m"), 0.157, 1e-6, 1.0);
+    check_close(number(results, "system/seeing_arcsec"), 0.644, 1e-3, 1.0);
+    check_close(number(results, "system/theta0_arcsec"), 2.30, 0.01, 1.0);
+    check_close(number(results, "system/tau0_ms"), 5.35, 0.03, 1.0);
+    bb_results_destroy(&results);
+    // Without wind the coherence time is unknown, and the dataset says why.
+    const driver_case calm = {CONFIG_AO_SMALL, {ALONE}};
+    results = driver_results(&calm);
+    assert_true(isnan(number(results, "system/tau0_ms")));
+    assert_non_null(
+        strstr(bb_results_find(results, "system/tau0_ms")->long_name, "the layers have no wind"));
+    bb_results_destroy(&results);
+    const driver_case wind = {
+        CONFIG_AO_SMALL, {ALONE, "error_terms.wind_m_per_s=[10.0, 10.0]"}
+    };
+    results = driver_results(&wind);
+    check_relative(number(results, "system/tau0_ms"),
+                   1e3 * 0.314 * number(results, "system/r0_m") / 10.0, 1e-12);
+    bb_results_destroy(&results);
+}
+
+static void check_says_so_before(const driver_case *of, const char *line)
+{
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    const bb_run_options options = {.threads = 1};
+    check_ok(driver_load(of, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    if (strstr(bb_text_string(&plan.lines), line) == NULL) {
+        fail_msg("no '%s' in\n%s", line, bb_text_string(&plan.lines));
+    }
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+static void the_plan_has_them(void **state)
+{
+    (void)state;
+    const driver_case median = {
+        CONFIG_AO_SMALL,
+        {"atmosphere={profile: eso-median, outer_scale_m: 25.0}",
+          "telescope.zenith_angle_deg=0.0"}
+    };
+    const driver_case calm = {CONFIG_AO_SMALL, {NULL}};
+    check_says_so_before(&median, "0.644 arcsec, r0 0.1570 m, theta0 2.30 arcsec");
+    check_says_so_before(&median, "5.35 ms");
+    check_says_so_before(&calm, "unknown: the layers have no wind");
+    check_says_so_before(&calm, "pairs, with fitting");
+}
+
+// By hand: F = 10^(2.9 - 0.4 m) T d^2 t B 1e4, var = 0.32 s^2 / F + 0.82 (ron / (F pixel))^2 s^4.
+static void sensors_have_flux_and_noise(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_AO_SMALL, {ALONE}};
+    bb_results *results = driver_results(&of);
+    const double size = 8.0 / 5.0;
+    const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
+    check_relative(bb_results_find(results, "system/flux_e")->numbers[2], flux, 1e-12);
+    const double seeing =
+        500e-9 / number(results, "system/r0_m") * pow(500.0 / 650.0, 0.2) * 180.0 / M_PI * 3600.0;
+    const double read = 0.82 * pow(3.0 / (flux * 0.3), 2.0);
+    const double variance = 0.32 * seeing * seeing / flux + read * pow(seeing, 4.0);
+    check_relative(bb_results_find(results, "system/slope_noise_mas")->numbers[2],
+                   1e3 * sqrt(variance), 1e-9);
+    bb_results_destroy(&results);
+}
+
+// Independent check numbers: 100 actuators, 5 dropped modes. Squares of the parts add up.
+static void the_budget_adds_up(void **state)
+{
+    (void)state;
+    static const char *const scores[] = {"score=pairs", "score=stationary"};
+    for (int k = 0; k < 2; ++k) {
+        const driver_case of = {
+            CONFIG_NX456,
+            {"device=cpu", ALONE, scores[k], "error_terms.frame_delay_ms=2.0",
+              "error_terms.wind_m_per_s=[8.0, 20.0]"}
+        };
+        bb_results *results = driver_results(&of);
+        assert_true(driver_dataset(results, "actuators")->numbers[0] == 100.0);
+        assert_true(driver_dataset(results, "dropped_modes")->numbers[0] == 5.0);
+        const double *budget = driver_dataset(results, "error_budget_nm")->numbers;
+        double sum = 0.0;
+        for (int term = 0; term < 5; ++term) {
+            sum += budget[term] * budget[term];
+        }
+        print_message("%s: tomography %.1f, noise %.2f, lag %.2f, total %.1f nm\n", scores[k],
+                      budget[0], budget[1], budget[4], budget[5]);
+        check_relative(sum, budget[5] * budget[5], 1e-12);
+        assert_true(budget[0] > 50.0 && budget[1] > 1.0 && budget[4] > 1.0);
+        assert_true(budget[2] == 0.0 && budget[3] == 0.0); // fitting and aliasing are off
+        assert_true(budget[5] == driver_number(results, "residual_rms_nm", "reference"));
+        bb_results_destroy(&results);
+    }
+}
+
+// The least image of a telescope of 8 m is a little wider than lambda / D.
+static void images_of_every_target_and_wavelength(void **state)
+{
+    (void)state;
+    enum { EDGE = 128 };
+    const driver_case first = {CONFIG_AO_SMALL, {ALONE}};
+    const driver_case all = {
+        CONFIG_AO_SMALL, {ALONE, "images=all"}
+    };
+    bb_results *a = driver_results(&first);
+    bb_results *b = driver_results(&all);
+    assert_null(bb_results_find(a, "results/psf_target_0"));
+    const bb_dataset *one = driver_dataset(a, "psf");
+    const bb_dataset *images[2] = {driver_dataset(b, "psf_target_0"),
+                                   driver_dataset(b, "psf_target_1")};
+    assert_int_equal(images[0]->count, 2 * one->count);
+    assert_memory_equal(one->numbers, images[0]->numbers, (size_t)one->count * sizeof(double));
+    const double *by = driver_row(b, "strehl_by", "reference");
+    const double *width = driver_row(b, "fwhm_by_mas", "reference");
+    for (int i = 0; i < 4; ++i) {
+        const double *image = images[i / 2]->numbers + i % 2 * EDGE * EDGE;
+        const double limit = (i % 2 == 0 ? 1.65e-6 : 2.2e-6) / 8.0 * 180.0 / M_PI * 3600.0e3;
+        check_relative(image[EDGE / 2 * EDGE + EDGE / 2], by[i], 1e-11);
+        assert_true(width[i] > 0.98 * limit && width[i] < 1.2 * limit);
+    }
+    driver_check_output_plan(&all, b);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+}
+
+static void dumped_operators_have_coordinates(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    const driver_case of = {CONFIG_AO_SMALL, {ALONE}};
+    const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_threads_set(1));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->run(bb_config_study(config), &options, results));
+    const bb_dataset *star = bb_results_find(results, "slopes/star");
+    const bb_dataset *axis = bb_results_find(results, "slopes/axis");
+    const bb_dataset *x = bb_results_find(results, "slopes/x_m");
+    const bb_dataset *y = bb_results_find(results, "slopes/y_m");
+    const bb_dataset *count = bb_results_find(results, "system/subapertures");
+    assert_non_null(star);
+    bb_index k = 0;
+    for (int s = 0; s < 3; ++s) {
+        const bb_index half = (bb_index)count->numbers[s];
+        for (bb_index i = 0; i < 2 * half; ++i, ++k) {
+            assert_true(star->numbers[k] == s);
+            assert_string_equal(axis->texts[k], i < half ? "x" : "y");
+            assert_true(hypot(x->numbers[k], y->numbers[k]) < 4.0);
+        }
+    }
+    assert_int_equal(k, star->count);
+    // Row by row, x fastest, from the most negative: 6 lenslets of 4/3 m, corners left out.
+    check_close(x->numbers[0], -2.0, 1e-12, 1.0);
+    check_close(y->numbers[0], -10.0 / 3.0, 1e-12, 1.0);
+    check_close(x->numbers[1], -2.0 / 3.0, 1e-12, 1.0);
+    assert_int_equal(bb_results_find(results, "truth_slopes_1/axis")->count, 64);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    results = driver_results(&of);
+    assert_null(bb_results_find(results, "slopes/star"));
+    bb_results_destroy(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_atmosphere_has_its_usual_numbers),
+        cmocka_unit_test(the_plan_has_them),
+        cmocka_unit_test(sensors_have_flux_and_noise),
+        cmocka_unit_test(the_budget_adds_up),
+        cmocka_unit_test(images_of_every_target_and_wavelength),
+        cmocka_unit_test(dumped_operators_have_coordinates),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
