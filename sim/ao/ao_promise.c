@@ -170,7 +170,8 @@ static bb_status try_draws(const bb_ao_promises *promises, const searching *sear
     bb_ao_attempt drawn = {0};
     for (bb_index d = 1; d < level->draws && *worst <= search->pipeline->policy.strehl_loss; ++d) {
         double loss = NAN;
-        BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, &drawn));
+        BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, 0, &drawn));
+        drawn.shared = search->tried.shared;
         drawn.common.device = search->found->common.device;
         BB_TRY(try_draw(promises, search, level, d, &drawn, draws, &loss));
         *worst = isnan(loss) ? NAN : fmax(*worst, loss);
