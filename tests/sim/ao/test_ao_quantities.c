@@ -143,8 +143,8 @@ static void images_of_every_target_and_wavelength(void **state)
     bb_results *b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));
     const bb_dataset *one = driver_dataset(a, "psf");
-    const bb_dataset *images[2] = {driver_dataset(b, "psf_target_0"),
-                                   driver_dataset(b, "psf_target_1")};
+    const bb_dataset *images[2] = {find(b, "results/psf_target_0"),
+                                   find(b, "results/psf_target_1")};
     assert_int_equal(images[0]->count, 2 * one->count);
     assert_memory_equal(one->numbers, images[0]->numbers, (size_t)one->count * sizeof(double));
     const double *by = driver_row(b, "strehl_by", "reference");
