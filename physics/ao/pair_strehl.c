@@ -399,7 +399,8 @@ bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_
                                          double threads)
 {
     const bb_index fine = bb_point_spread_pixels_per_lenslet(lenslets);
-    const double edge = (double)(lenslets * fine / bb_pair_strehl_step(lenslets, fine));
+    const bb_index points_across = lenslets * fine / bb_pair_strehl_step(lenslets, fine);
+    const double edge = (double)points_across;
     const double corners = (double)lenslets + 1.0;
     const double planes = (double)wavelength_count + 1.0;
     const double points = 0.25 * BB_PI * edge * edge;

@@ -68,57 +68,74 @@ static price rate(optics *o, bb_index step)
     return out;
 }
 
-// sum_ij P_i P_j exp(-D_ij / 2) / (sum P)^2 and the variance without piston, point by point.
-static price rate_directly(const optics *o)
+// All points that transmit: their light, and C of the residual between them.
+typedef struct point_list {
+    int count;
+    double *weight;     // [count]
+    double *covariance; // [count][count]
+} point_list;
+
+static point_list draw_points(const optics *o)
 {
-    price out = {.rms_m = 0.0};
     const bb_point_spread_grid *grid = bb_point_spread_layout(o->spread);
     const double *pupil = bb_point_spread_transmission(o->spread);
     const bb_index points = grid->pupil_points;
+    const bb_index middle = points / 2;
     const int actuators = (int)o->actuators;
     double *position = NULL;
     double *shapes = NULL; // F [count][actuators]
     double *half = NULL;   // F Cvv
-    double *weight = NULL;
-    double *covariance = NULL;
     bb_mirror_shape shape = {0};
-    int count = 0;
+    point_list out = {0};
     check_ok(BB_ALLOCATE(points, &position));
     for (bb_index i = 0; i < points; ++i) {
-        position[i] = grid->pixel_m * (double)(i - points / 2);
+        position[i] = grid->pixel_m * (double)(i - middle);
     }
     check_ok(bb_mirror_shape_create(bb_point_spread_mirror(o->spread), points, position, &shape));
     check_ok(BB_ALLOCATE(grid->pupil_pixels * actuators, &shapes));
     check_ok(BB_ALLOCATE(grid->pupil_pixels * actuators, &half));
-    check_ok(BB_ALLOCATE(grid->pupil_pixels, &weight));
-    check_ok(BB_ALLOCATE(grid->pupil_pixels * grid->pupil_pixels, &covariance));
+    check_ok(BB_ALLOCATE(grid->pupil_pixels, &out.weight));
+    check_ok(BB_ALLOCATE(grid->pupil_pixels * grid->pupil_pixels, &out.covariance));
     for (bb_index k = 0; k < points * points; ++k) {
+        for (bb_index a = 0; pupil[k] > 0.0 && a < actuators; ++a) {
+            shapes[out.count * actuators + a] =
+                bb_mirror_shape_influence(&shape, a, k % points, k / points);
+        }
         if (pupil[k] > 0.0) {
-            for (bb_index a = 0; a < actuators; ++a) {
-                shapes[count * actuators + a] =
-                    bb_mirror_shape_influence(&shape, a, k % points, k / points);
-            }
-            weight[count++] = pupil[k];
+            out.weight[out.count++] = pupil[k];
         }
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, actuators, actuators, 1.0, shapes,
-                actuators, o->voltages, actuators, 0.0, half, actuators);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, count, actuators, 1.0, half,
-                actuators, shapes, actuators, 0.0, covariance, count);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, out.count, actuators, actuators, 1.0,
+                shapes, actuators, o->voltages, actuators, 0.0, half, actuators);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, out.count, out.count, actuators, 1.0, half,
+                actuators, shapes, actuators, 0.0, out.covariance, out.count);
+    bb_mirror_shape_release(&shape);
+    BB_RELEASE(&position);
+    BB_RELEASE(&shapes);
+    BB_RELEASE(&half);
+    return out;
+}
+
+// sum_ij P_i P_j exp(-D_ij / 2) / (sum P)^2 and the variance without piston, point by point.
+static price rate_directly(const optics *o)
+{
+    price out = {.rms_m = 0.0};
+    point_list all = draw_points(o);
     double sums[WAVELENGTHS] = {0.0};
     double total = 0.0;
     double variance = 0.0;
     double piston = 0.0;
-    for (int i = 0; i < count; ++i) {
-        total += weight[i];
-        variance += weight[i] * covariance[i * count + i];
-        for (int j = 0; j < count; ++j) {
-            const double structure = covariance[i * count + i] + covariance[j * count + j] -
-                                     2.0 * covariance[i * count + j];
-            piston += weight[i] * weight[j] * covariance[i * count + j];
+    for (bb_index i = 0; i < all.count; ++i) {
+        const double *line = all.covariance + i * all.count;
+        total += all.weight[i];
+        variance += all.weight[i] * line[i];
+        for (bb_index j = 0; j < all.count; ++j) {
+            const double pair = all.weight[i] * all.weight[j];
+            const double structure = line[i] + all.covariance[j * (all.count + 1)] - 2.0 * line[j];
+            piston += pair * line[j];
             for (int w = 0; w < WAVELENGTHS; ++w) {
                 const double wavenumber = 2.0 * BB_PI / wavelengths_m[w];
-                sums[w] += weight[i] * weight[j] * exp(-0.5 * wavenumber * wavenumber * structure);
+                sums[w] += pair * exp(-0.5 * wavenumber * wavenumber * structure);
             }
         }
     }
@@ -126,12 +143,8 @@ static price rate_directly(const optics *o)
         out.strehl[w] = sums[w] / (total * total);
     }
     out.rms_m = sqrt(variance / total - piston / (total * total));
-    bb_mirror_shape_release(&shape);
-    BB_RELEASE(&position);
-    BB_RELEASE(&shapes);
-    BB_RELEASE(&half);
-    BB_RELEASE(&weight);
-    BB_RELEASE(&covariance);
+    BB_RELEASE(&all.weight);
+    BB_RELEASE(&all.covariance);
     return out;
 }
 
@@ -154,8 +167,10 @@ static void all_points_make_the_direct_sum(void **state)
     check_ok(BB_ALLOCATE(o.actuators * o.actuators, &o.voltages));
     check_ok(BB_ALLOCATE(grid->pixels * grid->pixels, &o.correlation));
     for (bb_index k = 0; k < o.actuators * o.actuators; ++k) { // a sum of three modes
-        const double a = (double)(k / o.actuators);
-        const double b = (double)(k % o.actuators);
+        const bb_index row = k / o.actuators;
+        const bb_index column = k % o.actuators;
+        const double a = (double)row;
+        const double b = (double)column;
         o.voltages[k] = 4e-3 * (a * b / 1e3 + sin(0.9 * a) * sin(0.9 * b) + cos(a) * cos(b));
     }
     const price direct = rate_directly(&o);

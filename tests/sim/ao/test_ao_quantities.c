@@ -4,13 +4,23 @@
 // the error budget, the mirror, images, and the places of slopes.
 #include "tests/sim/driver.h"
 
+#include <stdlib.h>
+
 #define ALONE "pipelines=[{name: reference, arithmetic: dp}]"
+
+static const bb_dataset *find(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    if (dataset == NULL) {
+        fail_msg("no dataset %s", path);
+        abort();
+    }
+    return dataset;
+}
 
 static double number(const bb_results *results, const char *path)
 {
-    const bb_dataset *dataset = bb_results_find(results, path);
-    assert_non_null(dataset);
-    return dataset->numbers[0];
+    return find(results, path)->numbers[0];
 }
 
 // Published for ESO's median profile: 0.644 arcsec, 2.30 arcsec, 5.35 ms.
@@ -32,8 +42,7 @@ static void the_atmosphere_has_its_usual_numbers(void **state)
     const driver_case calm = {CONFIG_AO_SMALL, {ALONE}};
     results = driver_results(&calm);
     assert_true(isnan(number(results, "system/tau0_ms")));
-    assert_non_null(
-        strstr(bb_results_find(results, "system/tau0_ms")->long_name, "the layers have no wind"));
+    assert_non_null(strstr(find(results, "system/tau0_ms")->long_name, "the layers have no wind"));
     bb_results_destroy(&results);
     const driver_case wind = {
         CONFIG_AO_SMALL, {ALONE, "error_terms.wind_m_per_s=[10.0, 10.0]"}
@@ -83,13 +92,12 @@ static void sensors_have_flux_and_noise(void **state)
     bb_results *results = driver_results(&of);
     const double size = 8.0 / 5.0;
     const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
-    check_relative(bb_results_find(results, "system/flux_e")->numbers[2], flux, 1e-12);
+    check_relative(find(results, "system/flux_e")->numbers[2], flux, 1e-12);
     const double seeing =
         500e-9 / number(results, "system/r0_m") * pow(500.0 / 650.0, 0.2) * 180.0 / M_PI * 3600.0;
     const double read = 0.82 * pow(3.0 / (flux * 0.3), 2.0);
     const double variance = 0.32 * seeing * seeing / flux + read * pow(seeing, 4.0);
-    check_relative(bb_results_find(results, "system/slope_noise_mas")->numbers[2],
-                   1e3 * sqrt(variance), 1e-9);
+    check_relative(find(results, "system/slope_noise_mas")->numbers[2], 1e3 * sqrt(variance), 1e-9);
     bb_results_destroy(&results);
 }
 
@@ -135,8 +143,8 @@ static void images_of_every_target_and_wavelength(void **state)
     bb_results *b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));
     const bb_dataset *one = driver_dataset(a, "psf");
-    const bb_dataset *images[2] = {driver_dataset(b, "psf_target_0"),
-                                   driver_dataset(b, "psf_target_1")};
+    const bb_dataset *images[2] = {find(b, "results/psf_target_0"),
+                                   find(b, "results/psf_target_1")};
     assert_int_equal(images[0]->count, 2 * one->count);
     assert_memory_equal(one->numbers, images[0]->numbers, (size_t)one->count * sizeof(double));
     const double *by = driver_row(b, "strehl_by", "reference");
@@ -165,12 +173,11 @@ static void dumped_operators_have_coordinates(void **state)
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->run(bb_config_study(config), &options, results));
-    const bb_dataset *star = bb_results_find(results, "slopes/star");
-    const bb_dataset *axis = bb_results_find(results, "slopes/axis");
-    const bb_dataset *x = bb_results_find(results, "slopes/x_m");
-    const bb_dataset *y = bb_results_find(results, "slopes/y_m");
-    const bb_dataset *count = bb_results_find(results, "system/subapertures");
-    assert_non_null(star);
+    const bb_dataset *star = find(results, "slopes/star");
+    const bb_dataset *axis = find(results, "slopes/axis");
+    const bb_dataset *x = find(results, "slopes/x_m");
+    const bb_dataset *y = find(results, "slopes/y_m");
+    const bb_dataset *count = find(results, "system/subapertures");
     bb_index k = 0;
     for (int s = 0; s < 3; ++s) {
         const bb_index half = (bb_index)count->numbers[s];
@@ -185,7 +192,7 @@ static void dumped_operators_have_coordinates(void **state)
     check_close(x->numbers[0], -2.0, 1e-12, 1.0);
     check_close(y->numbers[0], -10.0 / 3.0, 1e-12, 1.0);
     check_close(x->numbers[1], -2.0 / 3.0, 1e-12, 1.0);
-    assert_int_equal(bb_results_find(results, "truth_slopes_1/axis")->count, 64);
+    assert_int_equal(find(results, "truth_slopes_1/axis")->count, 64);
     bb_results_destroy(&results);
     bb_config_destroy(&config);
     results = driver_results(&of);

@@ -61,6 +61,11 @@ static void frames_agree_with_covariances(void **state)
     check_frames(CONFIG("monte-carlo-moao"), "monte_carlo.frames=8");
 }
 
+static const char *const three_stars =
+    "guide_stars=[{kind: ngs, x_arcsec: 16.0, y_arcsec: -6.0, magnitude: 10.0}, "
+    "{kind: ngs, x_arcsec: -22.0, y_arcsec: 8.0, magnitude: 10.0}, "
+    "{kind: ngs, x_arcsec: 2.0, y_arcsec: 25.0, magnitude: 10.0}]";
+
 // Three natural stars around a 4 m telescope of 5 lenslets. A truth sensor that sees what the
 // mirror cannot make, beside a fitting error, is off by 0.1 here, and by 0.07 the other way
 // elsewhere.
@@ -69,10 +74,8 @@ static void the_whole_residual_is_that_of_frames(void **state)
     (void)state;
     const driver_case of = {
         CONFIG("monte-carlo-single"),
-        {"telescope.diameter_m=4.0", "sensors.lenslets=5", "wavelengths_um=[1.65]",
-                                "guide_stars=[{kind: ngs, x_arcsec: 16.0, y_arcsec: -6.0, magnitude: 10.0}, "
-         "{kind: ngs, x_arcsec: -22.0, y_arcsec: 8.0, magnitude: 10.0}, "
-         "{kind: ngs, x_arcsec: 2.0, y_arcsec: 25.0, magnitude: 10.0}]", "ensquared_mas=[100.0]", "monte_carlo.frames=100",
+        {"telescope.diameter_m=4.0", "sensors.lenslets=5", "wavelengths_um=[1.65]", three_stars,
+                                "ensquared_mas=[100.0]", "monte_carlo.frames=100",
                                 "monte_carlo.pixels_per_subaperture=24"}
     };
     bb_results *results = driver_results(&of);
