@@ -19,7 +19,9 @@ static void prepare(void)
     for (int i = 0; i < ROWS; ++i) {
         for (int j = 0; j < COLUMNS; ++j) {
             double u = (double)(j % ACROSS) / ACROSS - 0.4 - 0.01 * i;
-            double v = (double)(j / ACROSS) / (COLUMNS / ACROSS) - 0.55;
+            const int line = j / ACROSS;
+            const int lines = COLUMNS / ACROSS;
+            double v = (double)line / lines - 0.55;
             values[i * COLUMNS + j] = exp(-6.0 * (u * u + v * v)) * (1.0 + 0.3 * u);
         }
     }
