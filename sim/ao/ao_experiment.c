@@ -312,7 +312,8 @@ static bb_status draw_once(const ao_run *run, const bb_factor_problem *solving, 
     bb_status status = BB_OK;
     bb_ao_attempt drawn = {0};
     BB_TRY(bb_ao_attempt_create(run->pipelines[pipeline].name, run->target_count,
-                                run->wavelength_count, run->study->ensquared_mas.count, 0, &drawn));
+                                run->wavelength_count, run->study->ensquared_mas.count,
+                                bb_ao_study_images(run->study), &drawn));
     drawn.shared = run->attempts[pipeline].shared;
     drawn.common.device = run->attempts[pipeline].common.device;
     BB_TRY(bb_factor_problem_solve(solving, &run->pipelines[pipeline], drawn.r, &drawn.common));

@@ -39,7 +39,7 @@ static void ao_starts_with_nothing_known(void **state)
 {
     (void)state;
     bb_ao_attempt attempt;
-    check_ok(bb_ao_attempt_create("a", 2, 3, 0, 0, &attempt));
+    check_ok(bb_ao_attempt_create("a", 2, 3, 0, 1, &attempt));
     for (int i = 0; i < 6; ++i) {
         assert_true(isnan(attempt.strehl[i]));
     }

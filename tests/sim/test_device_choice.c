@@ -58,10 +58,10 @@ static void an_absent_gpu_is_an_error_with_a_reason(void **state)
     (void)state;
     need_gpu(false);
     static const driver_case cases[] = {
-        {CONFIG_AO_SMALL,    {"device=cuda"}            },
-        {CONFIG_WAFER_SMALL, {"device=cuda"}            },
-        {CONFIG_AO_SMALL,    {"pipelines.2.device=cuda"}},
-        {CONFIG_WAFER_SMALL, {"pipelines.2.device=cuda"}},
+        {CONFIG_AO_SMALL,    {"device=cuda", "solver.tile=128"}            },
+        {CONFIG_WAFER_SMALL, {"device=cuda"}                               },
+        {CONFIG_AO_SMALL,    {"pipelines.2.device=cuda", "solver.tile=128"}},
+        {CONFIG_WAFER_SMALL, {"pipelines.2.device=cuda"}                   },
     };
     char reason[256] = "";
     bb_index blocks = bb_memory_blocks();

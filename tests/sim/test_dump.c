@@ -294,7 +294,7 @@ static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
     }
     const char *const offered[PROGRAM_ARGUMENTS] = {"check", "product.yaml", "--dump", "R"};
     program_call(offered, &run);
-    program_expect(&run, 2, "it has none");
+    program_expect(&run, 2, "one of the operators of this experiment: Y C");
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.

@@ -92,8 +92,8 @@ static void an_absent_device_exits_with_5(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
-        const char *const ao[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, wishes[i],
-                                                   "-o",  "absent.h5",     NULL};
+        const char *const ao[PROGRAM_ARGUMENTS] = {
+            "run", CONFIG_AO_SMALL, wishes[i], "solver.tile=128", "-o", "absent.h5", NULL};
         const char *const wafer[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, wishes[i],
                                                       "-o",  "absent.h5",        NULL};
         program_call(ao, &preset_run);
