@@ -18,7 +18,7 @@ BB_CHECKED bb_status bb_interrupt_install(void);
 
 /// What a signal that ends the program from now on costs, as the sentence it will print: "'a.h5' is
 /// not written". Cut to BB_INTERRUPT_LOSS_BYTES; empty: nothing.
-void bb_interrupt_loses(const char *sentence);
+void bb_interrupt_loses(const char *text);
 
 /// From now on the first signal is noted and a second one ends the program; `false`: as before.
 void bb_interrupt_defer(bool defer);

@@ -272,9 +272,11 @@ static const bb_key metrology_keys[] = {
     REAL(bb_metrology_config, alignment_s, "s", 0.0, 1e4, "0.0",
          "From gripping to alignment, in whole steps: the wafer rests on the clamp without dose or "
          "hood, is aligned, and its first exposure begins."),
-    {.name = "lot_mean", .kind = BB_KEY_BOOLEAN, .offset = offsetof(bb_metrology_config, lot_mean),
-     .default_text = "false",
-     .meaning = "Takes the average over the wafers of a lot out of overlay, point by point; with "
+    {.name = "lot_mean",
+       .kind = BB_KEY_BOOLEAN,
+       .offset = offsetof(bb_metrology_config, lot_mean),
+       .default_text = "false",
+       .meaning = "Takes the average over the wafers of a lot out of overlay, point by point; with "
                 "wafers.scored all."},
 };
 const bb_schema bb_metrology_schema = BB_SCHEMA("metrology", bb_metrology_config, metrology_keys);

@@ -407,7 +407,7 @@ static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_
 bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
                                 const bb_factor_pipeline *pipeline)
 {
-    enum { MOST_TILE = 1024 };
+    enum { MOST_TILE = 1024, WARM_TILES = 6 };
     static bool warm[BB_VARIANT_COUNT][2]; // by arithmetic, and whether one of x3 may join it
     bb_status status = BB_OK;
     bb_factor_solver_config small = *solver;
@@ -419,7 +419,13 @@ bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
     bb_factor_device_times times;
     small.tile = solver->tile < MOST_TILE ? solver->tile : MOST_TILE;
     plain.policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
-    const bb_index n = 3 * small.tile;
+    if (has_policy(pipeline)) {
+        plain.policy = (bb_policy_config){.kind = BB_POLICY_BAND,
+                                          .width = 1,
+                                          .inside = pipeline->policy.inside,
+                                          .diagonal = pipeline->policy.diagonal};
+    }
+    const bb_index n = WARM_TILES * small.tile;
     const bb_matrix_source matrix = {.rows = n,
                                      .columns = n,
                                      .symmetric = true,

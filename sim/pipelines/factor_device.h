@@ -58,7 +58,8 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
 /// Uses the kernels of a pipeline once in this process, on a small matrix: the device loads them
-/// then, and no later time holds that. Errors: those of bb_factor_device_solve.
+/// then, and no later time holds that, but for what its library takes for larger shapes alone.
+/// Errors: those of bb_factor_device_solve.
 BB_CHECKED bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
                                            const bb_factor_pipeline *pipeline);
 
