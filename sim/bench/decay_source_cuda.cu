@@ -1,57 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Blocks of the decaying matrix, computed in fp64 as on the host and rounded once for fp32.
-#include "core/device_cuda.h"
 #include "sim/bench/decay_source.h"
+#include "sim/bench/entry_fill_cuda.h"
 
 namespace
 {
 
-const bb_index wide = 32; // threads along a row
-const bb_index high = 8;
-const bb_index most_blocks = 65535; // of a grid's second axis
+struct decay_entry {
+    bb_decay decay;
 
-template <typename T>
-__global__ void fill(bb_decay decay, bb_index row, bb_index column, bb_index rows, bb_index columns,
-                     bb_index stride, T *out)
-{
-    const bb_index j = static_cast<bb_index>(blockIdx.x) * wide + threadIdx.x;
-    if (j >= columns) {
-        return;
+    __device__ double operator()(bb_index row, bb_index column) const
+    {
+        const double place = decay.step * static_cast<double>(row) + decay.shift;
+        const double distance = (place - static_cast<double>(column)) / 32.0;
+        return 1.0 / (1.0 + distance * distance) + (distance == 0.0 ? decay.ridge : 0.0);
     }
-    for (bb_index i = static_cast<bb_index>(blockIdx.y) * high + threadIdx.y; i < rows;
-         i += static_cast<bb_index>(gridDim.y) * high) {
-        const double place = decay.step * static_cast<double>(row + i) + decay.shift;
-        const double distance = (place - static_cast<double>(column + j)) / 32.0;
-        const double value =
-            1.0 / (1.0 + distance * distance) + (distance == 0.0 ? decay.ridge : 0.0);
-        out[i * stride + j] = static_cast<T>(value);
-    }
-}
+};
 
 } // namespace
 
 extern "C" bb_status bb_decay_fill_cuda(const bb_device_source *source, void *stream, bb_index row,
                                         bb_index column, bb_view out)
 {
-    const bb_decay decay = *static_cast<const bb_decay *>(source->host->context);
-    const bb_index rows = out.shape[0];
-    const bb_index columns = out.shape[1];
-    if (rows == 0 || columns == 0) {
-        return BB_OK;
-    }
-    const bb_index tall = (rows + high - 1) / high;
-    const dim3 threads(static_cast<unsigned>(wide), static_cast<unsigned>(high));
-    const dim3 grid(static_cast<unsigned>((columns + wide - 1) / wide),
-                    static_cast<unsigned>(tall < most_blocks ? tall : most_blocks));
-    cudaStream_t order = static_cast<cudaStream_t>(stream);
-    if (out.type == BB_F64) {
-        fill<<<grid, threads, 0, order>>>(decay, row, column, rows, columns, out.strides[0],
-                                          static_cast<double *>(out.data));
-    } else {
-        fill<<<grid, threads, 0, order>>>(decay, row, column, rows, columns, out.strides[0],
-                                          static_cast<float *>(out.data));
-    }
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    const decay_entry entry = {*static_cast<const bb_decay *>(source->host->context)};
+    return bb_entry_fill::run(entry, stream, row, column, out);
 }
