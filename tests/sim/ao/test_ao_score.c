@@ -140,8 +140,8 @@ static void check_terms(const char *score)
 {
     static const char *const terms[] = {"error_terms={fitting: true, frame_delay_ms: 0.0}",
                                         "error_terms={fitting: false, aliasing: true}",
-                                        "error_terms={fitting: false, frame_delay_ms: 2.0, "
-                                        "wind_m_per_s: [10.0, 25.0]}"};
+                                        ("error_terms={fitting: false, frame_delay_ms: 2.0, "
+                                         "wind_m_per_s: [10.0, 25.0]}")};
     const driver_case none = {
         CONFIG_AO_SMALL, {FEW, score, "error_terms.fitting=false"}
     };
