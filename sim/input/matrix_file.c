@@ -6,6 +6,7 @@
 #include "core/outcome.h"
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
+#include "sim/input/axis_name.h"
 #include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
@@ -69,6 +70,7 @@ struct bb_matrix_file {
     char unit[UNIT_BYTES];   // of the source
     bool unit_said;
     char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
+    int axis;                // that its words name, -1: none
     bb_origin origin;
 };
 
@@ -79,6 +81,7 @@ typedef struct facts {
     double minimum, maximum;
     bool certified; // by a digest
     char unit[UNIT_BYTES];
+    int axis;
     bb_origin origin;
 } facts;
 
@@ -278,6 +281,21 @@ done:
     return status;
 }
 
+// The attribute `axis` goes before words of a title.
+static bb_status read_axis(const opened *matrix, int *out)
+{
+    static const char *const names[] = {"axis", "long_name"};
+    bb_status status = BB_OK;
+    char text[TITLE_BYTES];
+    *out = -1;
+    for (int i = 0; i < 2 && *out < 0; ++i) {
+        BB_TRY(bb_hdf5_read_text(matrix->id, names[i], text, sizeof text));
+        *out = bb_axis_name_find(text);
+    }
+done:
+    return status;
+}
+
 static bb_status inspect_here(facts *found)
 {
     bb_status status = BB_OK;
@@ -285,6 +303,7 @@ static bb_status inspect_here(facts *found)
     BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
     BB_TRY(open_matrix(found->place, &matrix));
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
+    BB_TRY(read_axis(&matrix, &found->axis));
     BB_TRY(bb_origin_read(matrix.id, &found->origin));
     BB_TRY(survey(&matrix, found));
     BB_TRY(demand_digest(&matrix, found));
@@ -379,6 +398,7 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
     file->minimum = found->minimum;
     file->maximum = found->maximum;
     file->factor = 1.0;
+    file->axis = found->axis;
     file->origin = found->origin;
     file->unit_said = found->unit[0] != '\0';
     (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
@@ -432,7 +452,7 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
 {
     bb_status status = BB_OK;
     bb_fits_image image;
-    facts found = {.place = place, .minimum = INFINITY, .maximum = -INFINITY};
+    facts found = {.place = place, .axis = -1, .minimum = INFINITY, .maximum = -INFINITY};
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
     file->values = image.values;
@@ -538,6 +558,11 @@ done:
 const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file)
 {
     return &file->source;
+}
+
+int bb_matrix_file_axis(const bb_matrix_file *file)
+{
+    return file->axis;
 }
 
 double bb_matrix_file_range(const bb_matrix_file *file)

@@ -59,6 +59,10 @@ bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file);
 /// What the dataset says that it was made for.
 const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file);
 
+/// Axis that the dataset's attribute `axis` names, or its `long_name`: 0, 1 or 2 of x, y, z; -1
+/// where neither names one.
+int bb_matrix_file_axis(const bb_matrix_file *file);
+
 /// Largest minus smallest value.
 double bb_matrix_file_range(const bb_matrix_file *file);
 

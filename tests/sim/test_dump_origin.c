@@ -164,6 +164,29 @@ static void rows_in_other_units_give_the_same(void **state)
                    "mm/K, um/K, nm/K");
 }
 
+// Rows that say that they are another axis's are refused; what names several names none.
+static void rows_of_another_axis_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int code;
+        const char *words;
+    } cases[] = {
+        {"g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']",     2,
+         "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"          },
+        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']",                    2, "say z, expected x"},
+        {"g['C_y_2'].attrs['axis']='X'",                                    2, "say x, expected y"},
+        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'",           0, "results: "        },
+        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'", 0, "results: "        },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        edit_rows("axis.h5", cases[c].line);
+        run_rows("axis.h5", "by_axis.h5");
+        program_expect(&run, cases[c].code, cases[c].words);
+    }
+}
+
 // Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
 // is not.
 static void texts_of_any_length_are_read(void **state)
@@ -213,6 +236,7 @@ int main(void)
         cmocka_unit_test(rows_of_another_study_are_named),
         cmocka_unit_test(rows_without_origin_are_taken),
         cmocka_unit_test(rows_in_other_units_give_the_same),
+        cmocka_unit_test(rows_of_another_axis_are_refused),
         cmocka_unit_test(texts_of_any_length_are_read),
         cmocka_unit_test(long_origins_are_digests),
     };
