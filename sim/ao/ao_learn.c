@@ -48,6 +48,7 @@ static bb_status fit_file(const bb_ao_learn_config *learn, bb_learn_task *task,
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
     BB_TRY(bb_matrix_file_open(&learn->covariance, true, "learn.covariance", &file));
+    BB_TRY(bb_matrix_file_expect(file, BB_QUANTITY_ANGLE_COVARIANCE));
     task->source_count = 1;
     task->source = bb_matrix_file_source(file);
     BB_TRY(bb_learn_fit(task, out));

@@ -37,6 +37,7 @@ static bb_status load_dataset(const bb_pupil_config *config, bb_index *edge, dou
     const bb_matrix_place place = {.file = config->file, .dataset = config->dataset};
     bb_matrix_file *file = NULL;
     BB_TRY(bb_matrix_file_open(&place, false, "pupil", &file));
+    BB_TRY(bb_matrix_file_expect(file, BB_QUANTITY_FRACTION));
     const bb_matrix_source *source = bb_matrix_file_source(file);
     BB_TRY(hold_shape(config, source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, values));

@@ -6,6 +6,7 @@
 #include "core/outcome.h"
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
+#include "sim/input/axis_name.h"
 #include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
@@ -21,6 +22,7 @@
 enum {
     PANEL_BYTES = 1 << 26,
     UNIT_BYTES = 64,
+    TITLE_BYTES = 256,
     MOST_EDGE = 1 << 20,      // of a FITS image
     MIRROR_TILE = 1024,       // rows of a block that is held against its mirror image
     SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
@@ -63,8 +65,12 @@ struct bb_matrix_file {
     opened matrix;
     double *values; // of a FITS image, NULL otherwise
     bb_view view;
-    double range;
-    char unit[UNIT_BYTES];
+    double minimum, maximum; // as they are in the file
+    double factor;           // from the file's unit to the source's
+    char unit[UNIT_BYTES];   // of the source
+    bool unit_said;
+    char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
+    int axis;                // that its words name, -1: none
     bb_origin origin;
 };
 
@@ -75,6 +81,7 @@ typedef struct facts {
     double minimum, maximum;
     bool certified; // by a digest
     char unit[UNIT_BYTES];
+    int axis;
     bb_origin origin;
 } facts;
 
@@ -274,6 +281,21 @@ done:
     return status;
 }
 
+// The attribute `axis` goes before words of a title.
+static bb_status read_axis(const opened *matrix, int *out)
+{
+    static const char *const names[] = {"axis", "long_name"};
+    bb_status status = BB_OK;
+    char text[TITLE_BYTES];
+    *out = -1;
+    for (int i = 0; i < 2 && *out < 0; ++i) {
+        BB_TRY(bb_hdf5_read_text(matrix->id, names[i], text, sizeof text));
+        *out = bb_axis_name_find(text);
+    }
+done:
+    return status;
+}
+
 static bb_status inspect_here(facts *found)
 {
     bb_status status = BB_OK;
@@ -281,6 +303,7 @@ static bb_status inspect_here(facts *found)
     BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
     BB_TRY(open_matrix(found->place, &matrix));
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
+    BB_TRY(read_axis(&matrix, &found->axis));
     BB_TRY(bb_origin_read(matrix.id, &found->origin));
     BB_TRY(survey(&matrix, found));
     BB_TRY(demand_digest(&matrix, found));
@@ -337,6 +360,12 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     (void)pthread_mutex_lock(&library_mutex);
     bb_status status = read_block(&file->matrix, row, column, out);
     (void)pthread_mutex_unlock(&library_mutex);
+    for (bb_index i = 0; status == BB_OK && file->factor != 1.0 && i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            values[j] *= file->factor;
+        }
+    }
     return status;
 }
 
@@ -364,14 +393,25 @@ done:
     return status;
 }
 
+static void note_facts(const facts *found, const char *part, bb_matrix_file *file)
+{
+    file->minimum = found->minimum;
+    file->maximum = found->maximum;
+    file->factor = 1.0;
+    file->axis = found->axis;
+    file->origin = found->origin;
+    file->unit_said = found->unit[0] != '\0';
+    (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
+    (void)snprintf(file->title, sizeof file->title, "'%s', %s '%s'", found->place->file, part,
+                   found->place->dataset);
+}
+
 static bb_status open_here(const facts *found, const char *name, bb_matrix_file *file)
 {
     bb_status status = BB_OK;
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(open_matrix(found->place, &file->matrix));
-    file->range = found->maximum - found->minimum;
-    file->origin = found->origin;
-    (void)snprintf(file->unit, sizeof file->unit, "%s", found->unit[0] == '\0' ? "1" : found->unit);
+    note_facts(found, "dataset", file);
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
                                       .columns = file->matrix.columns,
                                       .symmetric = found->symmetric,
@@ -412,7 +452,7 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
 {
     bb_status status = BB_OK;
     bb_fits_image image;
-    facts found = {.minimum = INFINITY, .maximum = -INFINITY};
+    facts found = {.place = place, .axis = -1, .minimum = INFINITY, .maximum = -INFINITY};
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
     file->values = image.values;
@@ -424,9 +464,8 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
     if (symmetric) {
         BB_TRY(mirror_image(place, fmax(fabs(found.minimum), fabs(found.maximum)), &image));
     }
-    file->range = found.maximum - found.minimum;
-    (void)snprintf(file->unit, sizeof file->unit, "%.63s",
-                   image.unit[0] == '\0' ? "1" : image.unit);
+    (void)snprintf(found.unit, sizeof found.unit, "%.63s", image.unit);
+    note_facts(&found, "image", file);
     file->view = bb_view_matrix(file->values, image.rows, image.columns);
     file->source = bb_matrix_source_dense(&file->view, name, file->unit);
     file->source.symmetric = symmetric;
@@ -487,14 +526,48 @@ void bb_matrix_file_close(bb_matrix_file **file)
     BB_RELEASE(file);
 }
 
+bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    const char *unit = NULL;
+    double factor = 1.0;
+    status = bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor);
+    if (status != BB_OK) {
+        bb_status_save(&record);
+        BB_FAIL(status, "%s: %s", file->title, record.message);
+    }
+    const double largest = fmax(fabs(file->minimum), fabs(file->maximum));
+    BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is no finite value in %s",
+               file->title, largest, file->unit, unit);
+    if (!file->unit_said) {
+        bb_log_detail("%s has no unit: taken to be in %s", file->title, unit);
+    } else if (factor != 1.0) {
+        bb_log_detail("%s is in %s: converted to %s", file->title, file->unit, unit);
+    }
+    for (bb_index i = 0; file->values != NULL && i < file->source.rows * file->source.columns;
+         ++i) {
+        file->values[i] *= factor;
+    }
+    file->factor = factor;
+    (void)snprintf(file->unit, sizeof file->unit, "%s", unit);
+done:
+    return status;
+}
+
 const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file)
 {
     return &file->source;
 }
 
+int bb_matrix_file_axis(const bb_matrix_file *file)
+{
+    return file->axis;
+}
+
 double bb_matrix_file_range(const bb_matrix_file *file)
 {
-    return file->range;
+    return file->factor * (file->maximum - file->minimum);
 }
 
 const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file)

@@ -12,6 +12,7 @@
 
 #include "core/matrix_source.h"
 #include "core/schema.h"
+#include "sim/input/unit.h"
 #include "sim/output/origin.h"
 
 /// Where a matrix is: the keys under `matrix:` and the like.
@@ -41,8 +42,14 @@ BB_CHECKED bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symm
                                          const char *name, bb_matrix_file **out);
 void bb_matrix_file_close(bb_matrix_file **file);
 
+/// Holds an open matrix to what it is expected to be: from here on its values and its unit are the
+/// program's, converted where the file has another known one. Without a unit it is taken for that
+/// one, which a log line says. Call once, before the source is read. Errors: BB_INVALID
+/// (bb_unit_find's, values that leave the finite by the factor), named by file and dataset.
+BB_CHECKED bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity);
+
 /// The matrix; it lives as long as the file is open. Its unit is the dataset's `units` or the
-/// image's BUNIT, else "1".
+/// image's BUNIT, else "1", unless bb_matrix_file_expect made it another.
 const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
 
 /// Columns of the mesh that the matrix's columns are, where the dataset has three dimensions; else
@@ -51,6 +58,10 @@ bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file);
 
 /// What the dataset says that it was made for.
 const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file);
+
+/// Axis that the dataset's attribute `axis` names, or its `long_name`: 0, 1 or 2 of x, y, z; -1
+/// where neither names one.
+int bb_matrix_file_axis(const bb_matrix_file *file);
 
 /// Largest minus smallest value.
 double bb_matrix_file_range(const bb_matrix_file *file);

@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = true};
 
@@ -78,13 +79,28 @@ done:
     return status;
 }
 
+// A dataset in the unit that those beside it have, NULL for the first: either all say one or none.
+static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
+                            const char *name, const char *unit, bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(place, symmetric, name, out));
+    BB_TRY(bb_matrix_file_expect(*out, quantity));
+    const char *own = bb_matrix_file_source(*out)->unit;
+    BB_REQUIRE(unit == NULL || strcmp(own, unit) == 0, BB_INVALID,
+               "'%s', dataset '%s': values in %s, those beside it in %s (1: no unit)", place->file,
+               place->dataset, own, unit);
+done:
+    return status;
+}
+
 // All values of a dataset.
-static bb_status load_place(const bb_matrix_place *place, const char *name, bb_index *rows,
-                            bb_index *columns, double **out)
+static bb_status load_place(const bb_matrix_place *place, bb_quantity quantity, const char *name,
+                            const char *unit, bb_index *rows, bb_index *columns, double **out)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
-    BB_TRY(bb_matrix_file_open(place, false, name, &file));
+    BB_TRY(open_place(place, false, quantity, name, unit, &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
     *rows = source->rows;
     *columns = source->columns;
@@ -95,14 +111,17 @@ done:
     return status;
 }
 
-static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_index n, inputs *in)
+static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, inputs *in)
 {
     bb_status status = BB_OK;
+    const char *unit = bb_matrix_file_source(in->cmm)->unit;
+    const bb_index n = bb_matrix_file_source(in->cmm)->rows;
     const bb_matrix_place vectors = {keys->file, keys->dataset};
     const bb_matrix_place weights = {keys->file, keys->weights};
     bb_index rows = 0;
     bb_index columns = 0;
-    BB_TRY(load_place(&vectors, "low_rank", &rows, &in->columns, &in->vectors));
+    BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &in->columns,
+                      &in->vectors));
     BB_REQUIRE(rows == n && in->columns <= n, BB_INVALID,
                "low_rank of %td x %td, expected the covariance's %td rows and no more columns",
                rows, in->columns, n);
@@ -114,7 +133,8 @@ static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_index n
         }
         goto done;
     }
-    BB_TRY(load_place(&weights, "low_rank.weights", &rows, &columns, &in->weights));
+    BB_TRY(load_place(&weights, BB_QUANTITY_COVARIANCE, "low_rank.weights", unit, &rows, &columns,
+                      &in->weights));
     BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == in->columns, BB_INVALID,
                "low_rank.weights of %td x %td, expected %td values", rows, columns, in->columns);
     for (bb_index c = 0; c < in->columns; ++c) {
@@ -130,7 +150,8 @@ static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *in
 {
     bb_status status = BB_OK;
     if (place->file != NULL) {
-        BB_TRY(bb_matrix_file_open(place, true, "Ctt", &in->ctt));
+        BB_TRY(open_place(place, true, BB_QUANTITY_COVARIANCE, "Ctt",
+                          bb_matrix_file_source(in->ctm)->unit, &in->ctt));
         in->truth = bb_matrix_file_source(in->ctt);
     } else {
         BB_TRY(BB_ZEROED(m * m, &in->zeros));
@@ -148,9 +169,10 @@ done:
 static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_matrix_file_open(&study->covariance, true, "Cmm", &in->cmm));
-    BB_TRY(bb_matrix_file_open(&study->cross_covariance, false, "Ctm", &in->ctm));
+    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", NULL, &in->cmm));
     const bb_matrix_source *cmm = bb_matrix_file_source(in->cmm);
+    BB_TRY(open_place(&study->cross_covariance, false, BB_QUANTITY_COVARIANCE, "Ctm", cmm->unit,
+                      &in->ctm));
     const bb_matrix_source *ctm = bb_matrix_file_source(in->ctm);
     BB_REQUIRE(ctm->columns == cmm->rows, BB_INVALID,
                "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
@@ -158,7 +180,7 @@ static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
     BB_TRY(open_truth(&study->truth_covariance, ctm->rows, in));
     in->whole = *cmm;
     if (study->low_rank.file != NULL) {
-        BB_TRY(open_low_rank(&study->low_rank, cmm->rows, in));
+        BB_TRY(open_low_rank(&study->low_rank, in));
     }
     if (in->bounded) { // what has no bound is not in the estimate, nor in its residual
         in->whole = (bb_matrix_source){.rows = cmm->rows,

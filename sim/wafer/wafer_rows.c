@@ -25,6 +25,11 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     BB_TRY(bb_memory_printf(&dataset, "/operators/%s", name));
     const bb_matrix_place place = {study->response.file, dataset};
     BB_TRY(bb_matrix_file_open(&place, false, "C", &out->file));
+    BB_TRY(bb_matrix_file_expect(out->file, BB_QUANTITY_RESPONSE));
+    const int said = bb_matrix_file_axis(out->file);
+    BB_REQUIRE(said < 0 || said == axis, BB_INVALID,
+               "'%s', dataset '%s': its own words (axis, long_name) say %c, expected %c",
+               place.file, place.dataset, "xyz"[said], "xyz"[axis]);
     out->source = bb_matrix_file_source(out->file);
     out->batch = FILE_BATCH;
     BB_REQUIRE(out->source->rows == rows && out->source->columns == columns, BB_INVALID,

@@ -343,6 +343,16 @@ static void a_reconstructor_study_takes_covariances(void **state)
         "run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5", NULL};
     program_call(skew, &run);
     program_expect(&run, 2, "expected a square matrix");
+    assert_int_equal(
+        system("cp ao.h5 mixed.h5 && /usr/bin/python3 -c \"import h5py\n"
+               "h5py.File('mixed.h5','r+')['operators/Ctm_0'].attrs['units']='nm^2'\""),
+        0);
+    const char *const mixed[PROGRAM_ARGUMENTS] = {"check", "reconstructor.yaml",
+                                                  "cross_covariance.file=mixed.h5", NULL};
+    program_call(mixed, &run);
+    program_expect(&run, 2,
+                   "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, those beside it in "
+                   "arcsec^2");
 }
 
 static void read_operator(const char *file, const char *dataset, bb_index *items, double **out)

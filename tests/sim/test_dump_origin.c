@@ -3,6 +3,7 @@
 // What dumped rows say of where they come from: rows of other grids are refused, those of another
 // study named, those of the user's taken as they are.
 #include "sim/output/image.h"
+#include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
 static int enter_with_rows(void **state)
@@ -116,6 +117,76 @@ static void rows_without_origin_are_taken(void **state)
     assert_null(strstr(run.printed, "another study"));
 }
 
+// Edits a copy of the rows by a line of Python, `f` being the file.
+static void edit_rows(const char *path, const char *line)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command,
+                   "cp rows.h5 %s && /usr/bin/python3 -c \"import h5py\nf=h5py.File('%s','r+')\n"
+                   "g=f['operators']\n%s\"",
+                   path, path, line);
+    assert_int_equal(system(command), 0);
+}
+
+static void run_rows(const char *path, const char *out)
+{
+    char key[64];
+    (void)snprintf(key, sizeof key, "response.file=%s", path);
+    const char *const read[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, key, "response.generator=file", "--force", "-q", "-o", out,
+        NULL};
+    program_call(read, &run);
+}
+
+// Rows in um/K give what the same rows in m/K do; those in another unit are refused.
+static void rows_in_other_units_give_the_same(void **state)
+{
+    (void)state;
+    edit_rows("micro.h5", "for k in g:\n  if 'digest' in g[k].attrs and k[0]=='C':\n"
+                          "    g[k][...]=g[k][...]*1e6\n    g[k].attrs['units']='um/K'\n"
+                          "    del g[k].attrs['digest']\ndel f.attrs['source']");
+    run_rows("rows.h5", "by_m.h5");
+    program_expect(&run, 0, "results: by_m.h5");
+    run_rows("micro.h5", "by_um.h5");
+    program_expect(&run, 0, "results: by_um.h5");
+    bb_results *metres = NULL;
+    bb_results *microns = NULL;
+    check_ok(bb_reader_read("by_m.h5", &metres));
+    check_ok(bb_reader_read("by_um.h5", &microns));
+    check_relative(driver_dataset(microns, "overlay_reference_rms_nm")->numbers[0],
+                   driver_dataset(metres, "overlay_reference_rms_nm")->numbers[0], 1e-12);
+    bb_results_destroy(&metres);
+    bb_results_destroy(&microns);
+    edit_rows("kelvin.h5", "g['C_x_0'].attrs['units']='K'");
+    run_rows("kelvin.h5", "none.h5");
+    program_expect(&run, 2,
+                   "'kelvin.h5', dataset '/operators/C_x_0': values in 'K', expected one of: m/K, "
+                   "mm/K, um/K, nm/K");
+}
+
+// Rows that say that they are another axis's are refused; what names several names none.
+static void rows_of_another_axis_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int code;
+        const char *words;
+    } cases[] = {
+        {"g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']",     2,
+         "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"          },
+        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']",                    2, "say z, expected x"},
+        {"g['C_y_2'].attrs['axis']='X'",                                    2, "say x, expected y"},
+        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'",           0, "results: "        },
+        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'", 0, "results: "        },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        edit_rows("axis.h5", cases[c].line);
+        run_rows("axis.h5", "by_axis.h5");
+        program_expect(&run, cases[c].code, cases[c].words);
+    }
+}
+
 // Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
 // is not.
 static void texts_of_any_length_are_read(void **state)
@@ -164,6 +235,8 @@ int main(void)
         cmocka_unit_test(rows_of_other_grids_are_refused),
         cmocka_unit_test(rows_of_another_study_are_named),
         cmocka_unit_test(rows_without_origin_are_taken),
+        cmocka_unit_test(rows_in_other_units_give_the_same),
+        cmocka_unit_test(rows_of_another_axis_are_refused),
         cmocka_unit_test(texts_of_any_length_are_read),
         cmocka_unit_test(long_origins_are_digests),
     };

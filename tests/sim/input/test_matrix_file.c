@@ -132,6 +132,49 @@ static void foreign_files_of_any_float_are_read(void **state)
     bb_matrix_file_close(&file);
 }
 
+static bb_status open_expected(const char *file, const char *dataset, bool symmetric,
+                               bb_quantity quantity, double four[4], bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(open_place(file, dataset, symmetric, out));
+    BB_TRY(bb_matrix_file_expect(*out, quantity));
+    BB_TRY(bb_matrix_source_load(bb_matrix_file_source(*out), four));
+done:
+    return status;
+}
+
+// The unit is of the values: converted wherever a block is read, above the diagonal too.
+static void units_are_converted_or_refused(void **state)
+{
+    (void)state;
+    bb_matrix_file *file = NULL;
+    double four[4];
+    write_foreign("units.h5", "m=[[1.,2.],[2.,5.]]\n"
+                              "for k,u in (('um','um/K'),('m','m/K'),('k','K'),('mas','mas^2')):\n"
+                              "  f[k]=n.array(m)\n  f[k].attrs['units']=u\n"
+                              "f['none']=n.array(m)\nf['huge']=n.array([[1e300]])\n"
+                              "f['huge'].attrs['units']='rad^2'");
+    check_ok(open_expected("units.h5", "um", false, BB_QUANTITY_RESPONSE, four, &file));
+    assert_true(four[0] == 1e-6 && four[1] == 2e-6 && four[2] == 2e-6 && four[3] == 1e-6 * 5.0);
+    assert_string_equal(bb_matrix_file_source(file)->unit, "m/K");
+    assert_true(bb_matrix_file_range(file) == 1e-6 * 4.0);
+    bb_matrix_file_close(&file);
+    check_ok(open_expected("units.h5", "none", false, BB_QUANTITY_RESPONSE, four, &file));
+    assert_true(four[0] == 1.0 && four[3] == 5.0);
+    assert_string_equal(bb_matrix_file_source(file)->unit, "m/K");
+    bb_matrix_file_close(&file);
+    check_ok(open_expected("units.h5", "mas", true, BB_QUANTITY_COVARIANCE, four, &file));
+    assert_true(four[0] == 1e-6 && four[1] == 2e-6 && four[2] == 2e-6 && four[3] == 1e-6 * 5.0);
+    assert_string_equal(bb_matrix_file_source(file)->unit, "arcsec^2");
+    bb_matrix_file_close(&file);
+    check_fails(open_expected("units.h5", "k", false, BB_QUANTITY_RESPONSE, four, &file),
+                BB_INVALID, "'units.h5', dataset 'k': values in 'K', expected one of: m/K");
+    bb_matrix_file_close(&file);
+    check_fails(open_expected("units.h5", "huge", false, BB_QUANTITY_COVARIANCE, four, &file),
+                BB_INVALID, "no finite value in arcsec^2");
+    bb_matrix_file_close(&file);
+}
+
 // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
 static void write_fits(void)
 {
@@ -150,6 +193,7 @@ static void write_fits(void)
         "s = n.array([[4., 1., 2.], [1., 5., 3.], [2., 3., 6.]])\n"
         "w = n.arange(6.).reshape(2, 3)\n"
         "x = n.array([[1., 2.], [3., n.nan]])\n"
+        "open('mas.fits', 'wb').write(primary(s, \"BUNIT   = 'mas^2'\"))\n"
         "open('two.fits', 'wb').write(primary(s, \"BUNIT   = 'arcsec^2'\") +\n"
         "    extension(w, 'WIDE') + extension(x, 'NAN'))\n"
         "k = s.copy(); k[0, 2] = 9\n"
@@ -178,6 +222,11 @@ static void images_are_matrices(void **state)
     assert_true(bb_matrix_file_range(file) == 5.0);
     check_ok(bb_matrix_source_load(source, got));
     assert_memory_equal(got, square, sizeof square);
+    bb_matrix_file_close(&file);
+    check_ok(open_place("mas.fits", "1", true, &file));
+    check_ok(bb_matrix_file_expect(file, BB_QUANTITY_ANGLE_COVARIANCE));
+    check_ok(bb_matrix_source_load(bb_matrix_file_source(file), got));
+    assert_true(got[0] == 4e-6 && got[8] == 6e-6 && bb_matrix_file_range(file) == 1e-6 * 5.0);
     bb_matrix_file_close(&file);
     for (int i = 0; i < 2; ++i) {
         check_ok(open_place("two.fits", i == 0 ? "WIDE" : "2", false, &file));
@@ -280,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_read_back_bit_for_bit),
         cmocka_unit_test(foreign_files_of_any_float_are_read),
+        cmocka_unit_test(units_are_converted_or_refused),
         cmocka_unit_test(images_are_matrices),
         cmocka_unit_test(wrong_files_are_refused_in_words),
         cmocka_unit_test(missing_digests_are_damage),

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/axis_name.h"
+
+#include <ctype.h>
+
+int bb_axis_name_find(const char *text)
+{
+    int found = -1;
+    unsigned char before = ' ';
+    for (const char *next = text; *next != '\0'; ++next) {
+        const unsigned char after = (unsigned char)next[1];
+        const int axis = tolower((unsigned char)*next) - 'x';
+        if (axis >= 0 && axis < 3 && !isalnum(before) && !isalnum(after)) {
+            if (found >= 0 && found != axis) {
+                return -1;
+            }
+            found = axis;
+        }
+        before = (unsigned char)*next;
+    }
+    return found;
+}
