@@ -113,10 +113,17 @@ static void every_kernel_has_the_bits_of_the_portable_one(void **state)
     (void)state;
     const bb_span_kernel *kernels = NULL;
     bb_index count = bb_span_kernels(&kernels);
+    if (bb_span_kernel_chosen() == &kernels[count - 1]) {
+        print_message("only the portable kernel runs here: nothing to compare\n");
+        skip();
+    }
     for (int storage = 0; storage <= BB_SPAN_BFP8; ++storage) {
         for (int finite = 0; finite < 2; ++finite) {
             fill(storage, finite == 1);
-            for (bb_index k = 0; k < count - 1 && kernels[k].available(); ++k) {
+            for (bb_index k = 0; k < count - 1; ++k) {
+                if (!kernels[k].available()) {
+                    continue;
+                }
                 for (bb_index rows = 1; rows <= ROWS; ++rows) {
                     const bb_span_kernel *law = &kernels[count - 1];
                     compare(&kernels[k], law, storage, true, false, rows);
@@ -151,7 +158,10 @@ static void every_word_is_decoded_alone(void **state)
                 ones[i] = i < 16 ? 1.0F : 0.0F;
             }
             bb_format_decode_f32(formats[f], row, 16, decoded);
-            for (bb_index k = 0; k < count && kernels[k].available(); ++k) {
+            for (bb_index k = 0; k < count; ++k) {
+                if (!kernels[k].available()) {
+                    continue;
+                }
                 bb_span_row sums = {.words = row};
                 const bb_span span = {.storage = formats[f],
                                       .wide_sums = true,

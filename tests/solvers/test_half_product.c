@@ -54,6 +54,10 @@ static void every_kernel_has_the_bits_of_the_portable_one(void **state)
     const bb_half_kernel *kernels = NULL;
     bb_index count = bb_half_kernels(&kernels);
     float expected[ROWS * STRIDE], got[ROWS * STRIDE];
+    if (bb_half_kernel_chosen() == &kernels[count - 1]) {
+        print_message("only the portable kernel runs here: nothing to compare\n");
+        skip();
+    }
     for (bb_index r = 0; r < 10; ++r) {
         multiply(&kernels[count - 1], runs[r / 2], r % 2 == 1, expected);
         for (bb_index k = 0; k < count - 1; ++k) {

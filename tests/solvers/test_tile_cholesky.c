@@ -240,7 +240,9 @@ static void sweeps_take_light_tiles_narrow(void **state)
 }
 
 // The certificate bounds the error that the products made: what is left of the backward error is
-// fp32 rounding. It is no wild overestimate either.
+// fp32 rounding. Nor is it a wild overestimate: here it is 18 to 27 times the error, because it
+// adds up what 300 roundings of either sign mostly cancel; x3, whose error is mostly fp32's, has 2.
+// Where roundings agree it has 1 to 4: tests/solvers/test_tile_account.c.
 static void certificates_bound_the_error(void **state)
 {
     (void)state;
@@ -262,8 +264,7 @@ static void certificates_bound_the_error(void **state)
         print_message("%s: error %.1e, certificate %.1e\n", bb_variant_describe(variants[v])->name,
                       error, certificate);
         assert_true(error <= certificate + 5e-7);
-        assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0
-                                                 : certificate < 300.0 * error);
+        assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0 : certificate < 32.0 * error);
         bb_tile_matrix_destroy(&matrix);
     }
     bb_tile_plan rounded = {.tile_size = 48, .arithmetic = BB_VARIANT_HP2};

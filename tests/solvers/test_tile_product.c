@@ -120,6 +120,31 @@ static void fp8_operands_are_scaled_by_a_power_of_two(void **state)
     assert_int_equal(bb_tile_convert(&tile, BB_FORMAT_E4M3, copy), 1);
 }
 
+// The largest value comes to (224, 448]: nothing saturates, and what lies 2^15 below it keeps its
+// three subnormal bits. 3.5 x 128 = 448; one ulp more takes 64; 1.75 x 256 = 448. At those scales
+// the least subnormal, 2^-9, is 2^-16, 2^-15 and 2^-17.
+static void fp8_scales_reach_the_top_of_the_format(void **state)
+{
+    (void)state;
+    const struct {
+        float largest, kept, expected_kept;
+    } cases[] = {
+        {3.5F,             3.0F * 0x1p-16F, 3.0F * 0x1p-16F},
+        {3.5F + 0x1p-22F,  3.0F * 0x1p-16F, 4.0F * 0x1p-16F}, // 1.5 steps tie to 2
+        {1.75F,            3.0F * 0x1p-17F, 3.0F * 0x1p-17F},
+        {1.75F + 0x1p-23F, 3.0F * 0x1p-17F, 4.0F * 0x1p-17F},
+        {-3.5F * 0x1p-40F, 3.0F * 0x1p-56F, 3.0F * 0x1p-56F},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        float values[2] = {cases[k].largest, cases[k].kept};
+        float copy[2];
+        bb_tile tile = {.format = BB_FORMAT_FP32, .rows = 1, .columns = 2, .f32 = values};
+        assert_int_equal(bb_tile_convert(&tile, BB_FORMAT_E4M3, copy), 0);
+        check_relative(copy[0], cases[k].largest, 0x1p-4);
+        assert_true(copy[1] == cases[k].expected_kept);
+    }
+}
+
 static void tiles_of_every_format_count_their_true_bytes(void **state)
 {
     (void)state;
@@ -146,6 +171,7 @@ int main(void)
         cmocka_unit_test(split_operands_keep_two_planes),
         cmocka_unit_test(planes_hold_23_bits),
         cmocka_unit_test(fp8_operands_are_scaled_by_a_power_of_two),
+        cmocka_unit_test(fp8_scales_reach_the_top_of_the_format),
         cmocka_unit_test(tiles_of_every_format_count_their_true_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
