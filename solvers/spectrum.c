@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/spectrum.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/outcome.h"
 
 #include <lapacke.h>
+#include <math.h>
+#include <stdbool.h>
 
 static bb_status check_values(const bb_matrix_source *source, const double *scale, bb_index row,
                               bb_index column, bb_view block)
@@ -17,8 +20,44 @@ static bb_status check_values(const bb_matrix_source *source, const double *scal
                source->name, row + bad / columns, column + bad % columns, values[bad]);
     for (bb_index i = 0; scale != NULL && i < block.shape[0]; ++i) {
         for (bb_index j = 0; j < columns; ++j) {
-            values[i * columns + j] *= scale[row + i] * scale[column + j];
+            // One after the other: the product of two scales of subnormal rows overflows.
+            values[i * columns + j] = values[i * columns + j] * scale[row + i] * scale[column + j];
         }
+    }
+done:
+    return status;
+}
+
+static void unset(bb_index count, double *out)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        out[i] = NAN;
+    }
+}
+
+// Whether the scale left every value finite; LAPACK does not survive others. Warns and unsets.
+static bool is_finite(const bb_matrix_source *source, bb_view block, bb_index count, double *out)
+{
+    const double *values = block.data;
+    const bb_index bad = bb_first_non_finite(values, block.shape[0] * block.shape[1]);
+    if (bad >= 0) {
+        bb_log_warning("no spectrum of %s: scaled, a value is %g", source->name, values[bad]);
+        unset(count, out);
+    }
+    return bad < 0;
+}
+
+// An iteration that finds no end leaves the rest of a study as it is.
+static bb_status judge(const char *routine, const bb_matrix_source *source, lapack_int info,
+                       bb_index count, double *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(info != LAPACK_WORK_MEMORY_ERROR && info != LAPACK_TRANSPOSE_MEMORY_ERROR, BB_MEMORY,
+               "host memory exhausted in LAPACK %s of %s", routine, source->name);
+    BB_REQUIRE(info >= 0, BB_INTERNAL, "LAPACK %s of %s gave %d", routine, source->name, (int)info);
+    if (info > 0) {
+        bb_log_warning("no spectrum of %s: LAPACK %s did not converge", source->name, routine);
+        unset(count, out);
     }
 done:
     return status;
@@ -35,10 +74,12 @@ bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *
     BB_TRY(BB_ALLOCATE(n * n, &a));
     BB_TRY(bb_matrix_source_load(source, a));
     BB_TRY(check_values(source, scale, 0, 0, bb_view_matrix(a, n, n)));
+    if (!is_finite(source, bb_view_matrix(a, n, n), n, out)) {
+        goto done;
+    }
     // Two stages: most of the reduction to tridiagonal form is matrix products.
     info = LAPACKE_dsyevd_2stage(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, out);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dsyevd_2stage of %s gave %d", source->name,
-               (int)info);
+    BB_TRY(judge("dsyevd_2stage", source, info, n, out));
     for (bb_index i = 0; i < n / 2; ++i) {
         double least = out[i];
         out[i] = out[n - 1 - i];
@@ -61,10 +102,14 @@ bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const doub
     bb_view block = bb_view_matrix(a, rows, columns);
     BB_TRY(bb_matrix_source_fill(source, row, column, block));
     BB_TRY(check_values(source, scale, row, column, block));
+    const bb_index count = rows < columns ? rows : columns;
+    if (!is_finite(source, block, count, out)) {
+        goto done;
+    }
     // Row-major rows x columns is the transpose in column-major order, with the same values.
     info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', (lapack_int)columns, (lapack_int)rows, a,
                           (lapack_int)columns, out, &unused, 1, &unused, 1);
-    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of %s gave %d", source->name, (int)info);
+    BB_TRY(judge("dgesdd", source, info, count, out));
 done:
     BB_RELEASE(&a);
     return status;

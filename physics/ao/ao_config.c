@@ -34,7 +34,7 @@ static const bb_schema pupil_schema = BB_SCHEMA("pupil", bb_pupil_config, pupil_
 static const char *const subaperture_rules[] = {"centre", "flux", NULL};
 
 static const bb_key telescope_keys[] = {
-    {POSITIVE(bb_telescope_config, diameter_m, "m", 200.0, "Diameter of the pupil.")},
+    {NUMBER(bb_telescope_config, diameter_m, "m", 0.01, 200.0, "Diameter of the pupil.")},
     {NUMBER(bb_telescope_config, obstruction, "1", 0.0, 1.0,
             "Diameter of the central obstruction over that of the pupil; under a mask, of the "
             "mirror alone."),

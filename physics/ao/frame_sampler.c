@@ -40,10 +40,11 @@ static void widen(const bb_sensor *sensor, bb_index layer, double height, double
     }
 }
 
-bb_screen_size bb_screen_size_for(const bb_monte_carlo_config *config,
-                                  const bb_atmosphere *atmosphere, bb_index array_count,
-                                  const bb_sensor_array *const *arrays)
+bb_status bb_screen_size_for(const bb_monte_carlo_config *config, const bb_atmosphere *atmosphere,
+                             bb_index array_count, const bb_sensor_array *const *arrays,
+                             bb_screen_size *out)
 {
+    bb_status status = BB_OK;
     double widest = 0.0;
     double size = INFINITY;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
@@ -60,9 +61,18 @@ bb_screen_size bb_screen_size_for(const bb_monte_carlo_config *config,
     }
     const double fine = size / (double)config->pixels_per_subaperture;
     const double pixel = COARSENESS * fine;
-    return (bb_screen_size){
-        bb_phase_screen_points((bb_index)ceil(config->screen_oversize * widest / pixel)), pixel,
-        bb_phase_screen_points((bb_index)ceil(fine_oversize * widest / fine)), fine};
+    const double coarse_points = ceil(config->screen_oversize * widest / pixel);
+    const double fine_points = ceil(fine_oversize * widest / fine);
+    // Before it is an integer, and before the next number of small factors is looked for.
+    BB_REQUIRE(
+        fmax(coarse_points, fine_points) <= BB_PHASE_SCREEN_MOST, BB_INVALID,
+        "phase screens of %g and %g points along an edge, expected at most %d: all stars and "
+        "targets see %g m of a layer, and the finest pixel is %g m",
+        coarse_points, fine_points, BB_PHASE_SCREEN_MOST, widest, fine);
+    *out = (bb_screen_size){bb_phase_screen_points((bb_index)coarse_points), pixel,
+                            bb_phase_screen_points((bb_index)fine_points), fine};
+done:
+    return status;
 }
 
 static bb_status make_screen(const bb_monte_carlo_config *config, bb_frame_sampler *sampler)
@@ -75,8 +85,9 @@ static bb_status make_screen(const bb_monte_carlo_config *config, bb_frame_sampl
     for (bb_index t = 0; t < tomography->target_count; ++t) {
         arrays[t + 1] = &tomography->targets[t].truth;
     }
-    const bb_screen_size size =
-        bb_screen_size_for(config, &tomography->atmosphere, tomography->target_count + 1, arrays);
+    bb_screen_size size;
+    BB_TRY(bb_screen_size_for(config, &tomography->atmosphere, tomography->target_count + 1, arrays,
+                              &size));
     BB_TRY(bb_phase_screen_create(size.points, size.pixel_m, tomography->atmosphere.outer_scale_m,
                                   config->subharmonics, &sampler->screen[0]));
     BB_TRY(bb_phase_screen_refine(&sampler->screen[0], size.fine_points, size.fine_pixel_m,

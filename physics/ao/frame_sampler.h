@@ -46,7 +46,7 @@ typedef struct bb_screen_size {
 /// four times that, and its period `config->screen_oversize` times the widest layer seen by all
 /// stars and targets; the fine screen's period is 1.5 times that layer. `averaged` says
 /// what a slope is. Borrows the tomography. Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands
-/// askew). Not to be called from several threads at once (FFTW).
+/// askew), bb_screen_size_for's. Not to be called from several threads at once (FFTW).
 BB_CHECKED bb_status bb_frame_sampler_create(const bb_tomography *tomography,
                                              const bb_monte_carlo_config *config, bool averaged,
                                              bb_frame_sampler **out);
@@ -54,9 +54,10 @@ void bb_frame_sampler_destroy(bb_frame_sampler **sampler);
 
 bb_screen_size bb_frame_sampler_screen(const bb_frame_sampler *sampler);
 /// What bb_frame_sampler_create would make for these sensors.
-bb_screen_size bb_screen_size_for(const bb_monte_carlo_config *config,
-                                  const bb_atmosphere *atmosphere, bb_index array_count,
-                                  const bb_sensor_array *const *arrays);
+/// Errors: BB_INVALID (more than BB_PHASE_SCREEN_MOST points along an edge).
+BB_CHECKED bb_status bb_screen_size_for(const bb_monte_carlo_config *config,
+                                        const bb_atmosphere *atmosphere, bb_index array_count,
+                                        const bb_sensor_array *const *arrays, bb_screen_size *out);
 
 const bb_tomography *bb_frame_sampler_tomography(const bb_frame_sampler *sampler);
 

@@ -56,7 +56,10 @@ BB_CHECKED bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_in
                                             double pixel_m, bb_phase_screen *out);
 void bb_phase_screen_release(bb_phase_screen *screen);
 
-/// Points that bb_phase_screen_create makes of a wish.
+/// Most points along an edge: one plane of doubles then takes 8.8 TB.
+enum { BB_PHASE_SCREEN_MOST = 1 << 20 };
+
+/// Points that bb_phase_screen_create makes of a wish of at most BB_PHASE_SCREEN_MOST.
 bb_index bb_phase_screen_points(bb_index points);
 
 /// Draws the amplitudes [waves] of screen `number`, of strength r0^(-5/3) (m^(-5/3)).

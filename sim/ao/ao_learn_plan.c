@@ -62,25 +62,28 @@ static double count_trials(const bb_ao_learn_config *learn)
     return 6.0 + ceil(log(fmax(1.0, log(range[1] / range[0]) / tolerance)) / shrinking);
 }
 
-static bb_ao_frame_extent frames_of(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                    const bb_sensor_array *guides)
+static bb_status measure_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                const bb_sensor_array *guides, bb_ao_frame_extent *out)
 {
+    bb_status status = BB_OK;
     const double batch = ceil((double)study->learn.frames / BB_LEARN_BATCHES);
-    bb_ao_frame_extent out = {.frames = batch * BB_LEARN_BATCHES,
-                              .layers = (double)atmosphere->layer_count,
-                              .screen =
-                                  bb_screen_size_for(&study->monte_carlo, atmosphere, 1, &guides)};
+    *out = (bb_ao_frame_extent){.frames = batch * BB_LEARN_BATCHES,
+                                .layers = (double)atmosphere->layer_count};
+    BB_TRY(bb_screen_size_for(&study->monte_carlo, atmosphere, 1, &guides, &out->screen));
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
-        out.lines += (double)guides->sensors[s].lenslets;
+        out->lines += (double)guides->sensors[s].lenslets;
     }
-    return out;
+done:
+    return status;
 }
 
 // Of the batches' covariances, drawn before the fit and held through it.
-static void add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                       const bb_sensor_array *guides, double threads, bb_ao_learn_need *need)
+static bb_status add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                            const bb_sensor_array *guides, double threads, bb_ao_learn_need *need)
 {
-    const bb_ao_frame_extent frames = frames_of(study, atmosphere, guides);
+    bb_status status = BB_OK;
+    bb_ao_frame_extent frames;
+    BB_TRY(measure_frames(study, atmosphere, guides, &frames));
     const double n = (double)guides->measurement_count;
     const double covariances = 8.0 * BB_LEARN_BATCHES * n * n;
     const double slopes = 8.0 * n * frames.frames / BB_LEARN_BATCHES;
@@ -88,14 +91,18 @@ static void add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere
     need->bytes = covariances + fmax(need->bytes, drawing);
     need->seconds +=
         (bb_ao_frame_seconds(&frames) + seconds_per_product * frames.frames * n * n) / threads;
+done:
+    return status;
 }
 
-bb_ao_learn_need bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                  const bb_sensor_array *guides, double threads)
+bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                           const bb_sensor_array *guides, double threads, bb_ao_learn_need *out)
 {
+    bb_status status = BB_OK;
     const bb_ao_learn_config *learn = &study->learn;
     if (learn->source == (int)BB_AO_LEARN_OFF) {
-        return (bb_ao_learn_need){0};
+        *out = (bb_ao_learn_need){0};
+        goto done;
     }
     const extent of = measure(learn, atmosphere, guides);
     const double columns = of.layers + of.sources;
@@ -115,7 +122,9 @@ bb_ao_learn_need bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere 
     const double reflecting = 2.0 * of.rows * columns * columns / reflection_rate;
     need.seconds = need.trials * (filling / fmin(threads, columns) + reflecting);
     if (learn->source == (int)BB_AO_LEARN_FRAMES) {
-        add_frames(study, atmosphere, guides, threads, &need);
+        BB_TRY(add_frames(study, atmosphere, guides, threads, &need));
     }
-    return need;
+    *out = need;
+done:
+    return status;
 }

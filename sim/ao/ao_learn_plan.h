@@ -20,8 +20,9 @@ typedef struct bb_ao_learn_need {
     bool solves_again; ///< applied: the reference is solved and scored with the true profile, too
 } bb_ao_learn_need;
 
-/// `atmosphere` and `guides` as the study has them.
-bb_ao_learn_need bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                  const bb_sensor_array *guides, double threads);
+/// `atmosphere` and `guides` as the study has them. Errors: bb_screen_size_for's.
+BB_CHECKED bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                      const bb_sensor_array *guides, double threads,
+                                      bb_ao_learn_need *out);
 
 #endif

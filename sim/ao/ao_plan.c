@@ -69,19 +69,25 @@ typedef struct extent {
 } extent;
 
 // Screens that serve the guide stars and one more target.
-static void measure_screens(const bb_monte_carlo_config *monte_carlo,
-                            const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
-                            const bb_sensor_array *truth, extent *out)
+static bb_status measure_screens(const bb_monte_carlo_config *monte_carlo,
+                                 const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
+                                 const bb_sensor_array *truth, extent *out)
 {
+    bb_status status = BB_OK;
+    bb_screen_size size = {0};
     const bb_sensor_array *const arrays[] = {guides, truth};
-    const bb_screen_size size = bb_screen_size_for(monte_carlo, atmosphere, 2, arrays);
     const double points = (double)bb_point_spread_pixels(truth->sensors[0].lenslets) / 3.0;
+    if (monte_carlo->frames > 0) {
+        BB_TRY(bb_screen_size_for(monte_carlo, atmosphere, 2, arrays, &size));
+    }
     if (size.fine_points > out->screen.fine_points) {
         out->screen = size;
     }
     out->screen_lines += (double)truth->sensors[0].lenslets;
     out->pupil_points += points;
     out->squared_pupil_points += points * points;
+done:
+    return status;
 }
 
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
@@ -107,7 +113,7 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->pairs.flops += pairs.flops;
         out->pairs.exponentials += pairs.exponentials;
         out->pairs.bytes = fmax(out->pairs.bytes, pairs.bytes);
-        measure_screens(&study->monte_carlo, atmosphere, guides, &truth, out);
+        BB_TRY(measure_screens(&study->monte_carlo, atmosphere, guides, &truth, out));
         out->ctm.entries += ctm.entries;
         out->ctm.direct_entries += ctm.direct_entries;
         out->table_bytes += ctm.table_bytes + bb_slope_covariance_price(&truth, &truth).table_bytes;
@@ -144,7 +150,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     // Once with the tilts of laser stars and once without.
     out->table_bytes = 2.0 * out->cmm.table_bytes;
     BB_TRY(measure_targets(study, &physics, &atmosphere, &guides, threads, out));
-    out->learn = bb_ao_learn_plan(study, &atmosphere, &guides, threads);
+    BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
 done:
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);

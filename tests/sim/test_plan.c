@@ -59,6 +59,24 @@ static void check_and_run_warn_of_what_no_machine_has(void **state)
     assert_null(strstr(run.printed, "this machine has"));
 }
 
+// Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
+static void check_refuses_screens_without_bounds(void **state)
+{
+    (void)state;
+    const char *const point[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL,
+                                                  "telescope.diameter_m=1e-9", NULL};
+    const char *const frames[PROGRAM_ARGUMENTS] = {"check",
+                                                   CONFIG_AO_SMALL,
+                                                   "telescope.diameter_m=0.01",
+                                                   "monte_carlo={frames: 10}",
+                                                   "guide_stars.0.x_arcsec=3600",
+                                                   NULL};
+    program_call(point, &run);
+    program_expect(&run, 2, "telescope.diameter_m = 1e-9: expected a number in [0.01, 200] m");
+    program_call(frames, &run);
+    program_expect(&run, 2, "points along an edge, expected at most 1048576");
+}
+
 // Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL.
 static double device_bytes(const char *device, double *values)
 {
@@ -122,6 +140,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_machine_has_memory),
         cmocka_unit_test(check_and_run_warn_of_what_no_machine_has),
+        cmocka_unit_test(check_refuses_screens_without_bounds),
         cmocka_unit_test(the_device_holds_what_runs_there),
         cmocka_unit_test(check_speaks_of_the_device_where_run_uses_it),
     };

@@ -42,11 +42,53 @@ static void singular_values_are_of_the_tile(void **state)
     check_close(out[1], 0.0, 1e-13, out[0]);
 }
 
+// Subnormal values with scales whose product of two is infinite: 1e-310 (1e155)^2 = 1.
+static void subnormal_matrices_have_their_spectrum(void **state)
+{
+    (void)state;
+    enum { N = 12 };
+    double out[N], scale[N];
+    double a[N * N] = {0.0};
+    for (int i = 0; i < N; ++i) {
+        a[i * N + i] = 1e-310 * (double)(N - i);
+        scale[i] = 1e155;
+    }
+    bb_view view = bb_view_matrix(a, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_spectrum_eigenvalues(&source, scale, out));
+    check_close(out[0], (double)N, 1e-11, 1.0);
+    check_close(out[N - 1], 1.0, 1e-11, 1.0);
+    check_ok(bb_spectrum_singular_values(&source, scale, 0, N, 0, N, out));
+    check_close(out[0], (double)N, 1e-11, 1.0);
+}
+
+// Finite values that the scale makes infinite.
+static void infinite_products_with_the_scale_have_none(void **state)
+{
+    (void)state;
+    enum { N = 12 };
+    double out[N], scale[N];
+    double *a = dense_new((bb_index)N * N);
+    spd_spectrum(N, 10.0, 3, a);
+    for (int i = 0; i < N; ++i) {
+        scale[i] = 1e200;
+    }
+    bb_view view = bb_view_matrix(a, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_spectrum_eigenvalues(&source, scale, out));
+    assert_true(isnan(out[0]) && isnan(out[N - 1]));
+    check_ok(bb_spectrum_singular_values(&source, scale, 0, N, 0, N, out));
+    assert_true(isnan(out[0]) && isnan(out[N - 1]));
+    BB_RELEASE(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eigenvalues_are_those_put_in),
         cmocka_unit_test(singular_values_are_of_the_tile),
+        cmocka_unit_test(subnormal_matrices_have_their_spectrum),
+        cmocka_unit_test(infinite_products_with_the_scale_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
