@@ -3,9 +3,11 @@
 
 #include "core/device.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum { VALUE_BYTES = 512, BYTES_TEXT = 32 };
 
@@ -55,6 +57,31 @@ void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLA
         write_bytes(machine_bytes, there);
         (void)snprintf(out, BB_PLAN_LINE, "memory: %s, this machine has %s", asked, there);
     }
+}
+
+bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limit_bytes)
+{
+    bb_status status = BB_OK;
+    char asked[BYTES_TEXT];
+    char there[BYTES_TEXT];
+    char limit[BYTES_TEXT];
+    write_bytes(plan->host_bytes, asked);
+    write_bytes(machine_bytes, there);
+    write_bytes(limit_bytes, limit);
+    BB_REQUIRE(!(plan->host_bytes > BB_PLAN_HOPELESS * machine_bytes), BB_MEMORY,
+               "memory: %s, this machine has %s; more than %d times that is not tried", asked,
+               there, BB_PLAN_HOPELESS);
+    BB_REQUIRE(!(plan->host_bytes > limit_bytes), BB_MEMORY,
+               "memory: %s, the limit of this process (ulimit -v) is %s", asked, limit);
+done:
+    return status;
+}
+
+double bb_plan_limit_bytes(void)
+{
+    struct rlimit limit;
+    const bool known = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return known ? (double)limit.rlim_cur : INFINITY;
 }
 
 void bb_plan_release(bb_plan *plan)

@@ -31,6 +31,16 @@ BB_CHECKED bb_status bb_plan_machine_bytes(double *out);
 /// `machine_bytes`; else "".
 void bb_plan_shortage(const bb_plan *plan, double machine_bytes, char out[BB_PLAN_LINE]);
 
+/// A plan is an estimate and memory may be swapped: so many times the machine's is hopeless.
+enum { BB_PLAN_HOPELESS = 16 };
+
+/// Refuses what cannot be: more host memory than BB_PLAN_HOPELESS x `machine_bytes`, or than the
+/// `limit_bytes` that the process may map (INFINITY: no limit). Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limit_bytes);
+
+/// What `ulimit -v` lets this process map, bytes; INFINITY without a limit.
+double bb_plan_limit_bytes(void);
+
 void bb_plan_release(bb_plan *plan);
 
 #endif

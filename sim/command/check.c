@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget check: the plan of a study; nothing is computed, nothing is written.
+// bitbudget check: the plan of a study; nothing is computed, nothing is written. It ends as `run`
+// would where that refuses.
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/dump.h"
@@ -51,6 +52,8 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     }
     bool taken = access(path, F_OK) == 0 && !options->force;
     (void)printf("  %-28s %s%s\n", "output", path, taken ? " (exists; --force replaces it)" : "");
+    (void)fflush(stdout);
+    BB_TRY(bb_plan_require(&plan, machine_bytes, bb_plan_limit_bytes()));
 done:
     BB_RELEASE(&path);
     bb_plan_release(&plan);

@@ -39,24 +39,58 @@ static void a_machine_has_memory(void **state)
 }
 
 // Two matrices of 8 bytes x 4e8 cells x over 1e6 points: more than any machine has.
-static void check_and_run_warn_of_what_no_machine_has(void **state)
+static void check_and_run_refuse_what_no_machine_has(void **state)
 {
     (void)state;
     static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
     const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
-    // It stops before it computes, at a checkpoint that is not there.
     const char *const start[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5", NULL};
     const char *const small[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, NULL};
     program_call(check, &run);
-    program_expect(&run, 0, "TB, this machine has ");
-    program_expect(&run, 0, "  memory: ");
+    program_expect(&run, 4, "TB, this machine has ");
+    program_expect(&run, 4, "memory on the host"); // the plan, all the same
     program_call(start, &run);
-    program_expect(&run, 3, "TB, this machine has ");
+    program_expect(&run, 4, "times that is not tried");
     program_call(small, &run);
     program_expect(&run, 0, "memory on the host");
     assert_null(strstr(run.printed, "this machine has"));
+}
+
+// The same two matrices, of four times what this machine has: for the user to say.
+static void check_and_run_warn_of_what_may_be_swapped(void **state)
+{
+    (void)state;
+    static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
+    const double points = 4.87e6; // where the slit stands, 1e6 at a time
+    char grid[96];
+    double bytes = 0.0;
+    check_ok(bb_plan_machine_bytes(&bytes));
+    const int rows = (int)(4.0 * bytes / (16.0 * points * 10.0));
+    (void)snprintf(grid, sizeof grid, "response.grid={columns: 10, rows: %d}", rows);
+    const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
+    // It stops before it computes, at a checkpoint that is not there.
+    const char *const start[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5", NULL};
+    program_call(check, &run);
+    program_expect(&run, 0, "  memory: ");
+    program_call(start, &run);
+    program_expect(&run, 3, "B, this machine has ");
+}
+
+static void what_is_hopeless_is_refused(void **state)
+{
+    (void)state;
+    const bb_plan plan = {.host_bytes = 2.7e12};
+    const bb_plan unknown = {.host_bytes = NAN};
+    check_ok(bb_plan_require(&plan, 2.7e12 / 16.0, INFINITY));
+    check_fails(bb_plan_require(&plan, 2.6e12 / 16.0, INFINITY), BB_MEMORY,
+                "memory: 2.7 TB, this machine has 162.5 GB; more than 16 times that is not tried");
+    check_ok(bb_plan_require(&plan, 1e12, 2.7e12));
+    check_fails(bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
+                "memory: 2.7 TB, the limit of this process (ulimit -v) is 2.6 TB");
+    check_ok(bb_plan_require(&unknown, 1e9, 1e9));
 }
 
 // Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
@@ -139,7 +173,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_machine_has_memory),
-        cmocka_unit_test(check_and_run_warn_of_what_no_machine_has),
+        cmocka_unit_test(check_and_run_refuse_what_no_machine_has),
+        cmocka_unit_test(check_and_run_warn_of_what_may_be_swapped),
+        cmocka_unit_test(what_is_hopeless_is_refused),
         cmocka_unit_test(check_refuses_screens_without_bounds),
         cmocka_unit_test(the_device_holds_what_runs_there),
         cmocka_unit_test(check_speaks_of_the_device_where_run_uses_it),
