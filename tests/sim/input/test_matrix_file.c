@@ -13,6 +13,7 @@
 #include "tests/sim/fixture.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 // Each mutant costs a process, which sanitizers make ten times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -175,6 +176,54 @@ static void units_are_converted_or_refused(void **state)
     bb_matrix_file_close(&file);
 }
 
+// Puts a value in the place of another in a file, whose times stay where `keeps` says so.
+static void replace_value(const char *path, double old, double new, bool keeps)
+{
+    static char bytes[1 << 16];
+    struct stat about;
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &about), 0);
+    const size_t count = fread(bytes, 1, sizeof bytes, file);
+    const char *place = memmem(bytes, count, &old, sizeof old);
+    assert_non_null(place);
+    (void)fseek(file, place - bytes, SEEK_SET);
+    assert_int_equal(fwrite(&new, sizeof new, 1, file), 1);
+    (void)fflush(file);
+    const struct timespec times[2] = {
+        about.st_atim, {about.st_mtim.tv_sec - (keeps ? 0 : 1), about.st_mtim.tv_nsec}
+    };
+    assert_int_equal(futimens(fileno(file), times), 0);
+    (void)fclose(file);
+}
+
+// Rows are read long after the first pass over the file.
+static void values_are_verified_on_every_read(void **state)
+{
+    (void)state;
+    bb_matrix_file *file = NULL;
+    double two[2];
+    const char *const lines = "f['m']=n.array([[1.,2.],[3.,4.25]])";
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    replace_value("changing.h5", 4.25, NAN, true);
+    check_fails(bb_matrix_source_fill(bb_matrix_file_source(file), 1, 0, bb_view_matrix(two, 1, 2)),
+                BB_INVALID, "'changing.h5', dataset 'm', row 1, column 1: nan, expected a finite");
+    bb_matrix_file_close(&file);
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
+    replace_value("changing.h5", 4.25, 5.0, false);
+    check_fails(bb_matrix_source_fill(bb_matrix_file_source(file), 1, 0, bb_view_matrix(two, 1, 2)),
+                BB_IO, "'changing.h5', dataset 'm': its file changed after it was checked");
+    bb_matrix_file_close(&file);
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    assert_int_equal(system("rm changing.h5 && echo other > changing.h5"), 0);
+    check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
+    bb_matrix_file_close(&file);
+}
+
 // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
 static void write_fits(void)
 {
@@ -330,6 +379,7 @@ int main(void)
         cmocka_unit_test(operators_read_back_bit_for_bit),
         cmocka_unit_test(foreign_files_of_any_float_are_read),
         cmocka_unit_test(units_are_converted_or_refused),
+        cmocka_unit_test(values_are_verified_on_every_read),
         cmocka_unit_test(images_are_matrices),
         cmocka_unit_test(wrong_files_are_refused_in_words),
         cmocka_unit_test(missing_digests_are_damage),
