@@ -7,6 +7,7 @@
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/axis_name.h"
+#include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
 #include "sim/isolation.h"
@@ -195,6 +196,9 @@ static bb_status survey(const opened *matrix, facts *found)
     bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
     rows = rows < 1 ? 1 : rows;
     rows = rows < matrix->rows ? rows : matrix->rows;
+    BB_TRY(bb_declared_size_check(matrix->id, (double)matrix->rows * (double)matrix->columns,
+                                  (double)found->stamp.bytes));
+    BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
     BB_TRY(bb_value_digest_create(&state));
     found->minimum = INFINITY;
@@ -442,30 +446,6 @@ done:
     return status;
 }
 
-// The lower triangle is the matrix, as in an HDF5 file.
-static bb_status mirror_image(const bb_matrix_place *place, double largest, bb_fits_image *image)
-{
-    bb_status status = BB_OK;
-    const bb_index n = image->rows;
-    BB_REQUIRE(image->columns == n, BB_INVALID,
-               "'%s', image '%s': %td x %td, expected a square "
-               "matrix",
-               place->file, place->dataset, n, image->columns);
-    for (bb_index i = 0; i < n; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            double lower = image->values[i * n + j];
-            double *upper = &image->values[j * n + i];
-            BB_REQUIRE(fabs(lower - *upper) <= ASYMMETRY * largest, BB_INVALID,
-                       "'%s', image '%s': not symmetric: (%td, %td) is %.17g, its mirror image "
-                       "%.17g",
-                       place->file, place->dataset, i, j, lower, *upper);
-            *upper = lower;
-        }
-    }
-done:
-    return status;
-}
-
 static bb_status open_image(const bb_matrix_place *place, bool symmetric, const char *name,
                             bb_matrix_file *file)
 {
@@ -481,7 +461,8 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
                place->dataset, bad / image.columns, bad % image.columns, image.values[bad]);
     BB_TRY(survey_panel(image.values, 0, image.rows, image.columns, &found));
     if (symmetric) {
-        BB_TRY(mirror_image(place, fmax(fabs(found.minimum), fabs(found.maximum)), &image));
+        const double bound = ASYMMETRY * fmax(fabs(found.minimum), fabs(found.maximum));
+        BB_TRY(bb_fits_image_mirror(place->file, place->dataset, bound, &image));
     }
     (void)snprintf(found.unit, sizeof found.unit, "%.63s", image.unit);
     note_facts(&found, "image", file);

@@ -317,6 +317,29 @@ static void wrong_files_are_refused_in_words(void **state)
     check_refused("odd.h5", "wide", true, BB_INVALID, "expected a square matrix");
 }
 
+// Before any memory is asked for.
+static void declared_sizes_are_held_against_the_file(void **state)
+{
+    (void)state;
+    write_foreign("large.h5", "f.create_dataset('plain',(1000,1000),'f8')\n"
+                              "f.create_dataset('row',(1,1<<39),'f8',chunks=(1,1024))\n"
+                              "f.create_dataset('deep',(500,1000),'f4',compression='gzip')[...]=1");
+    check_refused("large.h5", "plain", false, BB_IO, "declares 8000000 bytes of values in a file");
+    check_refused("large.h5", "row", false, BB_MEMORY, "1 x 549755813888 values are 4398.0 GB");
+    bb_matrix_file *file = NULL;
+    check_ok(open_place("large.h5", "deep", false, &file));
+    bb_matrix_file_close(&file);
+#ifdef BB_HAVE_CFITSIO
+    assert_int_equal(system("/usr/bin/python3 -c \"\n"
+                            "c=['SIMPLE  = %20s'%'T','BITPIX  = %20d'%-64,'NAXIS   = %20d'%2,\n"
+                            "'NAXIS1  = %20d'%(1<<20),'NAXIS2  = %20d'%(1<<20),'END']\n"
+                            "open('large.fits','w').write("
+                            "''.join(x.ljust(80) for x in c).ljust(5760))\""),
+                     0);
+    check_refused("large.fits", "1", false, BB_MEMORY, "2097152 x 1048576 values are 17592.2 GB");
+#endif
+}
+
 // What an operator of this program lost can only be damage.
 static void missing_digests_are_damage(void **state)
 {
@@ -382,6 +405,7 @@ int main(void)
         cmocka_unit_test(values_are_verified_on_every_read),
         cmocka_unit_test(images_are_matrices),
         cmocka_unit_test(wrong_files_are_refused_in_words),
+        cmocka_unit_test(declared_sizes_are_held_against_the_file),
         cmocka_unit_test(missing_digests_are_damage),
         cmocka_unit_test(damaged_files_never_give_wrong_values),
     };
