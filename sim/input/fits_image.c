@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/fits_image.h"
 
+#include <math.h>
 #include <string.h>
 
 bool bb_fits_image_named(const char *path)
@@ -14,6 +15,29 @@ bool bb_fits_image_named(const char *path)
         }
     }
     return false;
+}
+
+bb_status bb_fits_image_mirror(const char *path, const char *part, double bound,
+                               bb_fits_image *image)
+{
+    bb_status status = BB_OK;
+    const bb_index n = image->rows;
+    BB_REQUIRE(image->columns == n, BB_INVALID,
+               "'%s', image '%s': %td x %td, expected a square matrix", path, part, n,
+               image->columns);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            const double lower = image->values[i * n + j];
+            double *upper = &image->values[j * n + i];
+            BB_REQUIRE(fabs(lower - *upper) <= bound, BB_INVALID,
+                       "'%s', image '%s': not symmetric: (%td, %td) is %.17g, its mirror image "
+                       "%.17g",
+                       path, part, i, j, lower, *upper);
+            *upper = lower;
+        }
+    }
+done:
+    return status;
 }
 
 #ifndef BB_HAVE_CFITSIO
@@ -47,6 +71,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
 #else
 
 #include "core/memory.h"
+#include "sim/input/declared_size.h"
 #include "sim/input/matrix_file.h"
 #include "sim/isolation.h"
 
@@ -204,6 +229,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
     out->rows = r->rows;
     out->columns = r->columns;
+    BB_TRY(bb_declared_size_fits(2 * r->rows, r->columns)); // the child's and the caller's
     bytes = (size_t)(r->rows * r->columns) * sizeof *pixels;
     pixels = share(bytes);
     BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);

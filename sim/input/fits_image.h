@@ -36,4 +36,9 @@ typedef struct bb_fits_image {
 BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index most,
                                         bb_fits_image *out);
 
+/// Holds a square image's halves to each other within `bound`, the lower one being the matrix.
+/// Errors: BB_INVALID, named by file and part.
+BB_CHECKED bb_status bb_fits_image_mirror(const char *path, const char *part, double bound,
+                                          bb_fits_image *image);
+
 #endif

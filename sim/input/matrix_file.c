@@ -7,6 +7,8 @@
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/axis_name.h"
+#include "sim/input/declared_size.h"
+#include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
@@ -32,21 +34,6 @@ enum {
 static const double MOST_VALUES = 0x1p40;
 static const double ASYMMETRY = 1e-12;
 
-// clang-format off
-#define PLACE_KEYS(may_be_left_out)                                                                \
-    {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_matrix_place, file),              \
-     .optional = (may_be_left_out),                                                                \
-     .meaning = "HDF5 or FITS file, relative to the working folder."},                                     \
-    {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),        \
-     .optional = (may_be_left_out),                                                                \
-     .meaning = "Two-dimensional dataset in it, as /operators/Cmm; FITS: image by name or number."}
-static const bb_key keys[] = {PLACE_KEYS(false)};
-static const bb_key optional_keys[] = {PLACE_KEYS(true)};
-// clang-format on
-const bb_schema bb_matrix_place_schema = BB_SCHEMA("matrix", bb_matrix_place, keys);
-const bb_schema bb_matrix_place_optional_schema =
-    BB_SCHEMA("matrix", bb_matrix_place, optional_keys);
-
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
 
@@ -69,6 +56,7 @@ struct bb_matrix_file {
     double factor;           // from the file's unit to the source's
     char unit[UNIT_BYTES];   // of the source
     bool unit_said;
+    bb_file_stamp stamp;     // of the file when it was checked
     char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
     int axis;                // that its words name, -1: none
     bb_origin origin;
@@ -83,6 +71,7 @@ typedef struct facts {
     char unit[UNIT_BYTES];
     int axis;
     bb_origin origin;
+    bb_file_stamp stamp;
 } facts;
 
 static void close_matrix(opened *matrix)
@@ -207,6 +196,9 @@ static bb_status survey(const opened *matrix, facts *found)
     bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
     rows = rows < 1 ? 1 : rows;
     rows = rows < matrix->rows ? rows : matrix->rows;
+    BB_TRY(bb_declared_size_check(matrix->id, (double)matrix->rows * (double)matrix->columns,
+                                  (double)found->stamp.bytes));
+    BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
     BB_TRY(bb_value_digest_create(&state));
     found->minimum = INFINITY;
@@ -347,9 +339,41 @@ static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
     double bytes = 0.0;
     char what[256];
     BB_TRY(bb_matrix_file_find(place->file, &bytes));
+    BB_TRY(bb_file_stamp_find(place->file, &found->stamp));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", place->file, place->dataset);
     unsigned patience = PATIENCE_SECONDS + (unsigned)(bytes / SLOWEST_BYTES);
     BB_TRY(bb_isolation_run(what, patience, inspect, found));
+done:
+    return status;
+}
+
+// What was checked is what is read: the open file is the one that the child saw.
+static bb_status hold_stamp(const bb_matrix_file *file)
+{
+    bb_status status = BB_OK;
+    bb_file_stamp stamp;
+    int *descriptor = NULL;
+    READ_TRY(H5Fget_vfd_handle(file->matrix.file, H5P_DEFAULT, (void **)&descriptor));
+    BB_TRY(bb_file_stamp_take(*descriptor, &stamp));
+    BB_REQUIRE(bb_file_stamp_equal(&stamp, &file->stamp), BB_IO,
+               "%s: its file changed after it was checked", file->title);
+done:
+    return status;
+}
+
+// Values in the source's unit, each finite.
+static bb_status verify(const bb_matrix_file *file, bb_index row, bb_index column, bb_view out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            values[j] *= file->factor;
+            BB_REQUIRE(isfinite(values[j]), BB_INVALID,
+                       "%s, row %td, column %td: %g, expected a finite value", file->title, row + i,
+                       column + j, values[j]);
+        }
+    }
 done:
     return status;
 }
@@ -359,14 +383,11 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     const bb_matrix_file *file = source->context;
     (void)pthread_mutex_lock(&library_mutex);
     bb_status status = read_block(&file->matrix, row, column, out);
-    (void)pthread_mutex_unlock(&library_mutex);
-    for (bb_index i = 0; status == BB_OK && file->factor != 1.0 && i < out.shape[0]; ++i) {
-        double *values = bb_view_row(out, i);
-        for (bb_index j = 0; j < out.shape[1]; ++j) {
-            values[j] *= file->factor;
-        }
+    if (status == BB_OK) {
+        status = hold_stamp(file);
     }
-    return status;
+    (void)pthread_mutex_unlock(&library_mutex);
+    return status == BB_OK ? verify(file, row, column, out) : status;
 }
 
 // The lower triangle is the matrix: entries above the diagonal come from below it.
@@ -400,6 +421,7 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
     file->factor = 1.0;
     file->axis = found->axis;
     file->origin = found->origin;
+    file->stamp = found->stamp;
     file->unit_said = found->unit[0] != '\0';
     (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
     (void)snprintf(file->title, sizeof file->title, "'%s', %s '%s'", found->place->file, part,
@@ -412,6 +434,7 @@ static bb_status open_here(const facts *found, const char *name, bb_matrix_file 
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(open_matrix(found->place, &file->matrix));
     note_facts(found, "dataset", file);
+    BB_TRY(hold_stamp(file));
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
                                       .columns = file->matrix.columns,
                                       .symmetric = found->symmetric,
@@ -419,30 +442,6 @@ static bb_status open_here(const facts *found, const char *name, bb_matrix_file 
                                       .unit = file->unit,
                                       .fill = found->symmetric ? fill_symmetric : fill,
                                       .context = file};
-done:
-    return status;
-}
-
-// The lower triangle is the matrix, as in an HDF5 file.
-static bb_status mirror_image(const bb_matrix_place *place, double largest, bb_fits_image *image)
-{
-    bb_status status = BB_OK;
-    const bb_index n = image->rows;
-    BB_REQUIRE(image->columns == n, BB_INVALID,
-               "'%s', image '%s': %td x %td, expected a square "
-               "matrix",
-               place->file, place->dataset, n, image->columns);
-    for (bb_index i = 0; i < n; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            double lower = image->values[i * n + j];
-            double *upper = &image->values[j * n + i];
-            BB_REQUIRE(fabs(lower - *upper) <= ASYMMETRY * largest, BB_INVALID,
-                       "'%s', image '%s': not symmetric: (%td, %td) is %.17g, its mirror image "
-                       "%.17g",
-                       place->file, place->dataset, i, j, lower, *upper);
-            *upper = lower;
-        }
-    }
 done:
     return status;
 }
@@ -462,7 +461,8 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
                place->dataset, bad / image.columns, bad % image.columns, image.values[bad]);
     BB_TRY(survey_panel(image.values, 0, image.rows, image.columns, &found));
     if (symmetric) {
-        BB_TRY(mirror_image(place, fmax(fabs(found.minimum), fabs(found.maximum)), &image));
+        const double bound = ASYMMETRY * fmax(fabs(found.minimum), fabs(found.maximum));
+        BB_TRY(bb_fits_image_mirror(place->file, place->dataset, bound, &image));
     }
     (void)snprintf(found.unit, sizeof found.unit, "%.63s", image.unit);
     note_facts(&found, "image", file);

@@ -11,20 +11,9 @@
 #define BB_SIM_INPUT_MATRIX_FILE_H
 
 #include "core/matrix_source.h"
-#include "core/schema.h"
+#include "sim/input/matrix_place.h"
 #include "sim/input/unit.h"
 #include "sim/output/origin.h"
-
-/// Where a matrix is: the keys under `matrix:` and the like.
-typedef struct bb_matrix_place {
-    const char *file;    ///< path, relative to the working folder
-    const char *dataset; ///< path inside the file; FITS: name or number of an image
-} bb_matrix_place;
-
-extern const bb_schema bb_matrix_place_schema;
-
-/// The same with both keys optional: NULL where they are left out.
-extern const bb_schema bb_matrix_place_optional_schema;
 
 typedef struct bb_matrix_file bb_matrix_file;
 

@@ -8,6 +8,7 @@
 #include "precision/error_norms.h"
 #include "sim/attempt.h"
 #include "sim/device_choice.h"
+#include "sim/input/declared_size.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_dump.h"
 #include "sim/product/product_study.h"
@@ -99,6 +100,7 @@ static bb_status read_inputs(product_run *run)
     BB_TRY(open_inputs(run->study, run->matrix->columns, &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
     run->vectors = source->rows;
+    BB_TRY(bb_declared_size_fits(source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
     BB_TRY(bb_matrix_source_load(source, run->x));
 done:

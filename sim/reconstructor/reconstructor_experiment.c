@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "precision/error_norms.h"
 #include "sim/dump.h"
+#include "sim/input/declared_size.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -104,6 +105,7 @@ static bb_status load_place(const bb_matrix_place *place, bb_quantity quantity, 
     const bb_matrix_source *source = bb_matrix_file_source(file);
     *rows = source->rows;
     *columns = source->columns;
+    BB_TRY(bb_declared_size_fits(source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, out));
     BB_TRY(bb_matrix_source_load(source, *out));
 done:

@@ -13,6 +13,7 @@
 #include "tests/sim/fixture.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 // Each mutant costs a process, which sanitizers make ten times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -175,6 +176,54 @@ static void units_are_converted_or_refused(void **state)
     bb_matrix_file_close(&file);
 }
 
+// Puts a value in the place of another in a file, whose times stay where `keeps` says so.
+static void replace_value(const char *path, double old, double new, bool keeps)
+{
+    static char bytes[1 << 16];
+    struct stat about;
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &about), 0);
+    const size_t count = fread(bytes, 1, sizeof bytes, file);
+    const char *place = memmem(bytes, count, &old, sizeof old);
+    assert_non_null(place);
+    (void)fseek(file, place - bytes, SEEK_SET);
+    assert_int_equal(fwrite(&new, sizeof new, 1, file), 1);
+    (void)fflush(file);
+    const struct timespec times[2] = {
+        about.st_atim, {about.st_mtim.tv_sec - (keeps ? 0 : 1), about.st_mtim.tv_nsec}
+    };
+    assert_int_equal(futimens(fileno(file), times), 0);
+    (void)fclose(file);
+}
+
+// Rows are read long after the first pass over the file.
+static void values_are_verified_on_every_read(void **state)
+{
+    (void)state;
+    bb_matrix_file *file = NULL;
+    double two[2];
+    const char *const lines = "f['m']=n.array([[1.,2.],[3.,4.25]])";
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    replace_value("changing.h5", 4.25, NAN, true);
+    check_fails(bb_matrix_source_fill(bb_matrix_file_source(file), 1, 0, bb_view_matrix(two, 1, 2)),
+                BB_INVALID, "'changing.h5', dataset 'm', row 1, column 1: nan, expected a finite");
+    bb_matrix_file_close(&file);
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
+    replace_value("changing.h5", 4.25, 5.0, false);
+    check_fails(bb_matrix_source_fill(bb_matrix_file_source(file), 1, 0, bb_view_matrix(two, 1, 2)),
+                BB_IO, "'changing.h5', dataset 'm': its file changed after it was checked");
+    bb_matrix_file_close(&file);
+    write_foreign("changing.h5", lines);
+    check_ok(open_place("changing.h5", "m", false, &file));
+    assert_int_equal(system("rm changing.h5 && echo other > changing.h5"), 0);
+    check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
+    bb_matrix_file_close(&file);
+}
+
 // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
 static void write_fits(void)
 {
@@ -268,6 +317,29 @@ static void wrong_files_are_refused_in_words(void **state)
     check_refused("odd.h5", "wide", true, BB_INVALID, "expected a square matrix");
 }
 
+// Before any memory is asked for.
+static void declared_sizes_are_held_against_the_file(void **state)
+{
+    (void)state;
+    write_foreign("large.h5", "f.create_dataset('plain',(1000,1000),'f8')\n"
+                              "f.create_dataset('row',(1,1<<39),'f8',chunks=(1,1024))\n"
+                              "f.create_dataset('deep',(500,1000),'f4',compression='gzip')[...]=1");
+    check_refused("large.h5", "plain", false, BB_IO, "declares 8000000 bytes of values in a file");
+    check_refused("large.h5", "row", false, BB_MEMORY, "1 x 549755813888 values are 4398.0 GB");
+    bb_matrix_file *file = NULL;
+    check_ok(open_place("large.h5", "deep", false, &file));
+    bb_matrix_file_close(&file);
+#ifdef BB_HAVE_CFITSIO
+    assert_int_equal(system("/usr/bin/python3 -c \"\n"
+                            "c=['SIMPLE  = %20s'%'T','BITPIX  = %20d'%-64,'NAXIS   = %20d'%2,\n"
+                            "'NAXIS1  = %20d'%(1<<20),'NAXIS2  = %20d'%(1<<20),'END']\n"
+                            "open('large.fits','w').write("
+                            "''.join(x.ljust(80) for x in c).ljust(5760))\""),
+                     0);
+    check_refused("large.fits", "1", false, BB_MEMORY, "2097152 x 1048576 values are 17592.2 GB");
+#endif
+}
+
 // What an operator of this program lost can only be damage.
 static void missing_digests_are_damage(void **state)
 {
@@ -330,8 +402,10 @@ int main(void)
         cmocka_unit_test(operators_read_back_bit_for_bit),
         cmocka_unit_test(foreign_files_of_any_float_are_read),
         cmocka_unit_test(units_are_converted_or_refused),
+        cmocka_unit_test(values_are_verified_on_every_read),
         cmocka_unit_test(images_are_matrices),
         cmocka_unit_test(wrong_files_are_refused_in_words),
+        cmocka_unit_test(declared_sizes_are_held_against_the_file),
         cmocka_unit_test(missing_digests_are_damage),
         cmocka_unit_test(damaged_files_never_give_wrong_values),
     };

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/declared_size.h"
+
+#include "sim/hdf5_library.h"
+
+#include <hdf5.h>
+#include <unistd.h>
+
+bb_status bb_declared_size_check(int64_t dataset, double values, double file_bytes)
+{
+    bb_status status = BB_OK;
+    hid_t list = -1;
+    hid_t type = -1;
+    BB_REQUIRE((list = H5Dget_create_plist(dataset)) >= 0 && (type = H5Dget_type(dataset)) >= 0,
+               BB_IO, "cannot read: %s", bb_hdf5_error());
+    const H5D_layout_t layout = H5Pget_layout(list);
+    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) == 0) {
+        const double bytes = values * (double)H5Tget_size(type);
+        BB_REQUIRE(bytes <= file_bytes, BB_IO,
+                   "declares %.0f bytes of values in a file of %.0f: damaged, cut short or never "
+                   "written",
+                   bytes, file_bytes);
+    }
+    if (layout == H5D_CHUNKED) {
+        const double bytes = (double)H5Dget_storage_size(dataset);
+        BB_REQUIRE(bytes <= file_bytes, BB_IO,
+                   "declares %.0f bytes of chunks in a file of %.0f: damaged or cut short", bytes,
+                   file_bytes);
+    }
+done:
+    (void)H5Tclose(type);
+    (void)H5Pclose(list);
+    return status;
+}
+
+bb_status bb_declared_size_fits(bb_index rows, bb_index columns)
+{
+    bb_status status = BB_OK;
+    const double bytes = 8.0 * (double)rows * (double)columns;
+    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    BB_REQUIRE(bytes <= machine, BB_MEMORY,
+               "%td x %td values are %.1f GB in memory, this machine has %.1f", rows, columns,
+               1e-9 * bytes, 1e-9 * machine);
+done:
+    return status;
+}
