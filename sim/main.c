@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program: the only file that ends the process.
+#include "sim/address_space.h"
 #include "sim/command.h"
 
 #include <unistd.h>
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// OpenBLAS starts its threads as it is loaded, before main, and tries for ever where a buffer of
+// theirs is not to be had: the limit is looked at before any library's own start.
+static void look_at_limit(int argument_count, char **arguments, char **environment)
+{
+    static const char sentence[] =
+        "bitbudget: memory: the limit of this process (ulimit -v) leaves no room for the "
+        "buffers of OpenBLAS, 128 MiB a thread; raise it, or set OPENBLAS_NUM_THREADS=1\n";
+    (void)argument_count;
+    (void)arguments;
+    if (!bb_address_space_holds(bb_address_space_at_load((const char *const *)environment))) {
+        (void)!write(STDERR_FILENO, sentence, sizeof sentence - 1);
+        _exit(bb_status_exit_code(BB_MEMORY));
+    }
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const at_load)(int, char **, char **) = look_at_limit;
+#endif
 
 int main(int argument_count, char **arguments)
 {

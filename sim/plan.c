@@ -2,12 +2,12 @@
 #include "sim/plan.h"
 
 #include "core/device.h"
+#include "sim/address_space.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 enum { VALUE_BYTES = 512, BYTES_TEXT = 32 };
 
@@ -71,17 +71,19 @@ bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limi
     BB_REQUIRE(!(plan->host_bytes > BB_PLAN_HOPELESS * machine_bytes), BB_MEMORY,
                "memory: %s, this machine has %s; more than %d times that is not tried", asked,
                there, BB_PLAN_HOPELESS);
-    BB_REQUIRE(!(plan->host_bytes > limit_bytes), BB_MEMORY,
-               "memory: %s, the limit of this process (ulimit -v) is %s", asked, limit);
+    BB_REQUIRE(
+        !(plan->host_bytes > limit_bytes), BB_MEMORY,
+        "memory: %s, the limit of this process (ulimit -v) leaves %s beside 128 MiB a thread "
+        "for OpenBLAS",
+        asked, limit);
 done:
     return status;
 }
 
-double bb_plan_limit_bytes(void)
+double bb_plan_limit_bytes(bb_index threads)
 {
-    struct rlimit limit;
-    const bool known = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return known ? (double)limit.rlim_cur : INFINITY;
+    const double left = bb_address_space_left() - bb_address_space_threads(threads);
+    return fmax(0.0, left + BB_PLAN_PROGRAM_BYTES); // mapped already, and in the plan
 }
 
 void bb_plan_release(bb_plan *plan)

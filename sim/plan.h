@@ -38,8 +38,9 @@ enum { BB_PLAN_HOPELESS = 16 };
 /// `limit_bytes` that the process may map (INFINITY: no limit). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limit_bytes);
 
-/// What `ulimit -v` lets this process map, bytes; INFINITY without a limit.
-double bb_plan_limit_bytes(void);
+/// What `ulimit -v` leaves a plan, bytes, beside what the program has mapped and the buffers and
+/// stacks of `threads` threads; INFINITY without a limit.
+double bb_plan_limit_bytes(bb_index threads);
 
 void bb_plan_release(bb_plan *plan);
 

@@ -73,13 +73,13 @@ done:
 
 // Plans are estimates and memory may be swapped: whether to go on is for the user to say, but not
 // where nothing could come of it.
-static bb_status check_memory(const bb_plan *plan)
+static bb_status check_memory(const bb_plan *plan, bb_index threads)
 {
     bb_status status = BB_OK;
     double machine_bytes = 0.0;
     char shortage[BB_PLAN_LINE];
     BB_TRY(bb_plan_machine_bytes(&machine_bytes));
-    BB_TRY(bb_plan_require(plan, machine_bytes, bb_plan_limit_bytes()));
+    BB_TRY(bb_plan_require(plan, machine_bytes, bb_plan_limit_bytes(threads)));
     bb_plan_shortage(plan, machine_bytes, shortage);
     if (shortage[0] != '\0') {
         bb_log_warning("%s", shortage);
@@ -104,7 +104,7 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
     }
     BB_TRY(check_restart(options, experiment, path));
     BB_TRY(check_sheet(options, experiment, study, path));
-    BB_TRY(check_memory(&plan));
+    BB_TRY(check_memory(&plan, run->threads));
 done:
     BB_RELEASE(&beside);
     bb_plan_release(&plan);

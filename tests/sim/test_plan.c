@@ -7,6 +7,8 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
+#include <stdlib.h>
+
 static program_run run;
 
 static void what_does_not_fit_is_said(void **state)
@@ -79,6 +81,42 @@ static void check_and_run_warn_of_what_may_be_swapped(void **state)
     program_expect(&run, 3, "B, this machine has ");
 }
 
+// Under `ulimit -v` OpenBLAS would try for ever: ctest's limit of time ends a test that waits.
+static void limited(const char *const arguments[PROGRAM_ARGUMENTS], unsigned long kilobytes)
+{
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit limit = before;
+    limit.rlim_cur = 1024 * kilobytes;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    program_call(arguments, &run);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+static void limits_are_met_with_a_sentence(void **state)
+{
+    (void)state;
+    const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, NULL};
+    const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
+                                                  "-o",  "limited.h5",    NULL};
+    if (program_is_instrumented()) {
+        skip();
+    }
+    for (unsigned long kilobytes = 120000; kilobytes <= 200000; kilobytes += 20000) {
+        assert_int_equal(setenv("OPENBLAS_NUM_THREADS", "1", 1), 0);
+        limited(check, kilobytes);
+        program_expect(&run, 4, "(ulimit -v)");
+        limited(start, kilobytes);
+        program_expect(&run, 4, "(ulimit -v)");
+        assert_int_equal(setenv("OPENBLAS_NUM_THREADS", "64", 1), 0);
+        limited(start, kilobytes);
+        program_expect(&run, 4, "(ulimit -v)");
+    }
+    assert_int_equal(setenv("OPENBLAS_NUM_THREADS", "1", 1), 0);
+    limited(start, 4000000);
+    program_expect(&run, 0, "");
+}
+
 static void what_is_hopeless_is_refused(void **state)
 {
     (void)state;
@@ -88,8 +126,9 @@ static void what_is_hopeless_is_refused(void **state)
     check_fails(bb_plan_require(&plan, 2.6e12 / 16.0, INFINITY), BB_MEMORY,
                 "memory: 2.7 TB, this machine has 162.5 GB; more than 16 times that is not tried");
     check_ok(bb_plan_require(&plan, 1e12, 2.7e12));
-    check_fails(bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
-                "memory: 2.7 TB, the limit of this process (ulimit -v) is 2.6 TB");
+    check_fails(
+        bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
+        "memory: 2.7 TB, the limit of this process (ulimit -v) leaves 2.6 TB beside 128 MiB");
     check_ok(bb_plan_require(&unknown, 1e9, 1e9));
 }
 
@@ -175,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_machine_has_memory),
         cmocka_unit_test(check_and_run_refuse_what_no_machine_has),
         cmocka_unit_test(check_and_run_warn_of_what_may_be_swapped),
+        cmocka_unit_test(limits_are_met_with_a_sentence),
         cmocka_unit_test(what_is_hopeless_is_refused),
         cmocka_unit_test(check_refuses_screens_without_bounds),
         cmocka_unit_test(the_device_holds_what_runs_there),
