@@ -19,7 +19,7 @@ typedef struct bb_attempt {
     double operator_bytes, fp32_bytes;
     double flops, flops_dense;
     double encode_seconds, solve_seconds, energy_joules;
-    double wall_seconds; ///< from the pipeline's start to its result, looked at, in host memory
+    double wall_seconds;    ///< from the pipeline's start to its result, looked at, in host memory
     bb_factor_facts factor; ///< of experiments that factor a covariance
     bb_draws draws;         ///< what is above is draw 0's
 } bb_attempt;

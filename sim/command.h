@@ -17,7 +17,8 @@ BB_CHECKED bb_status bb_command_load(const bb_options *options,
                                      const bb_experiment_table *experiments, bb_config **out);
 
 /// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
-/// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the caller.
+/// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the
+/// caller.
 BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_experiment *experiment,
                                        char **out);
 

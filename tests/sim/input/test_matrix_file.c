@@ -149,7 +149,7 @@ static void units_are_converted_or_refused(void **state)
 {
     (void)state;
     bb_matrix_file *file = NULL;
-    double four[4];
+    double four[4] = {0};
     write_foreign("units.h5", "m=[[1.,2.],[2.,5.]]\n"
                               "for k,u in (('um','um/K'),('m','m/K'),('k','K'),('mas','mas^2')):\n"
                               "  f[k]=n.array(m)\n  f[k].attrs['units']=u\n"
