@@ -41,7 +41,7 @@ typedef struct bb_bench_outcome {
     double peer;       ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
     double ratio;      ///< what the bar is on
     const char *binds; ///< what limits it: "bytes", "instructions", "flops"
-    char detail[160];  ///< sizes and choices: "378 x 256000", "tile 512"
+    char detail[200];  ///< sizes and choices: "378 x 256000", "tile 512"
 } bb_bench_outcome;
 
 /// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
