@@ -239,7 +239,7 @@ static const bb_key keys[] = {
     {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
      .offset = offsetof(bb_policy_config, variants),
      .meaning = "Promise: what it may use throughout or mix; unset: the pipeline's arithmetic, "
-                "inside, and all that cost as much or more."},
+                "and inside and all from it to dp in cost, the most precise of each cost."},
 };
 // clang-format on
 const bb_schema bb_policy_schema = BB_SCHEMA("policy", bb_policy_config, keys);
