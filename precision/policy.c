@@ -217,7 +217,7 @@ static const bb_key keys[] = {
      .meaning = "Updates of diagonal tiles: in fp32, or as the policy says; potrf stays fp32."},
     {.name = "table", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_policy_config, table),
-     .meaning = "Table: file of a variant a tile, relative to the working folder."},
+     .meaning = "Table: file of a variant a tile, relative to the file that names it."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_policy_config, tolerance),

@@ -99,6 +99,7 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     char pending[BB_DISK_PATH_BYTES] = "";
     FILE *file = NULL;
     int id = -1;
+    bool made = false;
     part parts[PARTS];
     const bb_supernodes *of = &factor->view;
     header head = {
@@ -118,21 +119,24 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
                folder, strerror(errno));
     BB_TRY(bb_disk_file_name(path, pending));
     BB_TRY(bb_disk_file_create(pending, path, &id));
+    made = true;
     file = fdopen(id, "wb");
     BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", path, strerror(errno));
+    id = -1; // the stream's
     BB_TRY(write_parts(file, pending, &head, parts));
     int closed = fclose(file);
     file = NULL;
     BB_REQUIRE(closed == 0 && rename(pending, path) == 0, BB_IO, "cannot write '%s': %s", path,
                strerror(errno));
-    pending[0] = '\0';
+    made = false;
 done:
     if (file != NULL) {
         (void)fclose(file);
-    } else if (id >= 0 && status != BB_OK) {
+    }
+    if (id >= 0) {
         (void)close(id);
     }
-    if (id >= 0 && pending[0] != '\0') {
+    if (made) {
         (void)unlink(pending);
     }
     BB_RELEASE(&path);

@@ -192,9 +192,10 @@ static void note_loss(const bb_run_options *run, const char *path)
     if (run->checkpoint == NULL) {
         (void)snprintf(loss, sizeof loss, "'%s' is not written", path);
     } else {
-        (void)snprintf(loss, sizeof loss,
-                       "'%s' is not written; --resume goes on from checkpoint '%s'", path,
-                       run->checkpoint);
+        (void)snprintf(
+            loss, sizeof loss,
+            "'%s' is not written; where checkpoint '%s' stands, --resume goes on from it", path,
+            run->checkpoint);
     }
     bb_interrupt_loses(loss);
 }
@@ -206,14 +207,17 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
 {
     bb_status status = BB_OK;
     bb_text table = {0};
-    BB_TRY(bb_table_write(experiment, results, NAN, &table));
-    status = write_results(options, path, results);
-    if (status == BB_OK) {
+    const bb_status written = write_results(options, path, results);
+    if (written == BB_OK) {
         bb_interrupt_loses("");
     }
+    bb_status_record record;
+    bb_status_save(&record);
+    BB_TRY(bb_table_write(experiment, results, NAN, &table));
     bb_text_print(bb_text_string(&table), stdout);
     (void)fflush(stdout);
-    BB_TRY(status);
+    bb_status_restore(&record);
+    BB_TRY(written);
     BB_TRY(write_description(options, experiment, path, results));
     (void)printf("results: %s\n", path);
     BB_TRY(write_sheet(options, experiment, results, path));

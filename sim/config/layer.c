@@ -50,12 +50,14 @@ done:
 static bb_status open_configuration(const char *path, FILE **out, struct stat *about)
 {
     bb_status status = BB_OK;
-    *out = strcmp(path, STANDARD_INPUT) == 0 ? stdin : fopen(path, "rb");
+    const bool piped = strcmp(path, STANDARD_INPUT) == 0;
+    // Before it is opened: to open a FIFO is to wait for its writer.
+    BB_REQUIRE(piped || stat(path, about) != 0 || S_ISREG(about->st_mode), BB_IO,
+               "cannot read configuration '%s': not a regular file", path);
+    *out = piped ? stdin : fopen(path, "rb");
     BB_REQUIRE(*out != NULL, BB_IO, "cannot read configuration '%s': %s", path, strerror(errno));
     BB_REQUIRE(fstat(fileno(*out), about) == 0, BB_IO, "cannot read configuration '%s': %s", path,
                strerror(errno));
-    BB_REQUIRE(*out == stdin || S_ISREG(about->st_mode), BB_IO,
-               "cannot read configuration '%s': not a regular file", path);
 done:
     return status;
 }

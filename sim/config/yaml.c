@@ -35,7 +35,8 @@ static bool stopped_at_tab(const reader *in)
         line += *place == '\n';
     }
     for (size_t column = 0; column < in->parser.problem_mark.column && place < end; ++place) {
-        column += ((unsigned char)place[1] & 0xC0) != 0x80; // marks count characters, not bytes
+        // Marks count characters, not bytes.
+        column += place + 1 == end || ((unsigned char)place[1] & 0xC0) != 0x80;
     }
     return in->parser.error == YAML_SCANNER_ERROR && place < end && *place == '\t';
 }

@@ -7,7 +7,7 @@
 #define PLACE_KEYS(may_be_left_out)                                                                \
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_matrix_place, file),              \
      .optional = (may_be_left_out),                                                                \
-     .meaning = "HDF5 or FITS file, relative to the working folder."},                                     \
+     .meaning = "HDF5 or FITS file, relative to the file that names it."},                                  \
     {.name = "dataset", .kind = BB_KEY_TEXT, .offset = offsetof(bb_matrix_place, dataset),        \
      .optional = (may_be_left_out),                                                                \
      .meaning = "Two-dimensional dataset in it, as /operators/Cmm; FITS: image by name or number."}

@@ -8,7 +8,7 @@
 
 /// Where a matrix is: the keys under `matrix:` and the like.
 typedef struct bb_matrix_place {
-    const char *file;    ///< path, relative to the working folder
+    const char *file;    ///< path
     const char *dataset; ///< path inside the file; FITS: name or number of an image
 } bb_matrix_place;
 

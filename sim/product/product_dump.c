@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { UNIT_BYTES = 160 };
+
 struct bb_product_dump {
     bb_results *results; // borrowed: they own this
     bool wants_y, wants_matrix;
@@ -15,7 +17,8 @@ struct bb_product_dump {
     bb_view views[BB_STUDY_PIPELINES];
     bb_coded_matrix *matrices[BB_STUDY_PIPELINES];
     bb_matrix_source y_sources[BB_STUDY_PIPELINES], matrix_sources[BB_STUDY_PIPELINES];
-    char units[BB_STUDY_PIPELINES][32];
+    // The files that units were read from are closed before this one is written.
+    char units[BB_STUDY_PIPELINES][UNIT_BYTES], y_units[BB_STUDY_PIPELINES][UNIT_BYTES];
 };
 
 static void release(void *object)
@@ -57,7 +60,7 @@ static bb_status add(bb_product_dump *dump, const char *letter, const char *what
 }
 
 bb_status bb_product_dump_y(bb_product_dump *dump, bb_index index, const char *pipeline,
-                            bb_index vectors, bb_index rows, const double *y)
+                            const char *unit, bb_index vectors, bb_index rows, const double *y)
 {
     bb_status status = BB_OK;
     if (dump == NULL || !dump->wants_y) {
@@ -66,7 +69,8 @@ bb_status bb_product_dump_y(bb_product_dump *dump, bb_index index, const char *p
     BB_TRY(BB_ALLOCATE(vectors * rows, &dump->y[index]));
     memcpy(dump->y[index], y, (size_t)(vectors * rows) * sizeof *y);
     dump->views[index] = bb_view_matrix(dump->y[index], vectors, rows);
-    dump->y_sources[index] = bb_matrix_source_dense(&dump->views[index], "Y", "1");
+    (void)snprintf(dump->y_units[index], sizeof dump->y_units[index], "%s", unit);
+    dump->y_sources[index] = bb_matrix_source_dense(&dump->views[index], "Y", dump->y_units[index]);
     BB_TRY(add(dump, "Y", "products, a vector a row,", index, pipeline, &dump->y_sources[index]));
 done:
     return status;
@@ -97,7 +101,6 @@ bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index, const ch
     }
     dump->matrices[index] = matrix;
     *taken = true;
-    // The file that the unit was read from is closed before this one is written.
     (void)snprintf(dump->units[index], sizeof dump->units[index], "%s", unit);
     dump->matrix_sources[index] = (bb_matrix_source){.rows = bb_coded_matrix_rows(matrix),
                                                      .columns = bb_coded_matrix_columns(matrix),

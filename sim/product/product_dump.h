@@ -15,10 +15,11 @@ typedef struct bb_product_dump bb_product_dump;
 BB_CHECKED bb_status bb_product_dump_create(bb_results *results, const char *names,
                                             bb_product_dump **out);
 
-/// Adds /operators/Y_<index> [vectors][rows], a copy of `y`, where it is asked for. Errors:
-/// BB_MEMORY.
+/// Adds /operators/Y_<index> [vectors][rows], a copy of `y`, where it is asked for, in
+/// `unit`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_dump_y(bb_product_dump *dump, bb_index index, const char *pipeline,
-                                       bb_index vectors, bb_index rows, const double *y);
+                                       const char *unit, bb_index vectors, bb_index rows,
+                                       const double *y);
 
 /// Adds /operators/C_<index> [rows][columns], decoded with row scales undone, where it is asked
 /// for, and then takes the matrix: `*matrix` stays valid while the results live, and true is in

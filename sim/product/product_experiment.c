@@ -14,6 +14,7 @@
 #include "sim/product/product_study.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
@@ -36,6 +37,7 @@ typedef struct product_run {
     double *x;                 // [vectors][columns]
     double *y;                 // [vectors][rows] of the pipeline at hand
     double *truth;             // [vectors][rows] of the reference
+    char y_unit[128];          // the matrix's times the inputs'
     bb_coded_matrix *exact;    // of the reference
     bool exact_is_kept;        // by the results
     bb_product_dump *dump;     // NULL for none; the results'
@@ -93,6 +95,16 @@ done:
     return status;
 }
 
+// A product's unit; a pure number leaves the other's.
+static void note_unit(product_run *run, const char *input)
+{
+    const char *matrix = run->matrix->unit;
+    const bool plain = strcmp(input, "1") == 0;
+    const bool pure = strcmp(matrix, "1") == 0;
+    (void)snprintf(run->y_unit, sizeof run->y_unit, "%s%s%s", pure && !plain ? "" : matrix,
+                   plain || pure ? "" : " ", plain ? "" : input);
+}
+
 static bb_status read_inputs(product_run *run)
 {
     bb_status status = BB_OK;
@@ -103,6 +115,7 @@ static bb_status read_inputs(product_run *run)
     BB_TRY(bb_declared_size_fits(source->rows, source->columns));
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
     BB_TRY(bb_matrix_source_load(source, run->x));
+    note_unit(run, source->unit);
 done:
     bb_matrix_file_close(&file);
     return status;
@@ -113,6 +126,7 @@ static bb_status draw_inputs(product_run *run)
     bb_status status = BB_OK;
     bb_index count = run->study->vectors * run->matrix->columns;
     run->vectors = run->study->vectors;
+    note_unit(run, "1");
     BB_TRY(BB_ALLOCATE(count, &run->x));
     for (bb_index i = 0; i < count; ++i) {
         run->x[i] =
@@ -207,7 +221,8 @@ static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix
 {
     bb_status status = BB_OK;
     const char *name = run->pipelines[pipeline].name;
-    BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->vectors, run->matrix->rows, run->y));
+    BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->y_unit, run->vectors,
+                             run->matrix->rows, run->y));
     BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit, matrix, kept));
 done:
     return status;

@@ -455,12 +455,14 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     double n = (double)bb_matrix_file_source(in.cmm)->rows;
     double m = (double)bb_matrix_file_source(in.ctm)->rows;
     double count = (double)all->pipelines.count;
+    const bb_index sides = (bb_index)m + in.columns;
+    const double dumped = bb_dump_wanted(options->dump, "R") ? 8.0 * count * n * m : 0.0;
     for (bb_index p = 0; p < all->pipelines.count; ++p) {
         bb_factor_need need;
-        BB_TRY(bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, (bb_index)m,
-                                       &need));
+        BB_TRY(
+            bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, sides, &need));
         double on_device = bb_factor_device_need(&all->solver.common, &pipelines[p],
-                                                 all->common.device, (bb_index)n, (bb_index)m);
+                                                 all->common.device, (bb_index)n, sides);
         plan->device_bytes = fmax(plan->device_bytes, on_device);
         largest = fmax(largest, on_device > 0.0 ? 0.0 : need.host_bytes);
         solves += need.trials;
@@ -472,7 +474,7 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
     plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * (count + drawing) * (n * m + m * m) +
                        8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
-    plan->output_bytes = 1000.0 * count;
+    plan->output_bytes = 1000.0 * count + dumped;
     plan->estimated_seconds =
         0.5 + bb_factor_spectrum_seconds(&all->solver.common, n) +
         solves * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /

@@ -14,8 +14,8 @@ static const bb_schema solver_schema =
     BB_SCHEMA("solver", bb_reconstructor_solver_config, solver_keys);
 
 static const bb_key low_rank_keys[] = {
-    {.name = "file", .kind = BB_KEY_TEXT, .offset = offsetof(bb_reconstructor_low_rank, file),
-     .optional = true, .meaning = "HDF5 or FITS file, relative to the working folder."},
+    {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_reconstructor_low_rank, file),
+     .optional = true, .meaning = "HDF5 or FITS file, relative to the file that names it."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_reconstructor_low_rank, dataset),
      .meaning = "Columns U, measurements by columns, such as /operators/Cmm_low_rank."},

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -282,6 +283,8 @@ static void what_is_run_may_be_a_result_or_a_stream(void **state)
 {
     (void)state;
     expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");
+    assert_int_equal(mkfifo("waiting.yaml", 0666), 0);
+    expect("bitbudget check waiting.yaml", 3, "not a regular file");
     expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is a result, no configuration");
     const int kept = dup(STDIN_FILENO);
     const int file = open("a.yaml", O_RDONLY);

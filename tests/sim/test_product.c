@@ -134,6 +134,7 @@ static void dumped_products_are_those_of_the_dumped_matrix(void **state)
     }
     assert_true(largest > 1e-5 && largest <= 0x1p-11);
     assert_string_equal(operator_of(results, "C_1")->source->unit, "m/K");
+    assert_string_equal(operator_of(results, "Y_1")->source->unit, "m/K"); // of pure numbers
     bb_results_destroy(&results);
     bb_config_destroy(&config);
     bb_threads_stop();
