@@ -23,7 +23,7 @@ static const bb_key pupil_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_pupil_config, file),
      .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) with a mask of the pupil, relative to "
-                "the working folder; unset: the annulus of diameter_m and obstruction."},
+                "the file that names it; unset: the annulus of diameter_m and obstruction."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = BB_PUPIL_DATASET,
      .offset = offsetof(bb_pupil_config, dataset),
      .meaning = "Square dataset in an HDF5 file, as --dump pupil writes: amplitude transmissions 0..1 by y "
