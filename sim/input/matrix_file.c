@@ -325,8 +325,7 @@ bb_status bb_matrix_file_find(const char *file, double *bytes)
 {
     bb_status status = BB_OK;
     struct stat about;
-    BB_REQUIRE(stat(file, &about) == 0, BB_IO,
-               "'%s': %s", file, strerror(errno));
+    BB_REQUIRE(stat(file, &about) == 0, BB_IO, "'%s': %s", file, strerror(errno));
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", file);
     *bytes = (double)about.st_size;
 done:
