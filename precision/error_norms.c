@@ -17,19 +17,20 @@ typedef struct lanes {
     double sum_squares[LANES], sum[LANES], max_error[LANES], minimum[LANES], maximum[LANES];
 } lanes;
 
-static inline void add_pair(lanes *to, int l, double original, double approximation)
+static inline void add_pair(lanes *to, int l, double original, double approximation, double scale)
 {
     double error = approximation - original;
     double magnitude = fabs(error);
-    to->sum_squares[l] += error * error;
-    to->sum[l] += error;
+    double scaled = error * scale;
+    to->sum_squares[l] += scaled * scaled;
+    to->sum[l] += scaled;
     to->max_error[l] = magnitude > to->max_error[l] ? magnitude : to->max_error[l];
     to->minimum[l] = original < to->minimum[l] ? original : to->minimum[l];
     to->maximum[l] = original > to->maximum[l] ? original : to->maximum[l];
 }
 
 BB_CLONES static void add_all(const double *original, const double *approximation, bb_index count,
-                              lanes *out)
+                              double scale, lanes *out)
 {
     lanes to;
     for (int l = 0; l < LANES; ++l) {
@@ -40,37 +41,83 @@ BB_CLONES static void add_all(const double *original, const double *approximatio
     bb_index whole = count / LANES * LANES;
     for (bb_index i = 0; i < whole; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
-            add_pair(&to, l, original[i + l], approximation[i + l]);
+            add_pair(&to, l, original[i + l], approximation[i + l], scale);
         }
     }
     for (bb_index i = whole; i < count; ++i) {
-        add_pair(&to, (int)(i - whole), original[i], approximation[i]);
+        add_pair(&to, (int)(i - whole), original[i], approximation[i], scale);
     }
     *out = to;
+}
+
+static bb_error_norms sum_of_lanes(const double *original, const double *approximation,
+                                   bb_index count, int exponent)
+{
+    lanes sums;
+    add_all(original, approximation, count, scalbn(1.0, -exponent), &sums);
+    bb_error_norms total = bb_error_norms_start();
+    total.exponent = exponent;
+    for (int l = 0; l < LANES; ++l) {
+        const bb_error_norms lane = {.sum_squares = sums.sum_squares[l],
+                                     .max_error = sums.max_error[l],
+                                     .minimum = sums.minimum[l],
+                                     .maximum = sums.maximum[l],
+                                     .sum = sums.sum[l],
+                                     .exponent = exponent};
+        bb_error_norms_merge(&total, &lane);
+    }
+    total.count = (double)count;
+    return total;
+}
+
+// 0 where squares of errors up to `largest` can be summed as they are. 2^-exponent is finite.
+static int unit_exponent(double largest)
+{
+    enum { LEAST = -400, MOST = 480, LIMIT = 1000 };
+    if (!(largest > 0.0 && isfinite(largest))) {
+        return 0;
+    }
+    const int exponent = ilogb(largest);
+    if (exponent >= LEAST && exponent < MOST) {
+        return 0;
+    }
+    return exponent < -LIMIT ? -LIMIT : exponent > LIMIT ? LIMIT : exponent;
 }
 
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count)
 {
-    lanes of;
-    add_all(original, approximation, count, &of);
-    bb_error_norms all = bb_error_norms_start();
-    for (int l = 0; l < LANES; ++l) {
-        const bb_error_norms lane = {.sum_squares = of.sum_squares[l],
-                                     .max_error = of.max_error[l],
-                                     .minimum = of.minimum[l],
-                                     .maximum = of.maximum[l],
-                                     .sum = of.sum[l]};
-        bb_error_norms_merge(&all, &lane);
+    bb_error_norms total = sum_of_lanes(original, approximation, count, 0);
+    // A sum of squares that overflowed beside a NaN stays NaN in any unit.
+    const int exponent = unit_exponent(total.max_error);
+    if (exponent != 0) {
+        total = sum_of_lanes(original, approximation, count, exponent);
     }
-    all.count = (double)count;
-    bb_error_norms_merge(norms, &all);
+    bb_error_norms_merge(norms, &total);
+}
+
+// Brings the sums into the unit 2^exponent.
+static void set_exponent(bb_error_norms *norms, int exponent)
+{
+    if (norms->exponent != exponent) {
+        norms->sum_squares = scalbn(norms->sum_squares, 2 * (norms->exponent - exponent));
+        norms->sum = scalbn(norms->sum, norms->exponent - exponent);
+        norms->exponent = exponent;
+    }
 }
 
 void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
 {
-    norms->sum_squares += other->sum_squares;
-    norms->sum += other->sum;
+    bb_error_norms more = *other;
+    // No errors yet have no unit; else the larger one holds both.
+    const int exponent = norms->max_error == 0.0           ? more.exponent
+                         : more.max_error == 0.0           ? norms->exponent
+                         : norms->exponent > more.exponent ? norms->exponent
+                                                           : more.exponent;
+    set_exponent(norms, exponent);
+    set_exponent(&more, exponent);
+    norms->sum_squares += more.sum_squares;
+    norms->sum += more.sum;
     norms->max_error = fmax(norms->max_error, other->max_error);
     norms->minimum = fmin(norms->minimum, other->minimum);
     norms->maximum = fmax(norms->maximum, other->maximum);
@@ -88,7 +135,7 @@ double bb_error_norms_range(const bb_error_norms *norms)
 
 double bb_error_norms_rmse(const bb_error_norms *norms)
 {
-    return sqrt(norms->sum_squares / norms->count);
+    return scalbn(sqrt(norms->sum_squares / norms->count), norms->exponent);
 }
 
 double bb_error_norms_nrmse(const bb_error_norms *norms)
@@ -98,7 +145,7 @@ double bb_error_norms_nrmse(const bb_error_norms *norms)
 
 double bb_error_norms_bias(const bb_error_norms *norms)
 {
-    return norms->sum / norms->count;
+    return scalbn(norms->sum / norms->count, norms->exponent);
 }
 
 double bb_error_norms_psnr_db(const bb_error_norms *norms)

@@ -15,18 +15,20 @@ extern "C" {
 
 /// Running sums; start from bb_error_norms_start().
 typedef struct bb_error_norms {
-    double sum_squares; ///< of the errors
+    double sum_squares; ///< of the errors over 2^exponent
     double max_error;
     double minimum; ///< of the original
     double maximum;
-    double sum; ///< of the errors, for the bias
+    double sum; ///< of the errors over 2^exponent, for the bias
     double count;
+    int exponent; ///< 0 but where squares of the errors would overflow or underflow
 } bb_error_norms;
 
 bb_error_norms bb_error_norms_start(void);
 
 /// Adds `count` pairs: 16 lanes, lane l taking pairs l, l + 16, ..., then the lanes in turn. The
-/// calls and their order fix the bits.
+/// calls and their order fix the bits. Errors outside 2^-400 to 2^480 are summed in a unit of their
+/// own, a power of two.
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 

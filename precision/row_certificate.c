@@ -57,20 +57,22 @@ static double slack(double count)
     return 0x1p-52 * (count + 4.0);
 }
 
-// sqrt of a sum of squares that may have lost what underflowed.
+// sqrt of a sum of squares that may have lost what underflowed, of terms and of partial sums.
 static double root(double squares, double count)
 {
-    return sqrt(squares * (1.0 + slack(count)) + count * 0x1p-1074) * (1.0 + 0x1p-50);
+    return sqrt(squares * (1.0 + slack(count)) + count * 0x1p-1073) * (1.0 + 0x1p-50);
 }
 
 double bb_row_certificate_error_2(const bb_row_certificate *row)
 {
-    return root(row->norms.sum_squares, row->norms.count);
+    return scalbn(root(row->norms.sum_squares, row->norms.count), row->norms.exponent) *
+               (1.0 + 0x1p-50) +
+           0x1p-1074; // a bound below the smallest normal is rounded
 }
 
 double bb_row_certificate_mean(const bb_row_certificate *row)
 {
-    return row->norms.sum / row->norms.count;
+    return bb_error_norms_bias(&row->norms);
 }
 
 bb_vector_norms bb_vector_norms_of(const double *x, bb_index count)
@@ -103,6 +105,15 @@ static double or_infinity(double bound)
     return isnan(bound) ? INFINITY : bound;
 }
 
+// ||E - mu||_2, at most; no bound where squares overflow or underflow.
+static double deviation_of_errors(double error_2, double count, double least_mean)
+{
+    if (!(error_2 > 0x1p-400 && error_2 < 0x1p400)) {
+        return INFINITY;
+    }
+    return sqrt(fmax(error_2 * error_2 - count * least_mean * least_mean, 0.0));
+}
+
 double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_norms *x)
 {
     const double n = row->norms.count;
@@ -111,7 +122,7 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
     const double unsure = slack(n) * error_1 / n; // of the mean
     const double mean = fabs(bb_row_certificate_mean(row));
     const double least = fmax(mean - unsure, 0.0);
-    const double deviation = sqrt(fmax(error_2 * error_2 - n * least * least, 0.0));
+    const double deviation = deviation_of_errors(error_2, n, least);
     const double largest = row->norms.max_error * (1.0 + 0x1p-50);
     if (!(isfinite(error_1) && isfinite(error_2) && isfinite(x->norm_1))) {
         return INFINITY;

@@ -41,6 +41,27 @@ static void bounds_by_hand(void **state)
     check_relative(bb_row_certificate_rounding(&row, &of, &rounding), 3.5, 1e-13);
 }
 
+// The same errors in units whose squares overflow or underflow: ||E||_1 max|x| = 6 units still is a
+// bound, nor does a sum of squares that underflowed give a smaller one.
+static void bounds_know_no_unit(void **state)
+{
+    (void)state;
+    static const double units[] = {1e-161, 1e-200, 1e200};
+    for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+        const double unit = units[i];
+        const double exact[3] = {unit, 4 * unit, 0};
+        const double stored[3] = {2 * unit, 2 * unit, 3 * unit};
+        const double ones[3] = {1, 1, 1};
+        bb_error_norms norms = bb_error_norms_start();
+        bb_error_norms_add(&norms, exact, stored, 3);
+        bb_row_certificate row = bb_row_certificate_start(1.0);
+        bb_row_certificate_add(&row, &norms, exact, stored, 3);
+        const bb_vector_norms x = bb_vector_norms_of(ones, 3);
+        check_relative(bb_row_certificate_error_2(&row), sqrt(14.0) * unit, 1e-13);
+        check_relative(bb_row_certificate_coding(&row, &x), 6.0 * unit, 1e-13);
+    }
+}
+
 static void what_is_not_finite_is_not_bounded(void **state)
 {
     (void)state;
@@ -230,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(bounds_know_no_unit),
         cmocka_unit_test(what_is_not_finite_is_not_bounded),
         cmocka_unit_test(no_codec_passes_its_bound),
     };
