@@ -391,64 +391,6 @@ done:
     return status;
 }
 
-static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_index column,
-                               bb_view out)
-{
-    (void)source;
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        double *values = (double *)out.data + i * out.strides[0];
-        for (bb_index j = 0; j < out.shape[1]; ++j) {
-            values[j] = row + i == column + j ? 1.0 : 0.0;
-        }
-    }
-    return BB_OK;
-}
-
-bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
-                                const bb_factor_pipeline *pipeline)
-{
-    enum { MOST_TILE = 1024, WARM_TILES = 6 };
-    static bool warm[BB_VARIANT_COUNT][2]; // by arithmetic, and whether one of x3 may join it
-    bb_status status = BB_OK;
-    bb_factor_solver_config small = *solver;
-    bb_factor_pipeline plain = *pipeline;
-    bool *done_before = &warm[pipeline->arithmetic][has_policy(pipeline)];
-    bb_policy_map *map = NULL;
-    double *r = NULL;
-    bb_outcome outcome = {0};
-    bb_factor_device_times times;
-    small.tile = solver->tile < MOST_TILE ? solver->tile : MOST_TILE;
-    plain.policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
-    if (has_policy(pipeline)) {
-        plain.policy = (bb_policy_config){.kind = BB_POLICY_BAND,
-                                          .width = 1,
-                                          .inside = pipeline->policy.inside,
-                                          .diagonal = pipeline->policy.diagonal};
-    }
-    const bb_index n = WARM_TILES * small.tile;
-    const bb_matrix_source matrix = {.rows = n,
-                                     .columns = n,
-                                     .symmetric = true,
-                                     .name = "I",
-                                     .unit = "1",
-                                     .fill = fill_identity};
-    const bb_matrix_source rows = {
-        .rows = 8, .columns = n, .name = "I", .unit = "1", .fill = fill_identity};
-    const bb_matrix_source *const sides[] = {&rows};
-    const bb_factor_problem problem = {
-        .solver = &small, .matrix = &matrix, .target_count = 1, .sides = sides, .noise_floor = NAN};
-    if (*done_before) {
-        goto done;
-    }
-    BB_TRY(bb_factor_map_create(&problem, &plain.policy, (bb_variant)plain.arithmetic, &map));
-    BB_TRY(bb_factor_device_solve(&problem, &plain, map, &r, &outcome, &times));
-    *done_before = true;
-done:
-    bb_policy_map_destroy(&map);
-    BB_RELEASE(&r);
-    return status;
-}
-
 bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device, bb_index count,
                                  const bb_residual_task *tasks)
 {

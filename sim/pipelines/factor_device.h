@@ -57,12 +57,6 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
-/// Uses the kernels of a pipeline once in this process, on a small matrix: the device loads them
-/// then, and no later time holds that, but for what its library takes for larger shapes alone.
-/// Errors: those of bb_factor_device_solve.
-BB_CHECKED bb_status bb_factor_device_warm(const bb_factor_solver_config *solver,
-                                           const bb_factor_pipeline *pipeline);
-
 /// Scores estimates over Cmm, on the first cuda device or on the cpu. Errors: those of
 /// bb_residual_covariance and its device twin.
 BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device,

@@ -9,6 +9,7 @@
 #include "precision/scaling.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
+#include "sim/pipelines/factor_warm.h"
 #include "solvers/tile_cholesky.h"
 
 #include <math.h>
@@ -305,6 +306,19 @@ static bool raise_precision(bb_factor_pipeline *pipeline)
     return true;
 }
 
+// The kernels of a pipeline and of all that may follow its failure.
+static bb_status warm_levels(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    bb_factor_pipeline level = *pipeline;
+    do {
+        BB_TRY(bb_factor_warm(solver, &level));
+    } while (pipeline->escalate && raise_precision(&level));
+done:
+    return status;
+}
+
 // Attempts that failed, as a sentence.
 typedef struct escalation {
     char text[200];
@@ -339,7 +353,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
     attempt->fp32_bytes = (double)bb_tile_plan_bytes(&single, n);
     attempt->factor.escalations = 0.0;
     if (attempt->device == BB_DEVICE_CUDA) {
-        BB_TRY(bb_factor_device_warm(problem->solver, pipeline));
+        BB_TRY(warm_levels(problem->solver, pipeline));
     }
     const double begin = bb_clock_seconds();
     BB_TRY(solve_once(problem, &level, r, attempt, &spent));

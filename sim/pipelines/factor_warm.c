@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/factor_warm.h"
+
+#include "core/memory.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_map.h"
+
+#include <math.h>
+
+enum { LARGEST_TILE = 1024, TILES = 6, ROWS = 8, KEPT = 64 };
+
+static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_index column,
+                               bb_view out)
+{
+    (void)source;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = (double *)out.data + i * out.strides[0];
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            values[j] = row + i == column + j ? 1.0 : 0.0;
+        }
+    }
+    return BB_OK;
+}
+
+bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline)
+{
+    const bool policy = pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
+    return (bb_factor_kernels){
+        .arithmetic = pipeline->arithmetic,
+        .inside = policy ? pipeline->policy.inside : pipeline->arithmetic,
+        .diagonal = pipeline->policy.diagonal,
+        .sweeps = pipeline->sweeps,
+        .policy = policy,
+    };
+}
+
+bool bb_factor_kernels_same(const bb_factor_kernels *a, const bb_factor_kernels *b)
+{
+    return a->arithmetic == b->arithmetic && a->inside == b->inside && a->diagonal == b->diagonal &&
+           a->sweeps == b->sweeps && a->policy == b->policy;
+}
+
+// Factors and solves the identity. Every policy is a band here: both of its variants have tiles.
+static bb_status factor_identity(const bb_factor_solver_config *solver,
+                                 const bb_factor_pipeline *pipeline, bool policy)
+{
+    bb_status status = BB_OK;
+    bb_factor_solver_config small = *solver;
+    bb_factor_pipeline plain = *pipeline;
+    bb_policy_map *map = NULL;
+    double *r = NULL;
+    bb_outcome outcome = {0};
+    bb_factor_device_times times;
+    small.tile = solver->tile < LARGEST_TILE ? solver->tile : LARGEST_TILE;
+    plain.policy =
+        (bb_policy_config){.kind = BB_POLICY_UNIFORM, .diagonal = pipeline->policy.diagonal};
+    if (policy) {
+        plain.sweeps = BB_POLICY_SWEEPS_SP;
+        plain.policy = (bb_policy_config){.kind = BB_POLICY_BAND,
+                                          .width = 1,
+                                          .inside = pipeline->policy.inside,
+                                          .diagonal = pipeline->policy.diagonal};
+    }
+    const bb_index n = TILES * small.tile;
+    const bb_matrix_source matrix = {.rows = n,
+                                     .columns = n,
+                                     .symmetric = true,
+                                     .name = "I",
+                                     .unit = "1",
+                                     .fill = fill_identity};
+    const bb_matrix_source rows = {
+        .rows = ROWS, .columns = n, .name = "I", .unit = "1", .fill = fill_identity};
+    const bb_matrix_source *const sides[] = {&rows};
+    const bb_factor_problem problem = {
+        .solver = &small, .matrix = &matrix, .target_count = 1, .sides = sides, .noise_floor = NAN};
+    BB_TRY(bb_factor_map_create(&problem, &plain.policy, (bb_variant)plain.arithmetic, &map));
+    BB_TRY(bb_factor_device_solve(&problem, &plain, map, &r, &outcome, &times));
+done:
+    bb_policy_map_destroy(&map);
+    BB_RELEASE(&r);
+    return status;
+}
+
+bb_status bb_factor_warm(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline)
+{
+    static bb_factor_kernels warm[KEPT];
+    static int count;
+    bb_status status = BB_OK;
+    const bb_factor_kernels kernels = bb_factor_kernels_of(pipeline);
+    for (int i = 0; i < count; ++i) {
+        if (bb_factor_kernels_same(&warm[i], &kernels)) {
+            return BB_OK;
+        }
+    }
+    BB_TRY(factor_identity(solver, pipeline, kernels.policy));
+    if (count < KEPT) {
+        warm[count++] = kernels;
+    }
+done:
+    return status;
+}

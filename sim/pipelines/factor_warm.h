@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// First use of a device's kernels, kept out of times: a module is loaded when a kernel of it is
+// first launched, a library chooses and allocates at its first call.
+#ifndef BB_SIM_PIPELINES_FACTOR_WARM_H
+#define BB_SIM_PIPELINES_FACTOR_WARM_H
+
+#include "sim/pipelines/factor_pipeline.h"
+
+/// What tells apart the kernels that pipelines launch on a device. Of a pipeline without a policy
+/// `inside` is its arithmetic.
+typedef struct bb_factor_kernels {
+    int arithmetic, inside, diagonal, sweeps;
+    bool policy;
+} bb_factor_kernels;
+
+bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline);
+bool bb_factor_kernels_same(const bb_factor_kernels *a, const bb_factor_kernels *b);
+
+/// Uses the kernels of a pipeline once in this process, on an identity of six tiles: no later time
+/// holds their first use, but for what a library takes for larger shapes alone. Errors: those of
+/// bb_factor_device_solve.
+BB_CHECKED bb_status bb_factor_warm(const bb_factor_solver_config *solver,
+                                    const bb_factor_pipeline *pipeline);
+
+#endif
