@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The backward errors ||A - L L^T||_F / ||A||_F of the factorization by panels against those of the
-// tile Cholesky of the CPU, which emulates the arithmetic: within a factor of three.
+// tile Cholesky of the CPU, which emulates the arithmetic: within a factor of three. And where the
+// sums of hp3 start and how often they are rounded, told from sums that rounding in fp16 stops.
 #include "solvers/tile_cholesky.h"
 #include "tests/solvers/panel_problem.h"
 
@@ -73,6 +74,59 @@ static void the_cpu_emulates_the_errors(void **state)
     assert_int_equal(apart, 0);
 }
 
+enum { DEPTH = 2048, PANEL = 128, COUNT = DEPTH + 2 * PANEL };
+
+// c - sum of DEPTH products as hp3 has it on the GPU: the first is -first, the others are -part
+// each. The entry (r, s) of the last two panels of a matrix whose other rows are those of I.
+static double half_sum(double c, double first, double part)
+{
+    const bb_index s = DEPTH + 5;
+    const bb_index r = DEPTH + PANEL + 9;
+    const bb_panel_plan arithmetic = {.arithmetic = BB_VARIANT_HP3, .block = PANEL};
+    const double wide = ldexp(1.0, -(-ilogb(part) / 2)); // both factors are powers of two
+    double *a = dense_new((bb_index)COUNT * COUNT);
+    solved found;
+    for (bb_index i = 0; i < COUNT; ++i) {
+        a[i * COUNT + i] = i < DEPTH ? 1.0 : 16384.0;
+    }
+    for (bb_index k = 0; k < DEPTH; ++k) {
+        const double left = k == 0 ? 64.0 : wide;
+        const double right = -(k == 0 ? first : part) / left;
+        a[s * COUNT + k] = a[k * COUNT + s] = left;
+        a[r * COUNT + k] = a[k * COUNT + r] = right;
+    }
+    a[r * COUNT + s] = a[s * COUNT + r] = c;
+    const problem posed = {.n = COUNT, .a = a};
+    run(&posed, &arithmetic, &found);
+    assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
+    const double sum = found.lower[r * COUNT + s] * found.lower[s * COUNT + s];
+    release_solved(&found);
+    BB_RELEASE(&a);
+    return sum;
+}
+
+// Beside 2048 fp16 has steps of 2, so that no addend up to 1 changes it. DEPTH parts of 1/32 are
+// 64: they are there where they are summed by themselves, and lost where each run of up to 32 is
+// added to 2048.
+static void sums_of_hp3_start_from_zero(void **state)
+{
+    (void)state;
+    const double kept = half_sum(2048.0, 1.0 / 32, 1.0 / 32);
+    print_message("2048 + %d/32 = %.1f\n", DEPTH, kept);
+    check_relative(kept, 2048.0 + DEPTH / 32.0, 1e-3);
+    // With 2048 as the first addend: the least part that is not lost says how many are summed
+    // between two roundings.
+    double least = INFINITY;
+    for (int e = 1; e <= 10; ++e) {
+        const double part = ldexp(1.0, -e);
+        const double sum = half_sum(0.0, 2048.0, part);
+        print_message("2048 first, then %d/2^%d: %.1f\n", DEPTH - 1, e, sum);
+        least = sum > 2048.0 + 0.5 * DEPTH * part ? fmin(least, part) : least;
+    }
+    print_message("the least part that counts is 1/%.0f\n", 1.0 / least);
+    assert_true(least <= 1.0 / 8); // 16 are summed between two roundings at least
+}
+
 int main(void)
 {
     char reason[256] = "";
@@ -84,6 +138,7 @@ int main(void)
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_emulates_the_errors),
+        cmocka_unit_test(sums_of_hp3_start_from_zero),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&gpu);
