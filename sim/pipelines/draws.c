@@ -22,7 +22,7 @@ void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price)
 void bb_draws_relate(bb_draws *draws, double from, double over)
 {
     for (bb_index d = 0; d < draws->tried; ++d) {
-        draws->prices[d] = (draws->prices[d] - from) / over;
+        draws->prices[d] = (draws->prices[d] - from) / over + 0.0; // no -0
     }
 }
 

@@ -46,6 +46,10 @@ static void moments_are_of_the_draws_that_finished(void **state)
     bb_draws_add(&draws, &fine, 7.0);
     bb_draws_add(&draws, &fine, 6.0);
     bb_draws_relate(&draws, 10.0, -1.0); // 5, 3, 4
+    bb_draws same = {0};
+    bb_draws_add(&same, &fine, 10.0);
+    bb_draws_relate(&same, 10.0, -1.0);
+    assert_false(signbit(same.prices[0]));
     check_ok(bb_results_create(&results));
     publish(results, &draws);
     assert_true(driver_number(results, "draws", "a") == 4.0);
