@@ -16,11 +16,11 @@ static const double part[NODES / 2] = {0.36268378337836198297, 0.313706645877887
 // Below this product of 2 pi fc and r the moments of the spectrum make Dlow to the last digits.
 static const double near = 0.5;
 
-typedef struct spectrum {
+typedef struct residual_spectrum {
     double outer_scale_m, cutoff;
     double far;
     double moments[MOMENTS]; // int of 4 pi f W(f) (pi f)^(2 k), k = 1 to MOMENTS
-} spectrum;
+} residual_spectrum;
 
 static double density(double f, double outer_scale_m)
 {
@@ -30,22 +30,22 @@ static double density(double f, double outer_scale_m)
 
 // int_0^fc 4 pi f W(f) function(f) df. Panels double their frequency from the spectrum's corner on,
 // and none is wider than a wave of J0(2 pi f r).
-static double integrate(const spectrum *of, double r_m, double (*function)(double, double, int),
-                        int power)
+static double integrate(const residual_spectrum *spectrum, double r_m,
+                        double (*function)(double, double, int), int power)
 {
     double sum = 0.0;
     double low = 0.0;
-    while (low < of->cutoff) {
-        double width = fmax(low, 0.25 / of->outer_scale_m);
+    while (low < spectrum->cutoff) {
+        double width = fmax(low, 0.25 / spectrum->outer_scale_m);
         width = r_m > 0.0 ? fmin(width, 1.0 / r_m) : width;
-        width = fmin(width, of->cutoff - low);
+        width = fmin(width, spectrum->cutoff - low);
         for (int k = 0; k < NODES; ++k) {
             const double place = k % 2 == 0 ? node[k / 2] : -node[k / 2];
             const double f = low + 0.5 * width * (1.0 + place);
-            sum +=
-                0.5 * width * part[k / 2] * density(f, of->outer_scale_m) * function(f, r_m, power);
+            sum += 0.5 * width * part[k / 2] * density(f, spectrum->outer_scale_m) *
+                   function(f, r_m, power);
         }
-        low = of->cutoff - low > width ? low + width : of->cutoff;
+        low = spectrum->cutoff - low > width ? low + width : spectrum->cutoff;
     }
     return sum;
 }
@@ -70,9 +70,9 @@ static double fall(double f, double r_m, int power)
     return 1.0 - j0(2.0 * BB_PI * f * r_m);
 }
 
-static spectrum measure(double outer_scale_m, double pitch_m)
+static residual_spectrum measure(double outer_scale_m, double pitch_m)
 {
-    spectrum out = {.outer_scale_m = outer_scale_m, .cutoff = 0.5 / pitch_m};
+    residual_spectrum out = {.outer_scale_m = outer_scale_m, .cutoff = 0.5 / pitch_m};
     out.far = integrate(&out, 0.0, one, 0);
     for (int k = 1; k <= MOMENTS; ++k) {
         out.moments[k - 1] = integrate(&out, 0.0, raise, k);
@@ -82,23 +82,23 @@ static spectrum measure(double outer_scale_m, double pitch_m)
 
 static double value(const void *context, double r_m)
 {
-    const spectrum *of = context;
+    const residual_spectrum *spectrum = context;
     double term = 1.0;
     double sum = 0.0;
-    if (2.0 * BB_PI * of->cutoff * r_m > near) {
-        return integrate(of, r_m, fall, 0);
+    if (2.0 * BB_PI * spectrum->cutoff * r_m > near) {
+        return integrate(spectrum, r_m, fall, 0);
     }
     for (int k = 1; k <= MOMENTS; ++k) { // 1 - J0(2 x) = - sum (-x^2)^k / k!^2
         term *= -r_m * r_m / ((double)k * (double)k);
-        sum -= term * of->moments[k - 1];
+        sum -= term * spectrum->moments[k - 1];
     }
     return sum;
 }
 
 double bb_corrected_structure(double r_m, double outer_scale_m, double pitch_m)
 {
-    const spectrum of = measure(outer_scale_m, pitch_m);
-    return value(&of, r_m);
+    const residual_spectrum spectrum = measure(outer_scale_m, pitch_m);
+    return value(&spectrum, r_m);
 }
 
 double bb_corrected_structure_far(double outer_scale_m, double pitch_m)
@@ -109,6 +109,6 @@ double bb_corrected_structure_far(double outer_scale_m, double pitch_m)
 bb_status bb_corrected_structure_tabulate(double outer_scale_m, double pitch_m,
                                           bb_structure_table *out)
 {
-    const spectrum of = measure(outer_scale_m, pitch_m);
-    return bb_structure_table_fit(value, &of, outer_scale_m, of.far, out);
+    const residual_spectrum spectrum = measure(outer_scale_m, pitch_m);
+    return bb_structure_table_fit(value, &spectrum, outer_scale_m, spectrum.far, out);
 }

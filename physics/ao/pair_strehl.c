@@ -18,7 +18,7 @@ enum { TASKS = 32 }; // that have sums of their own
 static const double reach = 1.0e-20;
 
 // The comb, what the residual does on it, and its sums.
-typedef struct survey {
+typedef struct pair_survey {
     const bb_deformable_mirror *mirror;
     const double *voltages;
     bb_pair_strehl *out;
@@ -28,7 +28,7 @@ typedef struct survey {
     double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
     double *covariances;   // [tasks] sum of P_i P_j C_ij
     bb_index rows;         // of the comb a task
-} survey;
+} pair_survey;
 
 // Of one thread.
 typedef struct scratch {
@@ -63,39 +63,39 @@ static double find_weight(const bb_point_spread *spread, bb_index step, bb_index
 }
 
 // The comb: the middle of the pupil, and as many points on either side as reach all that transmits.
-static bb_status place(const bb_point_spread *spread, survey *all)
+static bb_status place(const bb_point_spread *spread, pair_survey *survey)
 {
     bb_status status = BB_OK;
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    const bb_index step = all->out->step;
+    const bb_index step = survey->out->step;
     const bb_index middle = grid->pupil_points / 2;
     const bb_index side = (middle + step / 2) / step;
     const bb_index edge = 2 * side + 1;
     double *position = NULL;
     BB_TRY(BB_ALLOCATE(edge, &position));
-    BB_TRY(BB_ALLOCATE(edge * edge, &all->weight));
+    BB_TRY(BB_ALLOCATE(edge * edge, &survey->weight));
     for (bb_index j = 0; j < edge; ++j) {
         position[j] = grid->pixel_m * (double)((j - side) * step);
         for (bb_index i = 0; i < edge; ++i) {
-            all->weight[j * edge + i] =
+            survey->weight[j * edge + i] =
                 find_weight(spread, step, middle + (i - side) * step, middle + (j - side) * step);
         }
     }
-    BB_TRY(bb_mirror_shape_create(all->mirror, edge, position, &all->shape));
-    all->out->edge = edge;
+    BB_TRY(bb_mirror_shape_create(survey->mirror, edge, position, &survey->shape));
+    survey->out->edge = edge;
 done:
     BB_RELEASE(&position);
     return status;
 }
 
-static bb_status prepare(const survey *all, scratch *out)
+static bb_status prepare(const pair_survey *survey, scratch *out)
 {
     bb_status status = BB_OK;
-    const bb_index corners = all->mirror->lenslets + 1;
+    const bb_index corners = survey->mirror->lenslets + 1;
     BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
     BB_TRY(BB_ALLOCATE(corners * corners, &out->block));
-    BB_TRY(BB_ALLOCATE(all->out->edge * corners, &out->half));
-    BB_TRY(BB_ALLOCATE(all->out->edge * all->out->edge, &out->covariance));
+    BB_TRY(BB_ALLOCATE(survey->out->edge * corners, &out->half));
+    BB_TRY(BB_ALLOCATE(survey->out->edge * survey->out->edge, &out->covariance));
 done:
     return status;
 }
@@ -109,15 +109,15 @@ static void release_scratch(scratch *work)
 }
 
 // Sums Cvv over the rows of actuators that reach row j of the comb.
-static void reach_row(const survey *all, bb_index j, scratch *work)
+static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
 {
-    const bb_deformable_mirror *mirror = all->mirror;
+    const bb_deformable_mirror *mirror = survey->mirror;
     const bb_index actuators = mirror->actuator_count;
     const bb_index corners = mirror->lenslets + 1;
     memset(work->reached, 0, (size_t)(corners * corners * corners) * sizeof *work->reached);
     for (bb_index a = 0; a < actuators; ++a) {
-        const double fall = all->shape.fall[j * corners + mirror->row[a]];
-        const double *line = all->voltages + a * actuators;
+        const double fall = survey->shape.fall[j * corners + mirror->row[a]];
+        const double *line = survey->voltages + a * actuators;
         double *column = work->reached + mirror->column[a] * corners;
         for (bb_index b = 0; fall > reach && b < actuators; ++b) {
             column[mirror->row[b] * corners * corners + mirror->column[b]] += fall * line[b];
@@ -126,37 +126,37 @@ static void reach_row(const survey *all, bb_index j, scratch *work)
 }
 
 // C [edge][edge] between the reached row and row k of the comb, m^2.
-static void cross(const survey *all, bb_index k, scratch *work)
+static void cross(const pair_survey *survey, bb_index k, scratch *work)
 {
-    const int corners = (int)all->mirror->lenslets + 1;
-    const int edge = (int)all->out->edge;
+    const int corners = (int)survey->mirror->lenslets + 1;
+    const int edge = (int)survey->out->edge;
     const bb_index items = (bb_index)corners * corners;
-    const double peak = bb_deformable_mirror_influence(all->mirror, 0.0);
+    const double peak = bb_deformable_mirror_influence(survey->mirror, 0.0);
     memset(work->block, 0, (size_t)items * sizeof *work->block);
     for (bb_index row = 0; row < corners; ++row) {
-        const double fall = all->shape.fall[k * corners + row];
+        const double fall = survey->shape.fall[k * corners + row];
         if (fall > reach) {
             cblas_daxpy((int)items, fall, work->reached + row * items, 1, work->block, 1);
         }
     }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, corners, corners, peak * peak,
-                all->shape.fall, corners, work->block, corners, 0.0, work->half, corners);
+                survey->shape.fall, corners, work->block, corners, 0.0, work->half, corners);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, edge, edge, corners, 1.0, work->half,
-                corners, all->shape.fall, corners, 0.0, work->covariance, edge);
+                corners, survey->shape.fall, corners, 0.0, work->covariance, edge);
 }
 
 static bb_status find_variances(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
-    survey *all = context;
-    const bb_index edge = all->out->edge;
+    pair_survey *survey = context;
+    const bb_index edge = survey->out->edge;
     scratch work = {0};
-    BB_TRY(prepare(all, &work));
+    BB_TRY(prepare(survey, &work));
     for (bb_index j = begin; j < end; ++j) {
-        reach_row(all, j, &work);
-        cross(all, j, &work);
+        reach_row(survey, j, &work);
+        cross(survey, j, &work);
         for (bb_index i = 0; i < edge; ++i) {
-            all->variance[j * edge + i] = work.covariance[i * edge + i];
+            survey->variance[j * edge + i] = work.covariance[i * edge + i];
         }
     }
 done:
@@ -165,16 +165,16 @@ done:
 }
 
 // Adds the pairs of rows j and k of the comb; `sums` at the displacement's row, of 2 edge - 1.
-static double add_rows(const survey *all, bb_index j, bb_index k, const double *covariance,
+static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const double *covariance,
                        double *sums)
 {
-    const bb_pair_strehl *out = all->out;
+    const bb_pair_strehl *out = survey->out;
     const bb_index edge = out->edge;
-    const double *variance = all->variance + k * edge;
-    const double *weights = all->weight + k * edge;
+    const double *variance = survey->variance + k * edge;
+    const double *weights = survey->weight + k * edge;
     double sum = 0.0;
     for (bb_index i = 0; i < edge; ++i) {
-        const double weight = all->weight[j * edge + i];
+        const double weight = survey->weight[j * edge + i];
         const double *line = covariance + i * edge;
         const bb_index zero = edge - 1 + i; // displacement i - l
         for (bb_index l = 0; weight > 0.0 && l < edge; ++l) {
@@ -187,7 +187,8 @@ static double add_rows(const survey *all, bb_index j, bb_index k, const double *
             double *add = sums + (w + 1) * displacements(out) + zero;
             for (bb_index l = 0; l < edge; ++l) {
                 if (weights[l] > 0.0) {
-                    const double half = 0.5 * (all->variance[j * edge + i] + variance[l]) - line[l];
+                    const double half =
+                        0.5 * (survey->variance[j * edge + i] + variance[l]) - line[l];
                     add[-l] += weight * weights[l] * exp(-square * half);
                 }
             }
@@ -196,38 +197,39 @@ static double add_rows(const survey *all, bb_index j, bb_index k, const double *
     return sum;
 }
 
-static bool is_lit(const survey *all, bb_index row)
+static bool is_lit(const pair_survey *survey, bb_index row)
 {
     bb_index i = 0;
-    while (i < all->out->edge && all->weight[row * all->out->edge + i] == 0.0) {
+    while (i < survey->out->edge && survey->weight[row * survey->out->edge + i] == 0.0) {
         ++i;
     }
-    return i < all->out->edge;
+    return i < survey->out->edge;
 }
 
 // Pairs of rows begin..end of the comb with all rows up to themselves.
 static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
-    survey *all = context;
-    const bb_index edge = all->out->edge;
-    const bb_index task = begin / all->rows;
-    double *sums = all->sums + task * (all->out->wavelength_count + 1) * displacements(all->out);
+    pair_survey *survey = context;
+    const bb_index edge = survey->out->edge;
+    const bb_index task = begin / survey->rows;
+    double *sums =
+        survey->sums + task * (survey->out->wavelength_count + 1) * displacements(survey->out);
     scratch work = {0};
-    BB_TRY(prepare(all, &work));
+    BB_TRY(prepare(survey, &work));
     for (bb_index j = begin; j < end; ++j) {
-        if (!is_lit(all, j)) {
+        if (!is_lit(survey, j)) {
             continue;
         }
-        reach_row(all, j, &work);
+        reach_row(survey, j, &work);
         for (bb_index k = 0; k <= j; ++k) {
-            if (!is_lit(all, k)) {
+            if (!is_lit(survey, k)) {
                 continue;
             }
-            cross(all, k, &work);
+            cross(survey, k, &work);
             const double sum =
-                add_rows(all, j, k, work.covariance, sums + (j - k) * (2 * edge - 1));
-            all->covariances[task] += j > k ? 2.0 * sum : sum;
+                add_rows(survey, j, k, work.covariance, sums + (j - k) * (2 * edge - 1));
+            survey->covariances[task] += j > k ? 2.0 * sum : sum;
         }
     }
 done:
@@ -236,9 +238,10 @@ done:
 }
 
 // g of one wavelength; where the comb has no pair, that of the next displacement inwards.
-static void divide(const survey *all, const double *weights, const double *sums, double *ratio)
+static void divide(const pair_survey *survey, const double *weights, const double *sums,
+                   double *ratio)
 {
-    const bb_index edge = all->out->edge;
+    const bb_index edge = survey->out->edge;
     const bb_index width = 2 * edge - 1;
     for (bb_index y = 0; y < edge; ++y) {
         for (bb_index away = 0; away < edge; ++away) {
@@ -252,29 +255,29 @@ static void divide(const survey *all, const double *weights, const double *sums,
 }
 
 // The sums of all tasks, in their order.
-static bb_status gather(survey *all)
+static bb_status gather(pair_survey *survey)
 {
     bb_status status = BB_OK;
-    bb_pair_strehl *out = all->out;
+    bb_pair_strehl *out = survey->out;
     const bb_index items = displacements(out);
     const bb_index planes = out->wavelength_count + 1;
-    const bb_index tasks = (out->edge + all->rows - 1) / all->rows;
+    const bb_index tasks = (out->edge + survey->rows - 1) / survey->rows;
     double weight = 0.0;
     double variance = 0.0;
     double piston = 0.0;
     BB_TRY(BB_ALLOCATE(out->wavelength_count * items, &out->attenuation));
     for (bb_index t = 0; t < tasks; ++t) {
-        piston += all->covariances[t];
+        piston += survey->covariances[t];
         for (bb_index k = 0; t > 0 && k < planes * items; ++k) {
-            all->sums[k] += all->sums[t * planes * items + k];
+            survey->sums[k] += survey->sums[t * planes * items + k];
         }
     }
     for (bb_index w = 0; w < out->wavelength_count; ++w) {
-        divide(all, all->sums, all->sums + (w + 1) * items, out->attenuation + w * items);
+        divide(survey, survey->sums, survey->sums + (w + 1) * items, out->attenuation + w * items);
     }
     for (bb_index k = 0; k < out->edge * out->edge; ++k) {
-        weight += all->weight[k];
-        variance += all->weight[k] * all->variance[k];
+        weight += survey->weight[k];
+        variance += survey->weight[k] * survey->variance[k];
     }
     out->variance_m2 = variance / weight - piston / (weight * weight);
 done:
@@ -299,24 +302,25 @@ bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *vol
                             .step = step,
                             .wavelength_count = wavelength_count,
                             .wavelengths_m = wavelengths_m};
-    survey all = {.mirror = bb_point_spread_mirror(spread), .voltages = voltages, .out = &pairs};
-    BB_TRY(place(spread, &all));
-    all.rows = (pairs.edge + TASKS - 1) / TASKS;
-    BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &all.variance));
-    BB_TRY(BB_ZEROED(TASKS, &all.covariances));
-    BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &all.sums));
-    BB_TRY(bb_parallel_ranges(pairs.edge, all.rows, find_variances, &all));
-    BB_TRY(bb_parallel_ranges(pairs.edge, all.rows, sum_pairs, &all));
-    BB_TRY(gather(&all));
+    pair_survey survey = {
+        .mirror = bb_point_spread_mirror(spread), .voltages = voltages, .out = &pairs};
+    BB_TRY(place(spread, &survey));
+    survey.rows = (pairs.edge + TASKS - 1) / TASKS;
+    BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &survey.variance));
+    BB_TRY(BB_ZEROED(TASKS, &survey.covariances));
+    BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &survey.sums));
+    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, find_variances, &survey));
+    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, sum_pairs, &survey));
+    BB_TRY(gather(&survey));
     *out = pairs;
     pairs = (bb_pair_strehl){0};
 done:
     bb_pair_strehl_release(&pairs);
-    bb_mirror_shape_release(&all.shape);
-    BB_RELEASE(&all.weight);
-    BB_RELEASE(&all.variance);
-    BB_RELEASE(&all.sums);
-    BB_RELEASE(&all.covariances);
+    bb_mirror_shape_release(&survey.shape);
+    BB_RELEASE(&survey.weight);
+    BB_RELEASE(&survey.variance);
+    BB_RELEASE(&survey.sums);
+    BB_RELEASE(&survey.covariances);
     return status;
 }
 
@@ -328,11 +332,11 @@ void bb_pair_strehl_release(bb_pair_strehl *pairs)
 // g at a displacement of the comb, which is even: (-x, -y) is (x, y).
 static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
 {
-    const bb_index most = pairs->edge - 1;
+    const bb_index last = pairs->edge - 1;
     const bb_index column = y < 0 ? -x : x;
-    const bb_index row = labs(y) < most ? labs(y) : most;
-    const bb_index inside = column < -most ? -most : (column > most ? most : column);
-    return ratio[row * (2 * pairs->edge - 1) + most + inside];
+    const bb_index row = labs(y) < last ? labs(y) : last;
+    const bb_index inside = column < -last ? -last : (column > last ? last : column);
+    return ratio[row * (2 * pairs->edge - 1) + last + inside];
 }
 
 // Lagrange's weights of the four points -1, 0, 1 and 2 at `t`.

@@ -487,15 +487,15 @@ done:
 }
 
 // Intensity at `angle` off the axis over that on it.
-static double intensity(const rings *of, double wavelength_m, double angle)
+static double intensity(const rings *image, double wavelength_m, double angle)
 {
     double sum = 0.0;
-    for (bb_index ring = 0; ring < of->count; ++ring) {
-        if (of->sum[ring] != 0.0) {
-            sum += of->sum[ring] * j0(2.0 * BB_PI * of->radius[ring] * angle / wavelength_m);
+    for (bb_index ring = 0; ring < image->count; ++ring) {
+        if (image->sum[ring] != 0.0) {
+            sum += image->sum[ring] * j0(2.0 * BB_PI * image->radius[ring] * angle / wavelength_m);
         }
     }
-    return sum / of->total;
+    return sum / image->total;
 }
 
 bb_status bb_point_spread_width(const bb_point_spread *spread, const double *correlation,

@@ -25,27 +25,28 @@ static disc lay_out(double radius, double spacing)
     return (disc){radius, spacing, -half * spacing, (bb_index)(2.0 * half)};
 }
 
-static bool keeps(const disc *of, double column, double row)
+static bool is_on_wafer(const disc *wafer, double column, double row)
 {
-    const double x = of->origin + (column + 0.5) * of->spacing;
-    const double y = of->origin + (row + 0.5) * of->spacing;
-    return x * x + y * y <= of->radius * of->radius;
+    const double x = wafer->origin + (column + 0.5) * wafer->spacing;
+    const double y = wafer->origin + (row + 0.5) * wafer->spacing;
+    return x * x + y * y <= wafer->radius * wafer->radius;
 }
 
 // Found from the circle, then by the law itself: rounding decides at its rim.
-static run kept(const disc *of, bb_index row)
+static run columns_on_wafer(const disc *wafer, bb_index row)
 {
-    if (row < 0 || row >= of->rows) {
+    if (row < 0 || row >= wafer->rows) {
         return NOTHING;
     }
-    const double y = of->origin + ((double)row + 0.5) * of->spacing;
-    const double reach = sqrt(fmax(of->radius * of->radius - y * y, 0.0));
-    run out = {fmax(floor((-reach - of->origin) / of->spacing) - 2.0, 0.0),
-               fmin(ceil((reach - of->origin) / of->spacing) + 2.0, (double)of->rows - 1.0)};
-    while (out.first <= out.last && !keeps(of, out.first, (double)row)) {
+    const double y = wafer->origin + ((double)row + 0.5) * wafer->spacing;
+    const double reach = sqrt(fmax(wafer->radius * wafer->radius - y * y, 0.0));
+    run out = {
+        fmax(floor((-reach - wafer->origin) / wafer->spacing) - 2.0, 0.0),
+        fmin(ceil((reach - wafer->origin) / wafer->spacing) + 2.0, (double)wafer->rows - 1.0)};
+    while (out.first <= out.last && !is_on_wafer(wafer, out.first, (double)row)) {
         out.first += 1.0;
     }
-    while (out.first <= out.last && !keeps(of, out.last, (double)row)) {
+    while (out.first <= out.last && !is_on_wafer(wafer, out.last, (double)row)) {
         out.last -= 1.0;
     }
     return out.first <= out.last ? out : NOTHING;
@@ -56,23 +57,23 @@ static run united(run a, run b)
     return (run){fmin(a.first, b.first), fmax(a.last, b.last)};
 }
 
-static double count_nodes(const disc *of)
+static double count_nodes(const disc *wafer)
 {
     double sum = 0.0;
-    for (bb_index line = 0; line <= of->rows; ++line) {
-        const run both = united(kept(of, line - 1), kept(of, line));
+    for (bb_index line = 0; line <= wafer->rows; ++line) {
+        const run both = united(columns_on_wafer(wafer, line - 1), columns_on_wafer(wafer, line));
         sum += both.first <= both.last ? both.last - both.first + 2.0 : 0.0;
     }
     return sum;
 }
 
 // Nodes all of whose four cells are kept: the ring around the disc has none of them.
-static double count_inner(const disc *of)
+static double count_inner(const disc *wafer)
 {
     double sum = 0.0;
-    for (bb_index line = 1; line < of->rows; ++line) {
-        const run below = kept(of, line - 1);
-        const run above = kept(of, line);
+    for (bb_index line = 1; line < wafer->rows; ++line) {
+        const run below = columns_on_wafer(wafer, line - 1);
+        const run above = columns_on_wafer(wafer, line);
         sum += fmax(fmin(below.last, above.last) - fmax(below.first, above.first), 0.0);
     }
     return sum;
@@ -86,11 +87,11 @@ static run touched(double first, double last, double ratio, double offset)
                  ceil((last + 1.0) * ratio + offset - 1e-9) - 1.0};
 }
 
-static double count_clamp(const disc *of, double spacing)
+static double count_clamp(const disc *wafer, double spacing)
 {
-    const double half = 0.5 * of->spacing * (double)of->rows;
+    const double half = 0.5 * wafer->spacing * (double)wafer->rows;
     const double lines = ceil(half / spacing * (1.0 - 1e-12));
-    const double ratio = of->spacing / spacing;
+    const double ratio = wafer->spacing / spacing;
     const double offset = lines - half / spacing;
     run before = NOTHING;
     double sum = 0.0;
@@ -99,9 +100,9 @@ static double count_clamp(const disc *of, double spacing)
         const double line = (double)j;
         run cells = NOTHING;
         // The fine rows of a coarse one; the last of them may reach into the next.
-        for (; row < of->rows && touched((double)row, (double)row, ratio, offset).first <= line;
+        for (; row < wafer->rows && touched((double)row, (double)row, ratio, offset).first <= line;
              ++row) {
-            const run columns = kept(of, row);
+            const run columns = columns_on_wafer(wafer, row);
             if (columns.first <= columns.last) {
                 cells = united(cells, touched(columns.first, columns.last, ratio, offset));
             }
