@@ -200,14 +200,10 @@ done:
     return status;
 }
 
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts)
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt)
 {
-    if (learning == NULL || !learning->applied || learning->problem != NULL) {
-        return;
-    }
-    for (bb_index p = 0; p < learning->study->pipelines.count; ++p) {
-        bb_outcome *outcome = &attempts[p].common.outcome;
-        *outcome = learning->profile.outcome;
+    if (learning != NULL && learning->applied && learning->problem == NULL) {
+        attempt->common.outcome = learning->profile.outcome;
     }
 }
 

@@ -20,9 +20,9 @@ BB_CHECKED bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_
                                           bb_results *results, bb_ao_learning **out);
 void bb_ao_learning_destroy(bb_ao_learning **learning);
 
-/// Where nothing could be learned that was to be applied, no attempt [pipelines of the study]
-/// stands: their outcome is that of the learning.
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts);
+/// Where nothing could be learned that was to be applied, no attempt stands: its outcome is that of
+/// the learning.
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt);
 
 /// With `apply`, solves the reference pipeline with the true profile too and adds what learning
 /// costs: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a pipeline.
