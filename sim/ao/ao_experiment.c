@@ -140,8 +140,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .noise = run->noise,
         .seed = (uint64_t)run->study->common.seed
     };
-    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving, results,
-                                &run->learning));
+    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving,
+                                run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
     return status;
@@ -418,10 +418,14 @@ done:
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
-    bb_ao_state state = {run->study, run->order, 0, run->attempts, run->promises};
+    bb_ao_state state = {run->study, run->order, 0, run->attempts, run->promises, run->learning};
+    const bool learned = run->learning != NULL && options->resume == NULL;
     BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
     const bb_index restored = state.finished;
     run->solved = run->settled = restored;
+    if (learned) {
+        BB_TRY(bb_ao_restart_save(&run->restart, &state));
+    }
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_progress("solving", run->solved, run->pipeline_count);

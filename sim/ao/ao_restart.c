@@ -107,6 +107,7 @@ static void note_kept(const bb_ao_state *state, const char *path)
 {
     const bb_factor_pipeline *pipelines = state->study->pipelines.items;
     const bool one = state->finished == 1;
+    static const char again[] = "bitbudget run ... --resume";
     char names[MOST_NAMES + 8] = "";
     char text[BB_INTERRUPT_LOSS_BYTES];
     for (bb_index i = 0; i < state->finished; ++i) {
@@ -118,10 +119,13 @@ static void note_kept(const bb_ao_state *state, const char *path)
         }
         (void)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
     }
-    (void)snprintf(text, sizeof text,
-                   "pipeline%s %s (%td of %td) %s kept: bitbudget run ... --resume %s",
-                   one ? "" : "s", names, state->finished, state->study->pipelines.count,
-                   one ? "is" : "are", path);
+    if (state->finished == 0) {
+        (void)snprintf(text, sizeof text, "the learned profile is kept: %s %s", again, path);
+    } else {
+        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s %s",
+                       one ? "" : "s", names, state->finished, state->study->pipelines.count,
+                       one ? "is" : "are", again, path);
+    }
     bb_interrupt_keeps(text);
 }
 
@@ -135,10 +139,11 @@ bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
     if (!bb_restart_is_due(restart, count == state->study->pipelines.count)) {
         goto done;
     }
-    BB_TRY(BB_ALLOCATE(1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
+    BB_TRY(
+        BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
     BB_TRY(BB_ALLOCATE(count, &levels));
-    bb_index used = 0;
+    bb_index used = bb_ao_learning_list(state->learning, pieces);
     pieces[used++] = (bb_checkpoint_piece){&state->finished, sizeof state->finished};
     bb_ao_promises_list(state->promises, pieces + used);
     used += BB_AO_PROMISES_PIECES;
@@ -164,12 +169,6 @@ done:
     return status;
 }
 
-static bool is_outcome(const bb_outcome *outcome)
-{
-    return (int)outcome->kind >= 0 && outcome->kind <= BB_OUTCOME_UNDERDETERMINED &&
-           memchr(outcome->detail, '\0', sizeof outcome->detail) != NULL;
-}
-
 // Takes over what was read of an attempt, but for the pointers, which are the study's.
 static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *common,
                        const bb_factor_pipeline *level, bb_ao_attempt *attempt)
@@ -177,8 +176,8 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *com
     bb_status status = BB_OK;
     const bb_device_kind device = attempt->common.device;
     const bb_draws *draws = &common->draws;
-    BB_REQUIRE(is_outcome(&common->outcome) && is_outcome(&draws->failure) && draws->tried >= 0 &&
-                   draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 &&
+    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && bb_outcome_is_sound(&draws->failure) &&
+                   draws->tried >= 0 && draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 &&
                    draws->failed <= draws->tried && level->arithmetic >= 0 &&
                    level->arithmetic < BB_VARIANT_COUNT && level->policy.inside < BB_VARIANT_COUNT,
                BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
@@ -226,8 +225,8 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
         goto done;
     }
     BB_TRY(bb_checkpoint_take(restart->resumed, &finished, sizeof finished));
-    BB_REQUIRE(finished >= 1 && finished <= count, BB_IO,
-               "checkpoint with %td pipelines, expected 1 to %td", finished, count);
+    BB_REQUIRE(finished >= 0 && finished <= count, BB_IO,
+               "checkpoint with %td pipelines, expected 0 to %td", finished, count);
     BB_TRY(bb_ao_promises_take(state->promises, count, restart->resumed));
     for (bb_index i = 0; i < finished; ++i) {
         const bb_index p = state->order[i];

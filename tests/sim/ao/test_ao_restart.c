@@ -2,6 +2,7 @@
 //
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
+#include "physics/ao/learn.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 
@@ -77,9 +78,10 @@ static void expect_kept(const bb_results *kept_by, const bb_results *got, const 
     }
 }
 
-// A run with a checkpoint after every pipeline gives what one without gives, and each of them gives
-// it again.
-static void resume_everywhere(const driver_case *of, const char *const *order, const char *dump)
+// A run with a checkpoint after every pipeline, and after `before` stages before the first, gives
+// what one without gives, and each of them gives it again.
+static void resume_everywhere(const driver_case *of, int before, const char *const *order,
+                              const char *dump)
 {
     bb_config *config = NULL;
     bb_results *whole = NULL;
@@ -96,6 +98,7 @@ static void resume_everywhere(const driver_case *of, const char *const *order, c
     while (order[count] != NULL) {
         ++count;
     }
+    count += before;
     assert_int_equal(collected, count);
     collected = -1;
     for (int k = 1; k <= count; ++k) {
@@ -108,7 +111,7 @@ static void resume_everywhere(const driver_case *of, const char *const *order, c
                                          .checkpoint = k % 2 == 0 ? "more" : NULL};
         check_ok(run_with(config, &resuming, &got));
         expect_same(whole, got);
-        expect_kept(kept_by, got, order, k);
+        expect_kept(kept_by, got, order, k - before);
         bb_results_destroy(&got);
     }
     bb_results_destroy(&whole);
@@ -124,7 +127,7 @@ static void every_pipeline_is_gone_on_from(void **state)
     assert_string_equal(driver_text(results, "status", "kept"), "ok");
     assert_true(driver_number(results, "draws", "hp2") == 3.0);
     bb_results_destroy(&results);
-    resume_everywhere(&mixed, mixed_order, NULL);
+    resume_everywhere(&mixed, 0, mixed_order, NULL);
 }
 
 // A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
@@ -132,10 +135,75 @@ static void every_pipeline_is_gone_on_from(void **state)
 static void frames_and_operators_are_the_same(void **state)
 {
     (void)state;
-    resume_everywhere(&framed, framed_order, "R");
+    resume_everywhere(&framed, 0, framed_order, "R");
 }
 
-// Learned profiles are learned again; where none was, no pipeline stands.
+// Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
+// layer twice as strong.
+static void forge_profile(const bb_ao_study *study)
+{
+    enum { LAYERS = 2, SENSORS = 3 };
+    bb_learned_profile numbers;
+    double layers[4][LAYERS];
+    double sensors[2][SENSORS];
+    const bb_index none[2] = {0, 0};
+    bb_restart restart;
+    const bb_run_options options = {.resume = "seen-1"};
+    check_ok(bb_ao_restart_open(study, &options, &restart));
+    check_ok(bb_checkpoint_take(restart.resumed, &numbers, sizeof numbers));
+    for (int a = 0; a < 4; ++a) {
+        check_ok(bb_checkpoint_take(restart.resumed, layers[a], sizeof layers[a]));
+    }
+    for (int a = 0; a < 2; ++a) {
+        check_ok(bb_checkpoint_take(restart.resumed, sensors[a], sizeof sensors[a]));
+    }
+    layers[1][0] *= 2.0;
+    const bb_checkpoint_piece pieces[] = {
+        {&numbers,   sizeof numbers   },
+        {layers[0],  sizeof layers[0] },
+        {layers[1],  sizeof layers[1] },
+        {layers[2],  sizeof layers[2] },
+        {layers[3],  sizeof layers[3] },
+        {sensors[0], sizeof sensors[0]},
+        {sensors[1], sizeof sensors[1]},
+        {&none[0],   sizeof none[0]   },
+        {&none[1],   sizeof none[1]   },
+        {NULL,       0                }
+    };
+    check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 10));
+    bb_restart_release(&restart);
+}
+
+// A profile that was kept is taken as it is, not learned again.
+static void kept_profiles_are_taken(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL,
+        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
+          "pipelines=[" REFERENCE "]"}
+    };
+    bb_config *config = NULL;
+    bb_results *results[2] = {NULL, NULL};
+    check_ok(driver_load(&of, &config));
+    keep(&of);
+    forge_profile(bb_config_study(config));
+    static const char *const paths[2] = {"seen-1", "forged"};
+    for (int r = 0; r < 2; ++r) {
+        const bb_run_options options = {.threads = 1, .resume = paths[r]};
+        check_ok(run_with(config, &options, &results[r]));
+    }
+    const double *strength = bb_results_find(results[0], "learn/strength")->numbers;
+    const double *forged = bb_results_find(results[1], "learn/strength")->numbers;
+    assert_true(forged[0] == 2.0 * strength[0] && forged[1] == strength[1]);
+    assert_true(driver_number(results[0], "strehl", "reference") !=
+                driver_number(results[1], "strehl", "reference"));
+    bb_results_destroy(&results[0]);
+    bb_results_destroy(&results[1]);
+    bb_config_destroy(&config);
+}
+
+// What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
 static void learned_profiles_are_the_same(void **state)
 {
     (void)state;
@@ -150,8 +218,8 @@ static void learned_profiles_are_the_same(void **state)
         {TINY, "learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]",
           "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
     };
-    resume_everywhere(&learned, order, NULL);
-    resume_everywhere(&failed, order, "R");
+    resume_everywhere(&learned, 1, order, NULL);
+    resume_everywhere(&failed, 1, order, "R");
 }
 
 static const driver_case walked = {
@@ -199,7 +267,7 @@ static bb_status read_and_write(void *config)
     const bb_run_options options = {.resume = "seen-2", .checkpoint = "walked"};
     bb_ao_attempt attempts[PIPELINES] = {0};
     bb_restart restart = {0};
-    bb_ao_state state = {study, order, 0, attempts, NULL};
+    bb_ao_state state = {study, order, 0, attempts, NULL, NULL};
     BB_TRY(bb_ao_promises_create(&state.promises));
     for (int p = 0; p < PIPELINES; ++p) {
         BB_TRY(bb_ao_attempt_create(pipelines[p].name, study->targets.count,
@@ -241,6 +309,7 @@ int main(void)
         cmocka_unit_test(every_pipeline_is_gone_on_from),
         cmocka_unit_test(frames_and_operators_are_the_same),
         cmocka_unit_test(learned_profiles_are_the_same),
+        cmocka_unit_test(kept_profiles_are_taken),
         cmocka_unit_test(any_allocation_may_fail),
     };
     bb_log_set_level(BB_LOG_QUIET);
