@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/interrupt.h"
 
-#include "sim/output/file.h"
+#include "core/disk_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ static void leave(int number)
         noted = number;
         return;
     }
-    bb_file_abandon();
+    bb_disk_file_abandon();
     say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
         : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
                             : "\nbitbudget: ended by SIGHUP");
