@@ -3,12 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { HOST_BYTES = 65, LONGEST_NAME = 255 };
+
+// Temporary files. A handler may come at any time: a name is read only while its place is HELD, and
+// changed only while it is not.
+enum { FREE, CHANGING, HELD };
+static struct {
+    atomic_int state;
+    char name[BB_DISK_PATH_BYTES];
+} temporaries[BB_DISK_TEMPORARIES];
 
 static void host_name(char out[HOST_BYTES])
 {
@@ -44,13 +53,56 @@ done:
     return status;
 }
 
+// Its place, -1 where none is free.
+static int hold(const char *name)
+{
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        int expected = FREE;
+        if (atomic_compare_exchange_strong(&temporaries[i].state, &expected, CHANGING)) {
+            (void)snprintf(temporaries[i].name, sizeof temporaries[i].name, "%s", name);
+            atomic_store(&temporaries[i].state, HELD);
+            return i;
+        }
+    }
+    return -1;
+}
+
 bb_status bb_disk_file_create(const char *name, const char *path, int *out)
 {
     bb_status status = BB_OK;
+    *out = -1;
+    const int place = hold(name);
+    BB_REQUIRE(place >= 0, BB_INTERNAL, "cannot write '%s': %d temporary files are being written",
+               path, BB_DISK_TEMPORARIES);
     *out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    BB_REQUIRE(*out >= 0, BB_IO, "cannot write '%s': %s", path, strerror(errno));
+    const int error = errno;
+    if (*out < 0) {
+        atomic_store(&temporaries[place].state, FREE); // the file is another's
+    }
+    BB_REQUIRE(*out >= 0, BB_IO, "cannot write '%s': %s", path, strerror(error));
 done:
     return status;
+}
+
+void bb_disk_file_settle(const char *name, bool remove_it)
+{
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        if (atomic_load(&temporaries[i].state) == HELD && strcmp(temporaries[i].name, name) == 0) {
+            if (remove_it) {
+                (void)unlink(name);
+            }
+            atomic_store(&temporaries[i].state, FREE);
+        }
+    }
+}
+
+void bb_disk_file_abandon(void)
+{
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        if (atomic_load(&temporaries[i].state) == HELD) {
+            (void)unlink(temporaries[i].name);
+        }
+    }
 }
 
 static bb_status check_kind(const char *path, const struct stat *about)

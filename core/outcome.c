@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *bb_outcome_name(bb_outcome_kind kind)
 {
@@ -27,6 +28,12 @@ void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *forma
     va_start(arguments, format);
     (void)vsnprintf(outcome->detail, sizeof outcome->detail, format, arguments);
     va_end(arguments);
+}
+
+bool bb_outcome_is_sound(const bb_outcome *outcome)
+{
+    return (int)outcome->kind >= 0 && outcome->kind <= BB_OUTCOME_UNDERDETERMINED &&
+           memchr(outcome->detail, '\0', sizeof outcome->detail) != NULL;
 }
 
 bb_index bb_first_non_finite(const double *values, bb_index count)

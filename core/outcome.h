@@ -6,6 +6,8 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,6 +32,9 @@ const char *bb_outcome_name(bb_outcome_kind kind);
 /// Records a failure unless one is recorded already.
 void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *format, ...)
     BB_PRINTF(3, 4);
+
+/// Whether it can be one: a known kind, a detail that ends. For what comes from a file.
+bool bb_outcome_is_sound(const bb_outcome *outcome);
 
 /// Index of the first value that is NaN or infinite, -1 when all are finite.
 bb_index bb_first_non_finite(const double *values, bb_index count);

@@ -45,8 +45,8 @@ static const command commands[] = {
      "  --force          replace a result file that exists\n"
      "  --dump NAMES     add operators to the file: rows,inputs (wafer); Cmm,Cmm_core,Ctm,Ctt,R,\n"
      "                   pupil (ao); Y,C (product); R (reconstructor)\n"
-     "  --checkpoint FILE  keep the state of the heating in FILE (wafer)\n"
-     "  --checkpoint-every S  with it: at most every S seconds; default 60, 0: after every step\n"
+     "  --checkpoint FILE  keep what is done in FILE: the heating (wafer), pipelines (ao)\n"
+     "  --checkpoint-every S  with it: at most every S seconds; default 60 (wafer), 0 (ao)\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
     {"check", bb_command_check,

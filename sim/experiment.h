@@ -14,7 +14,7 @@ typedef struct bb_run_options {
     bb_index threads;          ///< as bb_threads_set was told
     const char *dump;          ///< operators to add to the file, "Cmm,R"; NULL for none
     const char *checkpoint;    ///< where the state goes, NULL: nowhere
-    double checkpoint_every_s; ///< at least this long after the last one
+    double checkpoint_every_s; ///< at least this long after the last one, NaN: as is usual
     const char *resume;        ///< checkpoint to go on from, NULL: from the start
 } bb_run_options;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/interrupt.h"
 
-#include "sim/output/file.h"
+#include "core/disk_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,15 +12,31 @@
 static volatile sig_atomic_t deferred;
 static volatile sig_atomic_t noted; // its number, or 0
 
-// Two sentences, so that the one which a handler may read is never written.
-static char sentences[2][BB_INTERRUPT_LOSS_BYTES];
-static volatile sig_atomic_t sentence; // which one holds
+// Two texts, so that the one which a handler may read is never written.
+typedef struct phrase {
+    char texts[2][BB_INTERRUPT_LOSS_BYTES];
+    volatile sig_atomic_t current;
+} phrase;
+
+static phrase loss;
+static phrase rest; // what is kept
+
+static void put(phrase *words, const char *text)
+{
+    const int other = 1 - (int)words->current;
+    (void)snprintf(words->texts[other], sizeof words->texts[other], "%s", text);
+    words->current = other;
+}
 
 void bb_interrupt_loses(const char *text)
 {
-    const int other = 1 - (int)sentence;
-    (void)snprintf(sentences[other], sizeof sentences[other], "%s", text);
-    sentence = other;
+    put(&rest, "");
+    put(&loss, text);
+}
+
+void bb_interrupt_keeps(const char *text)
+{
+    put(&rest, text);
 }
 
 static void say(const char *text)
@@ -29,19 +45,26 @@ static void say(const char *text)
     (void)written; // there is nobody to tell
 }
 
+// After a separator where there is something to say.
+static void say_phrase(const char *separator, const phrase *words)
+{
+    const char *text = words->texts[words->current];
+    say(text[0] == '\0' ? "" : separator);
+    say(text);
+}
+
 static void leave(int number)
 {
     if (deferred && !noted) {
         noted = number;
         return;
     }
-    bb_file_abandon();
-    const char *loss = sentences[sentence];
+    bb_disk_file_abandon();
     say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
         : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
                             : "\nbitbudget: ended by SIGHUP");
-    say(loss[0] == '\0' ? "" : ": ");
-    say(loss);
+    say_phrase(": ", &loss);
+    say_phrase("; ", &rest);
     say("\n");
     _exit(128 + number);
 }

@@ -17,8 +17,11 @@ enum { BB_INTERRUPT_LOSS_BYTES = 512 };
 BB_CHECKED bb_status bb_interrupt_install(void);
 
 /// What a signal that ends the program from now on costs, as the sentence it will print: "'a.h5' is
-/// not written". Cut to BB_INTERRUPT_LOSS_BYTES; empty: nothing.
+/// not written". Cut to BB_INTERRUPT_LOSS_BYTES; empty: nothing. Nothing is kept then.
 void bb_interrupt_loses(const char *text);
+
+/// What is kept beside, as the rest of that sentence: "--resume 'a' goes on from it". Cut as above.
+void bb_interrupt_keeps(const char *text);
 
 /// From now on the first signal is noted and a second one ends the program; `false`: as before.
 void bb_interrupt_defer(bool defer);

@@ -26,8 +26,6 @@ enum {
     RESUME
 };
 
-static const double CHECKPOINT_SECONDS = 60.0;
-
 static const struct option long_options[] = {
     {"output",           required_argument, NULL, 'o'       },
     {"device",           required_argument, NULL, DEVICE    },
@@ -193,8 +191,6 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
     }
     BB_REQUIRE(out->help || out->checkpoint != NULL || isnan(out->checkpoint_every_s), BB_INVALID,
                "--checkpoint-every says how often --checkpoint FILE is written: name it too");
-    out->checkpoint_every_s =
-        isnan(out->checkpoint_every_s) ? CHECKPOINT_SECONDS : out->checkpoint_every_s;
     out->operands = rest + optind;
     out->operand_count = count - optind;
 done:

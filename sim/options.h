@@ -34,7 +34,7 @@ typedef struct bb_options {
     const char *dump;          ///< names, NULL unless given
     const char *checkpoint;    ///< NULL unless given
     const char *resume;        ///< NULL unless given
-    double checkpoint_every_s; ///< 60 unless given
+    double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
     bool force;

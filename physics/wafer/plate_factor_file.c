@@ -99,7 +99,6 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     char pending[BB_DISK_PATH_BYTES] = "";
     FILE *file = NULL;
     int id = -1;
-    bool made = false;
     part parts[PARTS];
     const bb_supernodes *of = &factor->view;
     header head = {
@@ -119,7 +118,6 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
                folder, strerror(errno));
     BB_TRY(bb_disk_file_name(path, pending));
     BB_TRY(bb_disk_file_create(pending, path, &id));
-    made = true;
     file = fdopen(id, "wb");
     BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", path, strerror(errno));
     id = -1; // the stream's
@@ -128,7 +126,6 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     file = NULL;
     BB_REQUIRE(closed == 0 && rename(pending, path) == 0, BB_IO, "cannot write '%s': %s", path,
                strerror(errno));
-    made = false;
 done:
     if (file != NULL) {
         (void)fclose(file);
@@ -136,9 +133,7 @@ done:
     if (id >= 0) {
         (void)close(id);
     }
-    if (made) {
-        (void)unlink(pending);
-    }
+    bb_disk_file_settle(pending, true);
     BB_RELEASE(&path);
     return status;
 }

@@ -19,6 +19,7 @@ bb_status bb_ao_attempt_create(const char *pipeline, bb_index targets, bb_index 
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_attempt_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_attempt_unset(targets, &out->residual_m));
+    BB_TRY(bb_attempt_unset(targets, &out->noise_m));
     BB_TRY(bb_attempt_unset(targets * wavelengths, &out->width_rad));
     BB_TRY(bb_attempt_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
@@ -37,6 +38,7 @@ void bb_ao_attempt_release(bb_ao_attempt *attempt, bb_index targets)
     BB_RELEASE(&attempt->stationary);
     BB_RELEASE(&attempt->ensquared);
     BB_RELEASE(&attempt->residual_m);
+    BB_RELEASE(&attempt->noise_m);
     BB_RELEASE(&attempt->width_rad);
     BB_RELEASE(&attempt->psf);
 }

@@ -13,14 +13,16 @@ enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that
 /// Numbers are NaN where a failed pipeline has none.
 typedef struct bb_ao_attempt {
     bb_attempt common;
-    double **r;         ///< [targets], each [m][n]; of a shared one the first only
-    bool shared;        ///< one reconstructor corrects all targets
-    double *strehl;     ///< [targets][wavelengths], as the study scores
+    bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a promise found
+    double **r;               ///< [targets], each [m][n]; of a shared one the first only
+    bool shared;              ///< one reconstructor corrects all targets
+    double *strehl;           ///< [targets][wavelengths], as the study scores
     double *pairs;      ///< [targets][wavelengths] by pairs, without the error terms; of frames
     double *whole;      ///< [targets][wavelengths] by pairs, with them; of frames
     double *stationary; ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;  ///< [targets][wavelengths][boxes]
     double *residual_m; ///< [targets] with the error terms
+    double *noise_m;    ///< [targets] what noise alone makes of the reference; NaN of others
     double *width_rad;  ///< [targets][wavelengths] of the image at half maximum
     double *psf;        ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_attempt;

@@ -12,7 +12,9 @@
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
+#include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 
@@ -32,9 +34,30 @@ typedef struct ao_run {
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem solving;
     bb_ao_attempt *attempts; // [pipeline_count]
+    bb_index *order;         // [pipeline_count] the reference, others, those that promise something
+    bb_index solved;         // so many of that order
+    bb_index settled;        // so many of them scored and drawn, too
+    bb_restart restart;
     bb_ao_promises *promises;
     bb_ao_learning *learning; // NULL: the true profile is known
 } ao_run;
+
+// The order in which pipelines are computed: a promise is held to the reference, and draws are
+// worth nothing without it.
+static void put_in_order(const ao_run *run)
+{
+    const bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
+    bb_index count = 0;
+    run->order[count++] = reference;
+    for (int promising = 0; promising <= 1; ++promising) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
+            if (p != reference && promises == (promising == 1)) {
+                run->order[count++] = p;
+            }
+        }
+    }
+}
 
 static bb_status start(const bb_ao_study *study, ao_run *run)
 {
@@ -55,11 +78,15 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
         run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
     }
     bb_device_announce(&offer, study->common.device);
+    BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
+    put_in_order(run);
+    BB_TRY(bb_ao_promises_create(&run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
                                     run->wavelength_count, study->ensquared_mas.count,
                                     bb_ao_study_images(study), &run->attempts[p]));
+        run->attempts[p].level = run->pipelines[p];
         run->attempts[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->attempts[p].common.device));
@@ -74,6 +101,8 @@ static void finish(ao_run *run)
         bb_ao_attempt_release(&run->attempts[p], run->target_count);
     }
     BB_RELEASE(&run->attempts);
+    BB_RELEASE(&run->order);
+    bb_restart_release(&run->restart);
     bb_ao_promises_destroy(&run->promises);
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->solving);
@@ -111,8 +140,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .noise = run->noise,
         .seed = (uint64_t)run->study->common.seed
     };
-    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving, results,
-                                &run->learning));
+    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving,
+                                run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->solving));
 done:
     return status;
@@ -210,13 +239,14 @@ typedef struct estimate {
     bb_index target;
 } estimate;
 
-static bb_status list_estimates(const ao_run *run, bb_ao_attempt *attempts, bb_index attempt_count,
-                                bb_residual_task *tasks, estimate *estimates, bb_index *out_count)
+static bb_status list_estimates(const ao_run *run, bb_ao_attempt *const *attempts,
+                                bb_index attempt_count, bb_residual_task *tasks,
+                                estimate *estimates, bb_index *out_count)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
     for (bb_index p = 0; p < attempt_count; ++p) {
-        bb_ao_attempt *attempt = &attempts[p];
+        bb_ao_attempt *attempt = attempts[p];
         for (bb_index t = 0; t < run->target_count; ++t) {
             const bb_tomography_target *target = &run->problem->targets[t];
             if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
@@ -243,7 +273,7 @@ static bool uses_device(const ao_run *run)
 }
 
 // Every estimate of some attempts, for every target, in one pass over Cmm.
-static bb_status score(const ao_run *run, bb_ao_attempt *attempts, bb_index attempt_count)
+static bb_status score(const ao_run *run, bb_ao_attempt *const *attempts, bb_index attempt_count)
 {
     bb_status status = BB_OK;
     bb_index most = attempt_count * run->target_count;
@@ -268,43 +298,6 @@ done:
     return status;
 }
 
-// Every pipeline; those that promise something after the reference that they are held to.
-static bb_status solve(ao_run *run)
-{
-    bb_status status = BB_OK;
-    bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
-    const bb_ao_promise_task task = {.problem = run->problem,
-                                     .solving = &run->solving,
-                                     .wavelength_count = run->wavelength_count,
-                                     .wavelengths_m = run->wavelengths_m,
-                                     .reference = &run->attempts[reference],
-                                     .correction = run->study->correction,
-                                     .score = (bb_score)run->study->score,
-                                     .scores_on_device = uses_device(run)};
-    bb_index solved = 0;
-    BB_TRY(bb_ao_promises_create(&run->promises));
-    for (int promising = 0; promising <= 1; ++promising) {
-        for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bb_factor_pipeline *pipeline = &run->pipelines[p];
-            bb_ao_attempt *attempt = &run->attempts[p];
-            if ((pipeline->policy.kind == (int)BB_POLICY_PROMISE) != (promising == 1)) {
-                continue;
-            }
-            bb_progress("solving", solved++, run->pipeline_count);
-            if (promising == 1) {
-                BB_TRY(bb_ao_promise_keep(run->promises, &task, pipeline, attempt));
-            } else {
-                BB_TRY(
-                    bb_factor_problem_solve(&run->solving, pipeline, attempt->r, &attempt->common));
-                bb_ao_attempt_share(attempt, run->study->correction, run->problem);
-            }
-        }
-    }
-    bb_progress("solving", solved, run->pipeline_count);
-done:
-    return status;
-}
-
 // One draw of a pipeline from its factorization to its price.
 static bb_status draw_once(const ao_run *run, const bb_factor_problem *solving, bb_index pipeline,
                            bb_draws *draws)
@@ -318,34 +311,140 @@ static bb_status draw_once(const ao_run *run, const bb_factor_problem *solving, 
     drawn.common.device = run->attempts[pipeline].common.device;
     BB_TRY(bb_factor_problem_solve(solving, &run->pipelines[pipeline], drawn.r, &drawn.common));
     bb_ao_attempt_share(&drawn, run->study->correction, run->problem);
-    BB_TRY(score(run, &drawn, 1));
+    bb_ao_attempt *const one = &drawn;
+    BB_TRY(score(run, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_attempt_headline(&drawn));
 done:
     bb_ao_attempt_release(&drawn, run->target_count);
     return status;
 }
 
-// Strehl ratios of the draws, the plain one first; none but that where there is nothing to compare
-// with. A promise has drawn on its way.
-static bb_status draw(ao_run *run)
+// Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
+// compare with. A promise has drawn on its way.
+static bb_status draw(const ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
-    bool compares = run->attempts[reference].common.outcome.kind == BB_OUTCOME_OK;
+    const bb_ao_attempt *reference = &run->attempts[run->order[0]];
+    const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
+    const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
+    const bb_index draws = run->pipelines[p].draws;
+    bb_attempt *common = &run->attempts[p].common;
     bb_factor_problem solving = run->solving;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        bb_attempt *common = &run->attempts[p].common;
-        const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
-        if (common->draws.tried == 0) {
-            bb_draws_add(&common->draws, &common->outcome,
-                         bb_ao_attempt_headline(&run->attempts[p]));
+    if (common->draws.tried == 0) {
+        bb_draws_add(&common->draws, &common->outcome, bb_ao_attempt_headline(&run->attempts[p]));
+    }
+    for (bb_index d = 1; compares && !promises && d < draws; ++d) {
+        bb_progress("drawing", p * draws + d, run->pipeline_count * draws);
+        solving.draw = d;
+        BB_TRY(draw_once(run, &solving, p, &common->draws));
+    }
+done:
+    return status;
+}
+
+// Scores what was solved since the last time, in one pass over Cmm for all of it, and draws.
+static bb_status settle(ao_run *run)
+{
+    bb_status status = BB_OK;
+    const bb_index first = run->settled;
+    const bb_index count = run->solved - first;
+    bb_ao_attempt *attempts[BB_STUDY_PIPELINES] = {NULL};
+    for (bb_index i = 0; i < count; ++i) {
+        attempts[i] = &run->attempts[run->order[first + i]];
+        bb_ao_learning_hold(run->learning, attempts[i]);
+    }
+    BB_TRY(score(run, attempts, count));
+    if (first == 0 && count > 0) {
+        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run), attempts[0]));
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(draw(run, run->order[first + i]));
+    }
+    run->settled = run->solved;
+done:
+    return status;
+}
+
+static bb_status solve(const ao_run *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    const bb_ao_promise_task task = {.problem = run->problem,
+                                     .solving = &run->solving,
+                                     .pipelines = run->pipelines,
+                                     .wavelength_count = run->wavelength_count,
+                                     .wavelengths_m = run->wavelengths_m,
+                                     .reference = &run->attempts[run->order[0]],
+                                     .correction = run->study->correction,
+                                     .score = (bb_score)run->study->score,
+                                     .scores_on_device = uses_device(run)};
+    bb_ao_attempt *attempt = &run->attempts[p];
+    if (run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE) {
+        BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], attempt));
+    } else {
+        BB_TRY(bb_factor_problem_solve(&run->solving, &run->pipelines[p], attempt->r,
+                                       &attempt->common));
+        bb_ao_attempt_share(attempt, run->study->correction, run->problem);
+    }
+done:
+    return status;
+}
+
+// The reconstructors of pipelines that came from a checkpoint, for what reads them at the end.
+static bb_status solve_again(const ao_run *run, bb_index count)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_ao_attempt *attempt = &run->attempts[run->order[i]];
+        bb_ao_attempt again = *attempt; // shares what holds the estimates
+        if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
+            continue;
         }
-        for (bb_index d = 1; compares && !promises && d < run->pipelines[p].draws; ++d) {
-            bb_progress("drawing", p * run->pipelines[p].draws + d,
-                        run->pipeline_count * run->pipelines[p].draws);
-            solving.draw = d;
-            BB_TRY(draw_once(run, &solving, p, &common->draws));
+        bb_progress("solving again", i, count);
+        again.common = bb_attempt_start(attempt->common.pipeline);
+        again.common.device = attempt->common.device;
+        BB_TRY(bb_factor_problem_solve(&run->solving, &attempt->level, again.r, &again.common));
+        BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
+                   "pipeline %s, ok in the checkpoint, is %s when it is solved again",
+                   attempt->common.pipeline, bb_outcome_name(again.common.outcome.kind));
+        bb_ao_attempt_share(&again, run->study->correction, run->problem);
+    }
+    bb_progress("solving again", count, count);
+done:
+    return status;
+}
+
+// Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
+// so that it can be kept; without, all share one pass over Cmm, but for what a promise is held to.
+static bb_status solve_all(ao_run *run, const bb_run_options *options)
+{
+    bb_status status = BB_OK;
+    bb_ao_state state = {run->study, run->order, 0, run->attempts, run->promises, run->learning};
+    const bool learned = run->learning != NULL && options->resume == NULL;
+    BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
+    const bb_index restored = state.finished;
+    run->solved = run->settled = restored;
+    if (learned) {
+        BB_TRY(bb_ao_restart_save(&run->restart, &state));
+    }
+    while (run->solved < run->pipeline_count) {
+        const bb_index p = run->order[run->solved];
+        bb_progress("solving", run->solved, run->pipeline_count);
+        if (run->settled == 0 && run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE) {
+            BB_TRY(settle(run));
         }
+        BB_TRY(solve(run, p));
+        ++run->solved;
+        if (options->checkpoint != NULL) {
+            BB_TRY(settle(run));
+            state.finished = run->settled;
+            BB_TRY(bb_ao_restart_save(&run->restart, &state));
+        }
+    }
+    bb_progress("solving", run->solved, run->pipeline_count);
+    BB_TRY(settle(run));
+    if (restored > 0 &&
+        (run->study->monte_carlo.frames > 0 || bb_dump_wanted(options->dump, "R"))) {
+        BB_TRY(solve_again(run, restored));
     }
 done:
     return status;
@@ -356,23 +455,20 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
 {
     bb_status status = BB_OK;
     ao_run run = {0};
+    BB_TRY(bb_ao_restart_open(study, options, &run.restart));
     BB_TRY(start(study, &run));
     BB_TRY(bb_ao_plan_fits(study));
     BB_TRY(build_problem(&run, results));
-    BB_TRY(solve(&run));
-    bb_ao_learning_hold(run.learning, run.attempts);
-    BB_TRY(score(&run, run.attempts, run.pipeline_count));
-    BB_TRY(draw(&run));
+    BB_TRY(solve_all(&run, options));
     BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
-    BB_TRY(bb_ao_quantities_publish(
-        study, run.problem, &run.attempts[bb_factor_pipelines_reference(&run.study->pipelines)],
-        uses_device(&run), options->dump, results));
+    BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.attempts[run.order[0]], options->dump,
+                                    results));
     BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.attempts, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));
     }
     BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
-    BB_TRY(bb_ao_promises_publish(run.promises, results));
+    BB_TRY(bb_ao_promises_publish(run.promises, run.pipelines, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
 done:
     finish(&run);

@@ -9,6 +9,7 @@
 #include "solvers/residual_covariance.h"
 
 #include <math.h>
+#include <stdint.h>
 
 // Frames from here on, so that those of monte_carlo are others.
 static const uint64_t first_frame = (uint64_t)1 << 32;
@@ -18,6 +19,7 @@ struct bb_ao_learning {
     const bb_tomography *truth;
     bb_factor_problem known; // with the true profile
     bb_learned_profile profile;
+    bb_learned_profile numbers; // the same without its arrays, for checkpoints
     bool applied;
     bb_layer_config *layers; // [profile.layer_count]
     bb_atmosphere_config atmosphere;
@@ -115,6 +117,68 @@ done:
     return status;
 }
 
+// The arrays of a profile: readers and writers go through the same list.
+static bb_index list_arrays(const bb_learned_profile *profile, bb_checkpoint_piece *pieces)
+{
+    const bb_index layers = profile->layer_count * (bb_index)sizeof(double);
+    const bb_index sensors = profile->sensor_count * (bb_index)sizeof(double);
+    bb_index count = 0;
+    pieces[count++] = (bb_checkpoint_piece){profile->height_m, layers};
+    pieces[count++] = (bb_checkpoint_piece){profile->strength, layers};
+    pieces[count++] = (bb_checkpoint_piece){profile->sigma, layers};
+    pieces[count++] = (bb_checkpoint_piece){profile->own, layers};
+    pieces[count++] = (bb_checkpoint_piece){profile->noise_arcsec2, sensors};
+    pieces[count++] = (bb_checkpoint_piece){profile->tilt_arcsec2, sensors};
+    return count;
+}
+
+static void drop_arrays(bb_learned_profile *profile)
+{
+    profile->height_m = profile->strength = profile->sigma = profile->own = NULL;
+    profile->noise_arcsec2 = profile->tilt_arcsec2 = NULL;
+}
+
+bb_index bb_ao_learning_list(const bb_ao_learning *learning,
+                             bb_checkpoint_piece pieces[BB_AO_LEARNING_PIECES])
+{
+    if (learning == NULL) {
+        return 0;
+    }
+    pieces[0] = (bb_checkpoint_piece){&learning->numbers, sizeof learning->numbers};
+    return 1 + list_arrays(&learning->profile, pieces + 1);
+}
+
+static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomography *problem,
+                              bb_checkpoint *checkpoint, bb_learned_profile *out)
+{
+    bb_status status = BB_OK;
+    bb_checkpoint_piece arrays[BB_AO_LEARNING_PIECES];
+    const bb_index layers =
+        learn->heights_m.count > 0 ? learn->heights_m.count : problem->atmosphere.layer_count;
+    bb_learned_profile numbers = {.layer_count = 0};
+    BB_TRY(bb_checkpoint_take(checkpoint, &numbers, sizeof numbers));
+    drop_arrays(&numbers);
+    BB_REQUIRE(numbers.layer_count == layers &&
+                   numbers.sensor_count == problem->guides.sensor_count &&
+                   bb_outcome_is_sound(&numbers.outcome),
+               BB_IO, "checkpoint with %td learned layers of %td sensors, expected %td of %td",
+               numbers.layer_count, numbers.sensor_count, layers, problem->guides.sensor_count);
+    *out = numbers;
+    BB_TRY(BB_ALLOCATE(layers, &out->height_m));
+    BB_TRY(BB_ALLOCATE(layers, &out->strength));
+    BB_TRY(BB_ALLOCATE(layers, &out->sigma));
+    BB_TRY(BB_ALLOCATE(layers, &out->own));
+    BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->noise_arcsec2));
+    BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->tilt_arcsec2));
+    const bb_index count = list_arrays(out, arrays);
+    for (bb_index a = 0; a < count; ++a) {
+        // These are the arrays made above.
+        BB_TRY(bb_checkpoint_take(checkpoint, (void *)(uintptr_t)arrays[a].data, arrays[a].bytes));
+    }
+done:
+    return status;
+}
+
 // The tomography of the learned profile. Of the error terms, which are the score's, it knows what
 // truth sensors do not see.
 static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
@@ -173,7 +237,7 @@ static void announce(const bb_ao_learning *l)
 
 bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
                                const bb_tomography *problem, bb_factor_problem *solving,
-                               bb_results *results, bb_ao_learning **out)
+                               bb_checkpoint *resumed, bb_results *results, bb_ao_learning **out)
 {
     bb_status status = BB_OK;
     bb_ao_learning *learning = NULL;
@@ -186,7 +250,10 @@ bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *phy
     learning->truth = problem;
     learning->known = *solving;
     learning->applied = study->learn.apply;
-    BB_TRY(fit(study, physics, problem, &learning->profile));
+    BB_TRY(resumed == NULL ? fit(study, physics, problem, &learning->profile)
+                           : take_profile(&study->learn, problem, resumed, &learning->profile));
+    learning->numbers = learning->profile;
+    drop_arrays(&learning->numbers);
     announce(learning);
     BB_TRY(bb_ao_learn_publish(&study->learn, &problem->atmosphere, &learning->profile, results));
     if (learning->applied && learning->profile.outcome.kind == BB_OUTCOME_OK) {
@@ -200,14 +267,10 @@ done:
     return status;
 }
 
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts)
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt)
 {
-    if (learning == NULL || !learning->applied || learning->problem != NULL) {
-        return;
-    }
-    for (bb_index p = 0; p < learning->study->pipelines.count; ++p) {
-        bb_outcome *outcome = &attempts[p].common.outcome;
-        *outcome = learning->profile.outcome;
+    if (learning != NULL && learning->applied && learning->problem == NULL) {
+        attempt->common.outcome = learning->profile.outcome;
     }
 }
 

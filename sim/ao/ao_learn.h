@@ -6,23 +6,33 @@
 #define BB_SIM_AO_AO_LEARN_H
 
 #include "sim/ao/ao_attempt.h"
+#include "sim/output/checkpoint.h"
 #include "sim/pipelines/factor_solving.h"
 
 typedef struct bb_ao_learning bb_ao_learning;
 
 /// Learns as `study->learn` says and adds the group /learn; `*out` is NULL where it is off. With
 /// `apply`, `solving`, which is not prepared yet, is pointed at the covariances of the learned
-/// profile. Errors: BB_MEMORY, bb_matrix_file_open's, BB_INVALID (a covariance of another size),
+/// profile. What was learned comes from `resumed` unless that is NULL. Errors: BB_MEMORY,
+/// bb_matrix_file_open's, bb_checkpoint_take's, BB_INVALID (a covariance of another size),
 /// BB_UNSUPPORTED (frames of a sensor that stands askew). Owner of `*out`: the caller, for as long
 /// as `solving` is in use.
 BB_CHECKED bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
                                           const bb_tomography *problem, bb_factor_problem *solving,
-                                          bb_results *results, bb_ao_learning **out);
+                                          bb_checkpoint *resumed, bb_results *results,
+                                          bb_ao_learning **out);
 void bb_ao_learning_destroy(bb_ao_learning **learning);
 
-/// Where nothing could be learned that was to be applied, no attempt [pipelines of the study]
-/// stands: their outcome is that of the learning.
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempts);
+enum { BB_AO_LEARNING_PIECES = 7 };
+
+/// What a checkpoint has to keep of what was learned; returns how many pieces, 0 without
+/// `learning`.
+bb_index bb_ao_learning_list(const bb_ao_learning *learning,
+                             bb_checkpoint_piece pieces[BB_AO_LEARNING_PIECES]);
+
+/// Where nothing could be learned that was to be applied, no attempt stands: its outcome is that of
+/// the learning.
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt);
 
 /// With `apply`, solves the reference pipeline with the true profile too and adds what learning
 /// costs: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a pipeline.

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // Of one search: every variant, and bisections of three ladders.
 enum { MOST_TRIALS = (BB_VARIANT_COUNT + 3 * 8) * BB_STUDY_PIPELINES };
@@ -20,7 +21,7 @@ static const double beside = 1.25;
 
 // A rung that was tried.
 typedef struct trial {
-    const char *pipeline; // borrowed from the study
+    bb_index pipeline; // of the study
     char arithmetic[BB_FACTOR_RUNG_NAME];
     double tolerance, loss, cost;
     bool kept;
@@ -29,7 +30,6 @@ typedef struct trial {
 struct bb_ao_promises {
     bb_index count;
     trial *trials;      // [MOST_TRIALS]
-    double *reference;  // [targets][wavelengths] Strehl ratios, NULL until they are asked for
     double *tile_norms; // of the matrix, NULL until they are asked for
 };
 
@@ -51,7 +51,6 @@ void bb_ao_promises_destroy(bb_ao_promises **promises)
 {
     if (*promises != NULL) {
         BB_RELEASE(&(*promises)->trials);
-        BB_RELEASE(&(*promises)->reference);
         BB_RELEASE(&(*promises)->tile_norms);
         BB_RELEASE(promises);
     }
@@ -110,8 +109,8 @@ typedef struct searching {
 } searching;
 
 // The worst loss of what a promise is about, NaN where a Strehl ratio is, and the first one.
-static bb_status find_loss(const bb_ao_promises *promises, const searching *search,
-                           const bb_ao_attempt *tried, double *loss, double *strehl)
+static bb_status find_loss(const searching *search, const bb_ao_attempt *tried, double *loss,
+                           double *strehl)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
@@ -124,7 +123,7 @@ static bb_status find_loss(const bb_ao_promises *promises, const searching *sear
     for (bb_index t = 0; t < scored(task->problem->target_count, over); ++t) {
         for (bb_index w = 0; w < scored(task->wavelength_count, over); ++w) {
             const bb_index i = t * task->wavelength_count + w;
-            const double lost = promises->reference[i] - strehls[i];
+            const double lost = task->reference->strehl[i] - strehls[i];
             *loss = isnan(lost) || isnan(*loss) ? NAN : fmax(*loss, lost);
         }
     }
@@ -135,9 +134,8 @@ done:
 
 // Factors a rung as one of its draws: its Strehl ratio goes to the draws, `*loss` is NaN where it
 // failed.
-static bb_status try_draw(const bb_ao_promises *promises, const searching *search,
-                          const bb_factor_pipeline *level, bb_index draw, bb_ao_attempt *tried,
-                          bb_draws *draws, double *loss)
+static bb_status try_draw(const searching *search, const bb_factor_pipeline *level, bb_index draw,
+                          bb_ao_attempt *tried, bb_draws *draws, double *loss)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
@@ -150,7 +148,7 @@ static bb_status try_draw(const bb_ao_promises *promises, const searching *searc
     bb_ao_attempt_share(tried, task->correction, task->problem);
     outcome = tried->common.outcome;
     if (outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(find_loss(promises, search, tried, loss, &strehl));
+        BB_TRY(find_loss(search, tried, loss, &strehl));
     }
     if (outcome.kind == BB_OUTCOME_OK && isnan(strehl)) {
         bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "Strehl ratio");
@@ -162,8 +160,8 @@ done:
 
 // The draws after the first, until one fails or leaves the promise: the rung is lost then. `*worst`
 // is the largest loss, NaN where one failed.
-static bb_status try_draws(const bb_ao_promises *promises, const searching *search,
-                           const bb_factor_pipeline *level, bb_draws *draws, double *worst)
+static bb_status try_draws(const searching *search, const bb_factor_pipeline *level,
+                           bb_draws *draws, double *worst)
 {
     bb_status status = BB_OK;
     const bb_index targets = search->task->problem->target_count;
@@ -173,7 +171,7 @@ static bb_status try_draws(const bb_ao_promises *promises, const searching *sear
         BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, 0, &drawn));
         drawn.shared = search->tried.shared;
         drawn.common.device = search->found->common.device;
-        BB_TRY(try_draw(promises, search, level, d, &drawn, draws, &loss));
+        BB_TRY(try_draw(search, level, d, &drawn, draws, &loss));
         *worst = isnan(loss) ? NAN : fmax(*worst, loss);
         bb_ao_attempt_release(&drawn, targets);
     }
@@ -187,6 +185,7 @@ static void take_over(searching *search)
 {
     const bb_index targets = search->task->problem->target_count;
     search->found->common = search->tried.common;
+    search->found->level = search->tried.level;
     for (bb_index t = 0; t < targets; ++t) {
         BB_RELEASE(&search->found->r[t]);
         search->found->r[t] = search->tried.r[t];
@@ -207,10 +206,11 @@ static bb_status try_rung(bb_ao_promises *promises, searching *search,
     bb_draws draws = {0};
     tried->common = bb_attempt_start(search->pipeline->name);
     tried->common.device = device;
-    BB_TRY(try_draw(promises, search, level, 0, tried, &draws, &at->loss));
-    BB_TRY(try_draws(promises, search, level, &draws, &at->loss));
+    tried->level = *level;
+    BB_TRY(try_draw(search, level, 0, tried, &draws, &at->loss));
+    BB_TRY(try_draws(search, level, &draws, &at->loss));
     tried->common.draws = draws;
-    at->pipeline = search->pipeline->name;
+    at->pipeline = search->pipeline - task->pipelines;
     (void)snprintf(at->arithmetic, sizeof at->arithmetic, "%s", name);
     at->tolerance = level->policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level->policy.tolerance;
     at->cost = tried->common.factor.cost;
@@ -319,20 +319,6 @@ done:
     return status;
 }
 
-static bb_status find_reference(bb_ao_promises *promises, const bb_ao_promise_task *task)
-{
-    bb_status status = BB_OK;
-    const bb_index items = task->problem->target_count * task->wavelength_count;
-    if (promises->reference == NULL) {
-        BB_TRY(bb_attempt_unset(items, &promises->reference));
-        if (task->reference->common.outcome.kind == BB_OUTCOME_OK) {
-            BB_TRY(find_strehls(task, task->reference, BB_POLICY_OVER_ALL, promises->reference));
-        }
-    }
-done:
-    return status;
-}
-
 // What came of a search, as the attempt's detail.
 static void report(const searching *search, bb_index trials, bb_outcome *outcome)
 {
@@ -360,8 +346,7 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
                         .solving = *task->solving,
                         .found = attempt,
                         .cost = INFINITY};
-    BB_TRY(find_reference(promises, task));
-    if (isnan(promises->reference[0])) {
+    if (isnan(bb_ao_attempt_headline(task->reference))) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
                        "promise: the reference has no Strehl ratio");
         goto done;
@@ -377,6 +362,36 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
     report(&search, promises->count - first, &attempt->common.outcome);
 done:
     bb_ao_attempt_release(&search.tried, targets);
+    return status;
+}
+
+void bb_ao_promises_list(const bb_ao_promises *promises,
+                         bb_checkpoint_piece pieces[BB_AO_PROMISES_PIECES])
+{
+    pieces[0] = (bb_checkpoint_piece){&promises->count, sizeof promises->count};
+    pieces[1] = (bb_checkpoint_piece){promises->trials,
+                                      promises->count * (bb_index)sizeof *promises->trials};
+}
+
+bb_status bb_ao_promises_take(bb_ao_promises *promises, bb_index pipelines,
+                              bb_checkpoint *checkpoint)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    BB_TRY(bb_checkpoint_take(checkpoint, &count, sizeof count));
+    BB_REQUIRE(count >= 0 && count <= MOST_TRIALS, BB_IO,
+               "checkpoint with %td trials of promises, expected at most %d", count, MOST_TRIALS);
+    BB_TRY(bb_checkpoint_take(checkpoint, promises->trials,
+                              count * (bb_index)sizeof *promises->trials));
+    for (bb_index i = 0; i < count; ++i) {
+        const trial *at = &promises->trials[i];
+        BB_REQUIRE(at->pipeline >= 0 && at->pipeline < pipelines &&
+                       memchr(at->arithmetic, '\0', sizeof at->arithmetic) != NULL,
+                   BB_IO, "checkpoint with a trial of pipeline %td, expected below %td",
+                   at->pipeline, pipelines);
+    }
+    promises->count = count;
+done:
     return status;
 }
 
@@ -402,7 +417,8 @@ static void list_row(const bb_ao_promises *promises, bb_index i, double out[COLU
     out[INDEX] = (double)i;
 }
 
-bb_status bb_ao_promises_publish(const bb_ao_promises *promises, bb_results *results)
+bb_status bb_ao_promises_publish(const bb_ao_promises *promises,
+                                 const bb_factor_pipeline *pipelines, bb_results *results)
 {
     bb_status status = BB_OK;
     const char **texts = NULL; // [2][count]
@@ -419,7 +435,7 @@ bb_status bb_ao_promises_publish(const bb_ao_promises *promises, bb_results *res
         for (int c = 0; c < COLUMNS; ++c) {
             values[c * count + i] = row[c];
         }
-        texts[i] = promises->trials[i].pipeline;
+        texts[i] = pipelines[promises->trials[i].pipeline].name;
         texts[count + i] = promises->trials[i].arithmetic;
     }
     BB_TRY(bb_results_axis(results, columns[INDEX].path, "1", columns[INDEX].long_name, count,

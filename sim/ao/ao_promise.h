@@ -16,15 +16,17 @@
 #define BB_SIM_AO_AO_PROMISE_H
 
 #include "sim/ao/ao_attempt.h"
+#include "sim/output/checkpoint.h"
 #include "sim/pipelines/factor_solving.h"
 
 /// What a search needs; everything is borrowed.
 typedef struct bb_ao_promise_task {
     const bb_tomography *problem;
     const bb_factor_problem *solving;
+    const bb_factor_pipeline *pipelines; ///< of the study
     bb_index wavelength_count;
     const double *wavelengths_m;    ///< [wavelength_count]
-    const bb_ao_attempt *reference; ///< solved
+    const bb_ao_attempt *reference; ///< scored
     int correction;                 ///< bb_ao_correction
     bb_score score;                 ///< the study's
     bool scores_on_device;          ///< as the study's results are scored
@@ -36,14 +38,25 @@ typedef struct bb_ao_promises bb_ao_promises;
 BB_CHECKED bb_status bb_ao_promises_create(bb_ao_promises **out);
 void bb_ao_promises_destroy(bb_ao_promises **promises);
 
-/// Searches for a pipeline and leaves the found rung's work in `attempt` (created, not solved); its
-/// detail says what was found. A reference that failed gives the outcome underdetermined. Errors:
-/// those of bb_factor_problem_solve, bb_factor_map_norms and
+/// Searches for one of the pipelines and leaves the found rung's work in `attempt` (created, not
+/// solved); its detail says what was found. A reference that failed gives the outcome
+/// underdetermined. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and
 /// bb_factor_device_score.
 BB_CHECKED bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
                                         const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt);
 
+enum { BB_AO_PROMISES_PIECES = 2 };
+
+/// What a checkpoint has to keep of the trials, and reading it back for a study of `pipelines`.
+/// Errors: those of bb_checkpoint_take, BB_IO (trials that cannot be).
+void bb_ao_promises_list(const bb_ao_promises *promises,
+                         bb_checkpoint_piece pieces[BB_AO_PROMISES_PIECES]);
+BB_CHECKED bb_status bb_ao_promises_take(bb_ao_promises *promises, bb_index pipelines,
+                                         bb_checkpoint *checkpoint);
+
 /// Writes the group /promise, one row a trial; nothing where nothing was tried.
-BB_CHECKED bb_status bb_ao_promises_publish(const bb_ao_promises *promises, bb_results *results);
+BB_CHECKED bb_status bb_ao_promises_publish(const bb_ao_promises *promises,
+                                            const bb_factor_pipeline *pipelines,
+                                            bb_results *results);
 
 #endif

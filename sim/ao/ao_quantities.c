@@ -103,10 +103,8 @@ static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_i
     return BB_OK;
 }
 
-// The rms residual that noise alone makes of the reference in every direction, m; NaN where the
-// reference failed.
-static bb_status find_noise(const bb_ao_study *study, const bb_tomography *problem,
-                            const bb_ao_attempt *reference, bool on_device, double *rms_m)
+bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
+                                 bool scores_on_device, bb_ao_attempt *reference)
 {
     bb_status status = BB_OK;
     const bb_index targets = problem->target_count;
@@ -131,13 +129,13 @@ static bb_status find_noise(const bb_ao_study *study, const bb_tomography *probl
                                       &none[2 * t + 1], NULL};
         BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
     }
-    BB_TRY(bb_factor_device_score(&noise, on_device, targets, tasks));
+    BB_TRY(bb_factor_device_score(&noise, scores_on_device, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
         double strehl = NAN;
         bb_outcome outcome = {0};
         bb_tomography_score score = {.kind = (bb_score)study->score, .strehl = &strehl};
         BB_TRY(bb_tomography_rate(problem, t, tasks[t].cee, 1, &wavelength_m, &score, &outcome));
-        rms_m[t] = score.correctable_rms;
+        reference->noise_m[t] = score.correctable_rms;
     }
 done:
     for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
@@ -153,24 +151,21 @@ static const char *const term_names[TERMS] = {"tomography", "noise", "fitting",
                                               "aliasing",   "lag",   "total"};
 
 static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *problem,
-                                const bb_ao_attempt *reference, bool on_device, bb_results *results)
+                                const bb_ao_attempt *reference, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_index targets = problem->target_count;
     double *budget = NULL; // [targets][TERMS], nm
-    double *noise_m = NULL;
     BB_TRY(bb_attempt_unset(targets * TERMS, &budget));
-    BB_TRY(bb_attempt_unset(targets, &noise_m));
-    BB_TRY(find_noise(study, problem, reference, on_device, noise_m));
     for (bb_index t = 0; t < targets; ++t) {
         double *row = budget + t * TERMS;
         bb_error_budget terms;
         BB_TRY(bb_error_budget_of_terms(&study->error_terms, problem, t, &terms));
         const double whole = reference->residual_m[t] * reference->residual_m[t];
-        const double noise = noise_m[t] * noise_m[t];
+        const double noise = reference->noise_m[t] * reference->noise_m[t];
         const double rest = whole - noise - terms.fitting - terms.aliasing - terms.lag;
         row[TOMOGRAPHY] = isnan(rest) ? NAN : 1e9 * sqrt(fmax(rest, 0.0));
-        row[NOISE] = 1e9 * noise_m[t];
+        row[NOISE] = 1e9 * reference->noise_m[t];
         row[FITTING] = 1e9 * sqrt(terms.fitting);
         row[ALIASING] = 1e9 * sqrt(terms.aliasing);
         row[LAG] = 1e9 * sqrt(terms.lag);
@@ -184,7 +179,6 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
                              "target, error_term", budget));
 done:
     BB_RELEASE(&budget);
-    BB_RELEASE(&noise_m);
     return status;
 }
 
@@ -269,14 +263,14 @@ done:
 }
 
 bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                   const bb_ao_attempt *reference, bool scores_on_device,
-                                   const char *names, bb_results *results)
+                                   const bb_ao_attempt *reference, const char *names,
+                                   bb_results *results)
 {
     bb_status status = BB_OK;
     BB_TRY(publish_seeing(study, &problem->atmosphere, results));
     BB_TRY(publish_sensors(problem, results));
     BB_TRY(publish_mirrors(problem, results));
-    BB_TRY(publish_budget(study, problem, reference, scores_on_device, results));
+    BB_TRY(publish_budget(study, problem, reference, results));
     BB_TRY(publish_coordinates(problem, names, results));
 done:
     return status;

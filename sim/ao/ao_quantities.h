@@ -19,12 +19,17 @@ typedef struct bb_ao_seeing {
 /// With the study's wind (error_terms.wind_m_per_s), else the profile's.
 bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
 
-/// Writes /system and, into /results, the mirror's modes and the error budget of the reference: of
-/// its noise R N R^T, scored as the study scores. `names` are the dumped operators. Errors:
-/// BB_MEMORY, those of bb_factor_device_score.
+/// The rms residual that noise alone, R N R^T, makes of the reference in every direction, scored as
+/// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, those of
+/// bb_factor_device_score.
+BB_CHECKED bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
+                                            bool scores_on_device, bb_ao_attempt *reference);
+
+/// Writes /system and, into /results, the mirror's modes and the error budget of the reference,
+/// whose noise_m is known. `names` are the dumped operators. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_quantities_publish(const bb_ao_study *study,
                                               const bb_tomography *problem,
-                                              const bb_ao_attempt *reference, bool scores_on_device,
-                                              const char *names, bb_results *results);
+                                              const bb_ao_attempt *reference, const char *names,
+                                              bb_results *results);
 
 #endif

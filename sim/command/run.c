@@ -33,15 +33,11 @@ static bool same_file(const char *a, const char *b)
 }
 
 // An existing checkpoint is replaced only by the run that goes on from it, or with --force.
-static bb_status check_restart(const bb_options *options, const bb_experiment *experiment,
-                               const char *path)
+static bb_status check_restart(const bb_options *options, const char *path)
 {
     bb_status status = BB_OK;
     const char *to = options->checkpoint;
     const char *from = options->resume;
-    BB_REQUIRE(experiment->restarts || (to == NULL && from == NULL), BB_INVALID,
-               "--checkpoint and --resume: experiment %s has no checkpoints, wafer has",
-               experiment->name);
     if (to == NULL) {
         goto done;
     }
@@ -95,6 +91,9 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
     bb_plan plan = {0};
     char *beside = NULL;
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
+    BB_REQUIRE(experiment->restarts || (run->checkpoint == NULL && run->resume == NULL), BB_INVALID,
+               "--checkpoint and --resume: experiment %s has no checkpoints, wafer and ao have",
+               experiment->name);
     BB_TRY(experiment->plan(study, run, &plan));
     BB_TRY(bb_file_check(path, options->output == NULL, options->force,
                          plan.output_bytes + METADATA_BYTES));
@@ -102,7 +101,7 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
         BB_TRY(bb_xdmf_path(path, &beside));
         BB_TRY(bb_file_check(beside, false, options->force, 0.0));
     }
-    BB_TRY(check_restart(options, experiment, path));
+    BB_TRY(check_restart(options, path));
     BB_TRY(check_sheet(options, experiment, study, path));
     BB_TRY(check_memory(&plan, run->threads));
 done:
@@ -188,16 +187,14 @@ done:
 // Tells signals what they cost from now on.
 static void note_loss(const bb_run_options *run, const char *path)
 {
-    char loss[BB_INTERRUPT_LOSS_BYTES];
-    if (run->checkpoint == NULL) {
-        (void)snprintf(loss, sizeof loss, "'%s' is not written", path);
-    } else {
-        (void)snprintf(
-            loss, sizeof loss,
-            "'%s' is not written; where checkpoint '%s' stands, --resume goes on from it", path,
-            run->checkpoint);
+    char text[BB_INTERRUPT_LOSS_BYTES];
+    (void)snprintf(text, sizeof text, "'%s' is not written", path);
+    bb_interrupt_loses(text);
+    if (run->checkpoint != NULL) {
+        (void)snprintf(text, sizeof text, "where checkpoint '%s' stands, --resume goes on from it",
+                       run->checkpoint);
+        bb_interrupt_keeps(text);
     }
-    bb_interrupt_loses(loss);
 }
 
 // The file before the table, so that a reader of the table who leaves does not cost the file; the

@@ -67,20 +67,29 @@ done:
 
 static bool is_unset(const bb_key *key, const void *object);
 
+// Whether something that must be there is not, also in a group that must be there.
+static bool is_lacking(const bb_schema *schema, const void *group)
+{
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *inner = &schema->keys[i];
+        const void *member = (const char *)group + inner->offset;
+        if (!bb_binding_omissible(inner) &&
+            (inner->kind == BB_KEY_GROUP ? is_lacking(inner->schema, member)
+                                         : is_unset(inner, group))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Left out by the user: something in it that must be there is not, or nothing in it is there.
 static bool is_group_unset(const bb_schema *schema, const void *group)
 {
     bb_index unset = 0;
     for (bb_index i = 0; i < schema->key_count; ++i) {
-        const bb_key *inner = &schema->keys[i];
-        if (is_unset(inner, group)) {
-            ++unset;
-            if (!bb_binding_omissible(inner)) {
-                return true;
-            }
-        }
+        unset += is_unset(&schema->keys[i], group);
     }
-    return unset == schema->key_count;
+    return unset == schema->key_count || is_lacking(schema, group);
 }
 
 static bool is_unset(const bb_key *key, const void *object)

@@ -8,6 +8,7 @@
 #include "sim/output/file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,32 @@ done:
     return status;
 }
 
+// The word after "experiment: " in the first line of a subject, and its length; 0: there is none.
+static const char *experiment_of(const char *subject, int *length)
+{
+    static const char key[] = "experiment: ";
+    const bool has = strncmp(subject, key, sizeof key - 1) == 0;
+    const char *word = has ? subject + sizeof key - 1 : subject;
+    *length = has ? (int)strcspn(word, "\n") : 0;
+    return word;
+}
+
+// Two experiments have hardly a key in common: naming those that differ would not help.
+static bb_status check_experiment(const char *path, const char *there, const char *here)
+{
+    bb_status status = BB_OK;
+    int length = 0;
+    int own_length = 0;
+    const char *word = experiment_of(there, &length);
+    const char *own = experiment_of(here, &own_length);
+    const bool same = length == own_length && strncmp(word, own, (size_t)length) == 0;
+    BB_REQUIRE(same || length == 0 || own_length == 0, BB_INVALID,
+               "checkpoint '%s' is of experiment %.*s, this study is of %.*s", path, length, word,
+               own_length, own);
+done:
+    return status;
+}
+
 // The next piece is the subject: the same text as here, or what differs is said.
 static bb_status check_subject(bb_checkpoint *checkpoint, const char *subject)
 {
@@ -165,6 +192,7 @@ static bb_status check_subject(bb_checkpoint *checkpoint, const char *subject)
     BB_TRY(BB_ZEROED((bb_index)length + 1, &there));
     BB_REQUIRE(fread(there, 1, (size_t)length, checkpoint->file) == (size_t)length, BB_IO,
                "cannot read checkpoint '%s': %s", checkpoint->path, strerror(errno));
+    BB_TRY(check_experiment(checkpoint->path, there, subject));
     BB_TRY(bb_difference_write(there, subject, &difference));
     BB_REQUIRE(strcmp(there, subject) == 0, BB_INVALID,
                "checkpoint '%s' belongs to another configuration: %s", checkpoint->path,

@@ -20,14 +20,15 @@ typedef struct bb_checkpoint_piece {
 } bb_checkpoint_piece;
 
 /// Writes `pieces` [count] to `path` in place of what stands there, once all is on the disk.
-/// `subject` is the YAML of what the state depends on. Errors: BB_IO; the file that stood there
-/// stays.
+/// `subject` is the YAML of what the state depends on, first the experiment. Errors: BB_IO; the
+/// file that stood there stays.
 BB_CHECKED bb_status bb_checkpoint_write(const char *path, const char *subject,
                                          const bb_checkpoint_piece *pieces, bb_index count);
 
 /// Opens a checkpoint and reads it once to hold it to its checksum. Errors: BB_IO (it cannot be
-/// read, is no checkpoint, is truncated or corrupted), BB_INVALID (of another build, or of
-/// another subject, with the groups that differ), BB_MEMORY. Owner of `*out`: the caller.
+/// read, is no checkpoint, is truncated or corrupted), BB_INVALID (of another build, another
+/// experiment, or another subject, with the groups that differ), BB_MEMORY. Owner of `*out`: the
+/// caller.
 BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char *subject, bb_checkpoint **out);
 
 /// Reads the next piece, which is to have `bytes` bytes. Errors: BB_IO.

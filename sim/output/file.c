@@ -6,30 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// Name of the file being written, for bb_file_abandon; `pending` is set last and cleared first.
-static char pending_name[BB_DISK_PATH_BYTES];
-static volatile sig_atomic_t pending;
-
-void bb_file_abandon(void)
-{
-    if (pending) {
-        (void)unlink(pending_name);
-    }
-}
-
-static void forget_pending(bool remove_it)
-{
-    if (remove_it) {
-        bb_file_abandon();
-    }
-    pending = 0;
-}
 
 // Folder of a path: "." where it names none.
 static bb_status folder_of(const char *path, char **out)
@@ -58,14 +38,13 @@ done:
     return status;
 }
 
-// Creates the temporary file and notes it as pending. What it is to replace keeps its permissions.
-static bb_status create_pending(const char *path, int *out)
+// Creates the temporary file. What it is to replace keeps its permissions.
+static bb_status create_pending(const char *path, char name[BB_DISK_PATH_BYTES], int *out)
 {
     bb_status status = BB_OK;
     struct stat about;
-    BB_TRY(bb_disk_file_name(path, pending_name));
-    pending = 1;
-    BB_TRY(bb_disk_file_create(pending_name, path, out));
+    BB_TRY(bb_disk_file_name(path, name));
+    BB_TRY(bb_disk_file_create(name, path, out));
     if (lstat(path, &about) == 0 && S_ISREG(about.st_mode)) {
         BB_REQUIRE(fchmod(*out, about.st_mode & 07777) == 0, BB_IO,
                    "cannot write output '%s': its permissions: %s", path, strerror(errno));
@@ -93,6 +72,7 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
 {
     bb_status status = BB_OK;
     char *folder = NULL;
+    char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
     struct stat about;
     BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO, "output '%s' names no file",
@@ -105,10 +85,10 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
     BB_REQUIRE(stat(folder, &about) == 0, BB_IO, "output folder '%s': %s", folder, strerror(errno));
     BB_REQUIRE(S_ISDIR(about.st_mode), BB_IO, "output folder '%s' is no folder", folder);
     BB_TRY(check_target(path, force));
-    BB_TRY(create_pending(path, &file));
+    BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, bytes));
 done:
-    forget_pending(file >= 0);
+    bb_disk_file_settle(pending, true);
     if (file >= 0) {
         (void)close(file);
     }
@@ -134,18 +114,18 @@ done:
 }
 
 // Gives the temporary file its final name; without `force` only if that is still free.
-static bb_status take_name(const char *path, bool force)
+static bb_status take_name(const char *pending, const char *path, bool force)
 {
     bb_status status = BB_OK;
     if (!force) {
-        if (link(pending_name, path) == 0) {
+        if (link(pending, path) == 0) {
             goto done;
         }
         BB_REQUIRE(errno != EEXIST, BB_IO, "output '%s' appeared during the run and is kept", path);
         // No hard links on this file system: rename, after one more look.
         BB_TRY(check_target(path, false));
     }
-    BB_REQUIRE(rename(pending_name, path) == 0, BB_IO, "cannot write output '%s': %s", path,
+    BB_REQUIRE(rename(pending, path) == 0, BB_IO, "cannot write output '%s': %s", path,
                strerror(errno));
 done:
     return status;
@@ -166,13 +146,13 @@ static void sync_folder(const char *path)
 }
 
 // Closes the temporary file and gives it its final name.
-static bb_status settle(int *file, const char *path, bool force)
+static bb_status settle(int *file, const char *pending, const char *path, bool force)
 {
     bb_status status = BB_OK;
     int closed = close(*file);
     *file = -1;
     BB_REQUIRE(closed == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
-    BB_TRY(take_name(path, force));
+    BB_TRY(take_name(pending, path, force));
     sync_folder(path);
 done:
     return status;
@@ -181,14 +161,15 @@ done:
 bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
+    char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
     BB_TRY(check_target(path, force));
-    BB_TRY(create_pending(path, &file));
+    BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, (double)bytes));
     BB_TRY(write_all(file, path, data, bytes));
-    BB_TRY(settle(&file, path, force));
+    BB_TRY(settle(&file, pending, path, force));
 done:
-    forget_pending(true);
+    bb_disk_file_settle(pending, true);
     if (file >= 0) {
         (void)close(file);
     }
@@ -199,14 +180,15 @@ bb_status bb_file_write_by(const char *path, bool force,
                            bb_status (*write)(const char *temporary, void *context), void *context)
 {
     bb_status status = BB_OK;
+    char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
     BB_TRY(check_target(path, force));
-    BB_TRY(create_pending(path, &file));
-    BB_TRY(write(pending_name, context));
+    BB_TRY(create_pending(path, pending, &file));
+    BB_TRY(write(pending, context));
     BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
-    BB_TRY(settle(&file, path, force));
+    BB_TRY(settle(&file, pending, path, force));
 done:
-    forget_pending(true);
+    bb_disk_file_settle(pending, true);
     if (file >= 0) {
         (void)close(file);
     }

@@ -25,8 +25,4 @@ BB_CHECKED bb_status bb_file_write_by(const char *path, bool force,
                                       bb_status (*write)(const char *temporary, void *context),
                                       void *context);
 
-/// Removes the temporary file that is being written, if any. Async-signal-safe: for handlers of
-/// signals that end the program.
-void bb_file_abandon(void);
-
 #endif

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/value_digest.h"
 
+#include "core/disk_file.h"
 #include "core/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
 struct bb_value_digest {
@@ -42,4 +45,29 @@ void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTE
     XXH128_hash_t hash = XXH3_128bits_digest(digest->state);
     (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
                    (unsigned long long)hash.low64);
+}
+
+bb_status bb_value_digest_file(const char *path, char out[BB_DIGEST_BYTES])
+{
+    enum { BUFFER_BYTES = 1 << 16 };
+    bb_status status = BB_OK;
+    bb_value_digest *digest = NULL;
+    unsigned char *buffer = NULL;
+    FILE *file = NULL;
+    BB_TRY(bb_value_digest_create(&digest));
+    BB_TRY(BB_ALLOCATE(BUFFER_BYTES, &buffer));
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    for (size_t got = 1; got > 0;) {
+        got = fread(buffer, 1, BUFFER_BYTES, file);
+        (void)XXH3_128bits_update(digest->state, buffer, got);
+    }
+    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    bb_value_digest_text(digest, out);
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    BB_RELEASE(&buffer);
+    bb_value_digest_destroy(&digest);
+    return status;
 }

@@ -19,4 +19,7 @@ void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index
 /// The digest of all values so far.
 void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES]);
 
+/// The same of the bytes of a regular file, whatever they are. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_value_digest_file(const char *path, char out[BB_DIGEST_BYTES]);
+
 #endif

@@ -395,7 +395,7 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
 {
     bb_status status = BB_OK;
     wafer_run run = {0};
-    bb_wafer_restart restart = {0};
+    bb_restart restart = {0};
     BB_TRY(bb_wafer_restart_open(study, options, &restart));
     BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
     BB_TRY(start(study, &run));
@@ -406,7 +406,7 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
     BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
-    bb_wafer_restart_release(&restart);
+    bb_restart_release(&restart);
     finish(&run);
     return status;
 }

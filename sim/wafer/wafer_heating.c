@@ -10,7 +10,7 @@
 typedef struct heating_run {
     const bb_wafer_problem *problem;
     bb_wafer_heating *out;
-    bb_wafer_restart *restart; // NULL: none
+    bb_restart *restart; // NULL: none
     bb_heating_place place;
     bool exposed; // the march's exposure is that of the place
     bb_wafer_march march;
@@ -258,7 +258,7 @@ bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating
     return bb_wafer_heating_resume(problem, NULL, out);
 }
 
-bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_wafer_restart *restart,
+bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
                                   bb_wafer_heating *out)
 {
     bb_status status = BB_OK;

@@ -39,17 +39,16 @@ typedef struct bb_wafer_heating {
     bb_wafer_probes probes;
 } bb_wafer_heating;
 
-struct bb_wafer_restart;
+struct bb_restart;
 
 /// Runs the thermal model over all exposures up to the last scored one of the last wafer. Errors:
 /// BB_MEMORY, BB_INVALID. Release with bb_wafer_heating_release.
 BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out);
 
-/// The same, from where `restart` (wafer_restart.h) goes on, with its checkpoints. Errors: those of
+/// The same, from where `restart` (sim/restart.h) goes on, with its checkpoints. Errors: those of
 /// the checkpoints too.
 BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
-                                             struct bb_wafer_restart *restart,
-                                             bb_wafer_heating *out);
+                                             struct bb_restart *restart, bb_wafer_heating *out);
 
 /// Makes `inputs` rises above what displacement counts from, and `references` that: the wafer as it
 /// was aligned, or the wafer without stress. u is linear in them.

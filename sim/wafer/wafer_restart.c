@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_restart.h"
 
-#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 enum { MOST_KEYS = 16, MOST_PIECES = 11 };
+
+static const double usual_seconds = 60.0;
 
 bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
 {
@@ -26,6 +26,7 @@ bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
             }
         }
     }
+    BB_TRY(bb_text_add(out, "experiment: wafer\n"));
     BB_TRY(bb_emission_write(&heat, study, false, out));
     BB_TRY(bb_text_add(out, "response:\n  grid: {columns: %td, rows: %td}\n",
                        study->response.grid.columns, study->response.grid.rows));
@@ -42,24 +43,16 @@ done:
 }
 
 bb_status bb_wafer_restart_open(const bb_wafer_study *study, const bb_run_options *options,
-                                bb_wafer_restart *out)
+                                bb_restart *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_wafer_restart){.checkpoint = options->checkpoint,
-                              .every_s = options->checkpoint_every_s,
-                              .last = bb_clock_seconds()};
-    BB_TRY(bb_wafer_restart_subject(study, &out->subject));
-    if (options->resume != NULL) {
-        BB_TRY(bb_checkpoint_open(options->resume, bb_text_string(&out->subject), &out->resumed));
-    }
+    bb_text subject = {0};
+    *out = (bb_restart){0};
+    BB_TRY(bb_wafer_restart_subject(study, &subject));
+    BB_TRY(bb_restart_open(options, usual_seconds, &subject, out));
 done:
+    bb_text_release(&subject);
     return status;
-}
-
-void bb_wafer_restart_release(bb_wafer_restart *restart)
-{
-    bb_checkpoint_close(&restart->resumed);
-    bb_text_release(&restart->subject);
 }
 
 // Light steps whose inputs are kept by then.
@@ -102,13 +95,7 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
     return count;
 }
 
-static bool is_due(const bb_wafer_restart *restart)
-{
-    const double wait = restart->every_s > 0.0 ? fmax(restart->every_s, 9.0 * restart->cost) : 0.0;
-    return bb_clock_seconds() - restart->last >= wait;
-}
-
-bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_heating_place *place,
+bb_status bb_wafer_restart_save(bb_restart *restart, bool now, const bb_heating_place *place,
                                 const bb_wafer_march *march, const bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
@@ -119,15 +106,11 @@ bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now, const bb_he
         {bb_stepper_state(march->stepper),
          march->problem->thermal->size * (bb_index)sizeof(double)      }
     };
-    if (restart == NULL || restart->checkpoint == NULL || (!now && !is_due(restart))) {
+    if (!bb_restart_is_due(restart, now)) {
         goto done;
     }
-    const double begin = bb_clock_seconds();
     const bb_index count = 4 + list_pieces(place, march->problem, heating, pieces + 4);
-    BB_TRY(
-        bb_checkpoint_write(restart->checkpoint, bb_text_string(&restart->subject), pieces, count));
-    restart->last = bb_clock_seconds();
-    restart->cost = restart->last - begin;
+    BB_TRY(bb_restart_write(restart, pieces, count));
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
                   place->step);
 done:
@@ -150,8 +133,8 @@ done:
     return status;
 }
 
-bb_status bb_wafer_restart_load(bb_wafer_restart *restart, bb_heating_place *place,
-                                bb_wafer_march *march, bb_wafer_heating *heating)
+bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place, bb_wafer_march *march,
+                                bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
     bb_checkpoint_piece pieces[MOST_PIECES];

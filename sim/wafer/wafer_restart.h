@@ -5,40 +5,28 @@
 #ifndef BB_SIM_WAFER_WAFER_RESTART_H
 #define BB_SIM_WAFER_WAFER_RESTART_H
 
-#include "sim/experiment.h"
-#include "sim/output/checkpoint.h"
+#include "sim/restart.h"
 #include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
-/// Zero-initialise, open, release.
-typedef struct bb_wafer_restart {
-    const char *checkpoint; ///< borrowed; NULL: none is written
-    double every_s;         ///< 0: at the end of every step
-    double last;            ///< clock when one was written last
-    double cost;            ///< seconds that this took
-    bb_text subject;        ///< what the heating depends on
-    bb_checkpoint *resumed; ///< NULL: from the start
-} bb_wafer_restart;
-
-/// Appends what the heating depends on, as YAML: the groups wafer, clamp, hood, ring, mesh, scan,
-/// wafers, probes, response.grid and metrology.alignment_s. Errors: BB_MEMORY.
+/// Appends what the heating depends on, as YAML: the experiment, the groups wafer, clamp, hood,
+/// ring, mesh, scan, wafers, probes, response.grid and metrology.alignment_s. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out);
 
-/// Opens and checks what `options` resume from. Errors: those of bb_checkpoint_open.
+/// Opens and checks what `options` resume from; every 60 s where they say nothing. Errors: those of
+/// bb_checkpoint_open. Release with bb_restart_release.
 BB_CHECKED bb_status bb_wafer_restart_open(const bb_wafer_study *study,
-                                           const bb_run_options *options, bb_wafer_restart *out);
-void bb_wafer_restart_release(bb_wafer_restart *restart);
+                                           const bb_run_options *options, bb_restart *out);
 
-/// Writes a checkpoint where one is due, or `now`: every_s after the last one, and late enough that
-/// writing takes no more than about a tenth of the time. Errors: those of bb_checkpoint_write.
-BB_CHECKED bb_status bb_wafer_restart_save(bb_wafer_restart *restart, bool now,
+/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
+BB_CHECKED bb_status bb_wafer_restart_save(bb_restart *restart, bool now,
                                            const bb_heating_place *place,
                                            const bb_wafer_march *march,
                                            const bb_wafer_heating *heating);
 
 /// Reads place, state, ledger and what `heating` has kept by then. Errors: those of
 /// bb_checkpoint_take.
-BB_CHECKED bb_status bb_wafer_restart_load(bb_wafer_restart *restart, bb_heating_place *place,
+BB_CHECKED bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place,
                                            bb_wafer_march *march, bb_wafer_heating *heating);
 
 #endif

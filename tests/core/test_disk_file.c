@@ -56,6 +56,39 @@ static void what_is_there_is_never_opened_for_writing(void **state)
     assert_int_equal(symlink("elsewhere", "planted"), 0);
     check_fails(bb_disk_file_create("planted", "a", &file), BB_IO, "cannot write 'a': File exists");
     assert_int_equal(access("elsewhere", F_OK), -1);
+    bb_disk_file_abandon(); // of these only the first is ours
+    assert_int_equal(access("new", F_OK), -1);
+    struct stat about;
+    assert_int_equal(lstat("planted", &about), 0);
+    bb_disk_file_settle("new", false);
+}
+
+// Several temporary files at a time; what has its final name stays.
+static void temporary_files_are_abandoned(void **state)
+{
+    (void)state;
+    char name[BB_DISK_TEMPORARIES + 1][16];
+    int file = -1;
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        (void)snprintf(name[i], sizeof name[i], "part-%d", i);
+        check_ok(bb_disk_file_create(name[i], "whole", &file));
+        assert_int_equal(close(file), 0);
+    }
+    check_fails(bb_disk_file_create("another", "whole", &file), BB_INTERNAL,
+                "cannot write 'whole': 8 temporary files are being written");
+    assert_int_equal(access("another", F_OK), -1);
+    assert_int_equal(rename(name[1], "whole"), 0);
+    bb_disk_file_settle(name[1], false);
+    bb_disk_file_settle(name[2], true);
+    assert_int_equal(access(name[2], F_OK), -1);
+    check_ok(bb_disk_file_create(name[1], "again", &file)); // in the place of the settled one
+    assert_int_equal(close(file), 0);
+    bb_disk_file_abandon();
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        assert_int_equal(access(name[i], F_OK), -1);
+        bb_disk_file_settle(name[i], false);
+    }
+    assert_int_equal(access("whole", F_OK), 0);
 }
 
 // A FIFO without a writer would hold a plain open for ever.
@@ -87,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_differ_and_fit_a_folder),
         cmocka_unit_test(what_is_there_is_never_opened_for_writing),
+        cmocka_unit_test(temporary_files_are_abandoned),
         cmocka_unit_test(only_regular_files_are_read),
     };
     return cmocka_run_group_tests(tests, enter, leave);

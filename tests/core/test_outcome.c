@@ -22,11 +22,24 @@ static void non_finite_values_are_found(void **state)
     assert_int_equal(bb_first_non_finite(values + 3, 1), 0);
 }
 
+static void outcomes_from_files_are_held_to_their_bounds(void **state)
+{
+    (void)state;
+    bb_outcome outcome = {.kind = BB_OUTCOME_UNDERDETERMINED, .detail = "layer 2"};
+    assert_true(bb_outcome_is_sound(&outcome));
+    outcome.kind = (bb_outcome_kind)(BB_OUTCOME_UNDERDETERMINED + 1);
+    assert_false(bb_outcome_is_sound(&outcome));
+    outcome.kind = BB_OUTCOME_OK;
+    memset(outcome.detail, 'x', sizeof outcome.detail);
+    assert_false(bb_outcome_is_sound(&outcome));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_failure_is_kept),
         cmocka_unit_test(non_finite_values_are_found),
+        cmocka_unit_test(outcomes_from_files_are_held_to_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

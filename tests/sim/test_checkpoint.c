@@ -67,6 +67,11 @@ static void others_are_refused(void **state)
                 "'a' belongs to another configuration: mesh ('step_ms: 1.0' there, 'step_ms: 2.0' "
                 "here)");
     assert_null(checkpoint);
+    check_ok(bb_checkpoint_write("a", "experiment: wafer\nseed: 1\n", NULL, 0));
+    check_fails(bb_checkpoint_open("a", "experiment: wafers\nseed: 1\n", &checkpoint), BB_INVALID,
+                "'a' is of experiment wafer, this study is of wafers");
+    check_fails(bb_checkpoint_open("a", "experiment: wafer\nseed: 2\n", &checkpoint), BB_INVALID,
+                "'a' belongs to another configuration: seed (");
     check_fails(open_one("nothing"), BB_IO, "cannot read 'nothing': No such");
     FILE *file = fopen("text", "w");
     (void)fputs("BBSTATUS quo", file);

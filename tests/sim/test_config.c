@@ -330,6 +330,22 @@ static void resolved_copies_read_back_to_the_same_struct(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// A group in which the user left out another stays: what is not set in it has its defaults.
+static void groups_around_an_empty_one_are_resolved(void **state)
+{
+    (void)state;
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    bb_text text = {0};
+    check_ok(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/configs/ao/learn.yaml", NULL, 0,
+                                &problems, &config));
+    check_ok(bb_config_resolved(config, &text));
+    assert_non_null(strstr(text.data, "\nlearn:\n  source: frames\n"));
+    assert_null(strstr(text.data, "covariance:"));
+    bb_text_release(&text);
+    bb_config_destroy(&config);
+}
+
 // PyYAML reads every number of a resolved copy as a number and every text as that text.
 static void pyyaml_reads_resolved_copies(void **state)
 {
@@ -424,6 +440,7 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(a_random_seed_is_drawn_and_recorded),
         cmocka_unit_test(resolved_copies_read_back_to_the_same_struct),
+        cmocka_unit_test(groups_around_an_empty_one_are_resolved),
         cmocka_unit_test(pyyaml_reads_resolved_copies),
         cmocka_unit_test(shipped_tables_have_sound_defaults_and_words),
         cmocka_unit_test(failing_allocations_leave_nothing_behind),

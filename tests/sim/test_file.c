@@ -2,6 +2,7 @@
 //
 // Files are whole or absent: full disks, limits, kills and signals while they are written.
 #include "core/memory.h"
+#include "physics/wafer/plate_factor.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "tests/check.h"
@@ -262,6 +263,63 @@ static void signals_remove_the_part(void **state)
     }
 }
 
+// Temporary files get their names by this call, which the linker takes before the C library's: a
+// signal may come just before, when all is written.
+static int signal_before_rename;
+
+int rename(const char *from, const char *to)
+{
+    if (signal_before_rename != 0) {
+        (void)raise(signal_before_rename);
+    }
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static void write_results(void)
+{
+    check_ok(bb_file_write("victim.h5", true, pattern, BYTES));
+}
+
+// A factor of the identity, as the plate's go to the cache.
+static void store_factor(void)
+{
+    int64_t start[] = {0, 1, 2};
+    int64_t row[] = {0, 1};
+    double value[] = {1.0, 1.0};
+    static const int64_t order[] = {0, 1};
+    const bb_upper_triangle identity = {2, start, row, value};
+    bb_plate_factor *factor = NULL;
+    check_ok(bb_plate_factor_create(&identity, order, &factor));
+    check_ok(bb_plate_factor_store(factor, ".", (bb_factor_key){1, 2}));
+    bb_plate_factor_destroy(&factor);
+}
+
+static void a_signal_before_the_name_removes_the_part(void **state)
+{
+    (void)state;
+    void (*const writers[])(void) = {write_results, store_factor};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    (void)unlink("victim.h5");
+    for (int i = 0; i < 6; ++i) {
+        int how = 0;
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            signal_before_rename = numbers[i % 3];
+            writers[i / 3]();
+            _exit(99);
+        }
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 128 + numbers[i % 3]);
+        assert_int_equal(count_files(".", ".part"), 0);
+        assert_int_equal(count_files(".", ".factor"), 0);
+        assert_int_equal(access("victim.h5", F_OK), -1);
+    }
+    store_factor(); // what would have come
+    assert_int_equal(count_files(".", ".factor"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +331,7 @@ int main(void)
         cmocka_unit_test(full_and_read_only_disks),
         cmocka_unit_test(kills_leave_whole_files_or_none),
         cmocka_unit_test(signals_remove_the_part),
+        cmocka_unit_test(a_signal_before_the_name_removes_the_part),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -73,7 +73,7 @@ static void expect_same(const stand *at, const bb_wafer_heating *got)
 
 static void resume(const stand *at, const char *path)
 {
-    bb_wafer_restart restart;
+    bb_restart restart;
     bb_wafer_heating heating;
     const bb_run_options options = {.resume = path};
     check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
@@ -81,7 +81,7 @@ static void resume(const stand *at, const char *path)
     assert_null(restart.resumed);
     expect_same(at, &heating);
     bb_wafer_heating_release(&heating);
-    bb_wafer_restart_release(&restart);
+    bb_restart_release(&restart);
 }
 
 // Where a checkpoint stands: before the alignment, a light step of a scored field, of another,
@@ -133,14 +133,14 @@ int rename(const char *from, const char *to)
 // Heats with a checkpoint after every step; how many are kept.
 static int collect(const stand *at)
 {
-    bb_wafer_restart restart;
+    bb_restart restart;
     bb_wafer_heating heating;
     const bb_run_options options = {.checkpoint = "steps"};
     collected = 0;
     check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
     check_ok(bb_wafer_heating_resume(at->problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
-    bb_wafer_restart_release(&restart);
+    bb_restart_release(&restart);
     assert_int_equal(unlink("steps"), 0);
     const int count = collected;
     collected = -1;
@@ -218,7 +218,7 @@ static void other_configurations_are_refused(void **state)
         {"response.slit_points={columns: 7, rows: 5}",                             NULL                                   },
         {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", NULL                                   },
     };
-    bb_wafer_restart restart;
+    bb_restart restart;
     bb_wafer_heating heating;
     stand at;
     make(&plain, &at);
@@ -226,7 +226,7 @@ static void other_configurations_are_refused(void **state)
     check_ok(bb_wafer_restart_open(bb_config_study(at.config), &writing, &restart));
     check_ok(bb_wafer_heating_resume(at.problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
-    bb_wafer_restart_release(&restart);
+    bb_restart_release(&restart);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const driver_case of = {
             CONFIG_WAFER_SMALL, {LOT, cases[c].override}
@@ -240,7 +240,7 @@ static void other_configurations_are_refused(void **state)
         } else {
             check_fails(status, BB_INVALID, cases[c].differs);
         }
-        bb_wafer_restart_release(&restart);
+        bb_restart_release(&restart);
         bb_config_destroy(&config);
     }
     drop(&at);
@@ -344,9 +344,9 @@ static void other_experiments_have_no_checkpoints(void **state)
     (void)state;
     program_run run;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_AO_SMALL, "--checkpoint", "a", "-o", "ao.h5", NULL};
+        "run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a", NULL};
     program_call(arguments, &run);
-    program_expect(&run, 2, "experiment ao has no checkpoints");
+    program_expect(&run, 2, "experiment product has no checkpoints, wafer and ao have");
     const char *const bad[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--checkpoint-every",
                                                 "-1", NULL};
     program_call(bad, &run);

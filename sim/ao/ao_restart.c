@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_restart.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/config/emission.h"
+#include "sim/interrupt.h"
+#include "sim/output/value_digest.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_KEYS = 32, MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
+
+static bb_status add_file(const char *key, const char *path, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char digest[BB_DIGEST_BYTES];
+    if (path != NULL) {
+        BB_TRY(bb_value_digest_file(path, digest));
+        BB_TRY(bb_text_add(out, "  %s: %s\n", key, digest));
+    }
+done:
+    return status;
+}
+
+static bb_status add_files(const bb_ao_study *study, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    char key[64];
+    BB_TRY(bb_text_add(out, "files:\n"));
+    BB_TRY(add_file("telescope.pupil", study->telescope.pupil.file, out));
+    if (study->learn.source == (int)BB_AO_LEARN_COVARIANCE_FILE) {
+        BB_TRY(add_file("learn.covariance", study->learn.covariance.file, out));
+    }
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        (void)snprintf(key, sizeof key, "pipelines.%td.policy.table", p);
+        BB_TRY(add_file(key, pipelines[p].policy.table, out));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_key keys[MOST_KEYS];
+    bb_schema named = {bb_ao_study_schema.name, sizeof *study, keys, 0};
+    BB_REQUIRE(bb_ao_study_schema.key_count <= MOST_KEYS, BB_INTERNAL,
+               "%td keys of a study, expected at most %d", bb_ao_study_schema.key_count, MOST_KEYS);
+    for (bb_index k = 0; k < bb_ao_study_schema.key_count; ++k) {
+        if (strcmp(bb_ao_study_schema.keys[k].name, "title") != 0) {
+            keys[named.key_count++] = bb_ao_study_schema.keys[k];
+        }
+    }
+    BB_TRY(bb_emission_write(&named, study, false, out));
+    BB_TRY(add_files(study, out));
+done:
+    return status;
+}
+
+bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
+                             bb_restart *out)
+{
+    bb_status status = BB_OK;
+    bb_text subject = {0};
+    *out = (bb_restart){0};
+    if (options->checkpoint == NULL && options->resume == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_ao_restart_subject(study, &subject));
+    BB_TRY(bb_restart_open(options, 0.0, &subject, out));
+    if (options->checkpoint != NULL) {
+        bb_interrupt_keeps("no pipeline was finished");
+    }
+done:
+    bb_text_release(&subject);
+    return status;
+}
+
+// The numbers of an attempt: readers and writers go through the same list.
+static void list_arrays(const bb_ao_study *study, const bb_ao_attempt *attempt,
+                        bb_checkpoint_piece pieces[ARRAYS])
+{
+    const bb_index each = (bb_index)sizeof(double);
+    const bb_index targets = study->targets.count * each;
+    const bb_index strehls = study->wavelengths_um.count * targets;
+    const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
+    const bb_checkpoint_piece all[ARRAYS] = {
+        {attempt->strehl,     strehls                             },
+        {attempt->pairs,      strehls                             },
+        {attempt->whole,      strehls                             },
+        {attempt->stationary, strehls                             },
+        {attempt->ensquared,  strehls * study->ensquared_mas.count},
+        {attempt->width_rad,  strehls                             },
+        {attempt->residual_m, targets                             },
+        {attempt->noise_m,    targets                             },
+        {attempt->psf,        bb_ao_study_images(study) * image   },
+    };
+    memcpy(pieces, all, sizeof all);
+}
+
+// What a signal says is kept: the pipelines in `path`, as many names as leave room for the rest.
+static void note_kept(const bb_ao_state *state, const char *path)
+{
+    const bb_factor_pipeline *pipelines = state->study->pipelines.items;
+    const bool one = state->finished == 1;
+    static const char again[] = "bitbudget run ... --resume";
+    char names[MOST_NAMES + 8] = "";
+    char text[BB_INTERRUPT_LOSS_BYTES];
+    for (bb_index i = 0; i < state->finished; ++i) {
+        const char *name = pipelines[state->order[i]].name;
+        const size_t used = strlen(names);
+        if (used + strlen(name) + 2 > MOST_NAMES) {
+            (void)snprintf(names + used, sizeof names - used, ", ...");
+            break;
+        }
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
+    }
+    if (state->finished == 0) {
+        (void)snprintf(text, sizeof text, "the learned profile is kept: %s %s", again, path);
+    } else {
+        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s %s",
+                       one ? "" : "s", names, state->finished, state->study->pipelines.count,
+                       one ? "is" : "are", again, path);
+    }
+    bb_interrupt_keeps(text);
+}
+
+bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
+{
+    bb_status status = BB_OK;
+    const bb_index count = state->finished;
+    bb_checkpoint_piece *pieces = NULL;
+    bb_attempt *commons = NULL;        // [count] without their pointers, which no file needs
+    bb_factor_pipeline *levels = NULL; // [count] likewise
+    if (!bb_restart_is_due(restart, count == state->study->pipelines.count)) {
+        goto done;
+    }
+    BB_TRY(
+        BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
+    BB_TRY(BB_ALLOCATE(count, &commons));
+    BB_TRY(BB_ALLOCATE(count, &levels));
+    bb_index used = bb_ao_learning_list(state->learning, pieces);
+    pieces[used++] = (bb_checkpoint_piece){&state->finished, sizeof state->finished};
+    bb_ao_promises_list(state->promises, pieces + used);
+    used += BB_AO_PROMISES_PIECES;
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_ao_attempt *attempt = &state->attempts[state->order[i]];
+        commons[i] = attempt->common;
+        commons[i].pipeline = NULL;
+        levels[i] = attempt->level;
+        levels[i].name = levels[i].policy.table = NULL;
+        levels[i].policy.variants.items = NULL;
+        pieces[used++] = (bb_checkpoint_piece){&commons[i], sizeof commons[i]};
+        pieces[used++] = (bb_checkpoint_piece){&levels[i], sizeof levels[i]};
+        list_arrays(state->study, attempt, pieces + used);
+        used += ARRAYS;
+    }
+    BB_TRY(bb_restart_write(restart, pieces, used));
+    note_kept(state, restart->checkpoint);
+    bb_log_detail("checkpoint with %td of %td pipelines", count, state->study->pipelines.count);
+done:
+    BB_RELEASE(&pieces);
+    BB_RELEASE(&commons);
+    BB_RELEASE(&levels);
+    return status;
+}
+
+// Takes over what was read of an attempt, but for the pointers, which are the study's.
+static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *common,
+                       const bb_factor_pipeline *level, bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    const bb_device_kind device = attempt->common.device;
+    const bb_draws *draws = &common->draws;
+    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && bb_outcome_is_sound(&draws->failure) &&
+                   draws->tried >= 0 && draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 &&
+                   draws->failed <= draws->tried && level->arithmetic >= 0 &&
+                   level->arithmetic < BB_VARIANT_COUNT && level->policy.inside < BB_VARIANT_COUNT,
+               BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
+               pipeline->name);
+    BB_REQUIRE(common->device == device, BB_INVALID,
+               "pipeline %s of the checkpoint was computed on another device, here it would be %s",
+               pipeline->name, bb_device_operations(device)->name);
+    attempt->common = *common;
+    attempt->common.pipeline = pipeline->name;
+    attempt->level = *level;
+    attempt->level.name = pipeline->name;
+    attempt->level.policy.table = pipeline->policy.table;
+    attempt->level.policy.variants = pipeline->policy.variants;
+done:
+    return status;
+}
+
+static bb_status take_attempt(bb_checkpoint *checkpoint, const bb_ao_study *study, bb_index p,
+                              bb_ao_attempt *attempt)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bb_checkpoint_piece arrays[ARRAYS];
+    bb_factor_pipeline level;
+    bb_attempt common;
+    BB_TRY(bb_checkpoint_take(checkpoint, &common, sizeof common));
+    BB_TRY(bb_checkpoint_take(checkpoint, &level, sizeof level));
+    BB_TRY(adopt(&pipelines[p], &common, &level, attempt));
+    list_arrays(study, attempt, arrays);
+    for (int a = 0; a < ARRAYS; ++a) {
+        // The list serves readers and writers alike: these are the attempt's own arrays.
+        BB_TRY(bb_checkpoint_take(checkpoint, (void *)(uintptr_t)arrays[a].data, arrays[a].bytes));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state *state)
+{
+    bb_status status = BB_OK;
+    const bb_index count = state->study->pipelines.count;
+    bb_index finished = 0;
+    state->finished = 0;
+    if (restart->resumed == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_checkpoint_take(restart->resumed, &finished, sizeof finished));
+    BB_REQUIRE(finished >= 0 && finished <= count, BB_IO,
+               "checkpoint with %td pipelines, expected 0 to %td", finished, count);
+    BB_TRY(bb_ao_promises_take(state->promises, count, restart->resumed));
+    for (bb_index i = 0; i < finished; ++i) {
+        const bb_index p = state->order[i];
+        BB_TRY(take_attempt(restart->resumed, state->study, p, &state->attempts[p]));
+    }
+    bb_checkpoint_close(&restart->resumed);
+    state->finished = finished;
+    note_kept(state, path);
+    bb_log_info("going on after %td of %td pipelines", finished, count);
+done:
+    return status;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs of ao that are ended between two pipelines, by signals or by a full disk: a whole checkpoint
+// stays, a sentence says what it keeps, and the program goes on from it.
+#include "sim/command.h"
+#include "sim/output/reader.h"
+#include "tests/sim/ao/keeping.h"
+#include "tests/sim/program.h"
+
+#define AGAIN "bitbudget run ... --resume state"
+
+enum { ARGUMENTS = 24 };
+
+// Runs `bitbudget run` of a small study of four pipelines in a child, where `end_in` checkpoints
+// are followed by `by`; both streams go to the file "printed".
+static int call(int in, int by, const char *const options[])
+{
+    const char *all[ARGUMENTS] = {"bitbudget", "run", CONFIG_AO_SMALL, TINY,
+                                  "pipelines=[" REFERENCE ", " NOT_SPD ", " DRAWN
+                                  ", {name: sp, arithmetic: sp}]"};
+    char *list[ARGUMENTS] = {NULL};
+    int count = 0;
+    int how = 0;
+    while (all[count] != NULL) {
+        ++count;
+    }
+    for (int i = 0; options[i] != NULL; ++i) {
+        all[count++] = options[i];
+    }
+    for (int i = 0; i < count; ++i) {
+        list[i] = (char *)(uintptr_t)all[i];
+    }
+    (void)fflush(stdout);
+    bb_threads_stop();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        (void)dup2(printed, STDOUT_FILENO);
+        (void)dup2(printed, STDERR_FILENO);
+        end_in = in;
+        end_by = by;
+        int code = bb_command_main(count, list, &bb_experiments);
+        (void)fflush(stdout);
+        _exit(code);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+static bool printed_has(const char *text)
+{
+    static char printed[1 << 16];
+    FILE *file = fopen("printed", "r");
+    assert_non_null(file);
+    printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
+    (void)fclose(file);
+    if (strstr(printed, text) == NULL) {
+        print_error("no '%s' in:\n%s", text, printed);
+        return false;
+    }
+    return true;
+}
+
+static void expect_file(const char *expected, const char *path)
+{
+    bb_results *whole = NULL;
+    bb_results *results = NULL;
+    char digests[2][BB_DIGEST_BYTES];
+    check_ok(bb_reader_read(expected, &whole));
+    check_ok(bb_reader_read(path, &results));
+    check_ok(bb_results_digest(whole, true, digests[0]));
+    check_ok(bb_results_digest(results, true, digests[1]));
+    assert_string_equal(digests[1], digests[0]);
+    bb_results_destroy(&whole);
+    bb_results_destroy(&results);
+}
+
+static const char *const without[] = {"-q", "-o", "whole.h5", "--force", NULL};
+static const char *const keeping[] = {"-q", "-o", "a.h5", "--checkpoint", "state", "--force", NULL};
+static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", NULL};
+
+static void the_program_goes_on_after_any_end(void **state)
+{
+    (void)state;
+    static const struct {
+        int number, code;
+        const char *name;
+    } ends[] = {
+        {SIGKILL, -SIGKILL, NULL     },
+        {SIGTERM, 143,      "SIGTERM"},
+        {SIGINT,  130,      "SIGINT" },
+        {SIGHUP,  129,      "SIGHUP" },
+    };
+    // What the signal finds said is what stood before the checkpoint that it follows at once.
+    static const char *const sentences[] = {
+        "no pipeline was finished", "pipeline reference (1 of 4) is kept: " AGAIN,
+        "pipelines reference, fp8 (2 of 4) are kept: " AGAIN,
+        "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN};
+    char line[512];
+    assert_int_equal(call(0, 0, without), 0);
+    for (int k = 1; k <= 4; ++k) {
+        (void)unlink("state");
+        (void)unlink("a.h5");
+        assert_int_equal(call(k, ends[k - 1].number, keeping), ends[k - 1].code);
+        assert_int_equal(access("a.h5", F_OK), -1);
+        assert_int_equal(count_parts(), 0);
+        (void)snprintf(line, sizeof line, "bitbudget: ended by %s: 'a.h5' is not written; %s\n",
+                       ends[k - 1].name, sentences[k - 1]);
+        assert_true(ends[k - 1].name == NULL || printed_has(line));
+        assert_int_equal(call(0, 0, resuming), 0);
+        expect_file("whole.h5", "a.h5");
+    }
+}
+
+// A resumed run says what stands already, and with all in the checkpoint gives the very same table.
+static void a_resumed_run_says_what_is_kept(void **state)
+{
+    (void)state;
+    static const char *const on[] = {"-o",    "b.h5",         "--force", "--resume",
+                                     "state", "--checkpoint", "state",   NULL};
+    (void)unlink("state");
+    assert_int_equal(call(2, SIGKILL, keeping), -SIGKILL);
+    assert_int_equal(call(1, SIGTERM, on), 143);
+    assert_true(printed_has("going on after 2 of 4 pipelines"));
+    assert_true(printed_has("pipelines reference, fp8 (2 of 4) are kept: "));
+    assert_int_equal(call(0, 0, on), 0);
+    assert_true(printed_has("going on after 3 of 4 pipelines"));
+    assert_int_equal(
+        call(0, 0, (const char *const[]){"-q", "-o", "b.h5", "--force", "--resume", "state", NULL}),
+        0);
+    assert_int_equal(system("cp printed table"), 0);
+    assert_int_equal(
+        call(0, 0, (const char *const[]){"-q", "-o", "b.h5", "--force", "--resume", "state", NULL}),
+        0);
+    assert_int_equal(system("cmp printed table"), 0);
+    assert_true(printed_has("not_spd"));
+}
+
+static void what_cannot_be_written_keeps_what_was(void **state)
+{
+    (void)state;
+    (void)unlink("state");
+    (void)unlink("a.h5");
+    assert_int_equal(call(2, 0, keeping), 3);
+    assert_true(printed_has("checkpoint 'state': File too large"));
+    assert_int_equal(count_parts(), 0);
+    assert_int_equal(access("a.h5", F_OK), -1);
+    assert_int_equal(call(0, 0, resuming), 0);
+    expect_file("whole.h5", "a.h5");
+}
+
+static void options_are_held_to_their_rules(void **state)
+{
+    (void)state;
+    static const char *const anew[] = {"-q", "-o", "c.h5", "--checkpoint", "state", NULL};
+    static const char *const through[] = {"-q",     "-o",      "c.h5", "--checkpoint",
+                                          "linked", "--force", NULL};
+    static const char *const rarely[] = {
+        "-q", "-o", "c.h5", "--checkpoint", "rare", "--checkpoint-every", "1e9", NULL};
+    (void)unlink("state");
+    assert_int_equal(call(1, SIGKILL, keeping), -SIGKILL);
+    assert_int_equal(call(0, 0, anew), 3);
+    assert_true(printed_has("checkpoint 'state' exists; go on from it with --resume"));
+    (void)unlink("linked");
+    assert_int_equal(symlink("state", "linked"), 0);
+    assert_int_equal(call(0, 0, through), 3);
+    assert_true(printed_has("no regular file"));
+    assert_int_equal(access("c.h5", F_OK), -1);
+    // Within so many seconds of the start only the last one is written: the run's whole work.
+    assert_int_equal(call(0, 0, rarely), 0);
+    assert_int_equal(call(0, 0, (const char *const[]){"-o", "d.h5", "--resume", "rare", NULL}), 0);
+    assert_true(printed_has("going on after 4 of 4 pipelines"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_program_goes_on_after_any_end),
+        cmocka_unit_test(a_resumed_run_says_what_is_kept),
+        cmocka_unit_test(what_cannot_be_written_keeps_what_was),
+        cmocka_unit_test(options_are_held_to_their_rules),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checkpoints of ao that do not fit are refused, with what differs: of another study, experiment or
+// file that a study names, damaged, or such as no run writes.
+#include "tests/sim/ao/keeping.h"
+#include "tests/sim/program.h"
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void other_studies_are_refused(void **state)
+{
+    (void)state;
+    static const driver_case kept = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    static const struct {
+        const char *override;
+        const char *differs; // as the message says it; NULL: it fits
+    } cases[] = {
+        {"title=another",            NULL                                                         },
+        {"seed=2",                   "seed ('seed: 1' there, 'seed: 2' here)"                     },
+        {"telescope.diameter_m=8.1", "telescope ('diameter_m: 8.0' there, 'diameter_m: 8.1' here)"},
+        {"score=stationary",         "score ("                                                    },
+        {"monte_carlo.frames=2",     "monte_carlo ('frames: 0' there, 'frames: 2' here)"          },
+        {"device=auto",              "device ("                                                   },
+        {"pipelines.1.draws=2",      "pipelines ("                                                },
+        {"pipelines.1.name=single",  "pipelines ('- {name: sp, "                                  },
+        {"solver.tile=13",           "solver ('tile: 12' there, 'tile: 13' here)"                 },
+        {"learn.source=profile",     "learn ("                                                    },
+    };
+    keep(&kept);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const driver_case of = {
+            CONFIG_AO_SMALL, {TINY, TWO, cases[c].override}
+        };
+        if (cases[c].differs == NULL) {
+            check_ok(open_as(&of, "seen-1"));
+        } else {
+            check_fails(open_as(&of, "seen-1"), BB_INVALID, cases[c].differs);
+        }
+    }
+}
+
+// The text of a file that a study names belongs to the study.
+static void other_files_are_refused(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL,
+        {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
+               "table: map.csv, inside: sp}}]"}
+    };
+    bb_config *config = NULL;
+    bb_text subjects[2] = {{0}, {0}};
+    check_ok(driver_load(&of, &config));
+    write_text("map.csv", "1\n");
+    check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[0]));
+    check_ok(bb_checkpoint_write("tabled", bb_text_string(&subjects[0]), NULL, 0));
+    check_ok(open_as(&of, "tabled"));
+    write_text("map.csv", "2\n");
+    check_fails(open_as(&of, "tabled"), BB_INVALID, "files ('pipelines.1.policy.table: ");
+    assert_int_equal(unlink("map.csv"), 0);
+    check_fails(open_as(&of, "tabled"), BB_IO, "map.csv");
+    bb_text_release(&subjects[0]);
+    bb_config_destroy(&config);
+}
+
+static void other_experiments_are_refused(void **state)
+{
+    (void)state;
+    static const driver_case ao = {CONFIG_AO_SMALL, {NULL}};
+    static program_run run;
+    const char *const heating[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "-q",
+        "-o",  "heated.h5",        "--checkpoint",        "heated",          NULL};
+    program_call(heating, &run);
+    program_expect(&run, 0, "results: ");
+    check_fails(open_as(&ao, "heated"), BB_INVALID,
+                "checkpoint 'heated' is of experiment wafer, this study is of ao");
+}
+
+// What the first pieces of a checkpoint say, by the same build for the same study.
+typedef struct opening {
+    bb_index finished, trials;
+    bb_attempt common;
+    bb_factor_pipeline level;
+} opening;
+
+static void take_opening(const driver_case *of, const char *path, opening *out)
+{
+    bb_config *config = NULL;
+    bb_restart restart;
+    const bb_run_options options = {.resume = path};
+    check_ok(driver_load(of, &config));
+    check_ok(bb_ao_restart_open(bb_config_study(config), &options, &restart));
+    check_ok(bb_checkpoint_take(restart.resumed, &out->finished, sizeof out->finished));
+    check_ok(bb_checkpoint_take(restart.resumed, &out->trials, sizeof out->trials));
+    check_ok(bb_checkpoint_take(restart.resumed, NULL, 0));
+    check_ok(bb_checkpoint_take(restart.resumed, &out->common, sizeof out->common));
+    check_ok(bb_checkpoint_take(restart.resumed, &out->level, sizeof out->level));
+    bb_restart_release(&restart);
+    bb_config_destroy(&config);
+}
+
+// A checkpoint of the study that says so, and no more, is gone on from.
+static bb_status resume_forged(const driver_case *of, const opening *says)
+{
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_text subject = {0};
+    const bb_run_options options = {.threads = 1, .resume = "forged"};
+    const bb_checkpoint_piece pieces[] = {
+        {&says->finished, sizeof says->finished},
+        {&says->trials,   sizeof says->trials  },
+        {NULL,            0                    },
+        {&says->common,   sizeof says->common  },
+        {&says->level,    sizeof says->level   },
+    };
+    check_ok(driver_load(of, &config));
+    check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
+    check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 5));
+    bb_status status = run_with(config, &options, &results);
+    assert_null(results);
+    bb_text_release(&subject);
+    bb_config_destroy(&config);
+    return status;
+}
+
+static void what_no_run_writes_is_refused(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    opening whole;
+    keep(&of);
+    take_opening(&of, "seen-1", &whole);
+    assert_int_equal(whole.finished, 1);
+    opening says = whole;
+    check_fails(resume_forged(&of, &says), BB_IO, "checkpoint 'forged' holds a piece of ");
+    says.finished = 3;
+    check_fails(resume_forged(&of, &says), BB_IO, "3 pipelines, expected 0 to 2");
+    says = whole;
+    says.trials = 1 << 20;
+    check_fails(resume_forged(&of, &says), BB_IO, "1048576 trials of promises");
+    says = whole;
+    says.common.draws.tried = BB_DRAWS_MOST + 1;
+    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
+    says = whole;
+    memset(says.common.outcome.detail, 'x', sizeof says.common.outcome.detail);
+    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
+    says = whole;
+    says.level.arithmetic = BB_VARIANT_COUNT;
+    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
+    says = whole;
+    says.common.device = BB_DEVICE_CUDA;
+    check_fails(resume_forged(&of, &says), BB_INVALID,
+                "pipeline reference of the checkpoint was computed on another device, here it "
+                "would be cpu");
+}
+
+static void damaged_checkpoints_are_refused(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    struct stat about;
+    keep(&of);
+    assert_int_equal(stat("seen-1", &about), 0);
+    for (off_t at = 8; at < about.st_size; at += at < 4000 ? 97 : 19997) {
+        FILE *file = fopen("seen-1", "r+b");
+        assert_non_null(file);
+        for (int again = 0; again < 2; ++again) {
+            assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+            const int byte = fgetc(file);
+            assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+            (void)fputc(byte ^ 1 << at % 8, file);
+            assert_int_equal(fflush(file), 0);
+            if (again == 0) {
+                assert_int_equal(open_as(&of, "seen-1"), BB_IO);
+            }
+        }
+        (void)fclose(file);
+    }
+    check_ok(open_as(&of, "seen-1")); // every bit was flipped back
+    assert_int_equal(truncate("seen-1", about.st_size - 1), 0);
+    check_fails(open_as(&of, "seen-1"), BB_IO, "truncated or corrupted");
+    assert_int_equal(mkfifo("pipe", 0666), 0);
+    check_fails(open_as(&of, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_studies_are_refused),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(other_experiments_are_refused),
+        cmocka_unit_test(what_no_run_writes_is_refused),
+        cmocka_unit_test(damaged_checkpoints_are_refused),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
+// what was kept, and any allocation may fail on the way.
+#include "physics/ao/learn.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/ao/keeping.h"
+
+// Not all in the order in which they are computed: reference, fp8, hp2, sp, kept.
+static const driver_case mixed = {
+    CONFIG_AO_SMALL,
+    {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+      "pipelines=[" NOT_SPD ", " PROMISE("kept") ", " REFERENCE ", " DRAWN
+                                                ", {name: sp, arithmetic: sp}]", "ensquared_mas=[100.0]", "images=all", "solver.spectrum.matrix=true"}
+};
+static const char *const mixed_order[] = {"reference", "fp8", "hp2", "sp", "kept", NULL};
+
+// What reads reconstructors at the end: frames and --dump R.
+static const driver_case framed = {
+    CONFIG_AO_SMALL,
+    {TINY, "correction=glao", "error_terms={fitting: false, aliasing: true}",
+      "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
+      "monte_carlo.screen_oversize=1.5", "pipelines=[" REFERENCE ", " NOT_SPD ", " PROMISE("kept") ", {name: escalated, arithmetic: "
+                                                               "fp8, escalate: true}]"}
+};
+static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
+
+static void expect_same_operators(const bb_results *expected, const bb_results *got)
+{
+    assert_int_equal(bb_results_operator_count(got), bb_results_operator_count(expected));
+    for (bb_index i = 0; i < bb_results_operator_count(expected); ++i) {
+        const bb_operator *ours = bb_results_operator_at(expected, i);
+        const bb_operator *theirs = bb_results_operator_at(got, i);
+        const bb_index items = ours->source->rows * ours->source->columns;
+        double *values[2] = {NULL, NULL};
+        assert_string_equal(theirs->name, ours->name);
+        check_ok(BB_ALLOCATE(items, &values[0]));
+        check_ok(BB_ALLOCATE(items, &values[1]));
+        check_ok(bb_matrix_source_load(ours->source, values[0]));
+        check_ok(bb_matrix_source_load(theirs->source, values[1]));
+        assert_memory_equal(values[1], values[0], (size_t)items * sizeof(double));
+        BB_RELEASE(&values[0]);
+        BB_RELEASE(&values[1]);
+    }
+}
+
+// Every dataset of every group but what is measured, to the bit.
+static void expect_same(const bb_results *expected, const bb_results *got)
+{
+    assert_int_equal(bb_results_count(got), bb_results_count(expected));
+    for (bb_index i = 0; i < bb_results_count(expected); ++i) {
+        const bb_dataset *ours = bb_results_dataset(expected, i);
+        const bb_dataset *theirs = bb_results_dataset(got, i);
+        assert_string_equal(theirs->name, ours->name);
+        assert_int_equal(theirs->count, ours->count);
+        for (bb_index k = 0; ours->is_text && k < ours->count; ++k) {
+            assert_string_equal(theirs->texts[k], ours->texts[k]);
+        }
+        if (!ours->is_text && !ours->measured &&
+            memcmp(theirs->numbers, ours->numbers, (size_t)ours->count * sizeof(double)) != 0) {
+            print_error("%s/%s differs\n", ours->group, ours->name);
+            fail();
+        }
+    }
+    expect_same_operators(expected, got);
+}
+
+// What was kept has the times of the run that kept it.
+static void expect_kept(const bb_results *kept_by, const bb_results *got, const char *const *order,
+                        int count)
+{
+    static const char *const times[] = {"encode_time_s", "solve_time_s", "wall_s"};
+    for (int i = 0; i < count; ++i) {
+        for (int t = 0; t < 3; ++t) {
+            assert_memory_equal(driver_row(got, times[t], order[i]),
+                                driver_row(kept_by, times[t], order[i]), sizeof(double));
+        }
+    }
+}
+
+// A run with a checkpoint after every pipeline, and after `before` stages before the first, gives
+// what one without gives, and each of them gives it again.
+static void resume_everywhere(const driver_case *of, int before, const char *const *order,
+                              const char *dump)
+{
+    bb_config *config = NULL;
+    bb_results *whole = NULL;
+    bb_results *kept_by = NULL;
+    char name[32];
+    int count = 0;
+    check_ok(driver_load(of, &config));
+    const bb_run_options plain = {.threads = 2, .dump = dump};
+    const bb_run_options keeping = {.threads = 2, .dump = dump, .checkpoint = "steps"};
+    check_ok(run_with(config, &plain, &whole));
+    collected = 0;
+    check_ok(run_with(config, &keeping, &kept_by));
+    expect_same(whole, kept_by);
+    while (order[count] != NULL) {
+        ++count;
+    }
+    count += before;
+    assert_int_equal(collected, count);
+    collected = -1;
+    for (int k = 1; k <= count; ++k) {
+        bb_results *got = NULL;
+        (void)snprintf(name, sizeof name, "seen-%d", k);
+        // Every other one goes on with checkpoints of its own.
+        const bb_run_options resuming = {.threads = 1 + k % 3,
+                                         .dump = dump,
+                                         .resume = name,
+                                         .checkpoint = k % 2 == 0 ? "more" : NULL};
+        check_ok(run_with(config, &resuming, &got));
+        expect_same(whole, got);
+        expect_kept(kept_by, got, order, k - before);
+        bb_results_destroy(&got);
+    }
+    bb_results_destroy(&whole);
+    bb_results_destroy(&kept_by);
+    bb_config_destroy(&config);
+}
+
+static void every_pipeline_is_gone_on_from(void **state)
+{
+    (void)state;
+    bb_results *results = driver_results(&mixed);
+    assert_string_equal(driver_text(results, "status", "fp8"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "kept"), "ok");
+    assert_true(driver_number(results, "draws", "hp2") == 3.0);
+    bb_results_destroy(&results);
+    resume_everywhere(&mixed, 0, mixed_order, NULL);
+}
+
+// A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
+// rung that it found, an escalated one by way of its failures.
+static void frames_and_operators_are_the_same(void **state)
+{
+    (void)state;
+    resume_everywhere(&framed, 0, framed_order, "R");
+}
+
+// Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
+// layer twice as strong.
+static void forge_profile(const bb_ao_study *study)
+{
+    enum { LAYERS = 2, SENSORS = 3 };
+    bb_learned_profile numbers;
+    double layers[4][LAYERS];
+    double sensors[2][SENSORS];
+    const bb_index none[2] = {0, 0};
+    bb_restart restart;
+    const bb_run_options options = {.resume = "seen-1"};
+    check_ok(bb_ao_restart_open(study, &options, &restart));
+    check_ok(bb_checkpoint_take(restart.resumed, &numbers, sizeof numbers));
+    for (int a = 0; a < 4; ++a) {
+        check_ok(bb_checkpoint_take(restart.resumed, layers[a], sizeof layers[a]));
+    }
+    for (int a = 0; a < 2; ++a) {
+        check_ok(bb_checkpoint_take(restart.resumed, sensors[a], sizeof sensors[a]));
+    }
+    layers[1][0] *= 2.0;
+    const bb_checkpoint_piece pieces[] = {
+        {&numbers,   sizeof numbers   },
+        {layers[0],  sizeof layers[0] },
+        {layers[1],  sizeof layers[1] },
+        {layers[2],  sizeof layers[2] },
+        {layers[3],  sizeof layers[3] },
+        {sensors[0], sizeof sensors[0]},
+        {sensors[1], sizeof sensors[1]},
+        {&none[0],   sizeof none[0]   },
+        {&none[1],   sizeof none[1]   },
+        {NULL,       0                }
+    };
+    check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 10));
+    bb_restart_release(&restart);
+}
+
+// A profile that was kept is taken as it is, not learned again.
+static void kept_profiles_are_taken(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL,
+        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
+          "pipelines=[" REFERENCE "]"}
+    };
+    bb_config *config = NULL;
+    bb_results *results[2] = {NULL, NULL};
+    check_ok(driver_load(&of, &config));
+    keep(&of);
+    forge_profile(bb_config_study(config));
+    static const char *const paths[2] = {"seen-1", "forged"};
+    for (int r = 0; r < 2; ++r) {
+        const bb_run_options options = {.threads = 1, .resume = paths[r]};
+        check_ok(run_with(config, &options, &results[r]));
+    }
+    const double *strength = bb_results_find(results[0], "learn/strength")->numbers;
+    const double *forged = bb_results_find(results[1], "learn/strength")->numbers;
+    assert_true(forged[0] == 2.0 * strength[0] && forged[1] == strength[1]);
+    assert_true(driver_number(results[0], "strehl", "reference") !=
+                driver_number(results[1], "strehl", "reference"));
+    bb_results_destroy(&results[0]);
+    bb_results_destroy(&results[1]);
+    bb_config_destroy(&config);
+}
+
+// What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
+static void learned_profiles_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"reference", "kept", NULL};
+    static const driver_case learned = {
+        CONFIG_AO_SMALL,
+        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
+          "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
+    };
+    static const driver_case failed = {
+        CONFIG_AO_SMALL,
+        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]",
+          "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
+    };
+    resume_everywhere(&learned, 1, order, NULL);
+    resume_everywhere(&failed, 1, order, "R");
+}
+
+static const driver_case walked = {
+    CONFIG_AO_SMALL,
+    {TINY, "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+      "pipelines=[" REFERENCE ", {name: hp2, arithmetic: hp2, draws: 2}]"}
+};
+
+// A whole run; what stands under the name afterwards, if anything does, is whole.
+static bb_status run_and_keep(void *config)
+{
+    bb_results *results = NULL;
+    const bb_run_options options = {.threads = 1, .checkpoint = "walked"};
+    bb_status status = run_with(config, &options, &results);
+    bb_results_destroy(&results);
+    if (bb_memory_failure_happened() != 0) {
+        bb_status_record record;
+        bb_status_save(&record);
+        if (access("walked", F_OK) == 0) {
+            check_ok(open_as(&walked, "walked"));
+        }
+        assert_int_equal(count_parts(), 0);
+        bb_status_restore(&record);
+    }
+    return status;
+}
+
+static bb_status go_on(void *config)
+{
+    bb_results *results = NULL;
+    const bb_run_options options = {.threads = 1, .resume = "seen-1", .dump = "R"};
+    bb_status status = run_with(config, &options, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
+// Nothing but the checkpoint: all of it is read and written again.
+static bb_status read_and_write(void *config)
+{
+    enum { PIPELINES = 2 };
+    bb_status status = BB_OK;
+    static const bb_index order[PIPELINES] = {0, 1};
+    const bb_ao_study *study = bb_config_study(config);
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_run_options options = {.resume = "seen-2", .checkpoint = "walked"};
+    bb_ao_attempt attempts[PIPELINES] = {0};
+    bb_restart restart = {0};
+    bb_ao_state state = {study, order, 0, attempts, NULL, NULL};
+    BB_TRY(bb_ao_promises_create(&state.promises));
+    for (int p = 0; p < PIPELINES; ++p) {
+        BB_TRY(bb_ao_attempt_create(pipelines[p].name, study->targets.count,
+                                    study->wavelengths_um.count, study->ensquared_mas.count,
+                                    bb_ao_study_images(study), &attempts[p]));
+    }
+    BB_TRY(bb_ao_restart_open(study, &options, &restart));
+    BB_TRY(bb_ao_restart_load(&restart, "seen-2", &state));
+    BB_TRY(bb_ao_restart_save(&restart, &state));
+done:
+    for (int p = 0; p < PIPELINES; ++p) {
+        bb_ao_attempt_release(&attempts[p], study->targets.count);
+    }
+    bb_ao_promises_destroy(&state.promises);
+    bb_restart_release(&restart);
+    if (status == BB_OK) {
+        // Only the sync of the folder may do without memory: the file is whole by then.
+        status = bb_memory_failure_happened() ? BB_MEMORY : BB_OK;
+    }
+    return status;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    check_ok(driver_load(&walked, &config));
+    keep(&walked);
+    allocation_walk("a checkpoint", read_and_write, config, 1, 30);
+    assert_int_equal(system("cmp walked seen-2"), 0);
+    allocation_walk("ao with checkpoints", run_and_keep, config, 211, 9);
+    allocation_walk("ao gone on", go_on, config, 211, 9);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pipeline_is_gone_on_from),
+        cmocka_unit_test(frames_and_operators_are_the_same),
+        cmocka_unit_test(learned_profiles_are_the_same),
+        cmocka_unit_test(kept_profiles_are_taken),
+        cmocka_unit_test(any_allocation_may_fail),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
