@@ -13,6 +13,7 @@ const char *bb_outcome_name(bb_outcome_kind kind)
         [BB_OUTCOME_NON_FINITE] = "non_finite",
         [BB_OUTCOME_NOT_CONVERGED] = "not_converged",
         [BB_OUTCOME_UNDERDETERMINED] = "underdetermined",
+        [BB_OUTCOME_NOT_HELD] = "not_held",
     };
     return names[kind];
 }
