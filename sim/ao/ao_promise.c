@@ -360,6 +360,10 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
                         .solving = *task->solving,
                         .found = attempt,
                         .cost = INFINITY};
+    if (search.solving.outcome.kind != BB_OUTCOME_OK) {
+        attempt->common.outcome = search.solving.outcome;
+        goto done;
+    }
     BB_TRY(find_reference(promises, task));
     if (isnan(promises->reference[0])) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
