@@ -223,7 +223,8 @@ static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix
     const char *name = run->pipelines[pipeline].name;
     BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->y_unit, run->vectors,
                              run->matrix->rows, run->y));
-    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit, matrix, kept));
+    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit,
+                                  bb_matrix_file_axis(run->file), matrix, kept));
 done:
     return status;
 }
