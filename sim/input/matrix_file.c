@@ -196,6 +196,7 @@ static bb_status survey(const opened *matrix, facts *found)
     rows = rows < matrix->rows ? rows : matrix->rows;
     BB_TRY(bb_declared_size_check(matrix->id, (double)matrix->rows * (double)matrix->columns,
                                   (double)found->stamp.bytes));
+    BB_TRY(bb_declared_size_plans(matrix->rows, matrix->columns));
     BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
     BB_TRY(bb_value_digest_create(&state));
