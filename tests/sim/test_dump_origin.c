@@ -274,9 +274,36 @@ static void names_of_pipelines_are_no_axes(void **state)
     }
 }
 
+// The copy that is printed, and that of /provenance, reads the same files from any other folder.
+static void resolved_copies_run_in_other_folders(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "set -e\n"
+        "mkdir -p typed/data elsewhere\n"
+        "cp rows.h5 typed/data/rows.h5\n"
+        "printf 'experiment: product\\ndevice: cpu\\nmatrix: {file: data/rows.h5, dataset: "
+        "/operators/C_x_0}\\npipelines:\\n  - {name: reference, storage: fp64, multiply: fp64, "
+        "accumulate: fp64}\\n' > typed/study.yaml\n"
+        "\"$1\" config --resolved typed/study.yaml > elsewhere/printed.yaml\n"
+        "\"$1\" run typed/study.yaml -q -o typed/typed.h5\n"
+        "/usr/bin/python3 -c \"import h5py; "
+        "print(h5py.File('typed/typed.h5')['provenance/config_resolved'].asstr()[()])\" > "
+        "elsewhere/kept.yaml\n"
+        "cd elsewhere\n"
+        "\"$1\" run printed.yaml -q -o printed.h5\n"
+        "\"$1\" run kept.yaml -q -o kept.h5\n";
+    FILE *file = fopen("folders.sh", "w");
+    assert_non_null(file);
+    (void)fputs(script, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resolved_copies_run_in_other_folders),
         cmocka_unit_test(names_of_pipelines_are_no_axes),
         cmocka_unit_test(rows_of_other_grids_are_refused),
         cmocka_unit_test(rows_of_another_study_are_named),
