@@ -14,6 +14,7 @@ const char *bb_outcome_name(bb_outcome_kind kind)
         [BB_OUTCOME_NON_FINITE] = "non_finite",
         [BB_OUTCOME_NOT_CONVERGED] = "not_converged",
         [BB_OUTCOME_UNDERDETERMINED] = "underdetermined",
+        [BB_OUTCOME_NOT_HELD] = "not_held",
     };
     return names[kind];
 }
@@ -32,7 +33,7 @@ void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *forma
 
 bool bb_outcome_is_sound(const bb_outcome *outcome)
 {
-    return (int)outcome->kind >= 0 && outcome->kind <= BB_OUTCOME_UNDERDETERMINED &&
+    return (int)outcome->kind >= 0 && outcome->kind <= BB_OUTCOME_NOT_HELD &&
            memchr(outcome->detail, '\0', sizeof outcome->detail) != NULL;
 }
 

@@ -18,6 +18,7 @@ typedef enum bb_outcome_kind {
     BB_OUTCOME_NON_FINITE,      ///< NaN or infinity where none belongs
     BB_OUTCOME_NOT_CONVERGED,   ///< an iteration reached its limit
     BB_OUTCOME_UNDERDETERMINED, ///< the data do not determine the answer
+    BB_OUTCOME_NOT_HELD,        ///< a tolerance that storage cannot hold for these values
 } bb_outcome_kind;
 
 /// Plain value. The first failure of a run of steps is the one to keep (bb_outcome_set keeps it).
@@ -26,7 +27,7 @@ typedef struct bb_outcome {
     char detail[240]; ///< one sentence: where and what; "" when ok
 } bb_outcome;
 
-/// "ok", "not_spd", "non_finite", "not_converged", "underdetermined".
+/// "ok", "not_spd", "non_finite", "not_converged", "underdetermined", "not_held".
 const char *bb_outcome_name(bb_outcome_kind kind);
 
 /// Records a failure unless one is recorded already.

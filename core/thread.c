@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <cblas.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -117,8 +118,8 @@ bb_status bb_threads_set(bb_index count)
     BB_TRY(BB_ALLOCATE(count - 1, &pool.workers));
     for (bb_index i = 0; i < count - 1; ++i) {
         int error = pthread_create(&pool.workers[i], NULL, serve, (void *)(intptr_t)(i + 1));
-        BB_REQUIRE(error == 0, BB_INTERNAL, "cannot start thread %td of %td (error %d)", i + 2,
-                   count, error);
+        BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
+                   "cannot start thread %td of %td (error %d)", i + 2, count, error);
         ++pool.worker_count;
     }
 done:

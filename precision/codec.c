@@ -198,9 +198,14 @@ double bb_codec_fp32_rounding(double magnitude)
     return fmax(0x1p-24 * magnitude, 0x1p-150);
 }
 
-bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances allowed,
-                              char *sentence, size_t bytes)
+static bool fits(bb_codec_tolerances allowed, double tolerance)
 {
+    return tolerance >= ldexp(1.0, allowed.lowest) && tolerance <= ldexp(1.0, allowed.highest);
+}
+
+bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    const bb_codec_tolerances allowed = table[config->codec]->tolerances;
     bool absolute = !isnan(config->tolerance);
     bool relative = !isnan(config->tolerance_of_range);
     if (absolute == relative) {
@@ -214,7 +219,7 @@ bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances
                        absolute ? "tolerance" : "tolerance_of_range", value);
         return false;
     }
-    if (absolute && !bb_codec_tolerance_fits(allowed, value)) {
+    if (absolute && !fits(allowed, value)) {
         (void)snprintf(sentence, bytes, "tolerance: %g, expected 2^%d to 2^%d", value,
                        allowed.lowest, allowed.highest);
         return false;
@@ -222,9 +227,21 @@ bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances
     return true;
 }
 
-bool bb_codec_tolerance_fits(bb_codec_tolerances allowed, double tolerance)
+bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome)
 {
-    return tolerance >= ldexp(1.0, allowed.lowest) && tolerance <= ldexp(1.0, allowed.highest);
+    const double wanted = config->tolerance_of_range * range;
+    const bb_codec_tolerances allowed = table[config->codec]->tolerances;
+    if (isnan(config->tolerance_of_range) || fits(allowed, wanted)) {
+        return true;
+    }
+    const double least = ldexp(1.0, allowed.lowest);
+    const double largest = ldexp(1.0, allowed.highest);
+    bb_outcome_set(outcome, BB_OUTCOME_NOT_HELD,
+                   "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s holds "
+                   "%.4g to %.4g, the nearest is %.4g",
+                   config->tolerance_of_range, range, wanted, bb_codec_names[config->codec], least,
+                   largest, wanted > largest ? largest : least);
+    return false;
 }
 
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes)

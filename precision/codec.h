@@ -15,6 +15,7 @@
 #define BB_PRECISION_CODEC_H
 
 #include "core/array.h"
+#include "core/outcome.h"
 #include "core/schema.h"
 #include "precision/format.h"
 
@@ -115,16 +116,21 @@ typedef struct bb_matrix_layout {
 
 /// Whether a codec that bb_codec_check passes can code a matrix of this layout. Errors: BB_INVALID
 /// (a mesh that does not divide the columns or a grid that does not divide the rows, a dimension
-/// without its mesh or grid, a range that is not positive and finite where it is needed).
+/// without its mesh or grid).
 BB_CHECKED bb_status bb_matrix_layout_check(const bb_matrix_layout *layout,
                                             const bb_codec_config *config);
+
+/// Whether the tolerance that a configuration means for values of this range (maximum - minimum) is
+/// one that its codec can hold; else the outcome is BB_OUTCOME_NOT_HELD and names the tolerance
+/// that was wanted and the nearest one. True where the tolerance does not depend on the range.
+bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome);
 
 /// A matrix [rows][columns] in coded form on the host. Owner: whoever created it.
 typedef struct bb_coded_matrix bb_coded_matrix;
 
 /// Allocates room for a matrix of which nothing is encoded; variable-rate codecs grow as they
-/// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses or a layout
-/// that bb_matrix_layout_check does).
+/// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses, a layout
+/// that bb_matrix_layout_check does, or a range for which bb_codec_holds is false).
 BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);

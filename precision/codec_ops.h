@@ -9,6 +9,11 @@
 
 #include <stdatomic.h>
 
+/// Absolute tolerances that a codec can hold, as powers of two.
+typedef struct bb_codec_tolerances {
+    int lowest, highest;
+} bb_codec_tolerances;
+
 typedef struct bb_codec_ops {
     // Of a configuration, not yet checked; `check` writes a sentence and returns false.
     bool (*check)(const bb_codec_config *config, char *sentence, size_t bytes);
@@ -18,6 +23,7 @@ typedef struct bb_codec_ops {
                     double block_magnitude);
     double (*bits_per_value)(const bb_codec_config *config);
     double (*draw_limit)(const bb_codec_config *config);
+    bb_codec_tolerances tolerances; // of a codec that takes one
 
     // Of a matrix. `encode` takes whole bands that fit.
     bb_status (*create)(bb_coded_matrix *matrix);
@@ -82,17 +88,9 @@ typedef struct bb_codec_counts {
 
 void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 
-/// Absolute tolerances that a codec can hold, as powers of two.
-typedef struct bb_codec_tolerances {
-    int lowest, highest;
-} bb_codec_tolerances;
-
-bool bb_codec_tolerance_fits(bb_codec_tolerances allowed, double tolerance);
-
-/// Exactly one of the two tolerances is given, and positive, and the absolute one is `allowed` (the
-/// other is known when the range is); and how a description names it.
-bool bb_codec_check_tolerance(const bb_codec_config *config, bb_codec_tolerances allowed,
-                              char *sentence, size_t bytes);
+/// Exactly one of the two tolerances is given, and positive, and the absolute one is among the
+/// codec's (the other is known when the range is); and how a description names it.
+bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes);
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes);
 
 /// Whether errors go to neighbours, and the mesh that they do so on: what is across, one line where

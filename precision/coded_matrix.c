@@ -26,7 +26,6 @@ bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_
     bb_status status = BB_OK;
     bool zfp = config->codec == (int)BB_CODEC_ZFP;
     bb_index dimensions = config->dimensions == BB_INTEGER_UNSET ? 2 : config->dimensions;
-    double range = layout->range;
     BB_REQUIRE(layout->rows > 0 && layout->columns > 0, BB_INVALID,
                "coded matrix of %td x %td, expected at least 1 x 1", layout->rows, layout->columns);
     BB_REQUIRE(layout->mesh_columns >= 0 &&
@@ -41,9 +40,6 @@ bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_
                "zfp in %td dimensions needs columns on a mesh", dimensions);
     BB_REQUIRE(!zfp || dimensions < 3 || layout->row_columns > 0, BB_INVALID,
                "zfp in %td dimensions needs rows on a grid", dimensions);
-    BB_REQUIRE(isnan(config->tolerance_of_range) || (range > 0.0 && isfinite(range)), BB_INVALID,
-               "tolerance_of_range with a matrix of range %g, expected a positive finite range",
-               range);
 done:
     return status;
 }
@@ -54,10 +50,12 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
     char sentence[256];
+    bb_outcome outcome = {0};
     *out = NULL;
     BB_REQUIRE(bb_codec_check(config, scale, sentence, sizeof sentence), BB_INVALID, "storage.%s",
                sentence);
     BB_TRY(bb_matrix_layout_check(layout, config));
+    BB_REQUIRE(bb_codec_holds(config, layout->range, &outcome), BB_INVALID, "%s", outcome.detail);
     BB_TRY(BB_ZEROED(1, &matrix));
     matrix->config = *config;
     resolve(&matrix->config, layout->range);

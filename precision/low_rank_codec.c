@@ -38,8 +38,6 @@ static bb_index fill_up(bb_index count, bb_index step)
     return (count + step - 1) / step * step;
 }
 
-static const bb_codec_tolerances tolerances = {-80, 80};
-
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     bb_index cells = fill_up(or_default(config->tile_columns, TILE_COLUMNS), 8) *
@@ -55,7 +53,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        cells, (int)BB_LOW_RANK_CELLS);
         return false;
     }
-    return bb_codec_check_tolerance(config, tolerances, sentence, bytes);
+    return bb_codec_check_tolerance(config, sentence, bytes);
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -109,9 +107,6 @@ static bb_status create(bb_coded_matrix *matrix)
     low_rank_store *store = NULL;
     bb_codec_config *config = &matrix->config;
     const bb_matrix_layout *layout = &matrix->layout;
-    BB_REQUIRE(bb_codec_tolerance_fits(tolerances, config->tolerance), BB_INVALID,
-               "tolerance %g, expected 2^%d to 2^%d", config->tolerance, tolerances.lowest,
-               tolerances.highest);
     config->band_lines = or_default(config->band_lines, BAND_LINES);
     config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
     config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
@@ -460,6 +455,7 @@ const bb_codec_ops bb_low_rank_ops = {
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-80, 80},
     .create = create,
     .destroy = destroy,
     .encode = encode,

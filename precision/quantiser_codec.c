@@ -35,11 +35,9 @@ typedef struct quantiser_store {
     uint32_t *index;       // [rows][runs], in words of 32 bits
 } quantiser_store;
 
-static const bb_codec_tolerances tolerances = {-126, 120};
-
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    return bb_codec_check_tolerance(config, tolerances, sentence, bytes);
+    return bb_codec_check_tolerance(config, sentence, bytes);
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -75,9 +73,6 @@ static bb_status create(bb_coded_matrix *matrix)
     quantiser_store *store = NULL;
     bb_index rows = matrix->layout.rows;
     double tolerance = matrix->config.tolerance;
-    BB_REQUIRE(bb_codec_tolerance_fits(tolerances, tolerance), BB_INVALID,
-               "tolerance %g, expected 2^%d to 2^%d", tolerance, tolerances.lowest,
-               tolerances.highest);
     matrix->piece_columns = RUN;
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
@@ -380,6 +375,7 @@ const bb_codec_ops bb_quantiser_ops = {
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-126, 120},
     .create = create,
     .destroy = destroy,
     .encode = encode,

@@ -53,8 +53,6 @@ static bb_index block_values(const bb_codec_config *config)
     return whole.band_lines * whole.band_columns * whole.tile_columns * whole.tile_rows;
 }
 
-static const bb_codec_tolerances tolerances = {-126, 120};
-
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     bb_codec_config whole = *config;
@@ -76,7 +74,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        (int)BB_TRANSFORM_VALUES);
         return false;
     }
-    return bb_codec_check_tolerance(config, tolerances, sentence, bytes);
+    return bb_codec_check_tolerance(config, sentence, bytes);
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -139,9 +137,6 @@ static bb_status create(bb_coded_matrix *matrix)
     transform_store *store = NULL;
     bb_codec_config *config = &matrix->config;
     const bb_matrix_layout *layout = &matrix->layout;
-    BB_REQUIRE(bb_codec_tolerance_fits(tolerances, config->tolerance), BB_INVALID,
-               "tolerance %g, expected 2^%d to 2^%d", config->tolerance, tolerances.lowest,
-               tolerances.highest);
     fill_in(config);
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
@@ -425,6 +420,7 @@ const bb_codec_ops bb_transform_ops = {
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-126, 120},
     .create = create,
     .destroy = destroy,
     .encode = encode,

@@ -97,8 +97,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
         return false;
     }
     if (config->mode == (int)BB_ZFP_ACCURACY) {
-        return bb_codec_check_tolerance(config, (bb_codec_tolerances){-1074, 1023}, sentence,
-                                        bytes);
+        return bb_codec_check_tolerance(config, sentence, bytes);
     }
     if (!isnan(config->tolerance) || !isnan(config->tolerance_of_range)) {
         (void)snprintf(sentence, bytes, "%s: zfp mode %s does not take it",
@@ -410,6 +409,7 @@ const bb_codec_ops bb_zfp_ops = {
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = draw_limit,
+    .tolerances = {-1074, 1023},
     .create = create,
     .destroy = destroy,
     .encode = encode,

@@ -2,11 +2,20 @@
 #include "sim/address_space.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
 #include <sched.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+enum {
+    BB_ADDRESS_SPACE_BUFFERS = 64, // reserved at most: OpenBLAS keeps two a thread of its build
+    ENVIRONMENT = 4096,            // most entries that are handed on
+};
+
+static const char one_thread[] = "OPENBLAS_NUM_THREADS=1";
 
 // Decimal digits at the start of a text; 0 where there are none.
 static double leading_number(const char *text)
@@ -55,13 +64,42 @@ static double stack_bytes(void)
 
 double bb_address_space_threads(bb_index count)
 {
-    // glibc's heap of a thread, and as much again where its start is aligned.
-    const double heap = 2.0 * (double)(1 << 26);
+    const double guard = (double)sysconf(_SC_PAGESIZE);
     return (double)count * BB_ADDRESS_SPACE_BLAS_BYTES +
-           (double)(count - 1) * (stack_bytes() + heap);
+           (double)(count - 1) * (stack_bytes() + guard);
 }
 
-double bb_address_space_at_load(const char *const *environment)
+// OpenBLAS's own, exported but in none of its headers: a buffer, and back to those it keeps. NULL
+// in other libraries.
+__attribute__((weak)) void *blas_memory_alloc(int position);
+__attribute__((weak)) void blas_memory_free(void *buffer);
+
+bb_status bb_address_space_reserve(bb_index count)
+{
+    bb_status status = BB_OK;
+    void *held[BB_ADDRESS_SPACE_BUFFERS];
+    const double needed = bb_address_space_threads(count);
+    const double left = bb_address_space_left();
+    BB_REQUIRE(needed <= left, BB_MEMORY,
+               "memory: %.1f MB for the buffers of OpenBLAS and the stacks of %td threads, the "
+               "limit of this process (ulimit -v) leaves %.1f MB; expected fewer --threads",
+               1e-6 * needed, count, 1e-6 * left);
+    if (isinf(left) || blas_memory_alloc == NULL || blas_memory_free == NULL) {
+        goto done;
+    }
+    (void)mallopt(M_ARENA_MAX, 1);
+    const bb_index buffers = count < BB_ADDRESS_SPACE_BUFFERS ? count : BB_ADDRESS_SPACE_BUFFERS;
+    for (bb_index i = 0; i < buffers; ++i) {
+        held[i] = blas_memory_alloc(0);
+    }
+    for (bb_index i = 0; i < buffers; ++i) {
+        blas_memory_free(held[i]);
+    }
+done:
+    return status;
+}
+
+bool bb_address_space_wasted(const char *const *environment)
 {
     // In the order that OpenBLAS reads them.
     static const char *const names[] = {
@@ -78,5 +116,21 @@ double bb_address_space_at_load(const char *const *environment)
         }
     }
     threads = asked > 0.0 ? fmin(asked, threads) : threads;
-    return (threads - 1.0) * (BB_ADDRESS_SPACE_BLAS_BYTES + stack_bytes());
+    return threads > 1.0 && isfinite(bb_address_space_left());
+}
+
+void bb_address_space_restart(char *const *arguments, const char *const *environment)
+{
+    static const char *entries[ENVIRONMENT] = {one_thread};
+    const size_t name = sizeof one_thread - 2; // and the sign of equality
+    size_t count = 1;
+    for (const char *const *entry = environment; *entry != NULL; ++entry) {
+        if (count == ENVIRONMENT - 1) {
+            return;
+        }
+        if (strncmp(*entry, one_thread, name) != 0) {
+            entries[count++] = *entry;
+        }
+    }
+    (void)execve("/proc/self/exe", arguments, (char *const *)(uintptr_t)entries);
 }

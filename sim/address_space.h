@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a process under `ulimit -v` can still map. OpenBLAS takes a buffer for every thread that
-// calls it and tries for ever where there is none, so room is looked for before.
+// calls it and tries for ever where there is none, so it gets them before anything else does.
 //
-// Everything here works before the start of any library: no allocation, no stdio, no environ.
+// Everything here but bb_address_space_reserve works before the start of any library: no
+// allocation, no stdio, no environ.
 #ifndef BB_SIM_ADDRESS_SPACE_H
 #define BB_SIM_ADDRESS_SPACE_H
 
@@ -21,12 +22,19 @@ double bb_address_space_left(void);
 /// Whether `bytes` more can be mapped.
 bool bb_address_space_holds(double bytes);
 
-/// What OpenBLAS maps as it is loaded: a stack and a buffer for each of its threads but the first.
-/// `environment` ends with NULL.
-double bb_address_space_at_load(const char *const *environment);
+/// Under a limit, whether OpenBLAS starts threads as it is loaded, each with a stack and a buffer
+/// that nothing uses, whose own threads call it. `environment` ends with NULL.
+bool bb_address_space_wasted(const char *const *environment);
 
-/// What `count` threads of a run map: their buffers, and stacks and heaps of all but the
+/// Starts the program again with one thread in OpenBLAS; returns where that cannot be.
+void bb_address_space_restart(char *const *arguments, const char *const *environment);
+
+/// What `count` threads of a run map beside their data: their buffers, and stacks of all but the
 /// first.
 double bb_address_space_threads(bb_index count);
+
+/// Under a limit: maps the buffers of `count` threads, which OpenBLAS then keeps, and leaves heaps
+/// of their own (64 MiB each) to no thread. Call before threads start. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_address_space_reserve(bb_index count);
 
 #endif

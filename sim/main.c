@@ -19,11 +19,12 @@
 static void look_at_limit(int argument_count, char **arguments, char **environment)
 {
     static const char sentence[] =
-        "bitbudget: memory: the limit of this process (ulimit -v) leaves no room for the "
-        "buffers of OpenBLAS, 128 MiB a thread; raise it, or set OPENBLAS_NUM_THREADS=1\n";
+        "bitbudget: memory: under a limit (ulimit -v) OpenBLAS needs 128 MiB for every thread that "
+        "it starts; set OPENBLAS_NUM_THREADS=1\n";
+    const char *const *entries = (const char *const *)environment;
     (void)argument_count;
-    (void)arguments;
-    if (!bb_address_space_holds(bb_address_space_at_load((const char *const *)environment))) {
+    if (bb_address_space_wasted(entries)) {
+        bb_address_space_restart(arguments, entries);
         (void)!write(STDERR_FILENO, sentence, sizeof sentence - 1);
         _exit(bb_status_exit_code(BB_MEMORY));
     }

@@ -9,25 +9,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-static bb_status check_values(const bb_matrix_source *source, const double *scale, bb_index row,
-                              bb_index column, bb_view block)
-{
-    bb_status status = BB_OK;
-    double *values = block.data;
-    bb_index columns = block.shape[1];
-    bb_index bad = bb_first_non_finite(values, block.shape[0] * columns);
-    BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
-               source->name, row + bad / columns, column + bad % columns, values[bad]);
-    for (bb_index i = 0; scale != NULL && i < block.shape[0]; ++i) {
-        for (bb_index j = 0; j < columns; ++j) {
-            // One after the other: the product of two scales of subnormal rows overflows.
-            values[i * columns + j] = values[i * columns + j] * scale[row + i] * scale[column + j];
-        }
-    }
-done:
-    return status;
-}
-
 static void unset(bb_index count, double *out)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -35,13 +16,23 @@ static void unset(bb_index count, double *out)
     }
 }
 
-// Whether the scale left every value finite; LAPACK does not survive others. Warns and unsets.
-static bool is_finite(const bb_matrix_source *source, bb_view block, bb_index count, double *out)
+// Scales a block whose first entry is (row, column). Whether every value is finite before and
+// after, as LAPACK needs them; else warns and unsets.
+static bool apply_scale(const bb_matrix_source *source, const double *scale, bb_index row,
+                        bb_index column, bb_view block, bb_index count, double *out)
 {
-    const double *values = block.data;
-    const bb_index bad = bb_first_non_finite(values, block.shape[0] * block.shape[1]);
+    double *values = block.data;
+    const bb_index columns = block.shape[1];
+    bb_index bad = bb_first_non_finite(values, block.shape[0] * columns);
+    const char *scaled = bad < 0 ? "scaled, " : "";
+    for (bb_index i = 0; scale != NULL && bad < 0 && i < block.shape[0] * columns; ++i) {
+        // One after the other: the product of two scales of subnormal rows overflows.
+        values[i] = values[i] * scale[row + i / columns] * scale[column + i % columns];
+    }
+    bad = bb_first_non_finite(values, block.shape[0] * columns);
     if (bad >= 0) {
-        bb_log_warning("no spectrum of %s: scaled, a value is %g", source->name, values[bad]);
+        bb_log_warning("no spectrum of %s: %srow %td, column %td is %g", source->name, scaled,
+                       row + bad / columns, column + bad % columns, values[bad]);
         unset(count, out);
     }
     return bad < 0;
@@ -73,8 +64,7 @@ bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *
                source->name, n, source->columns);
     BB_TRY(BB_ALLOCATE(n * n, &a));
     BB_TRY(bb_matrix_source_load(source, a));
-    BB_TRY(check_values(source, scale, 0, 0, bb_view_matrix(a, n, n)));
-    if (!is_finite(source, bb_view_matrix(a, n, n), n, out)) {
+    if (!apply_scale(source, scale, 0, 0, bb_view_matrix(a, n, n), n, out)) {
         goto done;
     }
     // Two stages: most of the reduction to tridiagonal form is matrix products.
@@ -101,9 +91,8 @@ bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const doub
     BB_TRY(BB_ALLOCATE(rows * columns, &a));
     bb_view block = bb_view_matrix(a, rows, columns);
     BB_TRY(bb_matrix_source_fill(source, row, column, block));
-    BB_TRY(check_values(source, scale, row, column, block));
     const bb_index count = rows < columns ? rows : columns;
-    if (!is_finite(source, block, count, out)) {
+    if (!apply_scale(source, scale, row, column, block, count, out)) {
         goto done;
     }
     // Row-major rows x columns is the transpose in column-major order, with the same values.

@@ -13,8 +13,8 @@ extern "C" {
 
 /// Eigenvalues of D A D in descending order into `out` [n]; `scale` [n] is the diagonal of D, or
 /// NULL. Holds the matrix: 8 n^2 bytes; about 4/3 n^3 operations of one thread. Errors: BB_MEMORY,
-/// BB_INVALID (not square, a value that is not finite), BB_INTERNAL (LAPACK), the source's. NaN,
-/// with a warning, where D A D overflows or the iteration does not converge.
+/// BB_INVALID (not square), BB_INTERNAL (LAPACK), the source's. NaN, with a warning, where a value
+/// of A or of D A D is not finite or the iteration does not converge.
 BB_CHECKED bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *scale,
                                              double *out);
 

@@ -73,9 +73,9 @@ static const bb_key atmosphere_keys[] = {
     {.name = "layers", .kind = BB_KEY_RECORDS, .schema = &layer_schema, .optional = true,
      .offset = offsetof(bb_atmosphere_config, layers),
      .meaning = "Turbulent layers; these or profile."},
-    {POSITIVE(bb_atmosphere_config, outer_scale_m, "m", 1.0e5, "Outer scale, of every layer."),
+    {NUMBER(bb_atmosphere_config, outer_scale_m, "m", 0.1, 1.0e4, "Outer scale, of every layer."),
      .default_text = "25.0"},
-    {POSITIVE(bb_atmosphere_config, r0_m, "m", 100.0,
+    {NUMBER(bb_atmosphere_config, r0_m, "m", 0.001, 100.0,
               "Fried parameter of all layers at 500 nm and zenith; given, it rescales them."),
      .optional = true},
 };

@@ -134,6 +134,11 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
     bb_index least = 0;
+    if (isnan(p->rows)) {
+        bb_outcome_set(&out->outcome, BB_OUTCOME_NON_FINITE,
+                       "a covariance of slopes that is learned from is not finite");
+        goto done;
+    }
     for (bb_index l = 0; l < p->layers; ++l) {
         out->own[l] = p->norm[l] > 0.0 ? 1.0 : 0.0;
         if (p->norm[l] == 0.0) {

@@ -2,6 +2,7 @@
 #include "physics/ao/learn_triangle.h"
 
 #include "core/memory.h"
+#include "core/outcome.h"
 #include "core/thread.h"
 #include "physics/ao/learn_block.h"
 
@@ -57,6 +58,11 @@ bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_index count,
         BB_TRY(BB_ALLOCATE(s.height * count, &s.values));
         move_triangle(count, t, count, s.values, s.height);
         BB_TRY(bb_parallel_for(count, fill_column, &s));
+        if (bb_first_non_finite(s.values, s.height * count) >= 0) {
+            memset(t, 0, (size_t)(count * count) * sizeof *t);
+            *rows = NAN;
+            goto done;
+        }
         const lapack_int info =
             LAPACKE_dgeqrf(LAPACK_COL_MAJOR, (lapack_int)s.height, (lapack_int)count, s.values,
                            (lapack_int)s.height, reflectors);

@@ -346,6 +346,10 @@ bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task 
                         .solving = *task->solving,
                         .found = attempt,
                         .cost = INFINITY};
+    if (search.solving.outcome.kind != BB_OUTCOME_OK) {
+        attempt->common.outcome = search.solving.outcome;
+        goto done;
+    }
     if (isnan(bb_ao_attempt_headline(task->reference))) {
         bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
                        "promise: the reference has no Strehl ratio");

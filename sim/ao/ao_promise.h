@@ -39,9 +39,9 @@ BB_CHECKED bb_status bb_ao_promises_create(bb_ao_promises **out);
 void bb_ao_promises_destroy(bb_ao_promises **promises);
 
 /// Searches for one of the pipelines and leaves the found rung's work in `attempt` (created, not
-/// solved); its detail says what was found. A reference that failed gives the outcome
-/// underdetermined. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and
-/// bb_factor_device_score.
+/// solved); its detail says what was found. A matrix that failed by itself gives its outcome, a
+/// reference that failed underdetermined. Errors: those of bb_factor_problem_solve,
+/// bb_factor_map_norms and bb_factor_device_score.
 BB_CHECKED bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
                                         const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt);
 

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/address_space.h"
 #include "sim/command.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -96,6 +97,7 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
         goto done;
     }
     BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(measure(options, results, &table));

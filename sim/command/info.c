@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
+#include "sim/address_space.h"
 #include "sim/command.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -141,7 +142,9 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
         (void)printf("  %-12s %s\n", libraries[i].name, libraries[i].version);
     }
     list_devices();
-    BB_TRY(bb_threads_set(options->threads));
+    // Stacks of many threads are much beside a small limit; the tests need no more than one.
+    const bool fits = bb_address_space_holds(bb_address_space_threads(options->threads));
+    BB_TRY(bb_threads_set(fits ? options->threads : 1));
     BB_TRY(run_tests());
 done:
     return status;

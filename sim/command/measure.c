@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/address_space.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -61,6 +62,7 @@ bb_status bb_command_measure(const bb_options *options, const bb_experiment_tabl
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
     }
+    BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(compute(options, measure, config, results, &table));

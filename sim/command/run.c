@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/address_space.h"
 #include "sim/command.h"
 #include "sim/dump.h"
 #include "sim/interrupt.h"
@@ -240,6 +241,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(check_output(options, experiment, bb_config_study(config), &run, path));
+    BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     note_loss(&run, path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/emission.h"
 
+#include "core/memory.h"
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 
@@ -8,8 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { COMMENT_COLUMN = 44, FLOW_COLUMN = 96 };
+enum { COMMENT_COLUMN = 44, FLOW_COLUMN = 96, PATH_BYTES = 4096 };
 
 static bb_status write_group(const bb_schema *schema, const void *object, bool comments, int indent,
                              bb_text *out);
@@ -115,6 +117,23 @@ static bool is_unset(const bb_key *key, const void *object)
     }
 }
 
+// From the root: the copy is read from any folder.
+static bb_status write_path(const char *path, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char folder[PATH_BYTES];
+    char *whole = NULL;
+    // Without the working folder's name the path stands as it is.
+    if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) {
+        return write_text(path, out);
+    }
+    BB_TRY(bb_memory_printf(&whole, "%s/%s", folder, path));
+    BB_TRY(write_text(whole, out));
+done:
+    BB_RELEASE(&whole);
+    return status;
+}
+
 static bb_status write_value(const bb_key *key, const void *member, bb_text *out)
 {
     switch (key->kind) {
@@ -124,8 +143,9 @@ static bb_status write_value(const bb_key *key, const void *member, bb_text *out
         return bb_text_add(out, "%td", *(const bb_index *)member);
     case BB_KEY_BOOLEAN:
         return bb_text_add(out, *(const bool *)member ? "true" : "false");
-    case BB_KEY_TEXT:
     case BB_KEY_PATH:
+        return write_path(*(const char *const *)member, out);
+    case BB_KEY_TEXT:
         return write_text(*(const char *const *)member, out);
     case BB_KEY_CHOICE:
         return write_text(key->choices[*(const int *)member], out);

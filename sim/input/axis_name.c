@@ -2,12 +2,15 @@
 #include "sim/input/axis_name.h"
 
 #include <ctype.h>
+#include <string.h>
 
 int bb_axis_name_find(const char *text)
 {
     int found = -1;
     unsigned char before = ' ';
-    for (const char *next = text; *next != '\0'; ++next) {
+    const char *name = strstr(text, "pipeline");
+    const char *end = name != NULL ? name : text + strlen(text);
+    for (const char *next = text; next < end; ++next) {
         const unsigned char after = (unsigned char)next[1];
         const int axis = tolower((unsigned char)*next) - 'x';
         if (axis >= 0 && axis < 3 && !isalnum(before) && !isalnum(after)) {

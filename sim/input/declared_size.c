@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/declared_size.h"
 
+#include "sim/address_space.h"
 #include "sim/hdf5_library.h"
+#include "sim/plan.h"
 
 #include <hdf5.h>
+#include <math.h>
 #include <unistd.h>
+
+// The reference holds every value of a matrix in fp64, of a covariance half of them.
+static const double LEAST_BYTES = 4.0;
 
 bb_status bb_declared_size_check(int64_t dataset, double values, double file_bytes)
 {
@@ -23,6 +29,8 @@ bb_status bb_declared_size_check(int64_t dataset, double values, double file_byt
     }
     if (layout == H5D_CHUNKED) {
         const double bytes = (double)H5Dget_storage_size(dataset);
+        BB_REQUIRE(bytes > 0.0, BB_IO, "declares %.0f values, of which none was ever written",
+                   values);
         BB_REQUIRE(bytes <= file_bytes, BB_IO,
                    "declares %.0f bytes of chunks in a file of %.0f: damaged or cut short", bytes,
                    file_bytes);
@@ -33,14 +41,36 @@ done:
     return status;
 }
 
+static double machine_bytes(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 bb_status bb_declared_size_fits(bb_index rows, bb_index columns)
 {
     bb_status status = BB_OK;
     const double bytes = 8.0 * (double)rows * (double)columns;
-    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double machine = machine_bytes();
+    const double left = bb_address_space_left();
     BB_REQUIRE(bytes <= machine, BB_MEMORY,
                "%td x %td values are %.1f GB in memory, this machine has %.1f", rows, columns,
                1e-9 * bytes, 1e-9 * machine);
+    BB_REQUIRE(bytes <= left, BB_MEMORY,
+               "%td x %td values are %.1f MB in memory, the limit of this process (ulimit -v) "
+               "leaves %.1f",
+               rows, columns, 1e-6 * bytes, 1e-6 * left);
+done:
+    return status;
+}
+
+bb_status bb_declared_size_plans(bb_index rows, bb_index columns)
+{
+    bb_status status = BB_OK;
+    const double bytes = LEAST_BYTES * (double)rows * (double)columns;
+    const double most = fmin(BB_PLAN_HOPELESS * machine_bytes(), bb_address_space_left());
+    BB_REQUIRE(bytes <= most, BB_MEMORY,
+               "%td x %td values take %.1f GB to compute with or more, a run here may take %.1f",
+               rows, columns, 1e-9 * bytes, 1e-9 * most);
 done:
     return status;
 }

@@ -76,6 +76,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
 #include "sim/isolation.h"
 
 #include <fitsio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -84,7 +85,8 @@ enum { PATIENCE_SECONDS = 60, AXES = 2 };
 // In memory that the child and this process see.
 typedef struct reading {
     const char *path;
-    const char *part; // NULL: the first image
+    const char *part;  // NULL: the first image
+    double file_bytes; // infinite: the file is packed as a whole
     bb_index most, rows, columns;
     double *values; // [rows][columns], NULL: only the size is wanted
     char unit[BB_FITS_UNIT_BYTES];
@@ -160,6 +162,23 @@ done:
     return status;
 }
 
+// Pixels that are stored as they are cannot be more than their file.
+static bb_status hold_size(fitsfile *file, const reading *r)
+{
+    bb_status status = BB_OK;
+    int code = 0;
+    int bits = 0;
+    (void)fits_get_img_type(file, &bits, &code);
+    const bool packed = fits_is_compressed_image(file, &code) != 0;
+    const double bytes = (double)r->rows * (double)r->columns * fabs((double)bits) / 8.0;
+    BB_TRY(hold(code, r->path, "read a header"));
+    BB_REQUIRE(packed || bytes <= r->file_bytes, BB_IO,
+               "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or cut short",
+               r->path, bytes, r->file_bytes);
+done:
+    return status;
+}
+
 // The header's unit, "" where it has none.
 static bb_status read_unit(fitsfile *file, reading *r)
 {
@@ -185,6 +204,7 @@ static bb_status read_here(void *context)
     BB_REQUIRE(r->rows <= r->most && r->columns <= r->most, BB_INVALID,
                "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
                r->columns, r->most);
+    BB_TRY(hold_size(file, r));
     if (r->values != NULL) {
         const LONGLONG pixels = (LONGLONG)r->rows * (LONGLONG)r->columns;
         (void)fits_read_pix(file, TDOUBLE, first, pixels, NULL, r->values, NULL, &code);
@@ -196,6 +216,19 @@ done:
         (void)fits_close_file(file, &code);
     }
     return status;
+}
+
+// Whether a file is packed as a whole, which cfitsio undoes in memory.
+static bool is_packed(const char *path)
+{
+    unsigned char magic[2] = {0, 0};
+    FILE *file = fopen(path, "rb");
+    const bool read = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return read && (magic[0] == 0x1f || (magic[0] == 'P' && magic[1] == 'K') ||
+                    (magic[0] == 'B' && magic[1] == 'Z'));
 }
 
 static void *share(size_t bytes)
@@ -225,7 +258,8 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
     *out = (bb_fits_image){0};
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_matrix_file_find(path, &size));
-    *r = (reading){.path = path, .part = part, .most = most};
+    *r = (reading){
+        .path = path, .part = part, .file_bytes = is_packed(path) ? INFINITY : size, .most = most};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
     out->rows = r->rows;
     out->columns = r->columns;

@@ -67,7 +67,9 @@ typedef struct facts {
     const bb_matrix_place *place;
     bool symmetric;
     double minimum, maximum;
-    bool certified; // by a digest
+    bb_index bad;     // place of the first value that is not finite, -1: none
+    double bad_value; // that value
+    bool certified;   // by a digest
     char unit[UNIT_BYTES];
     int axis;
     bb_origin origin;
@@ -169,23 +171,19 @@ static bb_status read_block(const opened *matrix, bb_index row, bb_index column,
                               : read_plain(matrix, row, column, out);
 }
 
-static bb_status survey_panel(const double *values, bb_index row, bb_index rows, bb_index columns,
-                              facts *found)
+static void survey_panel(const double *values, bb_index first, bb_index count, facts *found)
 {
-    bb_status status = BB_OK;
-    for (bb_index i = 0; i < rows * columns; ++i) {
-        BB_REQUIRE(isfinite(values[i]), BB_INVALID,
-                   "row %td, column %td: %g, expected a finite "
-                   "value",
-                   row + i / columns, i % columns, values[i]);
+    for (bb_index i = 0; i < count; ++i) {
+        if (!isfinite(values[i]) && found->bad < 0) {
+            found->bad = first + i;
+            found->bad_value = values[i];
+        }
         found->minimum = fmin(found->minimum, values[i]);
         found->maximum = fmax(found->maximum, values[i]);
     }
-done:
-    return status;
 }
 
-// Every value once: finite, its range, and its digest.
+// Every value once: its range, and its digest; then whether all are finite.
 static bb_status survey(const opened *matrix, facts *found)
 {
     bb_status status = BB_OK;
@@ -198,6 +196,7 @@ static bb_status survey(const opened *matrix, facts *found)
     rows = rows < matrix->rows ? rows : matrix->rows;
     BB_TRY(bb_declared_size_check(matrix->id, (double)matrix->rows * (double)matrix->columns,
                                   (double)found->stamp.bytes));
+    BB_TRY(bb_declared_size_plans(matrix->rows, matrix->columns));
     BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
     BB_TRY(bb_value_digest_create(&state));
@@ -206,7 +205,7 @@ static bb_status survey(const opened *matrix, facts *found)
     for (bb_index row = 0; row < matrix->rows; row += rows) {
         bb_index count = matrix->rows - row < rows ? matrix->rows - row : rows;
         BB_TRY(read_block(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
-        BB_TRY(survey_panel(panel, row, count, matrix->columns, found));
+        survey_panel(panel, row * matrix->columns, count * matrix->columns, found);
         bb_value_digest_add(state, panel, count * matrix->columns);
     }
     bb_value_digest_text(state, digest);
@@ -214,6 +213,8 @@ static bb_status survey(const opened *matrix, facts *found)
     found->certified = recorded[0] != '\0';
     BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
                "damaged: the values have digest %s, the file says %s", digest, recorded);
+    BB_REQUIRE(found->bad < 0, BB_INVALID, "row %td, column %td: %g, expected a finite value",
+               found->bad / matrix->columns, found->bad % matrix->columns, found->bad_value);
 done:
     bb_value_digest_destroy(&state);
     BB_RELEASE(&panel);
@@ -450,15 +451,16 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
 {
     bb_status status = BB_OK;
     bb_fits_image image;
-    facts found = {.place = place, .axis = -1, .minimum = INFINITY, .maximum = -INFINITY};
+    facts found = {
+        .place = place, .axis = -1, .bad = -1, .minimum = INFINITY, .maximum = -INFINITY};
     file->matrix = (opened){.file = -1, .id = -1, .space = -1};
     BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
     file->values = image.values;
-    bb_index bad = bb_first_non_finite(image.values, image.rows * image.columns);
-    BB_REQUIRE(bad < 0, BB_INVALID,
+    survey_panel(image.values, 0, image.rows * image.columns, &found);
+    BB_REQUIRE(found.bad < 0, BB_INVALID,
                "'%s', image '%s', row %td, column %td: %g, expected a finite value", place->file,
-               place->dataset, bad / image.columns, bad % image.columns, image.values[bad]);
-    BB_TRY(survey_panel(image.values, 0, image.rows, image.columns, &found));
+               place->dataset, found.bad / image.columns, found.bad % image.columns,
+               found.bad_value);
     if (symmetric) {
         const double bound = ASYMMETRY * fmax(fabs(found.minimum), fabs(found.maximum));
         BB_TRY(bb_fits_image_mirror(place->file, place->dataset, bound, &image));
@@ -498,7 +500,7 @@ bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, cons
     facts *found =
         mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     BB_REQUIRE(found != MAP_FAILED, BB_MEMORY, "host memory exhausted: facts of a file");
-    *found = (facts){.place = place, .symmetric = symmetric};
+    *found = (facts){.place = place, .symmetric = symmetric, .bad = -1};
     BB_TRY(inspect_apart(place, found));
     BB_TRY(BB_ZEROED(1, &file));
     BB_TRY(open_here(found, name, file));

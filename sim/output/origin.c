@@ -41,6 +41,9 @@ bb_status bb_origin_write(int64_t dataset, const bb_origin *origin)
             BB_TRY(bb_hdf5_write_attribute(dataset, sizes[i].name, NULL, size));
         }
     }
+    if (origin->axis[0] != '\0') {
+        BB_TRY(bb_hdf5_write_attribute(dataset, "axis", origin->axis, NAN));
+    }
     if (origin->made_for[0] != '\0') {
         BB_TRY(bb_hdf5_write_attribute(dataset, "made_for", origin->made_for, NAN));
     }

@@ -16,6 +16,7 @@ typedef struct bb_origin {
     double mesh_columns,
         mesh_rows;                ///< of the mesh that columns, or a block of them, are; 0: unsaid
     double row_columns, row_rows; ///< of the grid that rows are; 0: not said
+    char axis[4];                 ///< of displacements, "x", "y" or "z"; "": not said
     char made_for[BB_ORIGIN_BYTES]; ///< YAML of bb_emission_write; "": not said
 } bb_origin;
 
@@ -25,7 +26,7 @@ void bb_origin_say(bb_origin *origin, const char *yaml);
 /// Writes what is said as attributes of `dataset` (a hid_t). Errors: bb_hdf5_write_attribute's.
 BB_CHECKED bb_status bb_origin_write(int64_t dataset, const bb_origin *origin);
 
-/// Reads what attributes of `dataset` say. Errors: BB_IO.
+/// Reads what attributes of `dataset` say, but for the axis (bb_matrix_file_axis). Errors: BB_IO.
 BB_CHECKED bb_status bb_origin_read(int64_t dataset, bb_origin *out);
 
 #endif

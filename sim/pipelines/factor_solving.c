@@ -26,18 +26,40 @@ static double find_noise_floor(const bb_factor_problem *problem)
     return isfinite(least) && least > 0.0 ? least : NAN;
 }
 
+// Whether the unit diagonal has a scale; else the problem's outcome.
+static bool scales(bb_factor_problem *problem, double *diagonal, bb_index n)
+{
+    const char *name = problem->matrix->name;
+    const bb_index bad = bb_stage_inspect("diagonal", diagonal, n);
+    bb_index i = 0;
+    if (bad >= 0) {
+        bb_outcome_set(&problem->outcome, BB_OUTCOME_NON_FINITE,
+                       "%s, diagonal %td: %g, expected a finite value", name, bad, diagonal[bad]);
+        return false;
+    }
+    while (i < n && diagonal[i] > 0.0) {
+        ++i;
+    }
+    if (i < n) {
+        bb_outcome_set(&problem->outcome, BB_OUTCOME_NOT_SPD,
+                       "%s, diagonal %td: %g, expected a positive value", name, i, diagonal[i]);
+    }
+    return i == n;
+}
+
 bb_status bb_factor_problem_prepare(bb_factor_problem *problem)
 {
     bb_status status = BB_OK;
     double *diagonal = NULL;
     bb_index n = problem->matrix->rows;
+    problem->noise_floor = NAN;
     if (problem->solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL) {
         BB_TRY(BB_ALLOCATE(n, &diagonal));
-        BB_TRY(BB_ALLOCATE(n, &problem->scale));
         BB_TRY(bb_matrix_source_diagonal(problem->matrix, diagonal));
-        bb_index bad = bb_stage_inspect("diagonal", diagonal, n);
-        BB_REQUIRE(bad < 0, BB_INVALID, "%s, diagonal %td: %g, expected a finite value",
-                   problem->matrix->name, bad, diagonal[bad]);
+        if (!scales(problem, diagonal, n)) {
+            goto done;
+        }
+        BB_TRY(BB_ALLOCATE(n, &problem->scale));
         BB_TRY(bb_scaling_unit_diagonal(diagonal, n, problem->scale));
     }
     problem->noise_floor = find_noise_floor(problem);
@@ -61,14 +83,17 @@ static bb_index count_sides(const bb_factor_problem *problem)
 }
 
 // One right-hand side, loaded and looked at.
-static bb_status load_side(const bb_matrix_source *side, double **out)
+static bb_status load_side(const bb_matrix_source *side, double **out, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(side->rows * side->columns, out));
     BB_TRY(bb_matrix_source_load(side, *out));
     bb_index bad = bb_stage_inspect("right-hand side", *out, side->rows * side->columns);
-    BB_REQUIRE(bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
-               side->name, bad / side->columns, bad % side->columns, (*out)[bad]);
+    if (bad >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
+                       "%s, row %td, column %td: %g, expected a finite value", side->name,
+                       bad / side->columns, bad % side->columns, (*out)[bad]);
+    }
 done:
     return status;
 }
@@ -82,7 +107,10 @@ static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse 
     BB_TRY(bb_low_rank_update_make(inverse, &problem->part, outcome, &update));
     for (bb_index t = 0; t < problem->target_count && outcome->kind == BB_OUTCOME_OK; ++t) {
         bb_index rows = problem->sides[t]->rows;
-        BB_TRY(load_side(problem->sides[t], &r[t]));
+        BB_TRY(load_side(problem->sides[t], &r[t], outcome));
+        if (outcome->kind != BB_OUTCOME_OK) {
+            break;
+        }
         BB_TRY(bb_reconstructor_make(inverse, update, rows, r[t], outcome));
         bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * inverse->n);
         if (bad >= 0) {
@@ -339,6 +367,22 @@ static void leave_attempt(const bb_factor_problem *problem, const char *variant,
     *outcome = (bb_outcome){0};
 }
 
+// Whether there is a matrix to solve with, and a floor of its noise where the policy goes by that;
+// else the attempt's outcome.
+static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config *policy,
+                        bb_outcome *outcome)
+{
+    if (problem->outcome.kind != BB_OUTCOME_OK) {
+        *outcome = problem->outcome;
+    } else if (problem->noise != NULL && bb_policy_needs_norm(policy) && isnan(policy->tolerance) &&
+               isnan(problem->noise_floor)) {
+        bb_outcome_set(outcome, BB_OUTCOME_UNDERDETERMINED,
+                       "policy %s without a tolerance: noise gives %s no floor above 0",
+                       bb_policy_kind_names[policy->kind], problem->matrix->name);
+    }
+    return outcome->kind == BB_OUTCOME_OK;
+}
+
 bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                   const bb_factor_pipeline *pipeline, double **r,
                                   bb_attempt *attempt)
@@ -351,6 +395,10 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
     const bb_tile_plan single = {.tile_size = problem->solver->tile, .arithmetic = BB_VARIANT_SP};
     attempt->flops_dense = bb_tile_cholesky_flops(n, count_sides(problem));
     attempt->fp32_bytes = (double)bb_tile_plan_bytes(&single, n);
+    if (!is_solvable(problem, &pipeline->policy, &attempt->outcome)) {
+        report(problem->draw, attempt);
+        return BB_OK;
+    }
     attempt->factor.escalations = 0.0;
     if (attempt->device == BB_DEVICE_CUDA) {
         BB_TRY(warm_levels(problem->solver, pipeline));

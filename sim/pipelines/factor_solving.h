@@ -23,11 +23,13 @@ typedef struct bb_factor_problem {
                               ///< found where a rule asks
     double *scale;            ///< [n] of the unit diagonal, NULL for none
     double noise_floor;       ///< lower bound of the least eigenvalue of D A D, NaN unknown
+    bb_outcome outcome;       ///< of the matrix by itself; where that is a failure, every pipeline's
 } bb_factor_problem;
 
 /// Makes the scale that the solver's configuration asks for, and the noise floor min_i d_i^2
-/// noise_i: what noise adds to a covariance that is positive semidefinite without it. Errors:
-/// BB_INVALID (a diagonal that is not positive), BB_MEMORY, the source's.
+/// noise_i: what noise adds to a covariance that is positive semidefinite without it. A diagonal
+/// that has no scale is the problem's outcome: non_finite, or not_spd where an entry is not
+/// positive. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
 void bb_factor_problem_release(bb_factor_problem *problem);
 
@@ -36,7 +38,8 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 /// r[t] [m][n] for each target that is reached. With `escalate`, a failure is followed by x3
 /// throughout and then dp, and bytes, operations and seconds count all attempts; the outcome is the
 /// last one's, its detail says what went before. The first use of a device's kernels is not in the
-/// seconds. Bytes, operations, seconds, facts and a numerical failure go to `attempt`. Errors:
+/// seconds. Bytes, operations, seconds, facts and a numerical failure go to `attempt`, a rule
+/// without a tolerance where noise gives the matrix no floor (underdetermined) among them. Errors:
 /// BB_MEMORY, BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each r[t]: the
 /// caller, after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,

@@ -25,6 +25,13 @@ done:
     return status;
 }
 
+// Of what is factored, scale included.
+static const char *unit_of(const bb_factor_problem *problem)
+{
+    bool scaled = problem->solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL;
+    return scaled ? "1" : problem->matrix->unit;
+}
+
 static bb_status publish_formats(bb_results *results)
 {
     bb_status status = BB_OK;
@@ -45,13 +52,15 @@ static bb_status publish_eigenvalues(const bb_factor_problem *problem, bb_result
 {
     bb_status status = BB_OK;
     bb_index n = problem->matrix->rows;
-    const char *unit = problem->scale != NULL ? "1" : problem->matrix->unit;
+    const char *unit = unit_of(problem);
     double lines[BB_FORMAT_COUNT];
     double *values = NULL;
     double *places = NULL;
-    BB_TRY(BB_ALLOCATE(n, &values));
+    BB_TRY(bb_attempt_unset(n, &values));
     BB_TRY(BB_ALLOCATE(n, &places));
-    BB_TRY(bb_spectrum_eigenvalues(problem->matrix, problem->scale, values));
+    if (problem->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_spectrum_eigenvalues(problem->matrix, problem->scale, values));
+    }
     for (bb_index i = 0; i < n; ++i) {
         places[i] = (double)i;
     }
@@ -98,8 +107,10 @@ static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, 
         bb_index rows = n - row * size < size ? n - row * size : size;
         bb_index columns = n - column * size < size ? n - column * size : size;
         double *values = of->values + t * size;
-        BB_TRY(bb_spectrum_singular_values(problem->matrix, problem->scale, row * size, rows,
-                                           column * size, columns, values));
+        if (problem->outcome.kind == BB_OUTCOME_OK) {
+            BB_TRY(bb_spectrum_singular_values(problem->matrix, problem->scale, row * size, rows,
+                                               column * size, columns, values));
+        }
         of->tile[t] = (double)t;
         of->row[t] = (double)row;
         of->column[t] = (double)column;
@@ -122,7 +133,7 @@ static bb_status publish_tiles(const bb_factor_problem *problem, bb_results *res
     bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
     bb_index count = problem->solver->spectrum.tiles.count;
     BB_TRY(bb_factor_spectrum_check(&problem->solver->spectrum, n, size));
-    const char *unit = problem->scale != NULL ? "1" : problem->matrix->unit;
+    const char *unit = unit_of(problem);
     BB_TRY(compute_tiles(problem, size, count, &of));
     BB_TRY(
         bb_results_axis(results, "spectrum/tile", "1", "index of the chosen tile", count, of.tile));

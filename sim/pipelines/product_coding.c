@@ -17,6 +17,12 @@ bb_coding_report bb_coding_report_start(void)
     return (bb_coding_report){.norms = bb_error_norms_start()};
 }
 
+bb_coding_report bb_coding_report_unset(void)
+{
+    const bb_error_norms norms = {NAN, NAN, NAN, NAN, NAN, NAN};
+    return (bb_coding_report){NAN, NAN, NAN, NAN, NAN, NAN, norms};
+}
+
 void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
 {
     total->seconds += more->seconds;

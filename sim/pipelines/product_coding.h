@@ -47,6 +47,9 @@ typedef struct bb_coding_report {
 
 bb_coding_report bb_coding_report_start(void);
 
+/// All NaN: of a matrix that its pipeline cannot hold.
+bb_coding_report bb_coding_report_unset(void);
+
 /// Adds `more` to `total`.
 void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more);
 

@@ -92,9 +92,10 @@ static bb_status fill_decoded(const bb_matrix_source *source, bb_index row, bb_i
 }
 
 bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index, const char *pipeline,
-                                 const char *unit, bb_coded_matrix *matrix, bool *taken)
+                                 const char *unit, int axis, bb_coded_matrix *matrix, bool *taken)
 {
     bb_status status = BB_OK;
+    bb_origin origin = {0};
     *taken = false;
     if (dump == NULL || !dump->wants_matrix) {
         goto done;
@@ -109,6 +110,10 @@ bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index, const ch
                                                      .fill = fill_decoded,
                                                      .context = matrix};
     BB_TRY(add(dump, "C", "matrix, decoded,", index, pipeline, &dump->matrix_sources[index]));
+    if (axis >= 0) {
+        origin.axis[0] = "xyz"[axis];
+    }
+    bb_results_operator_origin(dump->results, &origin);
 done:
     return status;
 }

@@ -23,9 +23,9 @@ BB_CHECKED bb_status bb_product_dump_y(bb_product_dump *dump, bb_index index, co
 
 /// Adds /operators/C_<index> [rows][columns], decoded with row scales undone, where it is asked
 /// for, and then takes the matrix: `*matrix` stays valid while the results live, and true is in
-/// `*taken`. Errors: BB_MEMORY.
+/// `*taken`. `axis` is that of its displacements, -1 unknown. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index,
-                                            const char *pipeline, const char *unit,
+                                            const char *pipeline, const char *unit, int axis,
                                             bb_coded_matrix *matrix, bool *taken);
 
 /// Bytes that the dump adds to the file.

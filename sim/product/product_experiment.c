@@ -223,7 +223,8 @@ static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix
     const char *name = run->pipelines[pipeline].name;
     BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->y_unit, run->vectors,
                              run->matrix->rows, run->y));
-    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit, matrix, kept));
+    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit,
+                                  bb_matrix_file_axis(run->file), matrix, kept));
 done:
     return status;
 }
@@ -238,6 +239,12 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
     bb_coding_factors factors = {0};
     bb_coded_matrix *matrix = NULL;
     bool kept = false;
+    if (!bb_codec_holds(&run->pipelines[pipeline].storage, run->layout.range,
+                        &attempt->common.outcome)) {
+        attempt->coding = bb_coding_report_unset();
+        attempt->worst_vector = NAN;
+        goto done;
+    }
     BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
                                  &attempt->coding, &matrix));
     attempt->common.operator_bytes = attempt->coding.bytes;
@@ -269,6 +276,10 @@ static bb_status run_pipeline(product_run *run, bb_index pipeline)
     product_attempt *plain = &run->attempts[pipeline];
     bb_draws *draws = &plain->common.draws;
     BB_TRY(run_draw(run, pipeline, 0, plain));
+    if (plain->common.outcome.kind == BB_OUTCOME_NOT_HELD) {
+        bb_log_warning("pipeline %s: not_held, %s", plain->common.pipeline,
+                       plain->common.outcome.detail);
+    }
     bb_draws_add(draws, &plain->common.outcome, plain->common.qoi_relative_error);
     for (bb_index d = 1; d < run->pipelines[pipeline].draws; ++d) {
         product_attempt drawn = {.common = bb_attempt_start(plain->common.pipeline)};
@@ -375,8 +386,15 @@ bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_p
     BB_TRY(bb_plan_add(plan, "matrix", "%td x %td, %td vectors", layout.rows, layout.columns,
                        vectors));
     for (bb_index p = 0; p < product->pipelines.count; ++p) {
+        bb_outcome outcome = {0};
+        bool held = bb_codec_holds(&pipelines[p].storage, layout.range, &outcome);
         bb_codec_describe(&pipelines[p].storage, codec, sizeof codec);
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s", codec));
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s%s%s%s", codec, held ? "" : ": ",
+                           held ? "" : bb_outcome_name(outcome.kind), held ? "" : ", no product"));
+        if (!held) {
+            bb_log_warning("pipeline %s: %s, %s", pipelines[p].name, bb_outcome_name(outcome.kind),
+                           outcome.detail);
+        }
     }
     estimate(product, (double)layout.rows, (double)layout.columns, (double)vectors,
              (double)options->threads, plan);

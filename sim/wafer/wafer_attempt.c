@@ -82,6 +82,30 @@ void bb_wafer_attempt_release(bb_wafer_attempt *attempt)
     BB_RELEASE(&attempt->drawn);
 }
 
+void bb_wafer_attempt_unset(bb_wafer_attempt *attempt, bb_index points)
+{
+    bb_attempt *common = &attempt->common;
+    common->solve_seconds = common->flops = attempt->live_values = NAN;
+    for (int axis = 0; axis < BB_WAFER_AXES; ++axis) {
+        attempt->coding[axis] = bb_coding_report_unset();
+        bb_certificate_tally *tally = &attempt->certificate[axis];
+        tally->bound = tally->coding = tally->error = NAN;
+        tally->unbounded = tally->violations = NAN;
+    }
+    for (bb_index i = 0; i < attempt->wafer_count * BB_WAFER_AXES; ++i) {
+        bb_wafer_placement *wafer = &attempt->wafers[i / BB_WAFER_AXES];
+        const int axis = (int)(i % BB_WAFER_AXES);
+        double *const parts[] = {wafer->mean[axis], wafer->deviation[axis], wafer->residual[axis],
+                                 wafer->residual_deviation[axis]};
+        wafer->squared_error = wafer->squared_norm = NAN;
+        for (size_t part = 0; part < sizeof parts / sizeof *parts; ++part) {
+            for (bb_index k = 0; parts[part] != NULL && k < points; ++k) {
+                parts[part][k] = NAN;
+            }
+        }
+    }
+}
+
 const bb_wafer_placement *bb_wafer_attempt_last(const bb_wafer_attempt *attempt)
 {
     return &attempt->wafers[attempt->wafer_count - 1];

@@ -40,6 +40,10 @@ BB_CHECKED bb_status bb_wafer_attempt_create(const bb_wafer_study *study,
                                              bb_wafer_attempt *out);
 void bb_wafer_attempt_release(bb_wafer_attempt *attempt);
 
+/// Takes every number from an attempt whose outcome is a failure of the whole pipeline: all NaN,
+/// `points` scored ones of a wafer included.
+void bb_wafer_attempt_unset(bb_wafer_attempt *attempt, bb_index points);
+
 /// Where the last wafer's points went.
 const bb_wafer_placement *bb_wafer_attempt_last(const bb_wafer_attempt *attempt);
 

@@ -97,6 +97,7 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
                            "xyz"[axis], all -> problem -> scored[f]);
             BB_TRY(bb_results_stored_operator(results, name, long_name, supply->source, storage));
             BB_TRY(make_origin(study, all->problem, f, supply, &origin));
+            origin.axis[0] = "xyz"[axis];
             bb_results_operator_origin(results, &origin);
         }
     }

@@ -308,7 +308,8 @@ done:
     return status;
 }
 
-// One draw of a pipeline: coded, applied, dropped.
+// One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
+// field or axis has no displacements in any.
 static bb_status run_draw(wafer_run *run, const bb_wafer_supply *rows,
                           const reference_rows *reference, task at)
 {
@@ -316,7 +317,16 @@ static bb_status run_draw(wafer_run *run, const bb_wafer_supply *rows,
     bb_coding_factors factors = {0};
     bb_coded_matrix *coded = NULL;
     double range = 0.0;
+    bb_wafer_attempt *attempt = attempt_of(run, &at);
     at.factors = &factors;
+    if (isnan(attempt->live_values)) { // it was not held in a field before
+        return BB_OK;
+    }
+    if (!bb_codec_holds(&run->pipelines[at.pipeline].storage, reference->range,
+                        &attempt->common.outcome)) {
+        bb_wafer_attempt_unset(attempt, run->problem->point_count);
+        return BB_OK;
+    }
     BB_TRY(encode(run, &at, rows, reference, &range, &factors, &coded));
     BB_TRY(apply(run, coded, at));
 done:

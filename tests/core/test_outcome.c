@@ -27,7 +27,7 @@ static void outcomes_from_files_are_held_to_their_bounds(void **state)
     (void)state;
     bb_outcome outcome = {.kind = BB_OUTCOME_UNDERDETERMINED, .detail = "layer 2"};
     assert_true(bb_outcome_is_sound(&outcome));
-    outcome.kind = (bb_outcome_kind)(BB_OUTCOME_UNDERDETERMINED + 1);
+    outcome.kind = (bb_outcome_kind)(BB_OUTCOME_NOT_HELD + 1);
     assert_false(bb_outcome_is_sound(&outcome));
     outcome.kind = BB_OUTCOME_OK;
     memset(outcome.detail, 'x', sizeof outcome.detail);

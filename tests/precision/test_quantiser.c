@@ -94,8 +94,9 @@ static void tolerance_of_range_is_made_absolute(void **state)
     assert_true(bb_codec_check(resolved, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
     bb_coded_matrix_destroy(&matrix);
     layout.range = 0.0;
-    check_fails(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
-                "tolerance_of_range with a matrix of range 0");
+    check_fails(
+        bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
+        "tolerance_of_range 0.0001 of a matrix of range 0 is a tolerance of 0: quantiser holds");
 }
 
 int main(void)

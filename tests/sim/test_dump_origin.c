@@ -173,12 +173,12 @@ static void rows_of_another_axis_are_refused(void **state)
         int code;
         const char *words;
     } cases[] = {
-        {"g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']",     2,
-         "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"          },
-        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']",                    2, "say z, expected x"},
-        {"g['C_y_2'].attrs['axis']='X'",                                    2, "say x, expected y"},
-        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'",           0, "results: "        },
-        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'", 0, "results: "        },
+        {"del g['C_x_0'].attrs['axis']\n"
+         "g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']", 2, "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"},
+        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']",                         2, "say z, expected x"                                                            },
+        {"g['C_y_2'].attrs['axis']='X'",                                         2, "say x, expected y"                                                            },
+        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'",                0, "results: "                                                                    },
+        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'",      0, "results: "                                                                    },
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         edit_rows("axis.h5", cases[c].line);
@@ -229,9 +229,82 @@ static void long_origins_are_digests(void **state)
     assert_string_not_equal(one.made_for, two.made_for);
 }
 
+// A pipeline called y or z does not make its decoded C_x another axis; a title may name one.
+static void names_of_pipelines_are_no_axes(void **state)
+{
+    (void)state;
+    static const char *const datasets[] = {"/operators/C_0", "/operators/C_1", "/operators/C_2"};
+    static const struct {
+        const char *edit;
+        int axis;
+    } titles[] = {
+        {"a['axis'] = 'z'",                                           2 },
+        {"del a['axis']",                                             -1},
+        {"a['long_name'] = 'displacement y, decoded, of pipeline z'", 1 },
+        {"a['long_name'] = 'rows of pipeline x'",                     -1},
+    };
+    const char *const decode[PROGRAM_ARGUMENTS] = {"run", "decode.yaml", "-q", "--dump", "C", NULL};
+    FILE *study = fopen("decode.yaml", "w");
+    assert_non_null(study);
+    (void)fputs("experiment: product\ndevice: cpu\nmatrix: {file: rows.h5, dataset: "
+                "/operators/C_x_0}\npipelines:\n"
+                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+                "  - {name: y, storage: fp32, multiply: fp64, accumulate: fp64}\n"
+                "  - {name: z, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n",
+                study);
+    assert_int_equal(fclose(study), 0);
+    program_call(decode, &run);
+    program_expect(&run, 0, "results: outputs/product-decode.h5");
+    for (size_t i = 0; i < sizeof datasets / sizeof *datasets; ++i) {
+        bb_matrix_file *file = opened("outputs/product-decode.h5", datasets[i]);
+        assert_int_equal(bb_matrix_file_axis(file), 0);
+        bb_matrix_file_close(&file);
+    }
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; ++i) {
+        char command[256];
+        (void)snprintf(
+            command, sizeof command,
+            "/usr/bin/python3 -c \"import h5py; "
+            "a = h5py.File('outputs/product-decode.h5', 'a')['operators/C_1'].attrs; %s\"",
+            titles[i].edit);
+        assert_int_equal(system(command), 0);
+        bb_matrix_file *file = opened("outputs/product-decode.h5", "/operators/C_1");
+        assert_int_equal(bb_matrix_file_axis(file), titles[i].axis);
+        bb_matrix_file_close(&file);
+    }
+}
+
+// The copy that is printed, and that of /provenance, reads the same files from any other folder.
+static void resolved_copies_run_in_other_folders(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "set -e\n"
+        "mkdir -p typed/data elsewhere\n"
+        "cp rows.h5 typed/data/rows.h5\n"
+        "printf 'experiment: product\\ndevice: cpu\\nmatrix: {file: data/rows.h5, dataset: "
+        "/operators/C_x_0}\\npipelines:\\n  - {name: reference, storage: fp64, multiply: fp64, "
+        "accumulate: fp64}\\n' > typed/study.yaml\n"
+        "\"$1\" config --resolved typed/study.yaml > elsewhere/printed.yaml\n"
+        "\"$1\" run typed/study.yaml -q -o typed/typed.h5\n"
+        "/usr/bin/python3 -c \"import h5py; "
+        "print(h5py.File('typed/typed.h5')['provenance/config_resolved'].asstr()[()])\" > "
+        "elsewhere/kept.yaml\n"
+        "cd elsewhere\n"
+        "\"$1\" run printed.yaml -q -o printed.h5\n"
+        "\"$1\" run kept.yaml -q -o kept.h5\n";
+    FILE *file = fopen("folders.sh", "w");
+    assert_non_null(file);
+    (void)fputs(script, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resolved_copies_run_in_other_folders),
+        cmocka_unit_test(names_of_pipelines_are_no_axes),
         cmocka_unit_test(rows_of_other_grids_are_refused),
         cmocka_unit_test(rows_of_another_study_are_named),
         cmocka_unit_test(rows_without_origin_are_taken),

@@ -81,6 +81,48 @@ static void prices_are_those_of_any_unit(void **state)
     bb_results_destroy(&plain);
 }
 
+// A tolerance in parts of the range is known with the values. Each codec that takes one has a range
+// beyond it on either side, and a matrix without a range.
+static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
+{
+    (void)state;
+#define CODED(NAME, KEYS)                                                                          \
+    "pipelines.1={name: " NAME ", storage: {" KEYS                                                 \
+    ", tolerance_of_range: 1.0e-4}, multiply: fp64, accumulate: fp64, draws: 2}"
+    static const char *const codecs[][2] = {
+        {"quantiser", CODED("quantiser", "codec: quantiser")                         },
+        {"low_rank",  CODED("low_rank",  "codec: low_rank")                          },
+        {"transform", CODED("transform", "codec: transform")                         },
+        {"zfp",       CODED("zfp",       "codec: zfp, mode: accuracy, dimensions: 1")},
+    };
+    static const double units[] = {0.0, 0x1p-1060, 0x1p-300, 0x1p300, 1.0};
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
+        for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
+            const driver_case of = {
+                "product.yaml", {"matrix.file=matrix.h5", "layout.mesh_columns=8", codecs[c][1]}
+            };
+            const bool zfp = strcmp(codecs[c][0], "zfp") == 0;
+            const bool held = units[u] == 1.0 || (zfp && units[u] > 0.0);
+            write_matrix(units[u]);
+            bb_results *results = driver_results(&of);
+            const char *word = driver_text(results, "status", codecs[c][0]);
+            assert_true((strcmp(word, "not_held") == 0) == !held);
+            if (!held) {
+                assert_true(isnan(driver_number(results, "qoi_relative_error", codecs[c][0])));
+                assert_true(isnan(driver_number(results, "worst_relative_error", codecs[c][0])));
+                assert_true(isnan(driver_number(results, "operator_bytes", codecs[c][0])));
+                assert_true(isnan(driver_number(results, "bits_per_value", codecs[c][0])));
+                assert_true(driver_number(results, "draws_failed", codecs[c][0]) == 2.0);
+                assert_non_null(
+                    strstr(driver_text(results, "status_detail", codecs[c][0]), "the nearest is"));
+            }
+            assert_string_equal(driver_text(results, "status", "reference"), "ok");
+            bb_results_destroy(&results);
+        }
+    }
+#undef CODED
+}
+
 static const bb_operator *operator_of(const bb_results *results, const char *name)
 {
     for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
@@ -154,6 +196,7 @@ static void a_matrix_of_zeros_has_no_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
         cmocka_unit_test(prices_are_those_of_any_unit),
         cmocka_unit_test(dumped_products_are_those_of_the_dumped_matrix),
         cmocka_unit_test(a_matrix_of_zeros_has_no_error),

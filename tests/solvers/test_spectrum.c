@@ -20,8 +20,8 @@ static void eigenvalues_are_those_put_in(void **state)
     check_ok(bb_spectrum_eigenvalues(&source, scale, out));
     check_close(out[0], 4.0, 1e-13, 1.0);
     a[N + 5] = NAN;
-    check_fails(bb_spectrum_eigenvalues(&source, NULL, out), BB_INVALID,
-                "A, row 1, column 5: nan, expected a finite value");
+    check_ok(bb_spectrum_eigenvalues(&source, NULL, out));
+    assert_true(isnan(out[0]) && isnan(out[N - 1]));
     BB_RELEASE(&a);
 }
 

@@ -63,8 +63,8 @@ static void ao(void **state)
     (void)state;
     const driver_case of = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {
-        {"diagonal",        "diagonal 7",                             NULL       },
-        {"right-hand side", "Ctm, row 0, column 7",                   NULL       },
+        {"diagonal",        "diagonal 7",                             "reference"},
+        {"right-hand side", "Ctm, row 0, column 7",                   "reference"},
         {"reconstructor",   "reconstructor 0, row 0, column 7",       "reference"},
         {"residual",        "residual covariance of target 0, row 0", "reference"},
     };

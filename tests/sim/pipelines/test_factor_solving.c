@@ -281,7 +281,13 @@ static void noise_floors_give_a_tolerance(void **state)
     assert_true(error < 1e-2);
     assert_true(attempt.factor.tolerance > 0.0 && attempt.factor.tolerance < 0.2);
     problem.noise_floor = NAN;
+    attempt = bb_attempt_start("test");
     double *r = NULL;
+    check_ok(bb_factor_problem_solve(&problem, &pipeline, &r, &attempt));
+    assert_null(r);
+    assert_int_equal(attempt.outcome.kind, BB_OUTCOME_UNDERDETERMINED);
+    problem.noise = NULL; // not that it has no floor: nobody said what it is
+    attempt = bb_attempt_start("test");
     check_fails(bb_factor_problem_solve(&problem, &pipeline, &r, &attempt), BB_INVALID,
                 "expected a tolerance");
     finish();

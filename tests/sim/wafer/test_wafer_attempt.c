@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run of the wafer study says on stderr of pipelines whose numbers came to nothing.
+// What a run of the wafer study says of pipelines whose numbers came to nothing.
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
@@ -60,6 +60,47 @@ static void no_more_than_all_values_underflow(void **state)
     program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
 }
 
+// What a tolerance of the range comes to is known with the matrix: that pipeline has no price, all
+// others have theirs.
+static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
+{
+    (void)state;
+#define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
+#define PLAIN     "{name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}"
+    static const char *const numbers[] = {
+        "qoi_relative_error", "operator_bytes",     "compression_ratio",     "flops",
+        "solve_time_s",       "encode_time_s",      "overlay_error_x_nm",    "overlay_error_y_nm",
+        "height_error_nm",    "certified_bound_nm", "bits_per_value",        "rmse",
+        "saturated_values",   "overlay_x_nm",       "displacement_nm",       "residual_nm",
+        "price_mean",         "price_worst",        "compression_ratio_live"};
+    const driver_case alone = {
+        CONFIG_WAFER_SMALL, {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN "]"}
+    };
+    const driver_case tight = {
+        CONFIG_WAFER_SMALL,
+        {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN ", {name: tight, storage: {codec: "
+                            "low_rank, tolerance_of_range: 1e-40}, multiply: fp32, accumulate: "
+                            "fp64, draws: 3}]"}
+    };
+    bb_results *plain = driver_results(&alone);
+    bb_results *results = driver_results(&tight);
+    assert_string_equal(driver_text(results, "status", "tight"), "not_held");
+    const char *detail = driver_text(results, "status_detail", "tight");
+    assert_non_null(strstr(detail, "tolerance_of_range 1e-40 of a matrix of range"));
+    assert_non_null(strstr(detail, "the nearest is 8.272e-25")); // 2^-80
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        assert_true(isnan(driver_number(results, numbers[i], "tight")));
+    }
+    assert_true(driver_number(results, "draws_failed", "tight") == 3.0);
+    assert_string_equal(driver_text(results, "status", "fp32"), "ok");
+    assert_true(driver_number(results, "overlay_error_x_nm", "fp32") ==
+                driver_number(plain, "overlay_error_x_nm", "fp32"));
+    bb_results_destroy(&results);
+    bb_results_destroy(&plain);
+#undef PLAIN
+#undef REFERENCE
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -75,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_that_fails_is_warned_of),
+        cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
         cmocka_unit_test(no_more_than_all_values_underflow),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -264,19 +264,6 @@ static void both_generators_agree_but_for_the_edge(void **state)
     assert_true(fabs(y[1]) > 0.06 && fabs(y[1]) < 0.2);
 }
 
-// What a tolerance of the range comes to is known with the matrix: the message says whose it is.
-static void a_tolerance_beyond_its_codec_names_the_pipeline(void **state)
-{
-    (void)state;
-    bb_results *results = NULL;
-    const driver_case tight = {
-        CONFIG_WAFER_SMALL,
-        {"scan.fields=[0]", "pipelines=[" REFERENCE ", {name: tight, storage: {codec: low_rank, "
-                            "tolerance_of_range: 1e-40}, multiply: fp32, accumulate: fp64}]"}
-    };
-    check_fails(driver_run(&tight, 2, &results), BB_INVALID, "pipeline tight: tolerance");
-}
-
 // In plane the plate is the membrane but for (d/2) grad w, in height the kernel but for the mesh.
 static void the_plate_agrees_with_both(void **state)
 {
@@ -564,7 +551,6 @@ int main(void)
         cmocka_unit_test(a_step_over_the_limit_is_refused),
         cmocka_unit_test(x_and_y_are_enough),
         cmocka_unit_test(both_generators_agree_but_for_the_edge),
-        cmocka_unit_test(a_tolerance_beyond_its_codec_names_the_pipeline),
         cmocka_unit_test(the_plate_agrees_with_both),
         cmocka_unit_test(all_fields_are_scored),
         cmocka_unit_test(what_points_do_not_determine_is_nan),

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix that is at fault by itself: infinite, not a number, or a diagonal that is not positive.
+// Every pipeline, the reference included, has an outcome, and the run ends as any other.
+#include "tests/sim/dumped.h"
+
+#define DIM      "sensors.lgs.flux_ph_per_m2_s=1e-300" // whose noise is infinite
+#define SPECTRUM "solver.spectrum={matrix: true, tiles: [{row: 0, column: 0}]}"
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 3, "          \
+    "escalate: "                                                                                   \
+    "true}, {name: rule, arithmetic: hp1, policy: {kind: tile_norm, inside: sp}}, {name: cg, "     \
+    "arithmetic: hp1, refine: {method: cg}}, {name: promise, arithmetic: hp1, policy: {kind: "     \
+    "promise, strehl_loss: 0.01}}]"
+
+// Every pipeline has the status and no number.
+static void expect_throughout(const bb_results *results, const char *status, const char *detail)
+{
+    static const char *const numbers[] = {"qoi_relative_error", "operator_bytes", "solve_time_s",
+                                          "flops"};
+    const bb_dataset *names = driver_dataset(results, "pipeline");
+    for (bb_index p = 0; p < names->count; ++p) {
+        assert_string_equal(driver_text(results, "status", names->texts[p]), status);
+        assert_non_null(strstr(driver_text(results, "status_detail", names->texts[p]), detail));
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+            assert_true(isnan(driver_number(results, numbers[i], names->texts[p])));
+        }
+    }
+}
+
+static void expect_unset(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    for (bb_index i = 0; i < dataset->count; ++i) {
+        assert_true(isnan(dataset->numbers[i]));
+    }
+}
+
+static void an_infinite_covariance_is_the_outcome_of_all(void **state)
+{
+    (void)state;
+    static const char *const tilts[] = {"solver.lgs_tilt=update", "solver.lgs_tilt=constant_block",
+                                        "solver.lgs_tilt=unknown"};
+    for (size_t i = 0; i < sizeof tilts / sizeof *tilts; ++i) {
+        const driver_case of = {
+            CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}
+        };
+        bb_results *results = driver_results(&of);
+        expect_throughout(results, "non_finite", "diagonal 0: inf, expected a finite value");
+        assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // no reference, no draws
+        expect_unset(results, "results/strehl");
+        expect_unset(results, "results/strehl_by");
+        expect_unset(results, "spectrum/eigenvalue");
+        expect_unset(results, "spectrum/tile_singular_value");
+        bb_results_destroy(&results);
+    }
+}
+
+// Without the unit diagonal it is the factorization that meets it, and the spectrum.
+static void an_unscaled_one_fails_in_the_factor(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
+    assert_string_equal(driver_text(results, "status", "hp2"), "non_finite");
+    expect_unset(results, "results/strehl");
+    expect_unset(results, "spectrum/eigenvalue");
+    bb_results_destroy(&results);
+}
+
+// Slopes of frames in which nothing can be measured are no numbers.
+static void nothing_is_learned_from_what_is_not_finite(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}
+    };
+    bb_results *results = driver_results(&of);
+    expect_throughout(results, "non_finite",
+                      "a covariance of slopes that is learned from is not finite");
+    bb_results_destroy(&results);
+}
+
+// A star 1 mm above the pupil: noise so elongated that rounding leaves its least eigenvalue no
+// sign, which a rule without a tolerance goes by.
+static void a_rule_without_a_floor_of_noise_is_underdetermined(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}
+    };
+    bb_results *results = driver_results(&of);
+    assert_string_equal(driver_text(results, "status", "rule"), "underdetermined");
+    assert_non_null(strstr(driver_text(results, "status_detail", "rule"),
+                           "policy tile_norm without a tolerance: noise gives "));
+    bb_results_destroy(&results);
+}
+
+// The dump is what one looks at then.
+static void an_infinite_covariance_is_dumped(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_AO_SMALL, DIM, "--dump", "Cmm,R", "-q", "-o", "infinite.h5", NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 0, "non_finite, Cmm without tilts, diagonal 0: inf");
+    assert_int_equal(
+        system("/usr/bin/python3 -c \"import h5py, numpy; "
+               "numpy.testing.assert_(numpy.isinf(h5py.File('infinite.h5')['operators/Cmm'][0, "
+               "0]))\""),
+        0);
+}
+
+enum { N = 16, M = 3 };
+
+// mine.h5: a diagonal covariance of a study of the user's, entry 5 as given.
+static void write_covariance(double entry)
+{
+    char text[640];
+    FILE *script = fopen("mine.py", "w");
+    assert_non_null(script);
+    (void)snprintf(text, sizeof text,
+                   "import h5py, numpy\n"
+                   "c = numpy.eye(%d)\n"
+                   "c[5, 5] = %g\n"
+                   "with h5py.File('mine.h5', 'w') as file:\n"
+                   "    file['Cmm'] = c\n"
+                   "    file['Ctm'] = numpy.ones((%d, %d))\n"
+                   "    file['Ctt'] = 40.0 * numpy.eye(%d)\n",
+                   N, entry, M, N, M);
+    (void)fputs(text, script);
+    assert_int_equal(fclose(script), 0);
+    assert_int_equal(system("/usr/bin/python3 mine.py"), 0);
+    FILE *study = fopen("mine.yaml", "w");
+    assert_non_null(study);
+    (void)fputs("experiment: reconstructor\ndevice: cpu\n"
+                "covariance: {file: mine.h5, dataset: Cmm}\n"
+                "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
+                "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
+                "solver: {tile: 8}\npipelines:\n"
+                "  - {name: reference, arithmetic: dp}\n"
+                "  - {name: sp, arithmetic: sp, draws: 3, escalate: true}\n",
+                study);
+    assert_int_equal(fclose(study), 0);
+}
+
+static void a_diagonal_that_is_not_positive_is_the_outcome_of_all(void **state)
+{
+    (void)state;
+    static const double entries[] = {0.0, -1.0};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
+        char detail[64];
+        const driver_case scaled = {"mine.yaml", {SPECTRUM}};
+        const driver_case unscaled = {
+            "mine.yaml", {SPECTRUM, "solver.scale=none"}
+        };
+        write_covariance(entries[i]);
+        (void)snprintf(detail, sizeof detail, "Cmm, diagonal 5: %g, expected a positive value",
+                       entries[i]);
+        bb_results *results = driver_results(&scaled);
+        expect_throughout(results, "not_spd", detail);
+        expect_unset(results, "results/variance_loss");
+        expect_unset(results, "spectrum/eigenvalue");
+        assert_true(driver_number(results, "draws_failed", "sp") == 3.0);
+        bb_results_destroy(&results);
+        results = driver_results(&unscaled);
+        assert_string_equal(driver_text(results, "status", "reference"), "not_spd");
+        const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
+        assert_true(values->numbers[0] == 1.0 && values->numbers[N - 1] == entries[i]);
+        bb_results_destroy(&results);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_infinite_covariance_is_the_outcome_of_all),
+        cmocka_unit_test(an_unscaled_one_fails_in_the_factor),
+        cmocka_unit_test(nothing_is_learned_from_what_is_not_finite),
+        cmocka_unit_test(a_rule_without_a_floor_of_noise_is_underdetermined),
+        cmocka_unit_test(an_infinite_covariance_is_dumped),
+        cmocka_unit_test(a_diagonal_that_is_not_positive_is_the_outcome_of_all),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
