@@ -238,7 +238,7 @@ static inline void study_draw_value(study_draft *draft, study_node *node)
     const bb_key *key = node->key;
     const study_cap *cap = study_cap_of(draft, node);
     char number[BB_SCALAR_BYTES];
-    if (cap != NULL && cap->words != NULL && (key->kind != BB_KEY_CHOICE || draft->number % 50)) {
+    if (cap != NULL && cap->words != NULL) {
         study_word(draft, cap->words, node->value, STUDY_VALUE_BYTES);
         return;
     }

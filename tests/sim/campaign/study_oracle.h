@@ -114,6 +114,8 @@ static inline bool study_ok(const bb_results *results, bb_index pipeline)
 static inline void study_judge_ranges(const bb_results *results, bb_index pipeline,
                                       study_verdict out)
 {
+    const bool lost =
+        !study_ok(results, 0); // without the reference, the first, nothing has a price
     for (size_t r = 0; r < sizeof study_rules / sizeof *study_rules && out[0] == '\0'; ++r) {
         const study_rule *rule = &study_rules[r];
         const bb_dataset *dataset = study_of(results, rule->dataset);
@@ -134,7 +136,7 @@ static inline void study_judge_ranges(const bb_results *results, bb_index pipeli
             const double value = dataset->numbers[pipeline * row + i];
             const bool fits =
                 isnan(value)
-                    ? rule->may_be_unset || single || nothing
+                    ? rule->may_be_unset || single || nothing || lost
                     : value >= rule->least - STUDY_SLACK && value <= rule->most + STUDY_SLACK &&
                           (isfinite(value) || strcmp(rule->dataset, "certificate") == 0 ||
                            strcmp(rule->dataset, "certified_bound_nm") == 0);
@@ -159,7 +161,7 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
     const double draws = study_at(results, "draws", pipeline);
     const double deviation = study_at(results, "price_std", pipeline);
     const bb_dataset *points = study_of(results, "point");
-    const bool priced = points == NULL || points->count > 1;
+    const bool priced = study_ok(results, 0) && (points == NULL || points->count > 1);
     if ((bytes > 0.0) != (ratio > 0.0)) {
         (void)snprintf(out, sizeof(study_verdict), "pipeline %td: %g bytes, compression ratio %g",
                        pipeline, bytes, ratio);
