@@ -140,7 +140,8 @@ double bb_error_norms_rmse(const bb_error_norms *norms)
 
 double bb_error_norms_nrmse(const bb_error_norms *norms)
 {
-    return bb_error_norms_rmse(norms) / bb_error_norms_range(norms);
+    const double range = bb_error_norms_range(norms);
+    return range > 0.0 ? bb_error_norms_rmse(norms) / range : NAN;
 }
 
 double bb_error_norms_bias(const bb_error_norms *norms)

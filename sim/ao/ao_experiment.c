@@ -212,7 +212,8 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
                                  .psf = image,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
-                                 .ensquared = attempt->ensquared + first * boxes};
+                                 .ensquared =
+                                     boxes > 0 ? attempt->ensquared + first * boxes : NULL};
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &score, &attempt->common.outcome));
     attempt->residual_m[target] = score.residual_rms;

@@ -142,8 +142,13 @@ static bb_status find_part(fitsfile *file, reading *r)
     long edges[AXES] = {0, 0};
     char name[FLEN_VALUE];
     char *end = NULL;
+    int parts = 0;
     const long number = strtol(r->part, &end, 10);
     if (end != r->part && *end == '\0') {
+        // cfitsio makes room for as many parts as it is asked for.
+        (void)fits_get_num_hdus(file, &parts, &code);
+        BB_REQUIRE(code != 0 || (number >= 1 && number <= parts), BB_IO,
+                   "'%s': no part '%s', expected 1 to %d", r->path, r->part, parts);
         (void)fits_movabs_hdu(file, (int)number, &kind, &code);
     } else {
         (void)snprintf(name, sizeof name, "%s", r->part);

@@ -186,10 +186,10 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         flops += factor->work.flops[v];
     }
-    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+    for (int v = 0; flops > 0.0 && v < BB_VARIANT_COUNT; ++v) { // one tile has no updates
         facts->product_share[v] = factor->work.flops[v] / flops;
     }
-    facts->cost = bb_variant_relative_cost(facts->product_share);
+    facts->cost = flops > 0.0 ? bb_variant_relative_cost(facts->product_share) : NAN;
     facts->certificate = factor->work.certificate;
     facts->saturated = (double)factor->work.saturated;
 }

@@ -32,6 +32,19 @@ static void half_range_psnr_is_six_decibels_less(void **state)
                 20.0 * log10(2.0), 1e-12, 1.0);
 }
 
+static void without_a_range_nothing_is_relative_to_it(void **state)
+{
+    (void)state;
+    double original[2] = {3, 3};
+    double approximation[2] = {3, 3.5};
+    bb_error_norms norms = bb_error_norms_start();
+    bb_error_norms_add(&norms, original, approximation, 2);
+    assert_true(isnan(bb_error_norms_nrmse(&norms)));
+    assert_true(isnan(bb_error_norms_psnr_db(&norms)));
+    assert_true(isnan(bb_error_norms_psnr_zfp_db(&norms)));
+    check_relative(norms.max_error, 0.5, 1e-15);
+}
+
 static void exact_is_infinite_and_nan_is_not_lost(void **state)
 {
     (void)state;
@@ -155,6 +168,7 @@ int main(void)
         cmocka_unit_test(gathered_norms_know_no_unit),
         cmocka_unit_test(a_relative_error_knows_no_unit),
         cmocka_unit_test(half_range_psnr_is_six_decibels_less),
+        cmocka_unit_test(without_a_range_nothing_is_relative_to_it),
         cmocka_unit_test(exact_is_infinite_and_nan_is_not_lost),
         cmocka_unit_test(lanes_and_merges_agree_with_a_plain_sum),
         cmocka_unit_test(nan_survives_a_merge),

@@ -89,6 +89,21 @@ static void shares_add_up_to_one(void **state)
                 0.1 * driver_number(results, "strehl_loss", "hp1"));
 }
 
+// One tile is factored without a product: its shares and their cost are unset, not 0 over 0.
+static void one_tile_has_no_products(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
+    bb_results *single = driver_results(&of);
+    const bb_dataset *shares = driver_dataset(single, "product_share");
+    for (bb_index i = 0; i < shares->count; ++i) {
+        assert_true(isnan(shares->numbers[i]) && !signbit(shares->numbers[i]));
+    }
+    assert_true(isnan(driver_number(single, "relative_cost", "sp")));
+    assert_false(signbit(driver_number(single, "relative_cost", "sp")));
+    bb_results_destroy(&single);
+}
+
 static void failures_and_refinements_are_told(void **state)
 {
     (void)state;
@@ -118,6 +133,7 @@ int main(void)
         cmocka_unit_test(noise_floors_are_below_the_least_eigenvalue),
         cmocka_unit_test(tiles_have_their_singular_values),
         cmocka_unit_test(shares_add_up_to_one),
+        cmocka_unit_test(one_tile_has_no_products),
         cmocka_unit_test(failures_and_refinements_are_told),
         cmocka_unit_test(bits_do_not_depend_on_threads),
     };

@@ -290,7 +290,10 @@ static void images_are_matrices(void **state)
     check_refused("two.fits", "NAN", false, BB_INVALID,
                   "'two.fits', image 'NAN', row 1, column 1: ");
     check_refused("two.fits", "NONE", false, BB_IO, "no part 'NONE'");
-    check_refused("two.fits", "7", false, BB_IO, "no part '7'");
+    check_refused("two.fits", "7", false, BB_IO, "no part '7', expected 1 to 3");
+    check_refused("two.fits", "0", false, BB_IO, "no part '0', expected 1 to 3");
+    // 2^32 + 1 is not the first part.
+    check_refused("two.fits", "4294967297", false, BB_IO, "no part '4294967297', expected 1 to 3");
     check_refused("two.fits", "WIDE", true, BB_INVALID, "2 x 3, expected a square matrix");
     check_refused("skew.fits", "1", true, BB_INVALID, "not symmetric: (2, 0) is 2");
     check_refused("none.fits", "1", false, BB_IO, "'none.fits': No such file");

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer target: any bytes as a kept factor of a plate: as they are, or with a header and a
+// digest that hold, so that sizes and indices are reached. A file is passed over, or is a factor
+// whose solve stays inside its arrays.
+//
+// Input: how it is made, then the bytes.
+#include "physics/wafer/plate_factor.h"
+#include "tests/fuzz/fuzz_input.h"
+
+#include <xxhash.h>
+
+enum { UNKNOWNS = 6, HEADER_BYTES = 88, SIGNED_BYTES = 72, MOST_BYTES = 1 << 14 };
+
+static const bb_factor_key key = {0x1234, 0x5678};
+static uint8_t *sound;
+static size_t sound_bytes;
+static char folder[300];
+static char *path;
+
+// A tridiagonal matrix, whose factor has a sound header.
+static void keep_factor(void)
+{
+    int64_t start[UNKNOWNS + 1] = {0};
+    int64_t row[2 * UNKNOWNS];
+    double value[2 * UNKNOWNS];
+    const int64_t order[UNKNOWNS] = {0, 1, 2, 3, 4, 5};
+    int64_t count = 0;
+    bb_plate_factor *factor = NULL;
+    for (int64_t j = 0; j < UNKNOWNS; ++j) {
+        for (int64_t i = j > 0 ? j - 1 : 0; i <= j; ++i) {
+            row[count] = i;
+            value[count++] = i == j ? 4.0 : -1.0;
+        }
+        start[j + 1] = count;
+    }
+    const bb_upper_triangle matrix = {UNKNOWNS, start, row, value};
+    fuzz_demand(bb_plate_factor_create(&matrix, order, &factor) == BB_OK, "a factor");
+    fuzz_demand(bb_plate_factor_store(factor, folder, key) == BB_OK, "a kept factor");
+    bb_plate_factor_destroy(&factor);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***arguments)
+{
+    static char held[400];
+    (void)count;
+    (void)arguments;
+    bb_log_set_level(BB_LOG_QUIET);
+    (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
+    keep_factor();
+    fuzz_demand(bb_plate_factor_path(folder, key, &path) == BB_OK, "a path");
+    (void)snprintf(held, sizeof held, "%s", path);
+    BB_RELEASE(&path); // counts of blocks are of the target's
+    path = held;
+    sound_bytes = fuzz_read(path, &sound);
+    fuzz_demand(sound_bytes > HEADER_BYTES && sound_bytes < MOST_BYTES, "a header");
+    return 0;
+}
+
+// The input's bytes, or the sound file with single bytes changed. Mended: magic, order, version,
+// key and unknowns are the sound header's, and the digest holds.
+static void write_file(fuzz_input *in, bool edited, bool mended)
+{
+    static uint8_t bytes[MOST_BYTES];
+    size_t size = edited ? sound_bytes : in->size < MOST_BYTES ? in->size : MOST_BYTES;
+    memcpy(bytes, edited ? sound : in->data, size);
+    while (edited && in->size > 0) {
+        const unsigned place = fuzz_take(in);
+        const size_t offset = (place | (unsigned)fuzz_take(in) << 8) % size;
+        bytes[offset] = fuzz_take(in);
+    }
+    if (mended && size > HEADER_BYTES) {
+        memcpy(bytes, sound, 48);
+        XXH3_state_t *state = XXH3_createState();
+        (void)XXH3_128bits_reset(state);
+        (void)XXH3_128bits_update(state, bytes, SIGNED_BYTES);
+        (void)XXH3_128bits_update(state, bytes + HEADER_BYTES, size - HEADER_BYTES);
+        const XXH128_hash_t made = XXH3_128bits_digest(state);
+        memcpy(bytes + SIGNED_BYTES, &made.low64, 8);
+        memcpy(bytes + SIGNED_BYTES + 8, &made.high64, 8);
+        (void)XXH3_freeState(state);
+    }
+    fuzz_write(path, bytes, size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_input in = {data, size};
+    const uint8_t how = fuzz_take(&in);
+    bb_plate_factor *factor = NULL;
+    double x[UNKNOWNS] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
+    write_file(&in, how / 2 % 2 == 1, how % 2 == 1);
+    bb_status status = bb_plate_factor_load(folder, key, UNKNOWNS, &factor);
+    if (status == BB_OK && factor != NULL) {
+        const int64_t *places = bb_plate_factor_places(factor);
+        for (int i = 0; i < UNKNOWNS; ++i) {
+            fuzz_demand(places[i] >= 0 && places[i] < UNKNOWNS, "a place in the factor");
+        }
+        status = bb_supernodes_solve(bb_plate_factor_supernodes(factor), 1, 0, NULL, x);
+    }
+    bb_plate_factor_destroy(&factor);
+    fuzz_settle(status);
+    return 0;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the targets of files share: bytes that decide, a demand that stops the fuzzer, and readers
+// that run in this process, where the fuzzer sees what they reach.
+#ifndef BB_TESTS_FUZZ_FUZZ_INPUT_H
+#define BB_TESTS_FUZZ_FUZZ_INPUT_H
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/isolation.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerInitialize(int *count, char ***arguments);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct fuzz_input {
+    const uint8_t *data;
+    size_t size;
+} fuzz_input;
+
+/// The next byte; 0 at the end.
+static inline uint8_t fuzz_take(fuzz_input *in)
+{
+    if (in->size == 0) {
+        return 0;
+    }
+    --in->size;
+    return *in->data++;
+}
+
+static inline void fuzz_demand(bool holds, const char *what)
+{
+    if (!holds) {
+        (void)fprintf(stderr, "demanded: %s (%s)\n", what, bb_status_message());
+        abort();
+    }
+}
+
+static inline void fuzz_write(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    fuzz_demand(file != NULL && fwrite(bytes, 1, count, file) == count, "a file in memory");
+    fuzz_demand(fclose(file) == 0, "a file in memory");
+}
+
+/// Reads a whole file. Owner of `*out`: the caller (free).
+static inline size_t fuzz_read(const char *path, uint8_t **out)
+{
+    FILE *file = fopen(path, "rb");
+    fuzz_demand(file != NULL && fseek(file, 0, SEEK_END) == 0, path);
+    const size_t count = (size_t)ftell(file);
+    rewind(file);
+    *out = malloc(count + 1);
+    fuzz_demand(*out != NULL && fread(*out, 1, count, file) == count, path);
+    (void)fclose(file);
+    return count;
+}
+
+/// A name that only this process uses, in the folder BB_FUZZ_SCRATCH, which `run` makes in memory.
+static inline const char *fuzz_path(const char *ending)
+{
+    static char path[300];
+    const char *folder = getenv("BB_FUZZ_SCRATCH");
+    (void)snprintf(path, sizeof path, "%.255s/fuzz-%ld%s", folder == NULL ? "/tmp" : folder,
+                   (long)getpid(), ending);
+    return path;
+}
+
+/// After a reader: an expected status, a message where it failed, and no memory kept.
+static inline void fuzz_settle(bb_status status)
+{
+    const bool known = status == BB_OK || status == BB_IO || status == BB_INVALID ||
+                       status == BB_MEMORY || status == BB_UNSUPPORTED;
+    fuzz_demand(known, "a status of files");
+    fuzz_demand(status == BB_OK || bb_status_message()[0] != '\0', "a message");
+    bb_status_clear();
+    fuzz_demand(bb_memory_blocks() == 0, "no memory kept");
+}
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What random studies are held to beyond their schema: sizes, so that one takes a fraction of a
+// second, and the names of what exists. Every other key is drawn from its whole range.
+#ifndef BB_TESTS_SIM_CAMPAIGN_STUDY_CAPS_H
+#define BB_TESTS_SIM_CAMPAIGN_STUDY_CAPS_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct study_cap {
+    const char *experiment; ///< NULL: of all
+    const char *path;       ///< of the key, records without their number, or with it
+    double least, most;     ///< of a number, or of a list's items
+    double grid;            ///< numbers are multiples of it; 0: any
+    const char *words;      ///< what a text, a file or a choice is drawn from, parted by |
+    bb_index items;         ///< most items of a list; 0: as of every list
+    bool always;            ///< set in every study: its default is too large or does not fit
+    bool never;             ///< left to other tests
+    const char *reason;
+} study_cap;
+
+// clang-format off
+static const study_cap study_caps[] = {
+    {"wafer", "experiment", .words = "wafer", .reason = "the study's own"},
+    {"ao", "experiment", .words = "ao", .reason = "likewise"},
+    {"product", "experiment", .words = "product", .reason = "likewise"},
+    {"reconstructor", "experiment", .words = "reconstructor", .reason = "likewise"},
+    {.path = "device", .words = "auto|cpu", .reason = "check plans for machines with other devices"},
+    {.path = "pipelines.device", .words = "auto|cpu", .reason = "likewise"},
+    {.path = "pipelines.draws", .least = 1, .most = 4, .reason = "time goes with them"},
+    {.path = "pipelines.0.name", .words = "reference", .always = true, .reason = "the reference's"},
+    {.path = "pipelines.0.storage.codec", .words = "fp64", .always = true,
+     .reason = "the reference has full precision"},
+    {.path = "pipelines.0.multiply", .words = "fp64", .always = true, .reason = "likewise"},
+    {.path = "pipelines.0.accumulate", .words = "fp64", .always = true, .reason = "likewise"},
+    {.path = "pipelines.0.arithmetic", .words = "dp", .always = true, .reason = "likewise"},
+    {.path = "pipelines.0.policy.kind", .words = "uniform", .reason = "likewise"},
+    {.path = "pipelines.accumulate_run", .least = 32, .most = 1024, .grid = 32,
+     .reason = "1, or a multiple of 32"},
+    {.path = "pipelines.refine.iterations", .least = 1, .most = 60, .reason = "time"},
+    {.path = "pipelines.policy.width", .least = 0, .most = 12, .reason = "as many tiles there are"},
+    {.path = "pipelines.policy.table", .words = "table-1.txt|table-2.txt|table-3.txt|table-4.txt",
+     .reason = "files that exist"},
+    {.path = "solver.tile", .least = 8, .most = 65536, .reason = "many tiles are the rule"},
+    {.path = "solver.spectrum.tiles.row", .least = 0, .most = 4, .reason = "tiles that exist"},
+    {.path = "solver.spectrum.tiles.column", .least = 0, .most = 4, .reason = "likewise"},
+
+    {"wafer", "wafer.diameter_mm", 60, 450, .reason = "nodes"},
+    {"wafer", "mesh.spacing_mm", 6, 10, .always = true, .reason = "nodes: its inverse square"},
+    {"wafer", "mesh.step_ms", 0.5, 20, .grid = 0.5, .reason = "steps of an exchange of wafers"},
+    {"wafer", "mesh.substeps", 1, 4, .reason = "time"},
+    {"wafer", "clamp.spacing_mm", 6, 50, .always = true, .reason = "at least the mesh's"},
+    {"wafer", "clamp.tangential_stiffness_n_per_m3", 1, 1e12,
+     .reason = "time of the kernel's tables: mesh over a length that falls with its root"},
+    {"wafer", "clamp.normal_stiffness_n_per_m3", 1, 1e13, .reason = "likewise"},
+    {"wafer", "clamp.burls.pitch_mm", 2, 50, .reason = "burls: its inverse square"},
+    {"wafer", "scan.field_width_mm", 15, 100, .reason = "fields of a wafer"},
+    {"wafer", "scan.field_height_mm", 15, 100, .reason = "likewise"},
+    {"wafer", "scan.fields", 0, 6, .items = 2, .always = true, .reason = "scored fields, time"},
+    {"wafer", "scan.sequence", 0, 12, .items = 6, .reason = "fields that exist"},
+    {"wafer", "scan.doses.exposure", 0, 5, .reason = "exposures that exist"},
+    {"wafer", "scan.light_steps", 1, 10, .always = true, .reason = "time"},
+    {"wafer", "scan.dark_steps", 0, 10, .always = true, .reason = "time"},
+    {"wafer", "response.file", .words = "rows.h5", .reason = "a file that exists"},
+    {"wafer", "response.cache_folder", .words = "cache", .reason = "a folder of the test's"},
+    {"wafer", "response.grid.columns", 2, 24, .reason = "columns of the matrix"},
+    {"wafer", "response.grid.rows", 2, 24, .reason = "likewise"},
+    {"wafer", "response.slit_points.columns", 2, 5, .reason = "rows of the matrix"},
+    {"wafer", "response.slit_points.rows", 2, 8, .reason = "likewise"},
+    {"wafer", "response.field_rows", 2, 30, .reason = "likewise"},
+    {"wafer", "metrology.columns", 1, 6, .always = true, .reason = "slit points that hold them"},
+    {"wafer", "metrology.rows", 1, 6, .always = true, .reason = "likewise"},
+    {"wafer", "metrology.alignment_s", 0, 0.1, .grid = 0.02, .reason = "whole steps, time"},
+    {"wafer", "wafers.count", 1, 3, .reason = "time"},
+    {"wafer", "wafers.exchange_s", 0, 0.5, .always = true, .reason = "steps of the bare clamp"},
+    {"wafer", "pipelines.delivery.missed_steps", 0, 12, .reason = "steps that exist"},
+
+    {"ao", "telescope.diameter_m", 1, 200,
+     .reason = "time of the table of corrected turbulence: outer scale over pitch"},
+    {"ao", "atmosphere.outer_scale_m", 0, 200, .reason = "likewise"},
+    {"ao", "learn.outer_scale_range_m", .never = true, .reason = "a search takes ten seconds"},
+    {"ao", "sensors.lenslets", 1, 4, .reason = "slopes: its square"},
+    {"ao", "guide_stars.lenslets", 1, 4, .reason = "likewise"},
+    {"ao", "targets.lenslets", 1, 4, .reason = "likewise"},
+    {"ao", "telescope.pupil.file", .words = "ao.h5", .reason = "a file that exists"},
+    {"ao", "telescope.pupil.dataset", .words = "/operators/pupil", .reason = "likewise"},
+    {"ao", "wavelengths_um", .items = 2, .reason = "images, time"},
+    {"ao", "monte_carlo.frames", 0, 20, .reason = "time"},
+    {"ao", "monte_carlo.pixels_per_subaperture", 8, 10, .always = true,
+     .reason = "points of a screen: its square"},
+    {"ao", "monte_carlo.screen_oversize", 1.5, 3, .always = true, .reason = "likewise"},
+    {"ao", "learn.frames", 32, 64, .always = true, .reason = "time"},
+    {"ao", "learn.heights_m", .items = 2, .reason = "layers to tell apart"},
+    {"ao", "learn.covariance.file", .words = "ao.h5", .reason = "a file that exists"},
+    {"ao", "learn.covariance.dataset", .words = "/operators/Cmm", .reason = "likewise"},
+
+    {"product", "matrix.file", .words = "made.h5", .reason = "a file that exists"},
+    {"product", "matrix.dataset", .words = "/operators/smooth|/operators/normal|/operators/zeros|"
+     "/operators/tiny|/operators/huge|/operators/single", .reason = "datasets that exist"},
+    {"product", "inputs.file", .words = "made.h5", .reason = "a file that exists"},
+    {"product", "inputs.dataset", .words = "/operators/inputs", .reason = "likewise"},
+    {"product", "vectors", 1, 20, .reason = "time"},
+    {"product", "layout.mesh_columns", 0, 48, .reason = "columns that exist"},
+    {"product", "layout.row_columns", 0, 30, .reason = "rows that exist"},
+
+    {"reconstructor", "covariance.file", .words = "ao.h5|made.h5", .reason = "files that exist"},
+    {"reconstructor", "covariance.dataset",
+     .words = "/operators/Cmm|/operators/Cmm|/operators/Cmm_core",
+     .reason = "datasets that exist"},
+    {"reconstructor", "cross_covariance.file", .words = "ao.h5|made.h5", .reason = "likewise"},
+    {"reconstructor", "cross_covariance.dataset", .words = "/operators/Ctm_0",
+     .reason = "likewise"},
+    {"reconstructor", "truth_covariance.file", .words = "ao.h5", .reason = "likewise"},
+    {"reconstructor", "truth_covariance.dataset", .words = "/operators/Ctt_0",
+     .reason = "likewise"},
+    {"reconstructor", "low_rank.file", .words = "ao.h5", .reason = "likewise"},
+    {"reconstructor", "low_rank.dataset", .words = "/operators/Cmm_low_rank",
+     .reason = "likewise"},
+    {"reconstructor", "low_rank.weights", .words = "/operators/Cmm_weights", .reason = "likewise"},
+};
+// clang-format on
+
+/// The cap of a key, by its path with or without the numbers of records; NULL: none.
+static inline const study_cap *study_cap_find(const char *experiment, const char *path,
+                                              const char *numbered)
+{
+    const study_cap *found = NULL;
+    for (size_t i = 0; i < sizeof study_caps / sizeof *study_caps; ++i) {
+        const study_cap *cap = &study_caps[i];
+        if (cap->experiment != NULL && strcmp(cap->experiment, experiment) != 0) {
+            continue;
+        }
+        if (strcmp(cap->path, numbered) == 0) {
+            return cap;
+        }
+        found = strcmp(cap->path, path) == 0 ? cap : found;
+    }
+    return found;
+}
+
+#endif
