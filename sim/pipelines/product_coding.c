@@ -19,7 +19,7 @@ bb_coding_report bb_coding_report_start(void)
 
 bb_coding_report bb_coding_report_unset(void)
 {
-    const bb_error_norms norms = {NAN, NAN, NAN, NAN, NAN, NAN};
+    const bb_error_norms norms = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
     return (bb_coding_report){NAN, NAN, NAN, NAN, NAN, NAN, norms};
 }
 
