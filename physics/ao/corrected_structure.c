@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { NODES = 8, MOMENTS = 6 };
+enum { NODES = 8, MOMENTS = 6, PARTS = 8 };
 
 // Gauss and Legendre's nodes on [-1, 1], of which half are given, and their weights.
 static const double node[NODES / 2] = {0.18343464249564980494, 0.52553240991632898582,
@@ -15,6 +15,9 @@ static const double part[NODES / 2] = {0.36268378337836198297, 0.313706645877887
 
 // Below this product of 2 pi fc and r the moments of the spectrum make Dlow to the last digits.
 static const double near = 0.5;
+
+// Above this one integrating by parts has 1e-10 of what is beyond the cutoff.
+static const double distant = 100.0;
 
 typedef struct residual_spectrum {
     double outer_scale_m, cutoff;
@@ -80,11 +83,33 @@ static residual_spectrum measure(double outer_scale_m, double pitch_m)
     return out;
 }
 
+// D less what lies beyond the cutoff. int_fc^inf h f J0(a f) df, a = 2 pi r, h = 4 pi W, is
+// - sum (-1)^k h_k fc^(k+1) J_(k+1)(a fc) / a^(k+1), h_(k+1) = h_k' / f, by parts: in f^2 + L0^-2 a
+// power whose exponent falls by 1 a step.
+static double far_value(const residual_spectrum *spectrum, double r_m)
+{
+    const double fc = spectrum->cutoff;
+    const double a = 2.0 * BB_PI * r_m;
+    const double square = fc * fc + 1.0 / (spectrum->outer_scale_m * spectrum->outer_scale_m);
+    double exponent = -11.0 / 6.0;
+    double factor = -density(fc, spectrum->outer_scale_m) / a;
+    double beyond = 1.2 * 2.0 * BB_PI * BB_SPECTRUM * pow(square, -5.0 / 6.0);
+    for (int k = 0; k < PARTS; ++k) {
+        beyond -= factor * jn(k + 1, a * fc);
+        factor *= -2.0 * exponent / square * fc / a;
+        exponent -= 1.0;
+    }
+    return bb_structure_function(r_m, spectrum->outer_scale_m) - beyond;
+}
+
 static double value(const void *context, double r_m)
 {
     const residual_spectrum *spectrum = context;
     double term = 1.0;
     double sum = 0.0;
+    if (2.0 * BB_PI * spectrum->cutoff * r_m > distant) {
+        return far_value(spectrum, r_m);
+    }
     if (2.0 * BB_PI * spectrum->cutoff * r_m > near) {
         return integrate(spectrum, r_m, fall, 0);
     }

@@ -50,7 +50,7 @@ static void what_a_mirror_corrects(void **state)
 {
     (void)state;
     enum { CELLS = 400000 };
-    static const double distances[] = {0.01, 0.3, 0.9, 4.0, 37.0, 150.0};
+    static const double distances[] = {0.01, 0.3, 0.9, 4.0, 25.4, 25.6, 37.0, 150.0};
     const double outer = 25.0;
     const double pitch = 0.8;
     bb_structure_table table = {0};
@@ -69,6 +69,8 @@ static void what_a_mirror_corrects(void **state)
     }
     check_relative(bb_corrected_structure(3.0, outer, 1e-3), bb_structure_function(3.0, outer),
                    1e-4);
+    // Far away, and far from the outer scale: 2 pi fc r is 1e6.
+    check_relative(bb_corrected_structure(2e5, 1e7, 0.6), bb_structure_function(2e5, 1e7), 1e-9);
     // Smooth near zero: as r^2, where D falls as r^(5/3).
     check_relative(bb_corrected_structure(2e-3, outer, pitch),
                    4.0 * bb_corrected_structure(1e-3, outer, pitch), 1e-5);
