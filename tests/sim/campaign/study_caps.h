@@ -79,9 +79,6 @@ static const study_cap study_caps[] = {
     {"wafer", "wafers.exchange_s", 0, 0.5, .always = true, .reason = "steps of the bare clamp"},
     {"wafer", "pipelines.delivery.missed_steps", 0, 12, .reason = "steps that exist"},
 
-    {"ao", "telescope.diameter_m", 1, 200,
-     .reason = "time of the table of corrected turbulence: outer scale over pitch"},
-    {"ao", "atmosphere.outer_scale_m", 0, 200, .reason = "likewise"},
     {"ao", "learn.outer_scale_range_m", .never = true, .reason = "a search takes ten seconds"},
     {"ao", "sensors.lenslets", 1, 4, .reason = "slopes: its square"},
     {"ao", "guide_stars.lenslets", 1, 4, .reason = "likewise"},
