@@ -17,7 +17,8 @@ extern "C" {
 
 /// Reduces `count` covariances of one sensor array to T [count][count], column-major, zeros below
 /// the diagonal; `rows` gets the number of values behind it, NaN (and T is zero) where one of them
-/// is not finite. The bits do not depend on the number of threads. Errors: BB_MEMORY, BB_INTERNAL (LAPACK), the sources'.
+/// is not finite. The bits do not depend on the number of threads. Errors: BB_MEMORY, BB_INTERNAL
+/// (LAPACK), the sources'.
 BB_CHECKED bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_index count,
                                             const bb_matrix_source *const *columns, double *t,
                                             double *rows);

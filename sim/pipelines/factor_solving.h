@@ -23,7 +23,7 @@ typedef struct bb_factor_problem {
                               ///< found where a rule asks
     double *scale;            ///< [n] of the unit diagonal, NULL for none
     double noise_floor;       ///< lower bound of the least eigenvalue of D A D, NaN unknown
-    bb_outcome outcome;       ///< of the matrix by itself; where that is a failure, every pipeline's
+    bb_outcome outcome; ///< of the matrix by itself; where that is a failure, every pipeline's
 } bb_factor_problem;
 
 /// Makes the scale that the solver's configuration asks for, and the noise floor min_i d_i^2

@@ -193,7 +193,8 @@ static void fits_images_are_masks_too(void **state)
     } bad[] = {
         {"telescope.pupil.file=wide.fits",   BB_INVALID, "'wide.fits' has 100 x 120 pixels"},
         {"telescope.pupil.file=cube.fits",   BB_INVALID, "none an image of two axes"       },
-        {"telescope.pupil.file=cut.fits",    BB_IO,      "'cut.fits': declares 57600 bytes of pixels in a file of"              },
+        {"telescope.pupil.file=cut.fits",    BB_IO,
+         "'cut.fits': declares 57600 bytes of pixels in a file of"                         },
         {"telescope.pupil.file=text.fits",   BB_IO,      "'text.fits': cannot open it"     },
         {"telescope.pupil.file=absent.fits", BB_IO,      "'absent.fits': No such file"     },
         {"telescope.pupil.file=nan.fits",    BB_INVALID, "row 3, column 4 is nan"          },
