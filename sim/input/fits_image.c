@@ -75,6 +75,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
 #include "sim/input/matrix_file.h"
 #include "sim/isolation.h"
 
+#include <errno.h>
 #include <fitsio.h>
 #include <math.h>
 #include <stdlib.h>
@@ -223,17 +224,39 @@ done:
     return status;
 }
 
-// Whether a file is packed as a whole, which cfitsio undoes in memory.
-static bool is_packed(const char *path)
+// Bytes that a file packed as a whole says it has when cfitsio undoes that in memory, which it
+// allocates first: gzip's last word, the word at 22 of PKZIP. 0 where it does not say.
+static double unpacked_bytes(FILE *file, const unsigned char magic[2])
 {
+    unsigned char word[4] = {0};
+    const bool gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+    const bool zip = magic[0] == 'P' && magic[1] == 'K';
+    if ((gzip && fseek(file, -4L, SEEK_END) == 0) || (zip && fseek(file, 22L, SEEK_SET) == 0)) {
+        (void)!fread(word, 1, sizeof word, file);
+    }
+    return word[0] + 256.0 * (word[1] + 256.0 * (word[2] + 256.0 * word[3]));
+}
+
+// Whether a file of so many bytes is packed as a whole; what it unpacks to can be 1032 times as
+// large, which is deflate's most (RFC 1951: 258 bytes in two bits).
+static bb_status look_packed(const char *path, double size, bool *packed)
+{
+    bb_status status = BB_OK;
     unsigned char magic[2] = {0, 0};
     FILE *file = fopen(path, "rb");
-    const bool read = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
+    BB_REQUIRE(file != NULL, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    const bool read = fread(magic, 1, sizeof magic, file) == sizeof magic;
+    *packed = read && (magic[0] == 0x1f || (magic[0] == 'P' && magic[1] == 'K') ||
+                       (magic[0] == 'B' && magic[1] == 'Z'));
+    const double declared = *packed ? unpacked_bytes(file, magic) : 0.0;
+    BB_REQUIRE(declared <= 1032.0 * size, BB_IO,
+               "'%s': unpacks to %.0f bytes by its own word, in a file of %.0f: damaged", path,
+               declared, size);
+done:
     if (file != NULL) {
         (void)fclose(file);
     }
-    return read && (magic[0] == 0x1f || (magic[0] == 'P' && magic[1] == 'K') ||
-                    (magic[0] == 'B' && magic[1] == 'Z'));
+    return status;
 }
 
 static void *share(size_t bytes)
@@ -258,13 +281,15 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
     bb_status status = BB_OK;
     double size = 0.0;
     size_t bytes = 0;
+    bool packed = false;
     double *pixels = NULL;
     reading *r = share(sizeof *r);
     *out = (bb_fits_image){0};
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_matrix_file_find(path, &size));
-    *r = (reading){
-        .path = path, .part = part, .file_bytes = is_packed(path) ? INFINITY : size, .most = most};
+    BB_TRY(look_packed(path, size, &packed));
+    *r =
+        (reading){.path = path, .part = part, .file_bytes = packed ? INFINITY : size, .most = most};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
     out->rows = r->rows;
     out->columns = r->columns;

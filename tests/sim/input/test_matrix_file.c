@@ -354,6 +354,14 @@ static void declared_sizes_are_held_against_the_file(void **state)
     assert_int_equal(system("gzip -kf large.fits"), 0);
     check_refused("large.fits.gz", "1", false, BB_MEMORY,
                   "2097152 x 1048576 values are 17592.2 GB");
+    // A last word of 4 GB, which cfitsio would allocate before it unpacks a byte.
+    assert_int_equal(system("truncate -s -4 large.fits.gz && "
+                            "printf '\\377\\377\\377\\377' >>large.fits.gz"),
+                     0);
+    check_refused("large.fits.gz", "1", false, BB_IO,
+                  "unpacks to 4294967295 bytes by its own word");
+    assert_int_equal(system("printf 'PK%20s\\377\\377\\377\\377' '' >packed.fits"), 0);
+    check_refused("packed.fits", "1", false, BB_IO, "unpacks to 4294967295 bytes by its own word");
 #endif
 }
 
