@@ -57,5 +57,5 @@ bool bb_probe_name_valid(const char *name)
             return false;
         }
     }
-    return length > 0 && length <= BB_PROBE_NAME;
+    return isalpha((unsigned char)name[0]) != 0 && length <= BB_PROBE_NAME;
 }

@@ -49,7 +49,7 @@ extern const char *const bb_probe_layers[];
 extern const bb_schema bb_lot_schema;
 extern const bb_schema bb_probe_schema;
 
-/// Whether a name is 1 to BB_PROBE_NAME letters, digits and _.
+/// Whether a name is 1 to BB_PROBE_NAME letters, digits and _, a letter first: it names results.
 bool bb_probe_name_valid(const char *name);
 
 #ifdef __cplusplus

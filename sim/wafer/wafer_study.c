@@ -367,9 +367,10 @@ static bb_status check_probes(const bb_wafer_study *study, const bb_config *conf
         const bb_probe_config *probe = &probes[i];
         (void)snprintf(path, sizeof path, "probes.%td.name", i);
         if (!bb_probe_name_valid(probe->name)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s = \"%s\": expected 1 to %d letters, digits and _", path,
-                                   probe->name, BB_PROBE_NAME));
+            BB_TRY(bb_problems_add(
+                problems, bb_config_place(config, path),
+                "%s = \"%s\": expected 1 to %d letters, digits and _, a letter first", path,
+                probe->name, BB_PROBE_NAME));
         }
         for (bb_index j = 0; j < i; ++j) {
             if (strcmp(probes[j].name, probe->name) == 0) {

@@ -132,11 +132,11 @@ static void points_off_the_disc_and_bad_names_are_refused(void **state)
     check_fails(bb_probes_create(twice, 2, at.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                 "probe 'a': probe 0 has this name too");
     static const char *const names[] = {
-        "", "a b", "a,b", "a/b", "\xc3\xa9", "a0123456789012345678901234567890123456789"};
+        "", "1e5", "a b", "a,b", "a/b", "\xc3\xa9", "a0123456789012345678901234567890123456789"};
     for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
         const bb_probe_config bad = {names[n], 0.0, 0.0, BB_PROBE_WAFER};
         check_fails(bb_probes_create(&bad, 1, at.mesh, RADIUS, PITCH, &probe), BB_INVALID,
-                    "expected 1 to 40 letters, digits and _");
+                    "expected 1 to 40 letters, digits and _, a letter first");
     }
     assert_null(probe);
     drop(&at);
