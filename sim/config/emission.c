@@ -134,7 +134,7 @@ done:
     return status;
 }
 
-static bb_status write_value(const bb_key *key, const void *member, bb_text *out)
+static bb_status write_value(const bb_key *key, const void *member, bool brief, bb_text *out)
 {
     switch (key->kind) {
     case BB_KEY_DOUBLE:
@@ -144,7 +144,8 @@ static bb_status write_value(const bb_key *key, const void *member, bb_text *out
     case BB_KEY_BOOLEAN:
         return bb_text_add(out, *(const bool *)member ? "true" : "false");
     case BB_KEY_PATH:
-        return write_path(*(const char *const *)member, out);
+        return brief ? write_text(*(const char *const *)member, out)
+                     : write_path(*(const char *const *)member, out);
     case BB_KEY_TEXT:
         return write_text(*(const char *const *)member, out);
     case BB_KEY_CHOICE:
@@ -232,13 +233,13 @@ static bb_status write_flow(const bb_schema *schema, const void *object, bool br
         bool single = key->shorthand != NULL && key->schema->key_count == 1;
         if (single) {
             const bb_key *inner = &key->schema->keys[0];
-            BB_TRY(write_value(inner, (const char *)member + inner->offset, out));
+            BB_TRY(write_value(inner, (const char *)member + inner->offset, brief, out));
         } else if (key->kind == BB_KEY_GROUP) {
             BB_TRY(write_flow(key->schema, member, brief, indent + 3, out));
         } else if (key->kind == BB_KEY_RECORDS) {
             BB_TRY(write_records(key, member, brief, -1, out));
         } else {
-            BB_TRY(write_value(key, member, out));
+            BB_TRY(write_value(key, member, brief, out));
         }
     }
     BB_TRY(bb_text_add(out, "}"));
@@ -344,7 +345,7 @@ static bb_status write_group(const bb_schema *schema, const void *object, bool c
             continue;
         } else {
             BB_TRY(bb_text_add(out, "%*s%s: ", indent, "", key->name));
-            BB_TRY(write_value(key, member, out));
+            BB_TRY(write_value(key, member, comments, out));
         }
         if (comments) {
             BB_TRY(write_comment(key, start, out));

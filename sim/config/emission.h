@@ -11,7 +11,7 @@
 /// Writes every key with its value, defaults included. With `comments`, each line carries the unit,
 /// range and meaning of its key, keys that are unset stand as comments, and records are without the
 /// keys at their default. Otherwise unset keys are left out, and so is an optional group in which a
-/// required key is unset. Paths of files are absolute. Errors: BB_MEMORY.
+/// required key is unset, and paths of files are from the root. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_emission_write(const bb_schema *schema, const void *object, bool comments,
                                        bb_text *out);
 

@@ -388,6 +388,7 @@ static void shipped_tables_have_sound_defaults_and_words(void **state)
         bb_config *config = NULL;
         const bb_experiment *row = &bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
+        assert_null(strstr(text.data, "\"/")); // whose folder it would be
         put_file("t.yaml", text.data);
         if (bb_experiment_load(&bb_experiments, "t.yaml", NULL, 0, &problems, &config) != BB_OK) {
             print_error("%s", bb_text_string(&problems.lines));
