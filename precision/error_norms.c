@@ -141,7 +141,7 @@ double bb_error_norms_rmse(const bb_error_norms *norms)
 double bb_error_norms_nrmse(const bb_error_norms *norms)
 {
     const double range = bb_error_norms_range(norms);
-    return range > 0.0 ? bb_error_norms_rmse(norms) / range : NAN;
+    return range > 0.0 && isfinite(range) ? bb_error_norms_rmse(norms) / range : NAN;
 }
 
 double bb_error_norms_bias(const bb_error_norms *norms)

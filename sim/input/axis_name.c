@@ -8,7 +8,9 @@ int bb_axis_name_find(const char *text)
 {
     int found = -1;
     unsigned char before = ' ';
-    const char *name = strstr(text, "pipeline");
+    // What stands behind "of pipeline" or ", pipeline" is a name, "y" perhaps.
+    const char *name = strstr(text, "of pipeline ");
+    name = name != NULL ? name : strstr(text, ", pipeline ");
     const char *end = name != NULL ? name : text + strlen(text);
     for (const char *next = text; next < end; ++next) {
         const unsigned char after = (unsigned char)next[1];

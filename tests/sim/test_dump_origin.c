@@ -242,6 +242,7 @@ static void names_of_pipelines_are_no_axes(void **state)
         {"del a['axis']",                                             -1},
         {"a['long_name'] = 'displacement y, decoded, of pipeline z'", 1 },
         {"a['long_name'] = 'rows of pipeline x'",                     -1},
+        {"a['long_name'] = 'pipelined rows, y'",                      1 },
     };
     const char *const decode[PROGRAM_ARGUMENTS] = {"run", "decode.yaml", "-q", "--dump", "C", NULL};
     FILE *study = fopen("decode.yaml", "w");

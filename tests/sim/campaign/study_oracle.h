@@ -201,8 +201,8 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
 static inline void study_judge_failure(const bb_results *results, bb_index pipeline,
                                        study_verdict out)
 {
-    static const char *const words[] = {"not_spd",         "non_finite", "not_converged",
-                                        "underdetermined", "unsafe",     "lost"};
+    static const char *const words[] = {
+        "not_spd", "non_finite", "not_held", "not_converged", "underdetermined", "unsafe", "lost"};
     const char *word = study_of(results, "status")->texts[pipeline];
     const char *detail = study_of(results, "status_detail")->texts[pipeline];
     const double draws = study_at(results, "draws", pipeline);
