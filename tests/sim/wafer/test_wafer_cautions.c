@@ -178,6 +178,26 @@ static void users_are_told(void **state)
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
 }
 
+// A wafer that does not expand has nothing to lack: no caution, and no 0 / 0 in one.
+static void rows_of_a_wafer_that_does_not_expand_lack_nothing(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"run", "check"};
+    static program_run said;
+    for (int c = 0; c < 2; ++c) {
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL, ONE,
+                                                   "scan.fields=[40]", "response.generator=kernel",
+                                                   "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0",
+                                                   c == 0 ? "-o" : NULL, "still.h5", "--force"},
+            &said);
+        program_expect(&said, 0, "");
+        assert_null(strstr(said.printed, "no edge"));
+        assert_null(strstr(said.printed, "coarser"));
+        assert_null(strstr(said.printed, "nan %"));
+    }
+}
+
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
 static void a_plan_counts_what_a_run_has(void **state)
 {
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(coarse_meshes_say_what_they_cost),
         cmocka_unit_test(a_plan_counts_what_a_run_has),
         cmocka_unit_test(users_are_told),
+        cmocka_unit_test(rows_of_a_wafer_that_does_not_expand_lack_nothing),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
