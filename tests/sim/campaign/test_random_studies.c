@@ -428,8 +428,6 @@ static void hold_memory(double announced, double peak)
 static bool is_known(void)
 {
     static const char *const known[] = {
-        "explicit steps are not stable",              // coupled to clamp, ring or second mode
-        "'rows.h5'",                                  // rows of other fields or grids
         "stiffness is not positive definite in fp64", // of a plate on soft springs
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
