@@ -97,6 +97,23 @@ done:
     return status;
 }
 
+// Factors on the springs of each cell. Without one that holds, the stiffness is singular.
+static bb_status fill_springs(const bb_burl_config *burls, const bb_disc_mesh *mesh,
+                              double *springs)
+{
+    bb_status status = BB_OK;
+    bool held = false;
+    BB_TRY(bb_burl_map_fill(burls, mesh, springs));
+    for (bb_index cell = 0; cell < mesh->cell_count && !held; ++cell) {
+        held = springs[cell] > 0.0;
+    }
+    BB_REQUIRE(held, BB_INVALID,
+               "clamp.burls: all of them are missing under the wafer, expected one or more that "
+               "hold it");
+done:
+    return status;
+}
+
 static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -106,7 +123,7 @@ static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *pr
     burls.scatter = burls.scatter > 0.0 ? burls.scatter : config->response->burl_stiffness_scatter;
     if (bb_burl_map_wanted(&burls)) {
         BB_TRY(BB_ALLOCATE(problem->mesh->cell_count, &springs));
-        BB_TRY(bb_burl_map_fill(&burls, problem->mesh, springs));
+        BB_TRY(fill_springs(&burls, problem->mesh, springs));
     }
     BB_TRY(bb_coupled_plate_create(problem->mesh, &plate, springs, config->response->cache_folder,
                                    &problem->plate));
@@ -235,6 +252,27 @@ bb_status bb_wafer_problem_check_step(const bb_wafer_config *config)
                                  &setting));
 done:
     bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_burl_config *burls = &config->clamp->burls;
+    bb_disc_mesh *mesh = NULL;
+    double *springs = NULL;
+    // The burl in the middle is under every wafer, unless it is missing.
+    if (config->response->generator != (int)BB_GENERATOR_PLATE || !bb_burl_map_wanted(burls) ||
+        (burls->missing_fraction == 0.0 && burls->missing.count == 0)) {
+        return BB_OK;
+    }
+    BB_TRY(bb_disc_mesh_create(0.5e-3 * config->wafer->diameter_mm, 1e-3 * config->mesh->spacing_mm,
+                               &mesh));
+    BB_TRY(BB_ALLOCATE(mesh->cell_count, &springs));
+    BB_TRY(fill_springs(burls, mesh, springs));
+done:
+    BB_RELEASE(&springs);
+    bb_disc_mesh_destroy(&mesh);
     return status;
 }
 

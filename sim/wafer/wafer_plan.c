@@ -274,6 +274,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
     BB_TRY(bb_wafer_rows_check(wafer));
     BB_TRY(bb_wafer_problem_check_step(&physics));
+    BB_TRY(bb_wafer_problem_check_burls(&physics));
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));

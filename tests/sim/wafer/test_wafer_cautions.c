@@ -240,6 +240,30 @@ static void steps_are_refused_alike(void **state)
     program_expect(said, 0, "thermal");
 }
 
+// A plate whose burls are all missing is held by nothing: check says so as run does.
+static void a_wafer_on_no_burl_is_refused(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"run", "check"};
+    static program_run said[2];
+    for (int c = 0; c < 2; ++c) {
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){
+                commands[c], CONFIG_WAFER_SMALL, "response.generator=plate", "-q", "-o", "burls.h5",
+                "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
+                "0.9999999}"},
+            &said[c]);
+        program_expect(&said[c], 2, "clamp.burls: all of them are missing under the wafer");
+    }
+    assert_string_equal(said[0].printed, said[1].printed);
+    program_call(
+        (const char *const[PROGRAM_ARGUMENTS]){
+            "check", CONFIG_WAFER_SMALL, "response.generator=plate",
+            "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: 0.5}"},
+        said);
+    program_expect(said, 0, "plate");
+}
+
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
 static void a_plan_counts_what_a_run_has(void **state)
 {
@@ -291,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_plan_counts_what_a_run_has),
         cmocka_unit_test(users_are_told),
         cmocka_unit_test(steps_are_refused_alike),
+        cmocka_unit_test(a_wafer_on_no_burl_is_refused),
         cmocka_unit_test(rows_of_a_wafer_that_does_not_expand_lack_nothing),
     };
     return cmocka_run_group_tests(tests, enter, leave);
