@@ -357,6 +357,17 @@ done:
     return status;
 }
 
+bb_status bb_learn_source_check(const bb_matrix_source *source, bb_index slopes)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(source->rows == slopes && source->columns == slopes, BB_INVALID,
+               "learn: a covariance of %td x %td slopes, expected %td x %td: those of the "
+               "guide stars",
+               source->rows, source->columns, slopes, slopes);
+done:
+    return status;
+}
+
 // A problem that is hopeless at one outer scale is not searched over all.
 static bb_status judge_first(const bb_learn_task *task, bb_learned_profile *out)
 {
@@ -368,10 +379,7 @@ static bb_status judge_first(const bb_learn_task *task, bb_learned_profile *out)
         bb_learn_layers_create(task->config, task->layer_count, task->height_m, middle, &layers));
     const bb_index n = layers.items[0].guides.measurement_count;
     for (bb_index s = 0; s < task->source_count; ++s) {
-        BB_REQUIRE(task->source[s].rows == n && task->source[s].columns == n, BB_INVALID,
-                   "learn: a covariance of %td x %td slopes, expected %td x %td: those of the "
-                   "guide stars",
-                   task->source[s].rows, task->source[s].columns, n, n);
+        BB_TRY(bb_learn_source_check(&task->source[s], n));
     }
     BB_TRY(create_problem(task, &layers, NULL, &p));
     BB_TRY(judge(&p, out));

@@ -60,6 +60,10 @@ typedef struct bb_learned_profile {
     double *tilt_arcsec2;  ///< [sensor_count] mean variance of a laser star's unknown tilt, else 0
 } bb_learned_profile;
 
+/// Whether `source` is as large as a covariance of the guide stars' `slopes`; reads no value.
+/// Errors: BB_INVALID.
+BB_CHECKED bb_status bb_learn_source_check(const bb_matrix_source *source, bb_index slopes);
+
 /// Errors: BB_INVALID (no layer or source, a covariance of another size, a range of L0 that is
 /// none), BB_MEMORY, BB_INTERNAL (LAPACK), the sources'. Holds, in bytes, about 8 (layers +
 /// sources) times the square of the largest sensor's slopes along an axis.

@@ -194,50 +194,114 @@ static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const
                  ring->areal_capacity;
 }
 
-// The bound of the header; 2 over it is a step that is surely stable.
-static bb_status bound_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                            const bb_thermal_setting *setting, const coefficients *of,
-                            const bb_wafer_material_config *wafer, bb_thermal *thermal)
+// Most of a coarse node's area that wafer nodes exchange with: max_j sum_i m_i P_ij / a_j.
+static bb_status measure_coverage(const bb_disc_mesh *mesh, const bb_clamp_grid *grid, double *out)
 {
     bb_status status = BB_OK;
     double *covered = NULL;
-    double side = mesh->spacing;
-    const double modes = thermal->tau_count > 0 ? 2.0 : 1.0; // that an exchange is at
-    const double bottom = (grid == NULL ? modes : modes + 1.0) * of->exchange;
+    const bb_csr *prolongation = &grid->prolongation;
+    *out = 0.0;
+    BB_TRY(BB_ZEROED(grid->node_count, &covered));
+    for (bb_index node = 0; node < mesh->node_count; ++node) {
+        for (bb_index i = prolongation->row_start[node]; i < prolongation->row_start[node + 1];
+             ++i) {
+            covered[prolongation->column[i]] += mesh->node_area[node] * prolongation->value[i];
+        }
+    }
+    for (bb_index j = 0; j < grid->node_count; ++j) {
+        *out = fmax(*out, covered[j] / grid->node_area[j]);
+    }
+done:
+    BB_RELEASE(&covered);
+    return status;
+}
+
+// What the bound takes from the geometry.
+typedef struct places {
+    double side;     // of a wafer cell
+    double spacing;  // of the clamp grid; 0: none
+    double coverage; // of measure_coverage
+    double gap;      // of the ring's gap, 1/s in the wafer
+    double ring;     // all of the ring's, 1/s
+} places;
+
+// The bound of the header; 2 over it is a step that is surely stable.
+static double bound_step(const places *at, const bb_thermal_setting *setting,
+                         const coefficients *of, const bb_wafer_material_config *wafer)
+{
+    const double side = at->side;
+    const bool two_mode = setting->through_thickness == (int)BB_THROUGH_TWO_MODE;
+    const double modes = two_mode ? 2.0 : 1.0; // that an exchange is at
+    const double bottom = (at->spacing > 0.0 ? modes + 1.0 : modes) * of->exchange;
     double exchanged = bottom + modes * setting->hood_exchange;
     double greatest = 4.0 * of->conductance / (of->areal_capacity * side * side) +
                       bottom / of->areal_capacity +
                       modes * setting->hood_exchange / of->areal_capacity;
+    greatest = fmax(greatest + at->gap, at->ring);
+    exchanged += at->gap * of->areal_capacity / 6.0; // a third of one side
+    if (at->spacing > 0.0) {
+        double rate = 4.0 * of->clamp_conductance / (at->spacing * at->spacing) +
+                      (modes + 1.0) * of->exchange * at->coverage + of->water;
+        greatest = fmax(greatest, rate / of->clamp_capacity);
+    }
+    const double stable = 2.0 / greatest;
+    return two_mode ? fmin(stable, bb_through_mode_limit(wafer, side, exchanged)) : stable;
+}
+
+double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                            const bb_thermal_setting *setting, double spacing)
+{
+    const coefficients of = convert(wafer, clamp);
+    const double clamp_spacing = 1e-3 * clamp->spacing_mm;
+    // Of a coarse cell of side s a node has s^2 / 4. Wafer nodes in it, h apart and each of at most
+    // h^2, weigh at most (s / 2 + h)^2 there; a hair more for nodes beside its border.
+    const double most = 1.0 + 2.0 * spacing / clamp_spacing;
+    const places at = {
+        .side = spacing, .spacing = clamp_spacing, .coverage = most * most * (1.0 + 1e-6)};
+    return bound_step(&at, setting, &of, wafer);
+}
+
+// Refuses a step that is none, or one that is not surely stable; `stable` gets the largest that is.
+static bb_status hold_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
+                           const bb_thermal_setting *setting, const bb_wafer_material_config *wafer,
+                           const bb_clamp_config *clamp, double step, double *stable)
+{
+    bb_status status = BB_OK;
+    const coefficients of = convert(wafer, clamp);
+    places at = {.side = mesh->spacing};
+    BB_REQUIRE(step > 0.0, BB_INVALID, "time step = %g ms, expected above 0", 1e3 * step);
     if (setting->ring != NULL) {
-        double gap = 0.0;
-        double rate = 0.0;
-        bound_ring(mesh, setting->ring, of, &gap, &rate);
-        greatest = fmax(greatest + gap, rate);
-        exchanged += gap * of->areal_capacity / 6.0; // a third of one side
+        bound_ring(mesh, setting->ring, &of, &at.gap, &at.ring);
     }
     if (grid != NULL) {
-        const bb_csr *prolongation = &grid->prolongation;
-        BB_TRY(BB_ZEROED(grid->node_count, &covered));
-        for (bb_index node = 0; node < mesh->node_count; ++node) {
-            for (bb_index i = prolongation->row_start[node]; i < prolongation->row_start[node + 1];
-                 ++i) {
-                covered[prolongation->column[i]] += mesh->node_area[node] * prolongation->value[i];
-            }
-        }
-        for (bb_index j = 0; j < grid->node_count; ++j) {
-            double rate = 4.0 * of->clamp_conductance / (grid->spacing * grid->spacing) +
-                          (modes + 1.0) * of->exchange * covered[j] / grid->node_area[j] +
-                          of->water;
-            greatest = fmax(greatest, rate / of->clamp_capacity);
-        }
+        at.spacing = grid->spacing;
+        BB_TRY(measure_coverage(mesh, grid, &at.coverage));
     }
-    thermal->stable_step = 2.0 / greatest;
-    if (thermal->tau_count > 0) {
-        thermal->stable_step =
-            fmin(thermal->stable_step, bb_through_mode_limit(wafer, side, exchanged));
-    }
+    *stable = bound_step(&at, setting, &of, wafer);
+    BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= *stable, BB_INVALID,
+               "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
+               "stable beyond on a mesh of %g mm%s",
+               1e3 * step, bb_thermal_round_down(1e3 * *stable), 1e3 * mesh->spacing,
+               step > bb_thermal_wafer_limit(wafer, clamp, NULL, mesh->spacing)
+                   ? ""
+                   : ", for the sake of clamp, ring, hood or second mode");
 done:
-    BB_RELEASE(&covered);
+    return status;
+}
+
+bb_status bb_thermal_check_step(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
+                                const bb_clamp_config *clamp, bb_clamp_model model, double step,
+                                const bb_thermal_setting *setting)
+{
+    bb_status status = BB_OK;
+    bb_clamp_grid *grid = NULL;
+    double stable = 0.0;
+    if (model == BB_CLAMP_LAYER) {
+        BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
+    }
+    BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &stable));
+done:
+    bb_clamp_grid_destroy(&grid);
     return status;
 }
 
@@ -340,18 +404,9 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->capacity));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
-    BB_REQUIRE(step > 0.0, BB_INVALID, "time step = %g ms, expected above 0", 1e3 * step);
+    BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &thermal->stable_step));
     mode = bb_through_mode_make(wafer, setting->stepping, step);
     fill_capacity(mesh, grid, setting->ring, &of, &mode, thermal);
-    BB_TRY(bound_step(mesh, grid, setting, &of, wafer, thermal));
-    BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= thermal->stable_step,
-               BB_INVALID,
-               "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
-               "stable beyond on a mesh of %g mm%s",
-               1e3 * step, bb_thermal_round_down(1e3 * thermal->stable_step), 1e3 * mesh->spacing,
-               step > bb_thermal_wafer_limit(wafer, clamp, NULL, mesh->spacing)
-                   ? ""
-                   : ", for the sake of clamp, ring, hood or second mode");
     BB_TRY(assemble(mesh, grid, setting, &of, &mode, thermal));
     *out = thermal;
     thermal = NULL;

@@ -81,6 +81,18 @@ BB_CHECKED bb_status bb_thermal_create_in(const bb_disc_mesh *mesh,
                                           double step, const bb_thermal_setting *setting,
                                           bb_thermal **out);
 
+/// Refuses the steps that bb_thermal_create_in refuses, in its words; assembles nothing. Errors: as
+/// those.
+BB_CHECKED bb_status bb_thermal_check_step(const bb_disc_mesh *mesh,
+                                           const bb_wafer_material_config *wafer,
+                                           const bb_clamp_config *clamp, bb_clamp_model model,
+                                           double step, const bb_thermal_setting *setting);
+
+/// A step, s, that is stable on a clamp layer without a ring on any mesh of `spacing` m, from the
+/// sizes of cells alone: at most the model's own stable_step, and the closer the finer the mesh.
+double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                            const bb_thermal_setting *setting, double spacing);
+
 /// The wafer's part of the stability limit under a hood (NULL: none), s: no explicit step above it
 /// is stable on a mesh of `spacing` m, whatever clamp and ring add. For checks before anything is
 /// built.

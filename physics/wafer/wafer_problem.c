@@ -24,23 +24,57 @@ done:
     return status;
 }
 
-static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *problem)
+static double step_of(const bb_wafer_config *config)
+{
+    return 1e-3 * config->mesh->step_ms;
+}
+
+// Fields, slit points and the shape of the matrices.
+static bb_status lay_out(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    const bb_response_config *response = config->response;
+    // Other generators have no bending that a thermal moment could act on.
+    const bool has_moment = response->generator == (int)BB_GENERATOR_PLATE ||
+                            response->generator == (int)BB_GENERATOR_FILE;
+    const bool two_mode = config->mesh->through_thickness == (int)BB_THROUGH_TWO_MODE;
+    BB_TRY(bb_scan_create(config->scan, step_of(config), &problem->scan));
+    BB_TRY(list_scored(config->scan, problem));
+    BB_TRY(bb_slit_grid_make(response, problem->scan, &problem->slit));
+    BB_TRY(bb_slit_grid_hold(response, config->metrology, &problem->slit));
+    problem->input_blocks = two_mode && has_moment ? 2 : 1;
+    problem->input_count = problem->input_blocks * response->grid.columns * response->grid.rows;
+done:
+    return status;
+}
+
+// Mesh and what stands on it and around it, for a model of heat; `problem` has its scan.
+static bb_status build_places(const bb_wafer_config *config, bb_wafer_problem *problem,
+                              bb_thermal_setting *out)
 {
     bb_status status = BB_OK;
     double radius = 0.5e-3 * config->wafer->diameter_mm;
-    double step = 1e-3 * config->mesh->step_ms;
     BB_TRY(bb_disc_mesh_create(radius, 1e-3 * config->mesh->spacing_mm, &problem->mesh));
     problem->substeps = config->mesh->substeps;
     problem->stepping = config->mesh->stepping;
-    BB_TRY(bb_scan_create(config->scan, step, &problem->scan));
     if (bb_hood_wanted(config->hood)) {
         problem->hood = bb_hood_make(problem->mesh, problem->scan, config->hood);
     }
     if (bb_edge_ring_wanted(config->ring)) {
         BB_TRY(bb_edge_ring_create(problem->mesh, config->wafer, config->ring, &problem->ring));
     }
-    const bb_thermal_setting setting = {problem->ring, problem->hood.exchange, problem->stepping,
-                                        config->mesh->through_thickness};
+    *out = (bb_thermal_setting){problem->ring, problem->hood.exchange, problem->stepping,
+                                config->mesh->through_thickness};
+done:
+    return status;
+}
+
+static bb_status build_heat(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    bb_status status = BB_OK;
+    const double step = step_of(config);
+    bb_thermal_setting setting;
+    BB_TRY(build_places(config, problem, &setting));
     BB_TRY(bb_thermal_create_in(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER,
                                 step / (double)problem->substeps, &setting, &problem->thermal));
     problem->absorption = config->wafer->absorption;
@@ -63,6 +97,23 @@ done:
     return status;
 }
 
+// Factors on the springs of each cell. Without one that holds, the stiffness is singular.
+static bb_status fill_springs(const bb_burl_config *burls, const bb_disc_mesh *mesh,
+                              double *springs)
+{
+    bb_status status = BB_OK;
+    bool held = false;
+    BB_TRY(bb_burl_map_fill(burls, mesh, springs));
+    for (bb_index cell = 0; cell < mesh->cell_count && !held; ++cell) {
+        held = springs[cell] > 0.0;
+    }
+    BB_REQUIRE(held, BB_INVALID,
+               "clamp.burls: all of them are missing under the wafer, expected one or more that "
+               "hold it");
+done:
+    return status;
+}
+
 static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -72,7 +123,7 @@ static bb_status build_plate(const bb_wafer_config *config, bb_wafer_problem *pr
     burls.scatter = burls.scatter > 0.0 ? burls.scatter : config->response->burl_stiffness_scatter;
     if (bb_burl_map_wanted(&burls)) {
         BB_TRY(BB_ALLOCATE(problem->mesh->cell_count, &springs));
-        BB_TRY(bb_burl_map_fill(&burls, problem->mesh, springs));
+        BB_TRY(fill_springs(&burls, problem->mesh, springs));
     }
     BB_TRY(bb_coupled_plate_create(problem->mesh, &plate, springs, config->response->cache_folder,
                                    &problem->plate));
@@ -95,13 +146,7 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
 {
     bb_status status = BB_OK;
     BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
-    BB_TRY(bb_slit_grid_make(config->response, problem->scan, &problem->slit));
-    BB_TRY(bb_slit_grid_hold(config->response, config->metrology, &problem->slit));
     bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
-    // Other generators have no bending that a thermal moment could act on.
-    bool file = config->response->generator == (int)BB_GENERATOR_FILE;
-    problem->input_blocks = problem->thermal->tau_count > 0 && (plate || file) ? 2 : 1;
-    problem->input_count = problem->input_blocks * problem->grid->cell_count;
     BB_REQUIRE(plate || !bb_burl_map_wanted(&config->clamp->burls), BB_UNSUPPORTED,
                "clamp.burls: only response.generator: plate has burls");
     if (plate) {
@@ -136,8 +181,8 @@ bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_proble
     bb_wafer_problem *problem = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(lay_out(config, problem));
     BB_TRY(build_heat(config, problem));
-    BB_TRY(list_scored(config->scan, problem));
     if (config->probes != NULL) {
         problem->probe_count = config->probes->count;
         BB_TRY(bb_probes_create(config->probes->items, problem->probe_count, problem->mesh,
@@ -159,11 +204,75 @@ bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config, bb_wafer_p
     bb_wafer_problem *problem = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(bb_scan_create(config->scan, step_of(config), &problem->scan));
     BB_TRY(build_heat(config, problem));
     *out = problem;
     problem = NULL;
 done:
     bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+bb_status bb_wafer_problem_create_layout(const bb_wafer_config *config, bb_wafer_problem **out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *problem = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(lay_out(config, problem));
+    *out = problem;
+    problem = NULL;
+done:
+    bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+bb_status bb_wafer_problem_check_step(const bb_wafer_config *config)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *problem = NULL;
+    const double step = step_of(config) / (double)config->mesh->substeps;
+    const bool hood = bb_hood_wanted(config->hood);
+    bb_thermal_setting setting = {
+        .hood_exchange = hood ? config->hood->exchange_w_per_m2_k : 0.0,
+        .stepping = config->mesh->stepping,
+        .through_thickness = config->mesh->through_thickness,
+    };
+    // A fine mesh is dear to make, and seldom needed to tell.
+    if (config->mesh->stepping != (int)BB_STEPPING_EXPLICIT ||
+        (!bb_edge_ring_wanted(config->ring) &&
+         step <= bb_thermal_sure_step(config->wafer, config->clamp, &setting,
+                                      1e-3 * config->mesh->spacing_mm))) {
+        return BB_OK;
+    }
+    BB_TRY(BB_ZEROED(1, &problem));
+    BB_TRY(bb_scan_create(config->scan, step_of(config), &problem->scan));
+    BB_TRY(build_places(config, problem, &setting));
+    BB_TRY(bb_thermal_check_step(problem->mesh, config->wafer, config->clamp, BB_CLAMP_LAYER, step,
+                                 &setting));
+done:
+    bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_burl_config *burls = &config->clamp->burls;
+    bb_disc_mesh *mesh = NULL;
+    double *springs = NULL;
+    // The burl in the middle is under every wafer, unless it is missing.
+    if (config->response->generator != (int)BB_GENERATOR_PLATE || !bb_burl_map_wanted(burls) ||
+        (burls->missing_fraction == 0.0 && burls->missing.count == 0)) {
+        return BB_OK;
+    }
+    BB_TRY(bb_disc_mesh_create(0.5e-3 * config->wafer->diameter_mm, 1e-3 * config->mesh->spacing_mm,
+                               &mesh));
+    BB_TRY(BB_ALLOCATE(mesh->cell_count, &springs));
+    BB_TRY(fill_springs(burls, mesh, springs));
+done:
+    BB_RELEASE(&springs);
+    bb_disc_mesh_destroy(&mesh);
     return status;
 }
 

@@ -74,6 +74,19 @@ BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_w
 /// and owner as bb_wafer_problem_create.
 BB_CHECKED bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config,
                                                   bb_wafer_problem **out);
+
+/// Fields, slit points and the shape of the matrices alone: scan, scored fields, slit, input_blocks
+/// and input_count; no mesh. Errors and owner as bb_wafer_problem_create.
+BB_CHECKED bb_status bb_wafer_problem_create_layout(const bb_wafer_config *config,
+                                                    bb_wafer_problem **out);
+
+/// Whether the thermal model takes the step: from mesh, clamp grid, ring and hood, before anything
+/// is assembled. Errors: bb_thermal_check_step's, those of the mesh and the ring.
+BB_CHECKED bb_status bb_wafer_problem_check_step(const bb_wafer_config *config);
+
+/// Whether a burl is left that holds the plate, if it stands on burls. Errors: BB_INVALID (none),
+/// those of the mesh and the map.
+BB_CHECKED bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config);
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 
 /// The field of scored index `index`.

@@ -44,13 +44,35 @@ void bb_ao_learning_destroy(bb_ao_learning **learning)
     BB_RELEASE(learning);
 }
 
+static bb_status open_covariance(const bb_ao_learn_config *learn, bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(&learn->covariance, true, "learn.covariance", out));
+    BB_TRY(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE));
+done:
+    return status;
+}
+
+bb_status bb_ao_learning_check(const bb_ao_learn_config *learn, bb_index slopes)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    if (learn->source != (int)BB_AO_LEARN_COVARIANCE_FILE) {
+        return BB_OK;
+    }
+    BB_TRY(open_covariance(learn, &file));
+    BB_TRY(bb_learn_source_check(bb_matrix_file_source(file), slopes));
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
 static bb_status fit_file(const bb_ao_learn_config *learn, bb_learn_task *task,
                           bb_learned_profile *out)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
-    BB_TRY(bb_matrix_file_open(&learn->covariance, true, "learn.covariance", &file));
-    BB_TRY(bb_matrix_file_expect(file, BB_QUANTITY_ANGLE_COVARIANCE));
+    BB_TRY(open_covariance(learn, &file));
     task->source_count = 1;
     task->source = bb_matrix_file_source(file);
     BB_TRY(bb_learn_fit(task, out));

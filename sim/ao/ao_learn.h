@@ -11,6 +11,11 @@
 
 typedef struct bb_ao_learning bb_ao_learning;
 
+/// Opens the covariance that a study learns from, if it learns from a file, as a run would: shape
+/// and unit, no values. Errors: bb_matrix_file_open's, BB_INVALID (another unit, or not one of
+/// the guide stars' `slopes`).
+BB_CHECKED bb_status bb_ao_learning_check(const bb_ao_learn_config *learn, bb_index slopes);
+
 /// Learns as `study->learn` says and adds the group /learn; `*out` is NULL where it is off. With
 /// `apply`, `solving`, which is not prepared yet, is pointed at the covariances of the learned
 /// profile. What was learned comes from `resumed` unless that is NULL. Errors: BB_MEMORY,

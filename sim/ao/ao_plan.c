@@ -5,11 +5,11 @@
 #include "physics/ao/pair_strehl.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_frame_plan.h"
+#include "sim/ao/ao_learn.h"
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/dump.h"
-#include "sim/input/matrix_file.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -131,14 +131,11 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     bb_sensor_array guides = {0};
     bb_ao_config physics = bb_ao_study_physics(study);
     double *mask = NULL;
-    double file_bytes = 0.0;
     BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
-    if (study->learn.source == (int)BB_AO_LEARN_COVARIANCE_FILE) {
-        BB_TRY(bb_matrix_file_find(study->learn.covariance.file, &file_bytes));
-    }
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
+    BB_TRY(bb_ao_learning_check(&study->learn, guides.measurement_count));
     *out = (extent){.n = (double)guides.measurement_count,
                     .layers = (double)atmosphere.layer_count,
                     .seeing = bb_ao_seeing_of(study, &atmosphere),

@@ -66,7 +66,8 @@ struct bb_matrix_file {
 typedef struct facts {
     const bb_matrix_place *place;
     bool symmetric;
-    bool own; // written by this process: the digest decides, values may be anything
+    bool own;    // written by this process: the digest decides, values may be anything
+    bool header; // asked for alone: no value is read, the range stays 0
     double minimum, maximum;
     bb_index bad;     // place of the first value that is not finite, -1: none
     double bad_value; // that value
@@ -195,11 +196,6 @@ static bb_status survey(const opened *matrix, facts *found)
     bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
     rows = rows < 1 ? 1 : rows;
     rows = rows < matrix->rows ? rows : matrix->rows;
-    BB_TRY(bb_declared_size_check(matrix->id, (double)matrix->rows * (double)matrix->columns,
-                                  (double)found->stamp.bytes));
-    if (!found->own) {
-        BB_TRY(bb_declared_size_plans(matrix->rows, matrix->columns));
-    }
     BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
     BB_TRY(bb_value_digest_create(&state));
@@ -302,6 +298,14 @@ static bb_status inspect_here(facts *found)
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
     BB_TRY(read_axis(&matrix, &found->axis));
     BB_TRY(bb_origin_read(matrix.id, &found->origin));
+    BB_TRY(bb_declared_size_check(matrix.id, (double)matrix.rows * (double)matrix.columns,
+                                  (double)found->stamp.bytes));
+    if (!found->own) {
+        BB_TRY(bb_declared_size_plans(matrix.rows, matrix.columns));
+    }
+    if (found->header) {
+        goto done;
+    }
     BB_TRY(survey(&matrix, found));
     BB_TRY(demand_digest(&matrix, found));
     if (found->symmetric) {
@@ -498,8 +502,8 @@ done:
     return status;
 }
 
-bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, const char *name,
-                              bb_matrix_file **out)
+static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool header,
+                           const char *name, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
@@ -510,11 +514,11 @@ bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, cons
     facts *found =
         mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     BB_REQUIRE(found != MAP_FAILED, BB_MEMORY, "host memory exhausted: facts of a file");
-    *found = (facts){.place = place, .symmetric = symmetric, .bad = -1};
+    *found = (facts){.place = place, .symmetric = symmetric, .header = header, .bad = -1};
     BB_TRY(inspect_apart(place, found));
     BB_TRY(BB_ZEROED(1, &file));
     BB_TRY(open_here(found, name, file));
-    if (!found->certified) {
+    if (!found->certified && !header) {
         bb_log_detail("%s from '%s' carries no digest: taken as it reads", name, place->file);
     }
     *out = file;
@@ -525,6 +529,18 @@ done:
         (void)munmap(found, sizeof *found);
     }
     return status;
+}
+
+bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric, const char *name,
+                              bb_matrix_file **out)
+{
+    return open_file(place, symmetric, false, name, out);
+}
+
+bb_status bb_matrix_file_open_header(const bb_matrix_place *place, const char *name,
+                                     bb_matrix_file **out)
+{
+    return open_file(place, false, true, name, out);
 }
 
 void bb_matrix_file_close(bb_matrix_file **file)

@@ -33,6 +33,11 @@ BB_CHECKED bb_status bb_matrix_file_verify(const bb_matrix_place *place);
 /// its first pixel row is row 0. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_matrix_file_open(const bb_matrix_place *place, bool symmetric,
                                          const char *name, bb_matrix_file **out);
+
+/// The same without a look at the values of an HDF5 dataset, for checks before a run: neither their
+/// digest nor whether they are finite is known, and their range is 0.
+BB_CHECKED bb_status bb_matrix_file_open_header(const bb_matrix_place *place, const char *name,
+                                                bb_matrix_file **out);
 void bb_matrix_file_close(bb_matrix_file **file);
 
 /// Holds an open matrix to what it is expected to be: from here on its values and its unit are the

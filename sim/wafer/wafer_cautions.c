@@ -43,6 +43,12 @@ done:
     return status;
 }
 
+// Without thermal expansion there is no displacement that anything could be left out of.
+static bool has_displacement(const bb_wafer_study *study)
+{
+    return study->wafer.expansion_per_k != 0.0;
+}
+
 // Appends to `out` what closed-form rows leave out; nothing where no row or no point asks for it.
 static bb_status describe_edge(const bb_wafer_study *study, bb_text *out)
 {
@@ -50,7 +56,7 @@ static bb_status describe_edge(const bb_wafer_study *study, bb_text *out)
     bb_wafer_edge_loss loss;
     const bool plane = study->response.generator == (int)BB_GENERATOR_KERNEL;
     const bool height = bb_wafer_study_has_kernel_height(study);
-    if (!plane && !height) {
+    if ((!plane && !height) || !has_displacement(study)) {
         goto done;
     }
     BB_TRY(bb_wafer_edge_loss_find(study, &loss));
@@ -82,7 +88,7 @@ done:
 static bb_status describe_mesh(const bb_wafer_study *study, bb_text *out)
 {
     const double spacing = study->mesh.spacing_mm;
-    if (spacing <= study->scan.slit_width_mm) {
+    if (spacing <= study->scan.slit_width_mm || !has_displacement(study)) {
         return BB_OK;
     }
     return bb_text_add(

@@ -63,8 +63,8 @@ bb_status bb_wafer_origin_make(const bb_wafer_study *study, const bb_wafer_probl
     bb_status status = BB_OK;
     bb_text text = {0};
     const bb_field *field = bb_wafer_problem_field(problem, index);
-    *out = (bb_origin){.mesh_columns = (double)problem->grid->columns,
-                       .mesh_rows = (double)problem->grid->rows,
+    *out = (bb_origin){.mesh_columns = (double)study->response.grid.columns,
+                       .mesh_rows = (double)study->response.grid.rows,
                        .row_columns = (double)problem->slit.columns,
                        .row_rows = (double)problem->slit.field_rows};
     BB_TRY(write_keys(study, &text));

@@ -7,12 +7,12 @@
 #include "physics/wafer/plate_response.h"
 #include "physics/wafer/slit_grid.h"
 #include "sim/dump.h"
-#include "sim/input/matrix_file.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/realtime_plan.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -268,13 +268,13 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
 {
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
+    const bb_wafer_config physics = bb_wafer_study_physics(wafer);
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
     extent of;
-    double file_bytes = 0.0;
-    if (wafer->response.generator == (int)BB_GENERATOR_FILE) {
-        BB_TRY(bb_matrix_file_find(wafer->response.file, &file_bytes));
-    }
     BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
+    BB_TRY(bb_wafer_rows_check(wafer));
+    BB_TRY(bb_wafer_problem_check_step(&physics));
+    BB_TRY(bb_wafer_problem_check_burls(&physics));
     BB_TRY(measure(wafer, &of));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));

@@ -13,8 +13,9 @@ void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAM
     (void)snprintf(out, BB_WAFER_OPERATOR_NAME, "C_%c_%td", "xyz"[axis], field);
 }
 
+// Of a `header` alone no value is read, and nothing is warned of.
 static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                           bb_index index, int axis, bb_wafer_supply *out)
+                           bb_index index, int axis, bool header, bb_wafer_supply *out)
 {
     bb_status status = BB_OK;
     char name[BB_WAFER_OPERATOR_NAME];
@@ -24,7 +25,8 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     bb_wafer_rows_name(axis, problem->scored[index], name);
     BB_TRY(bb_memory_printf(&dataset, "/operators/%s", name));
     const bb_matrix_place place = {study->response.file, dataset};
-    BB_TRY(bb_matrix_file_open(&place, false, "C", &out->file));
+    BB_TRY(header ? bb_matrix_file_open_header(&place, "C", &out->file)
+                  : bb_matrix_file_open(&place, false, "C", &out->file));
     BB_TRY(bb_matrix_file_expect(out->file, BB_QUANTITY_RESPONSE));
     const int said = bb_matrix_file_axis(out->file);
     BB_REQUIRE(said < 0 || said == axis, BB_INVALID,
@@ -36,12 +38,12 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
                "'%s', dataset '%s': %td x %td, expected %td slit points of a field x %td cells",
                place.file, place.dataset, out->source->rows, out->source->columns, rows, columns);
     bb_index across = bb_matrix_file_mesh_columns(out->file);
-    BB_REQUIRE(across == 0 || across == problem->grid->columns, BB_INVALID,
+    BB_REQUIRE(across == 0 || across == study->response.grid.columns, BB_INVALID,
                "'%s', dataset '%s': lines of %td cells, expected the %td of response.grid",
-               place.file, place.dataset, across, problem->grid->columns);
+               place.file, place.dataset, across, study->response.grid.columns);
     const int *axes = study->response.axes.items;
     BB_TRY(bb_wafer_origin_check(study, problem, index, &place, bb_matrix_file_origin(out->file),
-                                 axis == axes[0]));
+                                 !header && axis == axes[0]));
 done:
     BB_RELEASE(&dataset);
     return status;
@@ -53,7 +55,7 @@ bb_status bb_wafer_supply_open(const bb_wafer_study *study, const bb_wafer_probl
     bb_status status = BB_OK;
     *out = (bb_wafer_supply){0};
     if (study->response.generator == (int)BB_GENERATOR_FILE) {
-        BB_TRY(open_file(study, problem, index, axis, out));
+        BB_TRY(open_file(study, problem, index, axis, false, out));
     } else {
         BB_TRY(bb_wafer_problem_rows(problem, index, axis, &out->physics));
         out->source = out->physics.source;
@@ -63,6 +65,29 @@ done:
     if (status != BB_OK) {
         bb_wafer_supply_release(out);
     }
+    return status;
+}
+
+bb_status bb_wafer_rows_check(const bb_wafer_study *study)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *layout = NULL;
+    bb_wafer_supply supply = {0};
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    const int *axes = study->response.axes.items;
+    if (study->response.generator != (int)BB_GENERATOR_FILE) {
+        return BB_OK;
+    }
+    BB_TRY(bb_wafer_problem_create_layout(&physics, &layout));
+    for (bb_index a = 0; a < study->response.axes.count; ++a) {
+        for (bb_index field = 0; field < layout->scored_count; ++field) {
+            BB_TRY(open_file(study, layout, field, axes[a], true, &supply));
+            bb_wafer_supply_release(&supply);
+        }
+    }
+done:
+    bb_wafer_supply_release(&supply);
+    bb_wafer_problem_destroy(&layout);
     return status;
 }
 

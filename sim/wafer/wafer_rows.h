@@ -28,4 +28,8 @@ BB_CHECKED bb_status bb_wafer_supply_open(const bb_wafer_study *study,
                                           bb_wafer_supply *out);
 void bb_wafer_supply_release(bb_wafer_supply *supply);
 
+/// Opens every dataset that a run will read rows from, if the study's generator is file: names,
+/// shapes, units and origin, no values, no warnings. Errors: as bb_wafer_supply_open.
+BB_CHECKED bb_status bb_wafer_rows_check(const bb_wafer_study *study);
+
 #endif

@@ -34,6 +34,25 @@ static void lists_are_held_to_the_offer(void **state)
     assert_false(bb_dump_wanted(NULL, "R"));
 }
 
+// Rows of rows.h5 that a run refuses are refused by check, in the same words.
+static void check_agrees(const char *override, int code, const char *words)
+{
+    static const char *const commands[] = {"run", "check"};
+    static char said[sizeof run.printed];
+    for (int c = 0; c < 2; ++c) {
+        program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL,
+                                                            "response.generator=file",
+                                                            "response.file=rows.h5", override, "-q",
+                                                            "-o", "refused.h5"},
+                     &run);
+        program_expect(&run, code, words);
+        if (c == 1) {
+            assert_string_equal(run.printed, said);
+        }
+        memcpy(said, run.printed, sizeof said);
+    }
+}
+
 static void wafer_rows_round_trip(void **state)
 {
     (void)state;
@@ -68,6 +87,10 @@ static void wafer_rows_round_trip(void **state)
                                                   NULL};
     program_call(other, &run);
     program_expect(&run, 2, "dataset '/operators/C_x_0'");
+    check_agrees("response.grid.columns=41", 2, "slit points of a field x ");
+    check_agrees("response.grid={columns: 37, rows: 40}", 2, "expected the 37 columns of resp");
+    check_agrees("scan.fields=[1]", 3, "no dataset '/operators/C_x_1'");
+    check_agrees("scan.fields=[0, 3]", 3, "no dataset '/operators/C_x_3'");
     const char *const nowhere[PROGRAM_ARGUMENTS] = {
         "check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5", NULL};
     program_call(nowhere, &run);

@@ -305,11 +305,43 @@ static void mirrored_heat_stays_mirrored_and_adds_up(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
+// What is sure from the sizes of cells alone is no longer than the model's own bound, wherever the
+// clamp's nodes fall on the mesh, and close to it on a fine one. Thin clamps are the slowest part.
+static void sure_steps_are_stable(void **state)
+{
+    (void)state;
+    static const double across[] = {1.0, 4.0 / 3.0, 1.5, 1.9, 2.0, 3.7, 12.0}; // cells of a coarse
+    const bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
+    const double spacing = 0.003;
+    bb_disc_mesh *mesh = NULL;
+    double worst = 0.0;
+    check_ok(bb_disc_mesh_create(0.1, spacing, &mesh));
+    for (size_t i = 0; i < sizeof across / sizeof *across; ++i) {
+        bb_clamp_config clamp = CLAMP;
+        bb_thermal *thermal = NULL;
+        clamp.thickness_mm = 0.1;
+        clamp.exchange_w_per_m2_k = 1e6;
+        clamp.spacing_mm = 1e3 * spacing * across[i];
+        check_ok(
+            bb_thermal_create_in(mesh, &SILICON, &clamp, BB_CLAMP_LAYER, 1e-3, &setting, &thermal));
+        const double part =
+            bb_thermal_sure_step(&SILICON, &clamp, &setting, spacing) / thermal->stable_step;
+        print_message("%.2f cells in a coarse one: sure step %.3f of the stable one\n", across[i],
+                      part);
+        worst = fmax(worst, part);
+        assert_true(part <= 1.0);
+        bb_thermal_destroy(&thermal);
+    }
+    assert_true(worst > 0.7);
+    bb_disc_mesh_destroy(&mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wafer_step_matrix_conserves_and_keeps_sign),
         cmocka_unit_test(long_steps_are_refused_with_the_limit),
+        cmocka_unit_test(sure_steps_are_stable),
         cmocka_unit_test(limit_is_safe_and_sharp),
         cmocka_unit_test(cosine_decays_at_second_and_first_order),
         cmocka_unit_test(point_heat_spreads_as_a_gaussian),

@@ -145,6 +145,36 @@ static void a_dumped_covariance_teaches_the_same(void **state)
     check_fails(driver_run(&other, 2, &results), BB_INVALID, "those of the guide stars");
 }
 
+// What a run refuses of the file, its plan refuses: a covariance of other stars, and one that is
+// not there.
+static void plans_refuse_what_a_run_would(void **state)
+{
+    (void)state;
+    static program_run said;
+    static const char *const commands[] = {"check", "run"};
+    const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
+                                                 "-o",  "stars.h5",      NULL};
+    program_call(dump, &said);
+    program_expect(&said, 0, "stars.h5");
+    for (int c = 0; c < 2; ++c) {
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){
+                commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
+                "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/Cmm",
+                "sensors.lenslets=5", "-o", "five.h5"},
+            &said);
+        program_expect(&said, 2, "learn: a covariance of ");
+        assert_non_null(strstr(said.printed, "those of the guide stars"));
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){
+                commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
+                "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/none", "-o",
+                "none.h5"},
+            &said);
+        program_expect(&said, 3, "no dataset '/operators/none'");
+    }
+}
+
 static void frames_teach_on_any_number_of_threads(void **state)
 {
     (void)state;
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(wrong_heights_cost_strehl),
         cmocka_unit_test(what_cannot_be_told_apart_is_an_outcome),
         cmocka_unit_test(a_dumped_covariance_teaches_the_same),
+        cmocka_unit_test(plans_refuse_what_a_run_would),
         cmocka_unit_test(frames_teach_on_any_number_of_threads),
         cmocka_unit_test(memory_that_runs_out_is_an_error),
         cmocka_unit_test(keys_are_held_to_each_other),

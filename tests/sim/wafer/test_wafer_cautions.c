@@ -178,6 +178,92 @@ static void users_are_told(void **state)
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
 }
 
+// A wafer that does not expand has nothing to lack: no caution, and no 0 / 0 in one.
+static void rows_of_a_wafer_that_does_not_expand_lack_nothing(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"run", "check"};
+    static program_run said;
+    for (int c = 0; c < 2; ++c) {
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL, ONE,
+                                                   "scan.fields=[40]", "response.generator=kernel",
+                                                   "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0",
+                                                   c == 0 ? "-o" : NULL, "still.h5", "--force"},
+            &said);
+        program_expect(&said, 0, "");
+        assert_null(strstr(said.printed, "no edge"));
+        assert_null(strstr(said.printed, "coarser"));
+        assert_null(strstr(said.printed, "nan %"));
+    }
+}
+
+// Steps that are not stable for what the wafer exchanges with are refused by check as by run.
+static void steps_are_refused_alike(void **state)
+{
+    (void)state;
+#define WORDS ": explicit steps are not stable beyond on a mesh of 3 mm, for the sake of clamp"
+    static const struct {
+        const char *overrides[4];
+        const char *words;
+    } cases[] = {
+        {{"clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=5"},
+         "time step = 5 ms, expected above 0 and at most 1.97 ms" WORDS  },
+        {{"clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=5",
+          "mesh.substeps=2"},
+         "time step = 2.5 ms, expected above 0 and at most 1.97 ms" WORDS},
+        {{"ring={width_mm: 9.0, gap_exchange_w_per_m2_k: 1e5}", "mesh.step_ms=40"},
+         "time step = 40 ms, expected above 0 and at most "              },
+        {{"mesh.through_thickness=two_mode", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=10",
+          "response.axes=[x, y]"},
+         "time step = 10 ms, expected above 0 and at most "              },
+    };
+    static const char *const commands[] = {"run", "check"};
+    static program_run said[2];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *const *override = cases[i].overrides;
+        for (int c = 0; c < 2; ++c) {
+            program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL,
+                                                                "-q", "-o", "steps.h5", override[0],
+                                                                override[1], override[2],
+                                                                override[3]},
+                         &said[c]);
+            program_expect(&said[c], 2, cases[i].words);
+        }
+        assert_string_equal(said[0].printed, said[1].printed);
+    }
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL,
+                                                        "clamp.thickness_mm=0.1",
+                                                        "clamp.exchange_w_per_m2_k=1e5",
+                                                        "mesh.step_ms=1.96"},
+                 said);
+    program_expect(said, 0, "thermal");
+}
+
+// A plate whose burls are all missing is held by nothing: check says so as run does.
+static void a_wafer_on_no_burl_is_refused(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"run", "check"};
+    static program_run said[2];
+    for (int c = 0; c < 2; ++c) {
+        program_call(
+            (const char *const[PROGRAM_ARGUMENTS]){
+                commands[c], CONFIG_WAFER_SMALL, "response.generator=plate", "-q", "-o", "burls.h5",
+                "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
+                "0.9999999}"},
+            &said[c]);
+        program_expect(&said[c], 2, "clamp.burls: all of them are missing under the wafer");
+    }
+    assert_string_equal(said[0].printed, said[1].printed);
+    program_call(
+        (const char *const[PROGRAM_ARGUMENTS]){
+            "check", CONFIG_WAFER_SMALL, "response.generator=plate",
+            "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: 0.5}"},
+        said);
+    program_expect(said, 0, "plate");
+}
+
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
 static void a_plan_counts_what_a_run_has(void **state)
 {
@@ -228,6 +314,9 @@ int main(void)
         cmocka_unit_test(coarse_meshes_say_what_they_cost),
         cmocka_unit_test(a_plan_counts_what_a_run_has),
         cmocka_unit_test(users_are_told),
+        cmocka_unit_test(steps_are_refused_alike),
+        cmocka_unit_test(a_wafer_on_no_burl_is_refused),
+        cmocka_unit_test(rows_of_a_wafer_that_does_not_expand_lack_nothing),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
