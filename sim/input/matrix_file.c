@@ -4,12 +4,12 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/outcome.h"
-#include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/axis_name.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
+#include "sim/input/matrix_dataset.h"
 #include "sim/isolation.h"
 #include "sim/output/value_digest.h"
 
@@ -31,25 +31,14 @@ enum {
     PATIENCE_SECONDS = 60
 };
 
-static const double MOST_VALUES = 0x1p40;
 static const double ASYMMETRY = 1e-12;
-
-#define READ_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
-
-// An open dataset.
-typedef struct opened {
-    hid_t file, id, space;
-    bb_index rows, columns;
-    bb_index across; // of three dimensions: columns of the mesh that the columns are; else 0
-} opened;
 
 // HDF5 serves one thread at a time, whichever file it is.
 static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 struct bb_matrix_file {
     bb_matrix_source source;
-    opened matrix;
+    bb_matrix_dataset matrix;
     double *values; // of a FITS image, NULL otherwise
     bb_view view;
     double minimum, maximum; // as they are in the file
@@ -78,101 +67,6 @@ typedef struct facts {
     bb_file_stamp stamp;
 } facts;
 
-static void close_matrix(opened *matrix)
-{
-    (void)H5Sclose(matrix->space);
-    (void)H5Dclose(matrix->id);
-    (void)H5Fclose(matrix->file);
-    *matrix = (opened){.file = -1, .id = -1, .space = -1};
-}
-
-static bb_status open_matrix(const bb_matrix_place *place, opened *out)
-{
-    bb_status status = BB_OK;
-    hid_t type = -1;
-    hsize_t shape[3] = {0, 0, 0};
-    *out = (opened){.file = -1, .id = -1, .space = -1};
-    READ_TRY(out->file = H5Fopen(place->file, H5F_ACC_RDONLY, H5P_DEFAULT));
-    out->id = H5Dopen2(out->file, place->dataset, H5P_DEFAULT);
-    BB_REQUIRE(out->id >= 0, BB_IO, "no dataset '%s'", place->dataset);
-    READ_TRY(type = H5Dget_type(out->id));
-    READ_TRY(out->space = H5Dget_space(out->id));
-    int rank = H5Sget_simple_extent_ndims(out->space);
-    BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT, BB_INVALID,
-               "dataset '%s' holds no floating-point numbers", place->dataset);
-    BB_REQUIRE(rank == 2 || rank == 3, BB_INVALID,
-               "dataset '%s' has %d dimensions, expected rows and columns, or rows, lines and "
-               "columns of a mesh",
-               place->dataset, rank);
-    READ_TRY(H5Sget_simple_extent_dims(out->space, shape, NULL));
-    BB_TRY(bb_hdf5_filters_require(out->id));
-    out->across = rank == 3 ? (bb_index)shape[2] : 0;
-    shape[1] = rank == 3 && (double)shape[1] * (double)shape[2] <= MOST_VALUES ? shape[1] * shape[2]
-               : rank == 3                                                     ? 0
-                                                                               : shape[1];
-    BB_REQUIRE(shape[0] > 0 && shape[1] > 0 && (double)shape[0] * (double)shape[1] <= MOST_VALUES,
-               BB_INVALID, "dataset '%s' of %llu x %llu values", place->dataset,
-               (unsigned long long)shape[0], (unsigned long long)shape[1]);
-    out->rows = (bb_index)shape[0];
-    out->columns = (bb_index)shape[1];
-done:
-    (void)H5Tclose(type);
-    if (status != BB_OK) {
-        close_matrix(out);
-    }
-    return status;
-}
-
-// The same from rows of meshes: the lines that the columns touch, then the columns.
-static bb_status read_meshes(const opened *matrix, bb_index row, bb_index column, bb_view out)
-{
-    bb_status status = BB_OK;
-    hid_t memory = -1;
-    double *lines = NULL; // [rows][lines][across]
-    const bb_index across = matrix->across;
-    const bb_index first = column / across;
-    const bb_index past = (column + out.shape[1] - 1) / across + 1;
-    const bb_index width = (past - first) * across;
-    const hsize_t start[3] = {(hsize_t)row, (hsize_t)first, 0};
-    const hsize_t count[3] = {(hsize_t)out.shape[0], (hsize_t)(past - first), (hsize_t)across};
-    BB_TRY(BB_ALLOCATE(out.shape[0] * width, &lines));
-    READ_TRY(H5Sselect_hyperslab(matrix->space, H5S_SELECT_SET, start, NULL, count, NULL));
-    READ_TRY(memory = H5Screate_simple(3, count, NULL));
-    READ_TRY(H5Dread(matrix->id, H5T_NATIVE_DOUBLE, memory, matrix->space, H5P_DEFAULT, lines));
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        memcpy(bb_view_row(out, i), lines + i * width + column - first * across,
-               (size_t)out.shape[1] * sizeof *lines);
-    }
-done:
-    (void)H5Sclose(memory);
-    BB_RELEASE(&lines);
-    return status;
-}
-
-// Reads a block into a view with any row stride.
-static bb_status read_plain(const opened *matrix, bb_index row, bb_index column, bb_view out)
-{
-    bb_status status = BB_OK;
-    hid_t memory = -1;
-    const hsize_t start[2] = {(hsize_t)row, (hsize_t)column};
-    const hsize_t count[2] = {(hsize_t)out.shape[0], (hsize_t)out.shape[1]};
-    const hsize_t origin[2] = {0, 0};
-    const hsize_t held[2] = {(hsize_t)out.shape[0], (hsize_t)out.strides[0]};
-    READ_TRY(H5Sselect_hyperslab(matrix->space, H5S_SELECT_SET, start, NULL, count, NULL));
-    READ_TRY(memory = H5Screate_simple(2, held, NULL));
-    READ_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL));
-    READ_TRY(H5Dread(matrix->id, H5T_NATIVE_DOUBLE, memory, matrix->space, H5P_DEFAULT, out.data));
-done:
-    (void)H5Sclose(memory);
-    return status;
-}
-
-static bb_status read_block(const opened *matrix, bb_index row, bb_index column, bb_view out)
-{
-    return matrix->across > 0 ? read_meshes(matrix, row, column, out)
-                              : read_plain(matrix, row, column, out);
-}
-
 static void survey_panel(const double *values, bb_index first, bb_index count, facts *found)
 {
     for (bb_index i = 0; i < count; ++i) {
@@ -186,7 +80,7 @@ static void survey_panel(const double *values, bb_index first, bb_index count, f
 }
 
 // Every value once: its range, and its digest; then whether all are finite.
-static bb_status survey(const opened *matrix, facts *found)
+static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
 {
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES];
@@ -203,7 +97,8 @@ static bb_status survey(const opened *matrix, facts *found)
     found->maximum = -INFINITY;
     for (bb_index row = 0; row < matrix->rows; row += rows) {
         bb_index count = matrix->rows - row < rows ? matrix->rows - row : rows;
-        BB_TRY(read_block(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
+        BB_TRY(
+            bb_matrix_dataset_read(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
         survey_panel(panel, row * matrix->columns, count * matrix->columns, found);
         bb_value_digest_add(state, panel, count * matrix->columns);
     }
@@ -222,7 +117,7 @@ done:
 }
 
 // An operator of this program without its digest has lost it to damage.
-static bb_status demand_digest(const opened *matrix, const facts *found)
+static bb_status demand_digest(const bb_matrix_dataset *matrix, const facts *found)
 {
     bb_status status = BB_OK;
     char source[UNIT_BYTES];
@@ -233,14 +128,14 @@ done:
     return status;
 }
 
-static bb_status mirror_blocks(const opened *matrix, bb_index row, bb_index column, double bound,
-                               double *lower, double *upper)
+static bb_status mirror_blocks(const bb_matrix_dataset *matrix, bb_index row, bb_index column,
+                               double bound, double *lower, double *upper)
 {
     bb_status status = BB_OK;
     bb_index rows = matrix->rows - row < MIRROR_TILE ? matrix->rows - row : MIRROR_TILE;
     bb_index columns = matrix->rows - column < MIRROR_TILE ? matrix->rows - column : MIRROR_TILE;
-    BB_TRY(read_block(matrix, row, column, bb_view_matrix(lower, rows, columns)));
-    BB_TRY(read_block(matrix, column, row, bb_view_matrix(upper, columns, rows)));
+    BB_TRY(bb_matrix_dataset_read(matrix, row, column, bb_view_matrix(lower, rows, columns)));
+    BB_TRY(bb_matrix_dataset_read(matrix, column, row, bb_view_matrix(upper, columns, rows)));
     for (bb_index i = 0; i < rows; ++i) {
         for (bb_index j = 0; j < columns; ++j) {
             double gap = lower[i * columns + j] - upper[j * rows + i];
@@ -253,7 +148,7 @@ done:
     return status;
 }
 
-static bb_status check_symmetry(const opened *matrix, const facts *found)
+static bb_status check_symmetry(const bb_matrix_dataset *matrix, const facts *found)
 {
     bb_status status = BB_OK;
     double *lower = NULL;
@@ -275,7 +170,7 @@ done:
 }
 
 // The attribute `axis` goes before words of a title.
-static bb_status read_axis(const opened *matrix, int *out)
+static bb_status read_axis(const bb_matrix_dataset *matrix, int *out)
 {
     static const char *const names[] = {"axis", "long_name"};
     bb_status status = BB_OK;
@@ -292,9 +187,9 @@ done:
 static bb_status inspect_here(facts *found)
 {
     bb_status status = BB_OK;
-    opened matrix = {.file = -1, .id = -1, .space = -1};
+    bb_matrix_dataset matrix = {.file = -1, .id = -1, .space = -1};
     BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
-    BB_TRY(open_matrix(found->place, &matrix));
+    BB_TRY(bb_matrix_dataset_open(found->place, &matrix));
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
     BB_TRY(read_axis(&matrix, &found->axis));
     BB_TRY(bb_origin_read(matrix.id, &found->origin));
@@ -312,7 +207,7 @@ static bb_status inspect_here(facts *found)
         BB_TRY(check_symmetry(&matrix, found));
     }
 done:
-    close_matrix(&matrix);
+    bb_matrix_dataset_close(&matrix);
     return status;
 }
 
@@ -367,7 +262,7 @@ static bb_status hold_stamp(const bb_matrix_file *file)
     bb_status status = BB_OK;
     bb_file_stamp stamp;
     int *descriptor = NULL;
-    READ_TRY(H5Fget_vfd_handle(file->matrix.file, H5P_DEFAULT, (void **)&descriptor));
+    BB_READ_TRY(H5Fget_vfd_handle(file->matrix.file, H5P_DEFAULT, (void **)&descriptor));
     BB_TRY(bb_file_stamp_take(*descriptor, &stamp));
     BB_REQUIRE(bb_file_stamp_equal(&stamp, &file->stamp), BB_IO,
                "%s: its file changed after it was checked", file->title);
@@ -396,7 +291,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
 {
     const bb_matrix_file *file = source->context;
     (void)pthread_mutex_lock(&library_mutex);
-    bb_status status = read_block(&file->matrix, row, column, out);
+    bb_status status = bb_matrix_dataset_read(&file->matrix, row, column, out);
     if (status == BB_OK) {
         status = hold_stamp(file);
     }
@@ -445,8 +340,8 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
 static bb_status open_here(const facts *found, const char *name, bb_matrix_file *file)
 {
     bb_status status = BB_OK;
-    file->matrix = (opened){.file = -1, .id = -1, .space = -1};
-    BB_TRY(open_matrix(found->place, &file->matrix));
+    file->matrix = BB_MATRIX_DATASET_NONE;
+    BB_TRY(bb_matrix_dataset_open(found->place, &file->matrix));
     note_facts(found, "dataset", file);
     BB_TRY(hold_stamp(file));
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
@@ -467,7 +362,7 @@ static bb_status open_image(const bb_matrix_place *place, bool symmetric, const 
     bb_fits_image image;
     facts found = {
         .place = place, .axis = -1, .bad = -1, .minimum = INFINITY, .maximum = -INFINITY};
-    file->matrix = (opened){.file = -1, .id = -1, .space = -1};
+    file->matrix = BB_MATRIX_DATASET_NONE;
     BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
     file->values = image.values;
     survey_panel(image.values, 0, image.rows * image.columns, &found);
@@ -547,7 +442,7 @@ void bb_matrix_file_close(bb_matrix_file **file)
 {
     bb_matrix_file *whole = *file;
     if (whole != NULL) {
-        close_matrix(&whole->matrix);
+        bb_matrix_dataset_close(&whole->matrix);
         BB_RELEASE(&whole->values);
     }
     BB_RELEASE(file);
