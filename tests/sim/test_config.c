@@ -381,6 +381,8 @@ static void pyyaml_reads_resolved_copies(void **state)
 static void shipped_tables_have_sound_defaults_and_words(void **state)
 {
     (void)state;
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
     for (bb_index i = 0; i < bb_experiments.count; ++i) {
         bb_text text = {0};
         bb_text listing = {0};
@@ -388,7 +390,7 @@ static void shipped_tables_have_sound_defaults_and_words(void **state)
         bb_config *config = NULL;
         const bb_experiment *row = &bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
-        assert_null(strstr(text.data, "\"/")); // whose folder it would be
+        assert_null(strstr(text.data, here)); // a starter stands in any folder
         put_file("t.yaml", text.data);
         if (bb_experiment_load(&bb_experiments, "t.yaml", NULL, 0, &problems, &config) != BB_OK) {
             print_error("%s", bb_text_string(&problems.lines));
