@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_KEYS = 32, MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
+enum { MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
 
 static bb_status add_file(const char *key, const char *path, bb_text *out)
 {
@@ -43,21 +43,64 @@ done:
     return status;
 }
 
+static void release_schema(bb_schema *schema)
+{
+    bb_key *keys = (bb_key *)(uintptr_t)schema->keys; // made by copy_schema
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        if (keys[k].schema != NULL) {
+            release_schema((bb_schema *)(uintptr_t)keys[k].schema);
+        }
+    }
+    BB_RELEASE(&keys);
+    BB_RELEASE(&schema);
+}
+
+// What of a study is compared as text: not its title, and no path at any depth, since a file is
+// known by its digest wherever it lies.
+static bb_status copy_schema(const bb_schema *schema, bb_schema **out)
+{
+    bb_status status = BB_OK;
+    bb_schema *copy = NULL;
+    bb_key *keys = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &copy));
+    copy->name = schema->name;
+    copy->bytes = schema->bytes;
+    BB_TRY(BB_ALLOCATE(schema->key_count, &keys));
+    copy->keys = keys;
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        const bb_key *key = &schema->keys[k];
+        bb_schema *inner = NULL;
+        if (key->kind == BB_KEY_PATH ||
+            (schema == &bb_ao_study_schema && strcmp(key->name, "title") == 0)) {
+            continue;
+        }
+        if (key->schema != NULL) {
+            BB_TRY(copy_schema(key->schema, &inner));
+        }
+        keys[copy->key_count] = *key;
+        keys[copy->key_count++].schema = inner;
+    }
+    *out = copy;
+    copy = NULL;
+done:
+    if (copy != NULL) {
+        release_schema(copy);
+    }
+    return status;
+}
+
 bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out)
 {
     bb_status status = BB_OK;
-    bb_key keys[MOST_KEYS];
-    bb_schema named = {bb_ao_study_schema.name, sizeof *study, keys, 0};
-    BB_REQUIRE(bb_ao_study_schema.key_count <= MOST_KEYS, BB_INTERNAL,
-               "%td keys of a study, expected at most %d", bb_ao_study_schema.key_count, MOST_KEYS);
-    for (bb_index k = 0; k < bb_ao_study_schema.key_count; ++k) {
-        if (strcmp(bb_ao_study_schema.keys[k].name, "title") != 0) {
-            keys[named.key_count++] = bb_ao_study_schema.keys[k];
-        }
-    }
-    BB_TRY(bb_emission_write(&named, study, false, out));
+    bb_schema *compared = NULL;
+    BB_TRY(copy_schema(&bb_ao_study_schema, &compared));
+    BB_TRY(bb_emission_write(compared, study, false, out));
     BB_TRY(add_files(study, out));
 done:
+    if (compared != NULL) {
+        release_schema(compared);
+    }
     return status;
 }
 

@@ -71,6 +71,39 @@ static void other_files_are_refused(void **state)
     bb_config_destroy(&config);
 }
 
+// Files are known by their bytes, not by where they lie.
+static void moved_files_are_taken(void **state)
+{
+    (void)state;
+    static const driver_case cases[2] = {
+        {CONFIG_AO_SMALL,
+         {TINY, "telescope.pupil.file=mask.h5", "learn.source=covariance_file",
+          "learn.covariance={file: slopes.h5, dataset: /Cmm}",
+          "pipelines=[" REFERENCE
+          ", {name: table, arithmetic: hp1, policy: {kind: table, table: map.csv}}]"}      },
+        {CONFIG_AO_SMALL,
+         {TINY, "telescope.pupil.file=./mask.h5", "learn.source=covariance_file",
+          "learn.covariance={file: moved/slopes.h5, dataset: /Cmm}",
+          "pipelines=[" REFERENCE
+          ", {name: table, arithmetic: hp1, policy: {kind: table, table: moved/map.csv}}]"}},
+    };
+    bb_config *config = NULL;
+    bb_text subjects[2] = {{0}, {0}};
+    write_text("mask.h5", "mask");
+    write_text("slopes.h5", "slopes");
+    write_text("map.csv", "map");
+    assert_int_equal(system("mkdir moved && cp slopes.h5 map.csv moved"), 0);
+    for (int c = 0; c < 2; ++c) {
+        check_ok(driver_load(&cases[c], &config));
+        check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[c]));
+        bb_config_destroy(&config);
+    }
+    assert_string_equal(bb_text_string(&subjects[0]), bb_text_string(&subjects[1]));
+    assert_non_null(strstr(bb_text_string(&subjects[0]), "/Cmm"));
+    bb_text_release(&subjects[0]);
+    bb_text_release(&subjects[1]);
+}
+
 static void other_experiments_are_refused(void **state)
 {
     (void)state;
@@ -201,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_studies_are_refused),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(moved_files_are_taken),
         cmocka_unit_test(other_experiments_are_refused),
         cmocka_unit_test(what_no_run_writes_is_refused),
         cmocka_unit_test(damaged_checkpoints_are_refused),
