@@ -104,6 +104,17 @@ done:
     return status;
 }
 
+// What a signal says until it is known what a checkpoint that is gone on from holds.
+static void note_start(const bb_run_options *options)
+{
+    char text[BB_INTERRUPT_LOSS_BYTES] = "nothing is kept yet";
+    if (options->resume != NULL) {
+        (void)snprintf(text, sizeof text, "its checkpoint stands: bitbudget run ... --resume '%s'",
+                       bb_interrupt_path(options->resume));
+    }
+    bb_interrupt_keeps(text);
+}
+
 bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
                              bb_restart *out)
 {
@@ -115,9 +126,7 @@ bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *opt
     }
     BB_TRY(bb_ao_restart_subject(study, &subject));
     BB_TRY(bb_restart_open(options, 0.0, &subject, out));
-    if (options->checkpoint != NULL) {
-        bb_interrupt_keeps("no pipeline was finished");
-    }
+    note_start(options);
 done:
     bb_text_release(&subject);
     return status;
@@ -153,6 +162,7 @@ static void note_kept(const bb_ao_state *state, const char *path)
     static const char again[] = "bitbudget run ... --resume";
     char names[MOST_NAMES + 8] = "";
     char text[BB_INTERRUPT_LOSS_BYTES];
+    path = bb_interrupt_path(path);
     for (bb_index i = 0; i < state->finished; ++i) {
         const char *name = pipelines[state->order[i]].name;
         const size_t used = strlen(names);
@@ -163,9 +173,9 @@ static void note_kept(const bb_ao_state *state, const char *path)
         (void)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
     }
     if (state->finished == 0) {
-        (void)snprintf(text, sizeof text, "the learned profile is kept: %s %s", again, path);
+        (void)snprintf(text, sizeof text, "the learned profile is kept: %s '%s'", again, path);
     } else {
-        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s %s",
+        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s '%s'",
                        one ? "" : "s", names, state->finished, state->study->pipelines.count,
                        one ? "is" : "are", again, path);
     }

@@ -189,11 +189,11 @@ done:
 static void note_loss(const bb_run_options *run, const char *path)
 {
     char text[BB_INTERRUPT_LOSS_BYTES];
-    (void)snprintf(text, sizeof text, "'%s' is not written", path);
+    (void)snprintf(text, sizeof text, "'%s' is not written", bb_interrupt_path(path));
     bb_interrupt_loses(text);
     if (run->checkpoint != NULL) {
         (void)snprintf(text, sizeof text, "where checkpoint '%s' stands, --resume goes on from it",
-                       run->checkpoint);
+                       bb_interrupt_path(run->checkpoint));
         bb_interrupt_keeps(text);
     }
 }
