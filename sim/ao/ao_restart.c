@@ -7,6 +7,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/value_digest.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,17 +223,87 @@ done:
     return status;
 }
 
+// What a ladder changes of a pipeline.
+typedef struct rung {
+    int arithmetic, kind, inside, diagonal, sweeps;
+    double tolerance;
+    unsigned char escalate; // the byte: another one than 0 or 1 is no bool
+} rung;
+
+static rung rung_of(const bb_factor_pipeline *level)
+{
+    const bb_policy_config *policy = &level->policy;
+    rung out = {level->arithmetic,
+                policy->kind,
+                policy->inside,
+                policy->diagonal,
+                level->sweeps,
+                policy->tolerance,
+                0};
+    memcpy(&out.escalate, &level->escalate, 1);
+    return out;
+}
+
+static bool is_within(int value, int last)
+{
+    return value >= 0 && value <= last;
+}
+
+// Whether the search of a promise can have found it.
+static bool is_found(const rung *step)
+{
+    return (step->kind == (int)BB_POLICY_UNIFORM || step->kind == (int)BB_POLICY_TILE_NORM ||
+            step->kind == (int)BB_POLICY_PRODUCT) &&
+           is_within(step->arithmetic, BB_VARIANT_COUNT - 1) &&
+           is_within(step->inside, BB_VARIANT_COUNT - 1) &&
+           is_within(step->diagonal, BB_POLICY_FOLLOW) &&
+           is_within(step->sweeps, BB_POLICY_SWEEPS_LIGHT) && step->escalate == 0 &&
+           (isnan(step->tolerance) || (step->tolerance >= 0.0 && isfinite(step->tolerance)));
+}
+
+static bool is_same(const rung *a, const rung *b)
+{
+    return a->arithmetic == b->arithmetic && a->kind == b->kind && a->inside == b->inside &&
+           a->diagonal == b->diagonal && a->sweeps == b->sweeps && a->escalate == b->escalate &&
+           (a->tolerance == b->tolerance || (isnan(a->tolerance) && isnan(b->tolerance)));
+}
+
+// The study's pipeline, or what its promise came to, which alone is taken over from the file.
+static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
+                        const bb_outcome *outcome, bb_factor_pipeline *out)
+{
+    const rung own = rung_of(pipeline);
+    const rung step = rung_of(level);
+    *out = *pipeline;
+    if (is_same(&own, &step)) {
+        return own.kind != (int)BB_POLICY_PROMISE || outcome->kind != BB_OUTCOME_OK;
+    }
+    out->arithmetic = step.arithmetic;
+    out->policy.kind = step.kind;
+    out->policy.inside = step.inside;
+    out->policy.diagonal = step.diagonal;
+    out->policy.tolerance = step.tolerance;
+    out->sweeps = step.sweeps;
+    out->escalate = false;
+    return own.kind == (int)BB_POLICY_PROMISE && is_found(&step);
+}
+
+static bool is_sound(const bb_draws *draws)
+{
+    return bb_outcome_is_sound(&draws->failure) && draws->tried >= 0 &&
+           draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 && draws->failed <= draws->tried &&
+           draws->failure_draw >= 0 &&
+           draws->failure_draw < (draws->failed > 0 ? draws->tried : BB_DRAWS_MOST);
+}
+
 // Takes over what was read of an attempt, but for the pointers, which are the study's.
 static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *common,
                        const bb_factor_pipeline *level, bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
     const bb_device_kind device = attempt->common.device;
-    const bb_draws *draws = &common->draws;
-    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && bb_outcome_is_sound(&draws->failure) &&
-                   draws->tried >= 0 && draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 &&
-                   draws->failed <= draws->tried && level->arithmetic >= 0 &&
-                   level->arithmetic < BB_VARIANT_COUNT && level->policy.inside < BB_VARIANT_COUNT,
+    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && is_sound(&common->draws) &&
+                   adopt_level(pipeline, level, &common->outcome, &attempt->level),
                BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,
@@ -240,10 +311,6 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *com
                pipeline->name, bb_device_operations(device)->name);
     attempt->common = *common;
     attempt->common.pipeline = pipeline->name;
-    attempt->level = *level;
-    attempt->level.name = pipeline->name;
-    attempt->level.policy.table = pipeline->policy.table;
-    attempt->level.policy.variants = pipeline->policy.variants;
 done:
     return status;
 }
