@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/interrupt.h"
+#include "sim/output/file.h"
 #include "sim/output/value_digest.h"
 
 #include <math.h>
@@ -183,16 +184,13 @@ static void note_kept(const bb_ao_state *state, const char *path)
     bb_interrupt_keeps(text);
 }
 
-bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
+static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
 {
     bb_status status = BB_OK;
     const bb_index count = state->finished;
     bb_checkpoint_piece *pieces = NULL;
     bb_attempt *commons = NULL;        // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
-    if (!bb_restart_is_due(restart, count == state->study->pipelines.count)) {
-        goto done;
-    }
     BB_TRY(
         BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
@@ -220,6 +218,16 @@ done:
     BB_RELEASE(&pieces);
     BB_RELEASE(&commons);
     BB_RELEASE(&levels);
+    return status;
+}
+
+bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
+{
+    bb_status status = BB_OK;
+    if (bb_restart_is_due(restart, state->finished == state->study->pipelines.count)) {
+        BB_TRY(write_state(restart, state));
+    }
+done:
     return status;
 }
 
@@ -355,6 +363,10 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
     bb_checkpoint_close(&restart->resumed);
     state->finished = finished;
     note_kept(state, path);
+    // Another file than the one gone on from holds all of it too, also where nothing is left to do.
+    if (restart->checkpoint != NULL && !bb_file_same(restart->checkpoint, path)) {
+        BB_TRY(write_state(restart, state));
+    }
     bb_log_info("going on after %td of %td pipelines", finished, count);
 done:
     return status;

@@ -39,8 +39,9 @@ BB_CHECKED bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *
 
 /// Reads the pipelines that were finished, if any; the learned profile stands before them and was
 /// read (bb_ao_learning_start). `state` has the attempts as they are before
-/// anything is solved. `path` is the checkpoint's. Errors: those of bb_checkpoint_take, BB_IO (what
-/// no run writes), BB_INVALID (a pipeline that another device computed).
+/// anything is solved. `path` is the checkpoint's; where another is to be written, that is written
+/// at once. Errors: those of bb_checkpoint_take and bb_ao_restart_save, BB_IO (what no run writes),
+/// BB_INVALID (a pipeline that another device computed).
 BB_CHECKED bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state *state);
 
 #endif

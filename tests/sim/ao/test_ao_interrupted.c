@@ -228,6 +228,12 @@ static void options_are_held_to_their_rules(void **state)
     assert_int_equal(call(0, 0, rarely), 0);
     assert_int_equal(call(0, 0, (const char *const[]){"-o", "d.h5", "--resume", "rare", NULL}), 0);
     assert_true(printed_has("going on after 4 of 4 pipelines"));
+    // Another checkpoint is written also where nothing is left to compute.
+    assert_int_equal(call(0, 0,
+                          (const char *const[]){"-q", "-o", "e.h5", "--resume", "rare",
+                                                "--checkpoint", "new", NULL}),
+                     0);
+    assert_int_equal(system("cmp rare new"), 0);
 }
 
 int main(void)
