@@ -27,9 +27,10 @@ typedef struct bb_ao_state {
 /// read).
 BB_CHECKED bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out);
 
-/// Opens and checks what `options` resume from; every pipeline is kept where they say nothing of
-/// seconds. Without a checkpoint, nothing is done. Errors: those of bb_ao_restart_subject and
-/// bb_checkpoint_open. Release with bb_restart_release.
+/// Opens and checks what `options` resume from. Where they say nothing of seconds every pipeline is
+/// kept, but for those that would have more than a tenth of the time go into writing. Without a
+/// checkpoint, nothing is done. Errors: those of bb_ao_restart_subject and bb_checkpoint_open.
+/// Release with bb_restart_release.
 BB_CHECKED bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
                                         bb_restart *out);
 

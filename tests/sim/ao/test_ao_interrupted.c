@@ -78,7 +78,8 @@ static void expect_file(const char *expected, const char *path)
 }
 
 static const char *const without[] = {"-q", "-o", "whole.h5", "--force", NULL};
-static const char *const keeping[] = {"-q", "-o", "a.h5", "--checkpoint", "state", "--force", NULL};
+static const char *const keeping[] = {
+    "-q", "-o", "a.h5", "--checkpoint", "state", "--checkpoint-every", "0", "--force", NULL};
 static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", NULL};
 
 static void the_program_goes_on_after_any_end(void **state)
