@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Configuration and provenance of any result, on top of what the plan says of its data.
@@ -29,9 +30,12 @@ static bb_status check_restart(const bb_options *options, const char *path)
     bb_status status = BB_OK;
     const char *to = options->checkpoint;
     const char *from = options->resume;
+    struct stat about;
     if (to == NULL) {
         goto done;
     }
+    BB_REQUIRE(lstat(to, &about) != 0 || !S_ISLNK(about.st_mode), BB_IO,
+               "checkpoint '%s' is a symbolic link, expected a regular file or none", to);
     BB_REQUIRE(!bb_file_same(to, path), BB_INVALID, "--checkpoint '%s' is the result file", to);
     BB_REQUIRE(!bb_file_same(to, options->operands[0]), BB_INVALID,
                "--checkpoint '%s' is the file of the study", to);
