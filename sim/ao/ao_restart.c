@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_restart.h"
 
+#include "build_info.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
+#include "sim/output/provenance.h"
 #include "sim/output/value_digest.h"
 
 #include <math.h>
@@ -41,6 +43,22 @@ static bb_status add_files(const bb_ao_study *study, bb_text *out)
         (void)snprintf(key, sizeof key, "pipelines.%td.policy.table", p);
         BB_TRY(add_file(key, pipelines[p].policy.table, out));
     }
+done:
+    return status;
+}
+
+// What the bits depend on beside version and commit, and how the pieces lie in memory.
+static bb_status add_build(bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_library libraries[BB_LIBRARIES];
+    BB_TRY(bb_text_add(out, "build:\n  compiler: %s\n  flags: %s\n", BB_COMPILER, BB_FLAGS));
+    bb_provenance_libraries(libraries);
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        BB_TRY(bb_text_add(out, "  %s: %s\n", libraries[i].name, libraries[i].version));
+    }
+    BB_TRY(
+        bb_text_add(out, "  bytes: [%zu, %zu]\n", sizeof(bb_attempt), sizeof(bb_factor_pipeline)));
 done:
     return status;
 }
@@ -99,6 +117,7 @@ bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out)
     BB_TRY(copy_schema(&bb_ao_study_schema, &compared));
     BB_TRY(bb_emission_write(compared, study, false, out));
     BB_TRY(add_files(study, out));
+    BB_TRY(add_build(out));
 done:
     if (compared != NULL) {
         release_schema(compared);

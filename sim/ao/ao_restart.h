@@ -23,8 +23,8 @@ typedef struct bb_ao_state {
 } bb_ao_state;
 
 /// Appends what the results depend on, as YAML: the study but for its title and the paths of files,
-/// and the XXH3-128 of every file that it names. Errors: BB_MEMORY, BB_IO (a file that cannot be
-/// read).
+/// the XXH3-128 of every file that it names, and compiler, flags and libraries. Errors: BB_MEMORY,
+/// BB_IO (a file that cannot be read).
 BB_CHECKED bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out);
 
 /// Opens and checks what `options` resume from. Where they say nothing of seconds every pipeline is

@@ -104,6 +104,34 @@ static void moved_files_are_taken(void **state)
     bb_text_release(&subjects[1]);
 }
 
+// Another compiler or processor gives other bits, also from one commit.
+static void other_builds_are_refused(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    bb_config *config = NULL;
+    bb_text subject = {0};
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
+        char *value = strstr(subject.data, keys[k]);
+        assert_non_null(value);
+        value += strlen(keys[k]);
+        const char first = *value;
+        *value = '9';
+        check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
+        check_fails(open_as(&of, "built"), BB_INVALID, "build ('");
+        *value = first;
+    }
+    check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
+    check_ok(open_as(&of, "built"));
+    bb_text_release(&subject);
+    bb_config_destroy(&config);
+}
+
 static void other_experiments_are_refused(void **state)
 {
     (void)state;
@@ -310,6 +338,7 @@ int main(void)
         cmocka_unit_test(other_studies_are_refused),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(moved_files_are_taken),
+        cmocka_unit_test(other_builds_are_refused),
         cmocka_unit_test(other_experiments_are_refused),
         cmocka_unit_test(what_no_run_writes_is_refused),
         cmocka_unit_test(steps_that_no_search_finds_are_refused),
