@@ -166,7 +166,7 @@ static void a_checkpoint_stands_from_the_start(void **state)
     for (size_t i = 0; i < BB_INTERRUPT_PATH_BYTES; i += 2) {
         memcpy(path + i, "./", 3);
     }
-    (void)strcat(path, "seen-1");
+    memcpy(path + BB_INTERRUPT_PATH_BYTES, "seen-1", sizeof "seen-1");
     expect_at_start(&(bb_run_options){.resume = path},
                     "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");
 }
