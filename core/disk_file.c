@@ -11,9 +11,10 @@
 
 enum { HOST_BYTES = 65, LONGEST_NAME = 255 };
 
-// Temporary files. A handler may come at any time: a name is read only while its place is HELD, and
-// changed only while it is not.
-enum { FREE, CHANGING, HELD };
+// Temporary files. A handler may come at any time: a name is read only while its place is HELD or
+// READ, and changed only while it is neither. READ is HELD by a thread that looks at the name, so
+// that no other gives the place away meanwhile.
+enum { FREE, CHANGING, HELD, READ };
 static struct {
     atomic_int state;
     char name[BB_DISK_PATH_BYTES];
@@ -84,22 +85,38 @@ done:
     return status;
 }
 
+// From HELD to READ; waits for another thread that reads. False: there is no name in it.
+static bool begin_reading(int place)
+{
+    int expected = HELD;
+    while (!atomic_compare_exchange_weak(&temporaries[place].state, &expected, READ)) {
+        if (expected == FREE || expected == CHANGING) {
+            return false;
+        }
+        expected = HELD;
+    }
+    return true;
+}
+
 void bb_disk_file_settle(const char *name, bool remove_it)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
-        if (atomic_load(&temporaries[i].state) == HELD && strcmp(temporaries[i].name, name) == 0) {
-            if (remove_it) {
-                (void)unlink(name);
-            }
-            atomic_store(&temporaries[i].state, FREE);
+        if (!begin_reading(i)) {
+            continue;
         }
+        const bool found = strcmp(temporaries[i].name, name) == 0;
+        if (found && remove_it) {
+            (void)unlink(name);
+        }
+        atomic_store(&temporaries[i].state, found ? FREE : HELD);
     }
 }
 
 void bb_disk_file_abandon(void)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
-        if (atomic_load(&temporaries[i].state) == HELD) {
+        const int place = atomic_load(&temporaries[i].state);
+        if (place == HELD || place == READ) {
             (void)unlink(temporaries[i].name);
         }
     }

@@ -46,7 +46,8 @@ static const command commands[] = {
      "  --dump NAMES     add operators to the file: rows,inputs (wafer); Cmm,Cmm_core,Ctm,Ctt,R,\n"
      "                   pupil (ao); Y,C (product); R (reconstructor)\n"
      "  --checkpoint FILE  keep what is done in FILE: the heating (wafer), pipelines (ao)\n"
-     "  --checkpoint-every S  with it: at most every S seconds; default 60 (wafer), 0 (ao)\n"
+     "  --checkpoint-every S  with it: at most every S seconds; default 60 (wafer), a\n"
+     "                   tenth of the time at most (ao)\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
     {"check", bb_command_check,

@@ -39,6 +39,12 @@ void bb_interrupt_keeps(const char *text)
     put(&rest, text);
 }
 
+const char *bb_interrupt_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL || strlen(path) <= BB_INTERRUPT_PATH_BYTES ? path : slash + 1;
+}
+
 static void say(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));

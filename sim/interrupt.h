@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { BB_INTERRUPT_LOSS_BYTES = 512 };
+enum { BB_INTERRUPT_LOSS_BYTES = 1024, BB_INTERRUPT_PATH_BYTES = 640 };
 
 /// Installs the handlers, but for SIGHUP where it is ignored (nohup), and lets writes to a closed
 /// pipe or beyond a file-size limit fail instead of killing.
@@ -22,6 +22,10 @@ void bb_interrupt_loses(const char *text);
 
 /// What is kept beside, as the rest of that sentence: "--resume 'a' goes on from it". Cut as above.
 void bb_interrupt_keeps(const char *text);
+
+/// `path` as a sentence has it: where it is of over BB_INTERRUPT_PATH_BYTES its last part, which no
+/// sentence cuts. Points into `path`.
+const char *bb_interrupt_path(const char *path);
 
 /// From now on the first signal is noted and a second one ends the program; `false`: as before.
 void bb_interrupt_defer(bool defer);

@@ -29,6 +29,14 @@ static _Noreturn void be_child(int pipe_end, unsigned seconds, bb_status (*task)
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; ++i) {
         (void)signal(fatal[i], SIG_DFL);
     }
+    // The sentence of a signal that goes to both, and the temporary files, are the parent's.
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        struct sigaction present;
+        if (sigaction(ends[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN) {
+            (void)signal(ends[i], SIG_DFL);
+        }
+    }
     (void)alarm(seconds);
     answer.status = task(context);
     bool printed = fflush(stdout) == 0 && ferror(stdout) == 0;

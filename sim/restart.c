@@ -12,6 +12,7 @@ bb_status bb_restart_open(const bb_run_options *options, double usual_s, bb_text
     const double every_s = options->checkpoint_every_s;
     *out = (bb_restart){.checkpoint = options->checkpoint,
                         .every_s = isnan(every_s) ? usual_s : every_s,
+                        .always = every_s == 0.0,
                         .last = bb_clock_seconds(),
                         .subject = *subject};
     *subject = (bb_text){0};
@@ -33,8 +34,8 @@ bool bb_restart_is_due(const bb_restart *restart, bool now)
     if (restart == NULL || restart->checkpoint == NULL) {
         return false;
     }
-    const double wait = restart->every_s > 0.0 ? fmax(restart->every_s, 9.0 * restart->cost) : 0.0;
-    return now || bb_clock_seconds() - restart->last >= wait;
+    const double wait = fmax(restart->every_s, 9.0 * restart->cost);
+    return now || restart->always || bb_clock_seconds() - restart->last >= wait;
 }
 
 bb_status bb_restart_write(bb_restart *restart, const bb_checkpoint_piece *pieces, bb_index count)

@@ -12,7 +12,8 @@
 /// Zero-initialise, open, release.
 typedef struct bb_restart {
     const char *checkpoint; ///< borrowed; NULL: none is written
-    double every_s;         ///< 0: wherever one may be
+    double every_s;         ///< seconds between two, where writing them is cheap
+    bool always;            ///< wherever one may be: 0 was asked for
     double last;            ///< clock when one was written last
     double cost;            ///< seconds that this took
     bb_text subject;        ///< what the state depends on
@@ -26,8 +27,8 @@ BB_CHECKED bb_status bb_restart_open(const bb_run_options *options, double usual
 void bb_restart_release(bb_restart *restart);
 
 /// Whether a checkpoint is to be written: `now`, or every_s after the last one and late enough that
-/// writing takes no more than about a tenth of the time. False without one to write or without
-/// `restart`.
+/// writing takes no more than about a tenth of the time, or with --checkpoint-every 0. False
+/// without one to write or without `restart`.
 bool bb_restart_is_due(const bb_restart *restart, bool now);
 
 /// Writes `pieces` [count]. Errors: those of bb_checkpoint_write.

@@ -389,7 +389,9 @@ bb_status bb_ao_promises_take(bb_ao_promises *promises, bb_index pipelines,
                               count * (bb_index)sizeof *promises->trials));
     for (bb_index i = 0; i < count; ++i) {
         const trial *at = &promises->trials[i];
-        BB_REQUIRE(at->pipeline >= 0 && at->pipeline < pipelines &&
+        unsigned char kept = 0; // the byte: another one than 0 or 1 is no bool
+        memcpy(&kept, &at->kept, 1);
+        BB_REQUIRE(at->pipeline >= 0 && at->pipeline < pipelines && kept <= 1 &&
                        memchr(at->arithmetic, '\0', sizeof at->arithmetic) != NULL,
                    BB_IO, "checkpoint with a trial of pipeline %td, expected below %td",
                    at->pipeline, pipelines);

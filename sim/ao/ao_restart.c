@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_restart.h"
 
+#include "build_info.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/interrupt.h"
+#include "sim/output/file.h"
+#include "sim/output/provenance.h"
 #include "sim/output/value_digest.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_KEYS = 32, MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
+enum { MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
 
 static bb_status add_file(const char *key, const char *path, bb_text *out)
 {
@@ -43,22 +47,93 @@ done:
     return status;
 }
 
+// What the bits depend on beside version and commit, and how the pieces lie in memory.
+static bb_status add_build(bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_library libraries[BB_LIBRARIES];
+    BB_TRY(bb_text_add(out, "build:\n  compiler: %s\n  flags: %s\n", BB_COMPILER, BB_FLAGS));
+    bb_provenance_libraries(libraries);
+    for (int i = 0; i < BB_LIBRARIES; ++i) {
+        BB_TRY(bb_text_add(out, "  %s: %s\n", libraries[i].name, libraries[i].version));
+    }
+    BB_TRY(
+        bb_text_add(out, "  bytes: [%zu, %zu]\n", sizeof(bb_attempt), sizeof(bb_factor_pipeline)));
+done:
+    return status;
+}
+
+static void release_schema(bb_schema *schema)
+{
+    bb_key *keys = (bb_key *)(uintptr_t)schema->keys; // made by copy_schema
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        if (keys[k].schema != NULL) {
+            release_schema((bb_schema *)(uintptr_t)keys[k].schema);
+        }
+    }
+    BB_RELEASE(&keys);
+    BB_RELEASE(&schema);
+}
+
+// What of a study is compared as text: not its title, and no path at any depth, since a file is
+// known by its digest wherever it lies.
+static bb_status copy_schema(const bb_schema *schema, bb_schema **out)
+{
+    bb_status status = BB_OK;
+    bb_schema *copy = NULL;
+    bb_key *keys = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &copy));
+    copy->name = schema->name;
+    copy->bytes = schema->bytes;
+    BB_TRY(BB_ALLOCATE(schema->key_count, &keys));
+    copy->keys = keys;
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        const bb_key *key = &schema->keys[k];
+        bb_schema *inner = NULL;
+        if (key->kind == BB_KEY_PATH ||
+            (schema == &bb_ao_study_schema && strcmp(key->name, "title") == 0)) {
+            continue;
+        }
+        if (key->schema != NULL) {
+            BB_TRY(copy_schema(key->schema, &inner));
+        }
+        keys[copy->key_count] = *key;
+        keys[copy->key_count++].schema = inner;
+    }
+    *out = copy;
+    copy = NULL;
+done:
+    if (copy != NULL) {
+        release_schema(copy);
+    }
+    return status;
+}
+
 bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out)
 {
     bb_status status = BB_OK;
-    bb_key keys[MOST_KEYS];
-    bb_schema named = {bb_ao_study_schema.name, sizeof *study, keys, 0};
-    BB_REQUIRE(bb_ao_study_schema.key_count <= MOST_KEYS, BB_INTERNAL,
-               "%td keys of a study, expected at most %d", bb_ao_study_schema.key_count, MOST_KEYS);
-    for (bb_index k = 0; k < bb_ao_study_schema.key_count; ++k) {
-        if (strcmp(bb_ao_study_schema.keys[k].name, "title") != 0) {
-            keys[named.key_count++] = bb_ao_study_schema.keys[k];
-        }
-    }
-    BB_TRY(bb_emission_write(&named, study, false, out));
+    bb_schema *compared = NULL;
+    BB_TRY(copy_schema(&bb_ao_study_schema, &compared));
+    BB_TRY(bb_emission_write(compared, study, false, out));
     BB_TRY(add_files(study, out));
+    BB_TRY(add_build(out));
 done:
+    if (compared != NULL) {
+        release_schema(compared);
+    }
     return status;
+}
+
+// What a signal says until it is known what a checkpoint that is gone on from holds.
+static void note_start(const bb_run_options *options)
+{
+    char text[BB_INTERRUPT_LOSS_BYTES] = "nothing is kept yet";
+    if (options->resume != NULL) {
+        (void)snprintf(text, sizeof text, "its checkpoint stands: bitbudget run ... --resume '%s'",
+                       bb_interrupt_path(options->resume));
+    }
+    bb_interrupt_keeps(text);
 }
 
 bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
@@ -72,9 +147,7 @@ bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *opt
     }
     BB_TRY(bb_ao_restart_subject(study, &subject));
     BB_TRY(bb_restart_open(options, 0.0, &subject, out));
-    if (options->checkpoint != NULL) {
-        bb_interrupt_keeps("no pipeline was finished");
-    }
+    note_start(options);
 done:
     bb_text_release(&subject);
     return status;
@@ -110,6 +183,7 @@ static void note_kept(const bb_ao_state *state, const char *path)
     static const char again[] = "bitbudget run ... --resume";
     char names[MOST_NAMES + 8] = "";
     char text[BB_INTERRUPT_LOSS_BYTES];
+    path = bb_interrupt_path(path);
     for (bb_index i = 0; i < state->finished; ++i) {
         const char *name = pipelines[state->order[i]].name;
         const size_t used = strlen(names);
@@ -120,25 +194,22 @@ static void note_kept(const bb_ao_state *state, const char *path)
         (void)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
     }
     if (state->finished == 0) {
-        (void)snprintf(text, sizeof text, "the learned profile is kept: %s %s", again, path);
+        (void)snprintf(text, sizeof text, "the learned profile is kept: %s '%s'", again, path);
     } else {
-        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s %s",
+        (void)snprintf(text, sizeof text, "pipeline%s %s (%td of %td) %s kept: %s '%s'",
                        one ? "" : "s", names, state->finished, state->study->pipelines.count,
                        one ? "is" : "are", again, path);
     }
     bb_interrupt_keeps(text);
 }
 
-bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
+static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
 {
     bb_status status = BB_OK;
     const bb_index count = state->finished;
     bb_checkpoint_piece *pieces = NULL;
     bb_attempt *commons = NULL;        // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
-    if (!bb_restart_is_due(restart, count == state->study->pipelines.count)) {
-        goto done;
-    }
     BB_TRY(
         BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
@@ -169,17 +240,97 @@ done:
     return status;
 }
 
+bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state)
+{
+    bb_status status = BB_OK;
+    if (bb_restart_is_due(restart, state->finished == state->study->pipelines.count)) {
+        BB_TRY(write_state(restart, state));
+    }
+done:
+    return status;
+}
+
+// What a ladder changes of a pipeline.
+typedef struct rung {
+    int arithmetic, kind, inside, diagonal, sweeps;
+    double tolerance;
+    unsigned char escalate; // the byte: another one than 0 or 1 is no bool
+} rung;
+
+static rung rung_of(const bb_factor_pipeline *level)
+{
+    const bb_policy_config *policy = &level->policy;
+    rung out = {level->arithmetic,
+                policy->kind,
+                policy->inside,
+                policy->diagonal,
+                level->sweeps,
+                policy->tolerance,
+                0};
+    memcpy(&out.escalate, &level->escalate, 1);
+    return out;
+}
+
+static bool is_within(int value, int last)
+{
+    return value >= 0 && value <= last;
+}
+
+// Whether the search of a promise can have found it.
+static bool is_found(const rung *step)
+{
+    return (step->kind == (int)BB_POLICY_UNIFORM || step->kind == (int)BB_POLICY_TILE_NORM ||
+            step->kind == (int)BB_POLICY_PRODUCT) &&
+           is_within(step->arithmetic, BB_VARIANT_COUNT - 1) &&
+           is_within(step->inside, BB_VARIANT_COUNT - 1) &&
+           is_within(step->diagonal, BB_POLICY_FOLLOW) &&
+           is_within(step->sweeps, BB_POLICY_SWEEPS_LIGHT) && step->escalate == 0 &&
+           (isnan(step->tolerance) || (step->tolerance >= 0.0 && isfinite(step->tolerance)));
+}
+
+static bool is_same(const rung *a, const rung *b)
+{
+    return a->arithmetic == b->arithmetic && a->kind == b->kind && a->inside == b->inside &&
+           a->diagonal == b->diagonal && a->sweeps == b->sweeps && a->escalate == b->escalate &&
+           (a->tolerance == b->tolerance || (isnan(a->tolerance) && isnan(b->tolerance)));
+}
+
+// The study's pipeline, or what its promise came to, which alone is taken over from the file.
+static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
+                        const bb_outcome *outcome, bb_factor_pipeline *out)
+{
+    const rung own = rung_of(pipeline);
+    const rung step = rung_of(level);
+    *out = *pipeline;
+    if (is_same(&own, &step)) {
+        return own.kind != (int)BB_POLICY_PROMISE || outcome->kind != BB_OUTCOME_OK;
+    }
+    out->arithmetic = step.arithmetic;
+    out->policy.kind = step.kind;
+    out->policy.inside = step.inside;
+    out->policy.diagonal = step.diagonal;
+    out->policy.tolerance = step.tolerance;
+    out->sweeps = step.sweeps;
+    out->escalate = false;
+    return own.kind == (int)BB_POLICY_PROMISE && is_found(&step);
+}
+
+static bool is_sound(const bb_draws *draws)
+{
+    return bb_outcome_is_sound(&draws->failure) && draws->tried >= 0 &&
+           draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 && draws->failed <= draws->tried &&
+           draws->failure_draw >= 0 &&
+           draws->failure_draw < (draws->failed > 0 ? draws->tried : BB_DRAWS_MOST);
+}
+
 // Takes over what was read of an attempt, but for the pointers, which are the study's.
 static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *common,
                        const bb_factor_pipeline *level, bb_ao_attempt *attempt)
 {
     bb_status status = BB_OK;
     const bb_device_kind device = attempt->common.device;
-    const bb_draws *draws = &common->draws;
-    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && bb_outcome_is_sound(&draws->failure) &&
-                   draws->tried >= 0 && draws->tried <= BB_DRAWS_MOST && draws->failed >= 0 &&
-                   draws->failed <= draws->tried && level->arithmetic >= 0 &&
-                   level->arithmetic < BB_VARIANT_COUNT && level->policy.inside < BB_VARIANT_COUNT,
+    BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && is_sound(&common->draws) &&
+                   adopt_level(pipeline, level, &common->outcome, &attempt->level),
                BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,
@@ -187,10 +338,6 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *com
                pipeline->name, bb_device_operations(device)->name);
     attempt->common = *common;
     attempt->common.pipeline = pipeline->name;
-    attempt->level = *level;
-    attempt->level.name = pipeline->name;
-    attempt->level.policy.table = pipeline->policy.table;
-    attempt->level.policy.variants = pipeline->policy.variants;
 done:
     return status;
 }
@@ -235,6 +382,10 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
     bb_checkpoint_close(&restart->resumed);
     state->finished = finished;
     note_kept(state, path);
+    // Another file than the one gone on from holds all of it too, also where nothing is left to do.
+    if (restart->checkpoint != NULL && !bb_file_same(restart->checkpoint, path)) {
+        BB_TRY(write_state(restart, state));
+    }
     bb_log_info("going on after %td of %td pipelines", finished, count);
 done:
     return status;

@@ -22,13 +22,15 @@ typedef struct bb_ao_state {
     const bb_ao_learning *learning; ///< NULL: nothing is learned
 } bb_ao_state;
 
-/// Appends what the results depend on, as YAML: the study but for its title, and the XXH3-128 of
-/// every file that it names. Errors: BB_MEMORY, BB_IO (a file that cannot be read).
+/// Appends what the results depend on, as YAML: the study but for its title and the paths of files,
+/// the XXH3-128 of every file that it names, and compiler, flags and libraries. Errors: BB_MEMORY,
+/// BB_IO (a file that cannot be read).
 BB_CHECKED bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *out);
 
-/// Opens and checks what `options` resume from; every pipeline is kept where they say nothing of
-/// seconds. Without a checkpoint, nothing is done. Errors: those of bb_ao_restart_subject and
-/// bb_checkpoint_open. Release with bb_restart_release.
+/// Opens and checks what `options` resume from. Where they say nothing of seconds every pipeline is
+/// kept, but for those that would have more than a tenth of the time go into writing. Without a
+/// checkpoint, nothing is done. Errors: those of bb_ao_restart_subject and bb_checkpoint_open.
+/// Release with bb_restart_release.
 BB_CHECKED bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
                                         bb_restart *out);
 
@@ -38,8 +40,9 @@ BB_CHECKED bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *
 
 /// Reads the pipelines that were finished, if any; the learned profile stands before them and was
 /// read (bb_ao_learning_start). `state` has the attempts as they are before
-/// anything is solved. `path` is the checkpoint's. Errors: those of bb_checkpoint_take, BB_IO (what
-/// no run writes), BB_INVALID (a pipeline that another device computed).
+/// anything is solved. `path` is the checkpoint's; where another is to be written, that is written
+/// at once. Errors: those of bb_checkpoint_take and bb_ao_restart_save, BB_IO (what no run writes),
+/// BB_INVALID (a pipeline that another device computed).
 BB_CHECKED bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state *state);
 
 #endif

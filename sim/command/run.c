@@ -24,26 +24,22 @@
 // Configuration and provenance of any result, on top of what the plan says of its data.
 enum { METADATA_BYTES = 1 << 18 };
 
-// Whether two names stand for one file.
-static bool same_file(const char *a, const char *b)
-{
-    struct stat of_a;
-    struct stat of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
-}
-
 // An existing checkpoint is replaced only by the run that goes on from it, or with --force.
 static bb_status check_restart(const bb_options *options, const char *path)
 {
     bb_status status = BB_OK;
     const char *to = options->checkpoint;
     const char *from = options->resume;
+    struct stat about;
     if (to == NULL) {
         goto done;
     }
-    BB_REQUIRE(strcmp(to, path) != 0, BB_INVALID, "--checkpoint '%s' is the result file", to);
-    const bool own = from != NULL && same_file(to, from);
+    BB_REQUIRE(lstat(to, &about) != 0 || !S_ISLNK(about.st_mode), BB_IO,
+               "checkpoint '%s' is a symbolic link, expected a regular file or none", to);
+    BB_REQUIRE(!bb_file_same(to, path), BB_INVALID, "--checkpoint '%s' is the result file", to);
+    BB_REQUIRE(!bb_file_same(to, options->operands[0]), BB_INVALID,
+               "--checkpoint '%s' is the file of the study", to);
+    const bool own = from != NULL && bb_file_same(to, from);
     BB_REQUIRE(own || options->force || access(to, F_OK) != 0, BB_IO,
                "checkpoint '%s' exists; go on from it with --resume, name another, or replace it "
                "with --force",
@@ -189,11 +185,11 @@ done:
 static void note_loss(const bb_run_options *run, const char *path)
 {
     char text[BB_INTERRUPT_LOSS_BYTES];
-    (void)snprintf(text, sizeof text, "'%s' is not written", path);
+    (void)snprintf(text, sizeof text, "'%s' is not written", bb_interrupt_path(path));
     bb_interrupt_loses(text);
     if (run->checkpoint != NULL) {
         (void)snprintf(text, sizeof text, "where checkpoint '%s' stands, --resume goes on from it",
-                       run->checkpoint);
+                       bb_interrupt_path(run->checkpoint));
         bb_interrupt_keeps(text);
     }
 }

@@ -22,6 +22,30 @@ static bb_status folder_of(const char *path, char **out)
     return bb_memory_printf(out, "%.*s", length, path);
 }
 
+static bool same_place(const char *a, const char *b)
+{
+    struct stat about_a;
+    struct stat about_b;
+    return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
+           about_a.st_ino == about_b.st_ino;
+}
+
+bool bb_file_same(const char *a, const char *b)
+{
+    const char *slash_a = strrchr(a, '/');
+    const char *slash_b = strrchr(b, '/');
+    char *folders[2] = {NULL, NULL};
+    bool same = strcmp(a, b) == 0 || same_place(a, b);
+    if (!same &&
+        strcmp(slash_a == NULL ? a : slash_a + 1, slash_b == NULL ? b : slash_b + 1) == 0) {
+        same = folder_of(a, &folders[0]) == BB_OK && folder_of(b, &folders[1]) == BB_OK &&
+               same_place(folders[0], folders[1]);
+    }
+    BB_RELEASE(&folders[0]);
+    BB_RELEASE(&folders[1]);
+    return same;
+}
+
 static bb_status check_target(const char *path, bool force)
 {
     bb_status status = BB_OK;

@@ -15,6 +15,10 @@
 /// free, or a regular file and `force` given. Errors: BB_IO, with the reason and the remedy.
 BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes);
 
+/// Whether two paths stand for one file, which need not be there yet: the same name in one folder,
+/// however that is written, or links to one file. False where nothing can be known of a folder.
+bool bb_file_same(const char *a, const char *b);
+
 /// Writes `bytes` bytes to `path`. Without `force`, a file that appeared meanwhile is kept and the
 /// call fails. Errors: BB_IO, and nothing new stands in the folder then.
 BB_CHECKED bb_status bb_file_write(const char *path, bool force, const void *data, bb_index bytes);

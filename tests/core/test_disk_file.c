@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "tests/check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,6 +92,38 @@ static void temporary_files_are_abandoned(void **state)
     assert_int_equal(access("whole", F_OK), 0);
 }
 
+static void *make_and_settle(void *context)
+{
+    const char *name = context;
+    for (int i = 0; i < 2000; ++i) {
+        int file = -1;
+        if (bb_disk_file_create(name, "whole", &file) != BB_OK || close(file) != 0) {
+            return context;
+        }
+        bb_disk_file_settle(name, true);
+    }
+    return NULL;
+}
+
+// Each thread settles its own, and all places are free in the end.
+static void threads_settle_their_own(void **state)
+{
+    (void)state;
+    char name[BB_DISK_TEMPORARIES][16];
+    pthread_t threads[BB_DISK_TEMPORARIES];
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        (void)snprintf(name[i], sizeof name[i], "thread-%d", i);
+        assert_int_equal(pthread_create(&threads[i], NULL, make_and_settle, name[i]), 0);
+    }
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        void *failed = NULL;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+        assert_int_equal(access(name[i], F_OK), -1);
+    }
+    temporary_files_are_abandoned(state);
+}
+
 // A FIFO without a writer would hold a plain open for ever.
 static void only_regular_files_are_read(void **state)
 {
@@ -121,6 +154,7 @@ int main(void)
         cmocka_unit_test(names_differ_and_fit_a_folder),
         cmocka_unit_test(what_is_there_is_never_opened_for_writing),
         cmocka_unit_test(temporary_files_are_abandoned),
+        cmocka_unit_test(threads_settle_their_own),
         cmocka_unit_test(only_regular_files_are_read),
     };
     return cmocka_run_group_tests(tests, enter, leave);

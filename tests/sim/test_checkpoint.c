@@ -2,8 +2,9 @@
 //
 // Checkpoints read back to the same bytes; what is not whole, not a checkpoint, or another's is
 // refused with a sentence.
+#include "core/clock.h"
 #include "core/memory.h"
-#include "sim/output/checkpoint.h"
+#include "sim/restart.h"
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
@@ -154,6 +155,50 @@ static int leave(void **state)
     return fixture_leave() + (bb_memory_blocks() == 0 ? 0 : -1);
 }
 
+// A clock that goes on by a second whenever it is read: a save takes one.
+static int64_t seconds;
+
+static int64_t count_seconds(void)
+{
+    return ++seconds * 1000000000;
+}
+
+// Without a word on it, or with seconds, a save waits for nine times what the last one took.
+static void dear_saves_are_put_off(void **state)
+{
+    (void)state;
+    static const bb_clock counting = {count_seconds, NULL};
+    static const struct {
+        double every_s;
+        int64_t wait; // seconds from one save to the next that is due
+    } cases[] = {
+        {NAN, 9 },
+        {0.0, 1 },
+        {2.0, 9 },
+        {40., 40},
+    };
+    bb_clock_set(&counting);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const bb_run_options options = {.checkpoint = "dear",
+                                        .checkpoint_every_s = cases[c].every_s};
+        bb_restart restart;
+        bb_text subject = {0};
+        int64_t begin = 0;
+        check_ok(bb_restart_open(&options, 0.0, &subject, &restart));
+        check_ok(bb_restart_write(&restart, NULL, 0));
+        begin = seconds;
+        while (!bb_restart_is_due(&restart, false)) {
+            assert_true(seconds < begin + 100);
+        }
+        // Where always one is due the clock need not be read.
+        assert_true(seconds - begin == cases[c].wait || (cases[c].wait == 1 && seconds == begin));
+        check_ok(bb_restart_write(&restart, NULL, 0));
+        assert_true(bb_restart_is_due(&restart, true));
+        bb_restart_release(&restart);
+    }
+    bb_clock_set(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_is_refused),
         cmocka_unit_test(a_fifo_is_refused_at_once),
         cmocka_unit_test(what_stood_there_stays_where_it_cannot_be_replaced),
+        cmocka_unit_test(dear_saves_are_put_off),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -181,6 +181,30 @@ static int run_printing(int end)
 }
 
 // bitbudget show FILE | head: the reader that leaves is no damaged file.
+static void caught(int number)
+{
+    (void)number;
+}
+
+// Ended by SIGTERM, where no handler of the parent's takes it; SIGHUP stays ignored.
+static bb_status end(void *context)
+{
+    (void)context;
+    (void)raise(SIGHUP);
+    (void)raise(SIGTERM);
+    return BB_OK;
+}
+
+static void handlers_stay_with_the_parent(void **state)
+{
+    (void)state;
+    (void)signal(SIGTERM, caught);
+    (void)signal(SIGHUP, SIG_IGN);
+    check_fails(bb_isolation_run("x.h5", 5, end, NULL), BB_IO, "died of signal 15");
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)signal(SIGHUP, SIG_DFL);
+}
+
 static void what_cannot_be_printed_is_not_blamed_on_the_file(void **state)
 {
     (void)state;
@@ -217,6 +241,7 @@ int main(void)
         cmocka_unit_test(foreign_files_are_refused),
         cmocka_unit_test(crashes_and_hangs_become_errors),
         cmocka_unit_test(what_cannot_be_printed_is_not_blamed_on_the_file),
+        cmocka_unit_test(handlers_stay_with_the_parent),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -3,11 +3,12 @@
 // Runs of ao that are ended between two pipelines, by signals or by a full disk: a whole checkpoint
 // stays, a sentence says what it keeps, and the program goes on from it.
 #include "sim/command.h"
+#include "sim/interrupt.h"
 #include "sim/output/reader.h"
 #include "tests/sim/ao/keeping.h"
 #include "tests/sim/program.h"
 
-#define AGAIN "bitbudget run ... --resume state"
+#define AGAIN "bitbudget run ... --resume 'state'"
 
 enum { ARGUMENTS = 24 };
 
@@ -77,40 +78,97 @@ static void expect_file(const char *expected, const char *path)
 }
 
 static const char *const without[] = {"-q", "-o", "whole.h5", "--force", NULL};
-static const char *const keeping[] = {"-q", "-o", "a.h5", "--checkpoint", "state", "--force", NULL};
+static const char *const keeping[] = {
+    "-q", "-o", "a.h5", "--checkpoint", "state", "--checkpoint-every", "0", "--force", NULL};
 static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", NULL};
 
 static void the_program_goes_on_after_any_end(void **state)
 {
     (void)state;
-    static const struct {
-        int number, code;
-        const char *name;
-    } ends[] = {
-        {SIGKILL, -SIGKILL, NULL     },
-        {SIGTERM, 143,      "SIGTERM"},
-        {SIGINT,  130,      "SIGINT" },
-        {SIGHUP,  129,      "SIGHUP" },
-    };
     // What the signal finds said is what stood before the checkpoint that it follows at once.
-    static const char *const sentences[] = {
-        "no pipeline was finished", "pipeline reference (1 of 4) is kept: " AGAIN,
-        "pipelines reference, fp8 (2 of 4) are kept: " AGAIN,
-        "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN};
+    static const struct {
+        int after, number, code;
+        const char *name, *sentence;
+    } ends[] = {
+        {1, SIGHUP,  129,      "SIGHUP",  "nothing is kept yet"                                    },
+        {2, SIGTERM, 143,      "SIGTERM", "pipeline reference (1 of 4) is kept: " AGAIN            },
+        {3, SIGINT,  130,      "SIGINT",  "pipelines reference, fp8 (2 of 4) are kept: " AGAIN     },
+        {4, SIGTERM, 143,      "SIGTERM", "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN},
+        {3, SIGKILL, -SIGKILL, NULL,      NULL                                                     },
+    };
     char line[512];
     assert_int_equal(call(0, 0, without), 0);
-    for (int k = 1; k <= 4; ++k) {
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; ++e) {
         (void)unlink("state");
         (void)unlink("a.h5");
-        assert_int_equal(call(k, ends[k - 1].number, keeping), ends[k - 1].code);
+        assert_int_equal(call(ends[e].after, ends[e].number, keeping), ends[e].code);
         assert_int_equal(access("a.h5", F_OK), -1);
         assert_int_equal(count_parts(), 0);
         (void)snprintf(line, sizeof line, "bitbudget: ended by %s: 'a.h5' is not written; %s\n",
-                       ends[k - 1].name, sentences[k - 1]);
-        assert_true(ends[k - 1].name == NULL || printed_has(line));
+                       ends[e].name, ends[e].sentence);
+        assert_true(ends[e].name == NULL || printed_has(line));
         assert_int_equal(call(0, 0, resuming), 0);
         expect_file("whole.h5", "a.h5");
     }
+}
+
+// However many pipelines were finished, without a checkpoint nothing is kept.
+static void nothing_is_kept_before_a_checkpoint_is_due(void **state)
+{
+    (void)state;
+    static const char *const rarely[] = {
+        "-q", "-o", "a.h5", "--force", "--checkpoint", "state", "--checkpoint-every", "1e9", NULL};
+    (void)unlink("state");
+    assert_int_equal(call(1, SIGTERM, rarely), 143); // the last: four are finished
+    assert_true(printed_has("'a.h5' is not written; nothing is kept yet\n"));
+}
+
+// What a signal says that comes once `options` are looked at and before anything is computed.
+static void expect_at_start(const bb_run_options *options, const char *sentence)
+{
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    int how = 0;
+    (void)fflush(stdout);
+    bb_threads_stop();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bb_config *config = NULL;
+        bb_restart restart;
+        int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        (void)dup2(printed, STDERR_FILENO);
+        check_ok(bb_interrupt_install());
+        check_ok(driver_load(&of, &config));
+        bb_interrupt_loses("");
+        check_ok(bb_ao_restart_open(bb_config_study(config), options, &restart));
+        (void)raise(SIGTERM);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 143);
+    assert_true(printed_has(sentence));
+}
+
+// Also before it is known what a checkpoint holds, and by its last part where its path is long.
+static void a_checkpoint_stands_from_the_start(void **state)
+{
+    (void)state;
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    char path[BB_INTERRUPT_PATH_BYTES + 32];
+    keep(&of);
+    expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");
+    expect_at_start(&(bb_run_options){.checkpoint = "seen-1", .resume = "seen-1"},
+                    "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");
+    for (size_t i = 0; i < BB_INTERRUPT_PATH_BYTES; i += 2) {
+        memcpy(path + i, "./", 3);
+    }
+    memcpy(path + BB_INTERRUPT_PATH_BYTES, "seen-1", sizeof "seen-1");
+    expect_at_start(&(bb_run_options){.resume = path},
+                    "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");
 }
 
 // A resumed run says what stands already, and with all in the checkpoint gives the very same table.
@@ -165,18 +223,26 @@ static void options_are_held_to_their_rules(void **state)
     (void)unlink("linked");
     assert_int_equal(symlink("state", "linked"), 0);
     assert_int_equal(call(0, 0, through), 3);
-    assert_true(printed_has("no regular file"));
+    assert_true(printed_has("checkpoint 'linked' is a symbolic link"));
     assert_int_equal(access("c.h5", F_OK), -1);
     // Within so many seconds of the start only the last one is written: the run's whole work.
     assert_int_equal(call(0, 0, rarely), 0);
     assert_int_equal(call(0, 0, (const char *const[]){"-o", "d.h5", "--resume", "rare", NULL}), 0);
     assert_true(printed_has("going on after 4 of 4 pipelines"));
+    // Another checkpoint is written also where nothing is left to compute.
+    assert_int_equal(call(0, 0,
+                          (const char *const[]){"-q", "-o", "e.h5", "--resume", "rare",
+                                                "--checkpoint", "new", NULL}),
+                     0);
+    assert_int_equal(system("cmp rare new"), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_goes_on_after_any_end),
+        cmocka_unit_test(nothing_is_kept_before_a_checkpoint_is_due),
+        cmocka_unit_test(a_checkpoint_stands_from_the_start),
         cmocka_unit_test(a_resumed_run_says_what_is_kept),
         cmocka_unit_test(what_cannot_be_written_keeps_what_was),
         cmocka_unit_test(options_are_held_to_their_rules),

@@ -71,6 +71,67 @@ static void other_files_are_refused(void **state)
     bb_config_destroy(&config);
 }
 
+// Files are known by their bytes, not by where they lie.
+static void moved_files_are_taken(void **state)
+{
+    (void)state;
+    static const driver_case cases[2] = {
+        {CONFIG_AO_SMALL,
+         {TINY, "telescope.pupil.file=mask.h5", "learn.source=covariance_file",
+          "learn.covariance={file: slopes.h5, dataset: /Cmm}",
+          "pipelines=[" REFERENCE
+          ", {name: table, arithmetic: hp1, policy: {kind: table, table: map.csv}}]"}      },
+        {CONFIG_AO_SMALL,
+         {TINY, "telescope.pupil.file=./mask.h5", "learn.source=covariance_file",
+          "learn.covariance={file: moved/slopes.h5, dataset: /Cmm}",
+          "pipelines=[" REFERENCE
+          ", {name: table, arithmetic: hp1, policy: {kind: table, table: moved/map.csv}}]"}},
+    };
+    bb_config *config = NULL;
+    bb_text subjects[2] = {{0}, {0}};
+    write_text("mask.h5", "mask");
+    write_text("slopes.h5", "slopes");
+    write_text("map.csv", "map");
+    assert_int_equal(system("mkdir moved && cp slopes.h5 map.csv moved"), 0);
+    for (int c = 0; c < 2; ++c) {
+        check_ok(driver_load(&cases[c], &config));
+        check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[c]));
+        bb_config_destroy(&config);
+    }
+    assert_string_equal(bb_text_string(&subjects[0]), bb_text_string(&subjects[1]));
+    assert_non_null(strstr(bb_text_string(&subjects[0]), "/Cmm"));
+    bb_text_release(&subjects[0]);
+    bb_text_release(&subjects[1]);
+}
+
+// Another compiler or processor gives other bits, also from one commit.
+static void other_builds_are_refused(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, TWO}
+    };
+    bb_config *config = NULL;
+    bb_text subject = {0};
+    check_ok(driver_load(&of, &config));
+    check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
+        char *value = strstr(subject.data, keys[k]);
+        assert_non_null(value);
+        value += strlen(keys[k]);
+        const char first = *value;
+        *value = '9';
+        check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
+        check_fails(open_as(&of, "built"), BB_INVALID, "build ('");
+        *value = first;
+    }
+    check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
+    check_ok(open_as(&of, "built"));
+    bb_text_release(&subject);
+    bb_config_destroy(&config);
+}
+
 static void other_experiments_are_refused(void **state)
 {
     (void)state;
@@ -165,6 +226,81 @@ static void what_no_run_writes_is_refused(void **state)
                 "would be cpu");
 }
 
+// The pieces of a checkpoint behind its head and subject.
+enum { HEAD_BYTES = 112, MOST_BYTES = 1 << 23, MOST_PIECES = 64 };
+typedef struct parts {
+    bb_checkpoint_piece pieces[MOST_PIECES];
+    int count;
+} parts;
+
+static void take_parts(const char *path, parts *out)
+{
+    static unsigned char bytes[MOST_BYTES];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_true(size < sizeof bytes);
+    (void)fclose(file);
+    out->count = 0;
+    for (size_t place = HEAD_BYTES; place + 16 < size;) { // the checksum has 16 bytes
+        uint64_t length = 0;
+        memcpy(&length, bytes + place, sizeof length);
+        place += sizeof length;
+        assert_true(out->count < MOST_PIECES && length < size);
+        out->pieces[out->count++] = (bb_checkpoint_piece){bytes + place, (bb_index)length};
+        place += length;
+    }
+}
+
+// What a promise came to is held to what a search can find; of other pipelines the study has the
+// last word.
+static void steps_that_no_search_finds_are_refused(void **state)
+{
+    (void)state;
+    enum { COMMON = 4, LEVEL = 5, EACH = 11, CASES = 13 };
+    static const driver_case of = {
+        CONFIG_AO_SMALL, {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
+    };
+    static const char *const names[] = {"reference", "kept"};
+    char subject[1 << 14] = "";
+    char message[64];
+    parts all;
+    keep(&of);
+    take_parts("seen-2", &all);
+    assert_int_equal(all.count, 4 + 2 * EACH);
+    assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
+    memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
+    for (int k = 0; k < 2 * CASES; ++k) {
+        bb_config *config = NULL;
+        bb_results *results = NULL;
+        parts forged = all;
+        const int p = k % 2;
+        bb_attempt common;
+        bb_factor_pipeline level;
+        const bb_run_options options = {.threads = 1, .resume = "forged"};
+        memcpy(&common, all.pieces[COMMON + p * EACH].data, sizeof common);
+        memcpy(&level, all.pieces[LEVEL + p * EACH].data, sizeof level);
+        int *const words[] = {&level.arithmetic, &level.policy.kind, &level.policy.inside,
+                              &level.policy.diagonal, &level.sweeps};
+        static const int last[] = {BB_VARIANT_COUNT - 1, BB_POLICY_PROMISE, BB_VARIANT_COUNT - 1,
+                                   BB_POLICY_FOLLOW, BB_POLICY_SWEEPS_LIGHT};
+        if (k / 2 < 10) {
+            *words[k / 4] = k / 2 % 2 == 0 ? -1 : last[k / 4] + 1;
+        } else if (k / 2 == 10) {
+            memset(&level.escalate, 7, 1);
+        } else {
+            common.draws.failure_draw = k / 2 == 11 ? -1 : BB_DRAWS_MOST;
+        }
+        forged.pieces[COMMON + p * EACH].data = &common;
+        forged.pieces[LEVEL + p * EACH].data = &level;
+        check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
+        check_ok(driver_load(&of, &config));
+        (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
+        check_fails(run_with(config, &options, &results), BB_IO, message);
+        bb_config_destroy(&config);
+    }
+}
+
 static void damaged_checkpoints_are_refused(void **state)
 {
     (void)state;
@@ -201,8 +337,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_studies_are_refused),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(moved_files_are_taken),
+        cmocka_unit_test(other_builds_are_refused),
         cmocka_unit_test(other_experiments_are_refused),
         cmocka_unit_test(what_no_run_writes_is_refused),
+        cmocka_unit_test(steps_that_no_search_finds_are_refused),
         cmocka_unit_test(damaged_checkpoints_are_refused),
     };
     bb_log_set_level(BB_LOG_QUIET);
