@@ -226,23 +226,23 @@ typedef struct places {
 } places;
 
 // The bound of the header; 2 over it is a step that is surely stable.
-static double bound_step(const places *at, const bb_thermal_setting *setting,
-                         const coefficients *of, const bb_wafer_material_config *wafer)
+static double bound_step(const places *layout, const bb_thermal_setting *setting,
+                         const coefficients *heat, const bb_wafer_material_config *wafer)
 {
-    const double side = at->side;
+    const double side = layout->side;
     const bool two_mode = setting->through_thickness == (int)BB_THROUGH_TWO_MODE;
     const double modes = two_mode ? 2.0 : 1.0; // that an exchange is at
-    const double bottom = (at->spacing > 0.0 ? modes + 1.0 : modes) * of->exchange;
+    const double bottom = (layout->spacing > 0.0 ? modes + 1.0 : modes) * heat->exchange;
     double exchanged = bottom + modes * setting->hood_exchange;
-    double greatest = 4.0 * of->conductance / (of->areal_capacity * side * side) +
-                      bottom / of->areal_capacity +
-                      modes * setting->hood_exchange / of->areal_capacity;
-    greatest = fmax(greatest + at->gap, at->ring);
-    exchanged += at->gap * of->areal_capacity / 6.0; // a third of one side
-    if (at->spacing > 0.0) {
-        double rate = 4.0 * of->clamp_conductance / (at->spacing * at->spacing) +
-                      (modes + 1.0) * of->exchange * at->coverage + of->water;
-        greatest = fmax(greatest, rate / of->clamp_capacity);
+    double greatest = 4.0 * heat->conductance / (heat->areal_capacity * side * side) +
+                      bottom / heat->areal_capacity +
+                      modes * setting->hood_exchange / heat->areal_capacity;
+    greatest = fmax(greatest + layout->gap, layout->ring);
+    exchanged += layout->gap * heat->areal_capacity / 6.0; // a third of one side
+    if (layout->spacing > 0.0) {
+        double rate = 4.0 * heat->clamp_conductance / (layout->spacing * layout->spacing) +
+                      (modes + 1.0) * heat->exchange * layout->coverage + heat->water;
+        greatest = fmax(greatest, rate / heat->clamp_capacity);
     }
     const double stable = 2.0 / greatest;
     return two_mode ? fmin(stable, bb_through_mode_limit(wafer, side, exchanged)) : stable;
@@ -251,14 +251,14 @@ static double bound_step(const places *at, const bb_thermal_setting *setting,
 double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                             const bb_thermal_setting *setting, double spacing)
 {
-    const coefficients of = convert(wafer, clamp);
+    const coefficients heat = convert(wafer, clamp);
     const double clamp_spacing = 1e-3 * clamp->spacing_mm;
     // Of a coarse cell of side s a node has s^2 / 4. Wafer nodes in it, h apart and each of at most
     // h^2, weigh at most (s / 2 + h)^2 there; a hair more for nodes beside its border.
-    const double most = 1.0 + 2.0 * spacing / clamp_spacing;
-    const places at = {
-        .side = spacing, .spacing = clamp_spacing, .coverage = most * most * (1.0 + 1e-6)};
-    return bound_step(&at, setting, &of, wafer);
+    const double cover = 1.0 + 2.0 * spacing / clamp_spacing;
+    const places layout = {
+        .side = spacing, .spacing = clamp_spacing, .coverage = cover * cover * (1.0 + 1e-6)};
+    return bound_step(&layout, setting, &heat, wafer);
 }
 
 // Refuses a step that is none, or one that is not surely stable; `stable` gets the largest that is.
@@ -267,17 +267,17 @@ static bb_status hold_step(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                            const bb_clamp_config *clamp, double step, double *stable)
 {
     bb_status status = BB_OK;
-    const coefficients of = convert(wafer, clamp);
-    places at = {.side = mesh->spacing};
+    const coefficients heat = convert(wafer, clamp);
+    places layout = {.side = mesh->spacing};
     BB_REQUIRE(step > 0.0, BB_INVALID, "time step = %g ms, expected above 0", 1e3 * step);
     if (setting->ring != NULL) {
-        bound_ring(mesh, setting->ring, &of, &at.gap, &at.ring);
+        bound_ring(mesh, setting->ring, &heat, &layout.gap, &layout.ring);
     }
     if (grid != NULL) {
-        at.spacing = grid->spacing;
-        BB_TRY(measure_coverage(mesh, grid, &at.coverage));
+        layout.spacing = grid->spacing;
+        BB_TRY(measure_coverage(mesh, grid, &layout.coverage));
     }
-    *stable = bound_step(&at, setting, &of, wafer);
+    *stable = bound_step(&layout, setting, &heat, wafer);
     BB_REQUIRE(setting->stepping != (int)BB_STEPPING_EXPLICIT || step <= *stable, BB_INVALID,
                "time step = %g ms, expected above 0 and at most %.4g ms: explicit steps are not "
                "stable beyond on a mesh of %g mm%s",

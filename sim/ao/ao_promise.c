@@ -200,27 +200,27 @@ static bb_status try_rung(bb_ao_promises *promises, searching *search,
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
-    trial *at = &promises->trials[promises->count];
+    trial *entry = &promises->trials[promises->count];
     bb_ao_attempt *tried = &search->tried;
     const bb_device_kind device = search->found->common.device;
     bb_draws draws = {0};
     tried->common = bb_attempt_start(search->pipeline->name);
     tried->common.device = device;
     tried->level = *level;
-    BB_TRY(try_draw(search, level, 0, tried, &draws, &at->loss));
-    BB_TRY(try_draws(search, level, &draws, &at->loss));
+    BB_TRY(try_draw(search, level, 0, tried, &draws, &entry->loss));
+    BB_TRY(try_draws(search, level, &draws, &entry->loss));
     tried->common.draws = draws;
-    at->pipeline = search->pipeline - task->pipelines;
-    (void)snprintf(at->arithmetic, sizeof at->arithmetic, "%s", name);
-    at->tolerance = level->policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level->policy.tolerance;
-    at->cost = tried->common.factor.cost;
-    at->kept = at->loss <= search->pipeline->policy.strehl_loss;
+    entry->pipeline = search->pipeline - task->pipelines;
+    (void)snprintf(entry->arithmetic, sizeof entry->arithmetic, "%s", name);
+    entry->tolerance = level->policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level->policy.tolerance;
+    entry->cost = tried->common.factor.cost;
+    entry->kept = entry->loss <= search->pipeline->policy.strehl_loss;
     ++promises->count;
     bb_log_detail("pipeline %s: %s, loss %.2e, cost %.3f, %s", search->pipeline->name, name,
-                  at->loss, at->cost, at->kept ? "kept" : "not kept");
-    if (at->kept && at->cost < search->cost) {
-        search->cost = at->cost;
-        search->best = at;
+                  entry->loss, entry->cost, entry->kept ? "kept" : "not kept");
+    if (entry->kept && entry->cost < search->cost) {
+        search->cost = entry->cost;
+        search->best = entry;
         take_over(search);
     }
 done:
@@ -388,13 +388,13 @@ bb_status bb_ao_promises_take(bb_ao_promises *promises, bb_index pipelines,
     BB_TRY(bb_checkpoint_take(checkpoint, promises->trials,
                               count * (bb_index)sizeof *promises->trials));
     for (bb_index i = 0; i < count; ++i) {
-        const trial *at = &promises->trials[i];
+        const trial *entry = &promises->trials[i];
         unsigned char kept = 0; // the byte: another one than 0 or 1 is no bool
-        memcpy(&kept, &at->kept, 1);
-        BB_REQUIRE(at->pipeline >= 0 && at->pipeline < pipelines && kept <= 1 &&
-                       memchr(at->arithmetic, '\0', sizeof at->arithmetic) != NULL,
+        memcpy(&kept, &entry->kept, 1);
+        BB_REQUIRE(entry->pipeline >= 0 && entry->pipeline < pipelines && kept <= 1 &&
+                       memchr(entry->arithmetic, '\0', sizeof entry->arithmetic) != NULL,
                    BB_IO, "checkpoint with a trial of pipeline %td, expected below %td",
-                   at->pipeline, pipelines);
+                   entry->pipeline, pipelines);
     }
     promises->count = count;
 done:
@@ -415,11 +415,11 @@ static const struct {
 
 static void list_row(const bb_ao_promises *promises, bb_index i, double out[COLUMNS])
 {
-    const trial *at = &promises->trials[i];
-    out[TOLERANCE] = at->tolerance;
-    out[LOSS] = at->loss;
-    out[COST] = at->cost;
-    out[KEPT] = at->kept ? 1.0 : 0.0;
+    const trial *entry = &promises->trials[i];
+    out[TOLERANCE] = entry->tolerance;
+    out[LOSS] = entry->loss;
+    out[COST] = entry->cost;
+    out[KEPT] = entry->kept ? 1.0 : 0.0;
     out[INDEX] = (double)i;
 }
 

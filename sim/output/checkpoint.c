@@ -163,17 +163,17 @@ static const char *experiment_of(const char *subject, int *length)
 }
 
 // Two experiments have hardly a key in common: naming those that differ would not help.
-static bb_status check_experiment(const char *path, const char *there, const char *here)
+static bb_status check_experiment(const char *path, const char *kept_subject, const char *subject)
 {
     bb_status status = BB_OK;
     int length = 0;
-    int own_length = 0;
-    const char *word = experiment_of(there, &length);
-    const char *own = experiment_of(here, &own_length);
-    const bool same = length == own_length && strncmp(word, own, (size_t)length) == 0;
-    BB_REQUIRE(same || length == 0 || own_length == 0, BB_INVALID,
+    int expected_length = 0;
+    const char *word = experiment_of(kept_subject, &length);
+    const char *expected = experiment_of(subject, &expected_length);
+    const bool same = length == expected_length && strncmp(word, expected, (size_t)length) == 0;
+    BB_REQUIRE(same || length == 0 || expected_length == 0, BB_INVALID,
                "checkpoint '%s' is of experiment %.*s, this study is of %.*s", path, length, word,
-               own_length, own);
+               expected_length, expected);
 done:
     return status;
 }

@@ -87,10 +87,10 @@ static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_qua
     bb_status status = BB_OK;
     BB_TRY(bb_matrix_file_open(place, symmetric, name, out));
     BB_TRY(bb_matrix_file_expect(*out, quantity));
-    const char *own = bb_matrix_file_source(*out)->unit;
-    BB_REQUIRE(unit == NULL || strcmp(own, unit) == 0, BB_INVALID,
+    const char *file_unit = bb_matrix_file_source(*out)->unit;
+    BB_REQUIRE(unit == NULL || strcmp(file_unit, unit) == 0, BB_INVALID,
                "'%s', dataset '%s': values in %s, those beside it in %s (1: no unit)", place->file,
-               place->dataset, own, unit);
+               place->dataset, file_unit, unit);
 done:
     return status;
 }

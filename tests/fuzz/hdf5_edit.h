@@ -222,12 +222,12 @@ static inline void edit_file(const char *path, fuzz_input *in)
 static inline bool edit_mend(const char *path, const char *object, const char *attribute)
 {
     static const char found[] = " have digest ";
-    const char *at = strstr(bb_status_message(), found);
+    const char *phrase = strstr(bb_status_message(), found);
     char digest[40];
-    if (at == NULL) {
+    if (phrase == NULL) {
         return false;
     }
-    (void)snprintf(digest, sizeof digest, "%.32s", at + strlen(found));
+    (void)snprintf(digest, sizeof digest, "%.32s", phrase + strlen(found));
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     const hid_t owner = H5Oopen(file, object, H5P_DEFAULT);
     const hid_t type = H5Tcopy(H5T_C_S1);

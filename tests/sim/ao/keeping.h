@@ -68,12 +68,12 @@ done:
 }
 
 // Keeps the first so many pipelines of a case as "seen-1" and so on.
-static inline void keep(const driver_case *of)
+static inline void keep(const driver_case *study)
 {
     bb_config *config = NULL;
     bb_results *results = NULL;
     const bb_run_options options = {.threads = 1, .checkpoint = "steps"};
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     collected = 0;
     check_ok(run_with(config, &options, &results));
     collected = -1;
@@ -81,12 +81,12 @@ static inline void keep(const driver_case *of)
     bb_config_destroy(&config);
 }
 
-static inline bb_status open_as(const driver_case *of, const char *path)
+static inline bb_status open_as(const driver_case *study, const char *path)
 {
     bb_config *config = NULL;
     bb_restart restart;
     const bb_run_options options = {.resume = path};
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     bb_status status = bb_ao_restart_open(bb_config_study(config), &options, &restart);
     bb_restart_release(&restart);
     bb_config_destroy(&config);

@@ -153,12 +153,12 @@ typedef struct opening {
     bb_factor_pipeline level;
 } opening;
 
-static void take_opening(const driver_case *of, const char *path, opening *out)
+static void take_opening(const driver_case *study, const char *path, opening *out)
 {
     bb_config *config = NULL;
     bb_restart restart;
     const bb_run_options options = {.resume = path};
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     check_ok(bb_ao_restart_open(bb_config_study(config), &options, &restart));
     check_ok(bb_checkpoint_take(restart.resumed, &out->finished, sizeof out->finished));
     check_ok(bb_checkpoint_take(restart.resumed, &out->trials, sizeof out->trials));
@@ -170,7 +170,7 @@ static void take_opening(const driver_case *of, const char *path, opening *out)
 }
 
 // A checkpoint of the study that says so, and no more, is gone on from.
-static bb_status resume_forged(const driver_case *of, const opening *says)
+static bb_status resume_forged(const driver_case *study, const opening *says)
 {
     bb_config *config = NULL;
     bb_results *results = NULL;
@@ -183,7 +183,7 @@ static bb_status resume_forged(const driver_case *of, const opening *says)
         {&says->common,   sizeof says->common  },
         {&says->level,    sizeof says->level   },
     };
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 5));
     bb_status status = run_with(config, &options, &results);
