@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/matrix_source.h"
 
-#include "core/device_source.h"
+#include "core/device/device_source.h"
 #include "core/thread.h"
 
 #include <string.h>

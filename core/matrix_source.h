@@ -22,7 +22,7 @@ struct bb_device_source;
 typedef bb_status (*bb_matrix_fill)(const bb_matrix_source *source, bb_index row, bb_index column,
                                     bb_view out);
 
-/// Makes the source's twin on a device; see core/device_source.h.
+/// Makes the source's twin on a device; see core/device/device_source.h.
 typedef bb_status (*bb_matrix_twin)(const bb_matrix_source *source, struct bb_device *device,
                                     struct bb_device_source **out);
 

@@ -2,8 +2,8 @@
 #include "precision/row_path.h"
 
 #include "core/memory.h"
-#include "precision/low_rank.h"
-#include "precision/transform.h"
+#include "precision/codecs/low_rank.h"
+#include "precision/codecs/transform.h"
 
 #include <math.h>
 #include <string.h>

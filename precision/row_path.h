@@ -16,7 +16,7 @@
 // H = ||g||_2 of a block and T_c orthonormal, P of it is at most H ||x||_2. What is relative to
 // |T_c| |x| is in fp64 alone (the transforms and the decoding), and counted sqrt(cells) times.
 //
-// The longest chains of sums are those of either device (solvers/low_rank_product.h,
+// The longest chains of sums are those of either device (solvers/operator/low_rank_product.h,
 // low_rank_stream.h, transform_product.h, transform_stream.h).
 #ifndef BB_PRECISION_ROW_PATH_H
 #define BB_PRECISION_ROW_PATH_H

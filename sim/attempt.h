@@ -4,7 +4,7 @@
 #ifndef BB_SIM_ATTEMPT_H
 #define BB_SIM_ATTEMPT_H
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/outcome.h"
 #include "sim/output/results.h"
 #include "sim/pipelines/draws.h"

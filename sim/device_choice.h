@@ -5,7 +5,7 @@
 #ifndef BB_SIM_DEVICE_CHOICE_H
 #define BB_SIM_DEVICE_CHOICE_H
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "sim/study.h"
 
 /// What an experiment can compute on, beside the cpu.

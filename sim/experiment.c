@@ -8,10 +8,10 @@
 #include "sim/product/product_study.h"
 #include "sim/reconstructor/reconstructor_experiment.h"
 #include "sim/reconstructor/reconstructor_study.h"
+#include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_plan.h"
-#include "sim/wafer/wafer_realtime.h"
 #include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
 

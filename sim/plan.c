@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan.h"
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "sim/address_space.h"
 
 #include <math.h>

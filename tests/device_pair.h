@@ -4,7 +4,7 @@
 #ifndef BB_TESTS_DEVICE_PAIR_H
 #define BB_TESTS_DEVICE_PAIR_H
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "tests/check.h"
 
 #include <stdbool.h>

@@ -9,8 +9,9 @@
 set -uo pipefail
 build=$1
 rounds=${2:-3}
-waiting='^(core-(clock|device|log|thread)|sim-(command|file|bench|checkpoint)|sim-campaign-(kills|config_mutants)'
-waiting+='|sim-ao-ao_interrupted|sim-wafer-(streamed_loop|wafer_loop|wafer_restart|latency)|solvers-coded_operator|solvers-zfp_decoder)$'
+waiting='^(core-(clock|device-device|log|thread)|sim-(command|file|bench|checkpoint)|sim-campaign-(kills|config_mutants)'
+waiting+='|sim-ao-ao_interrupted|sim-wafer-(wafer_restart|realtime-(streamed_loop|wafer_loop|latency))|solvers-operator-coded_operator'
+waiting+='|precision-codecs-zfp-zfp_decoder)$'
 regex=${3:-$waiting}
 log=$(mktemp)
 trap 'rm -f "$log"; kill $(jobs -p) 2>/dev/null' EXIT

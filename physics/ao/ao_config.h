@@ -11,7 +11,7 @@
 
 #include "core/schema.h"
 #include "physics/ao/pupil.h"
-#include "physics/ao/score_config.h"
+#include "physics/ao/score/score_config.h"
 
 #ifdef __cplusplus
 extern "C" {

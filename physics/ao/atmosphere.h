@@ -9,7 +9,7 @@
 #define BB_PHYSICS_AO_ATMOSPHERE_H
 
 #include "physics/ao/ao_config.h"
-#include "physics/ao/structure_function.h"
+#include "physics/ao/covariance/structure_function.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 #include "physics/ao/tomography.h"
 
 #include "core/memory.h"
-#include "physics/ao/corrected_structure.h"
-#include "physics/ao/pair_strehl.h"
+#include "physics/ao/covariance/corrected_structure.h"
+#include "physics/ao/score/pair_strehl.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -11,10 +11,10 @@
 #ifndef BB_PHYSICS_AO_TOMOGRAPHY_H
 #define BB_PHYSICS_AO_TOMOGRAPHY_H
 
-#include "physics/ao/error_terms.h"
-#include "physics/ao/measurement_noise.h"
-#include "physics/ao/point_spread.h"
-#include "physics/ao/slope_covariance.h"
+#include "physics/ao/covariance/measurement_noise.h"
+#include "physics/ao/covariance/slope_covariance.h"
+#include "physics/ao/score/error_terms.h"
+#include "physics/ao/score/point_spread.h"
 
 #ifdef __cplusplus
 extern "C" {

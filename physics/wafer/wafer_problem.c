@@ -2,7 +2,7 @@
 #include "physics/wafer/wafer_problem.h"
 
 #include "core/memory.h"
-#include "physics/wafer/burl_map.h"
+#include "physics/wafer/heat/burl_map.h"
 
 #include <math.h>
 

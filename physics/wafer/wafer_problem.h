@@ -5,15 +5,15 @@
 #ifndef BB_PHYSICS_WAFER_WAFER_PROBLEM_H
 #define BB_PHYSICS_WAFER_WAFER_PROBLEM_H
 
-#include "physics/wafer/bare_clamp.h"
-#include "physics/wafer/dwell.h"
-#include "physics/wafer/exposure.h"
-#include "physics/wafer/fem_response.h"
-#include "physics/wafer/hood.h"
-#include "physics/wafer/plate_response.h"
-#include "physics/wafer/probe.h"
-#include "physics/wafer/response.h"
-#include "physics/wafer/thermal.h"
+#include "physics/wafer/heat/bare_clamp.h"
+#include "physics/wafer/heat/exposure.h"
+#include "physics/wafer/heat/hood.h"
+#include "physics/wafer/heat/probe.h"
+#include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/overlay/dwell.h"
+#include "physics/wafer/response/fem_response.h"
+#include "physics/wafer/response/plate_response.h"
+#include "physics/wafer/response/response.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What random frames take (physics/ao/frame_sampler.h), for the plan of a study.
+// What random frames take (physics/ao/frames/frame_sampler.h), for the plan of a study.
 #ifndef BB_SIM_AO_AO_FRAME_PLAN_H
 #define BB_SIM_AO_AO_FRAME_PLAN_H
 
-#include "physics/ao/frame_sampler.h"
+#include "physics/ao/frames/frame_sampler.h"
 
 /// Sizes of the frames.
 typedef struct bb_ao_frame_extent {

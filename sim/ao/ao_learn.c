@@ -3,10 +3,10 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "physics/ao/learn_frames.h"
+#include "physics/ao/frames/learn_frames.h"
 #include "sim/ao/ao_learn_publish.h"
 #include "sim/ao/ao_noise.h"
-#include "solvers/residual_covariance.h"
+#include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The learn step of an ao study: a profile learned from a covariance of slopes (physics/ao/learn.h)
-// and the reconstructors made with it, while the score keeps the true profile.
+// The learn step of an ao study: a profile learned from a covariance of slopes
+// (physics/ao/learn/learn.h) and the reconstructors made with it, while the score keeps the true
+// profile.
 #ifndef BB_SIM_AO_AO_LEARN_H
 #define BB_SIM_AO_AO_LEARN_H
 

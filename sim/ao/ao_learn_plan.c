@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_learn_plan.h"
 
-#include "physics/ao/learn_block.h"
-#include "physics/ao/learn_frames.h"
+#include "physics/ao/frames/learn_frames.h"
+#include "physics/ao/learn/learn_block.h"
 #include "sim/ao/ao_frame_plan.h"
 
 #include <math.h>

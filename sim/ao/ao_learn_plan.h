@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the learn step takes (sim/ao/ao_learn.h, physics/ao/learn.h), for the plan of a study.
+// What the learn step takes (sim/ao/ao_learn.h, physics/ao/learn/learn.h), for the plan of a study.
 //
 // Every outer scale that is tried makes each layer's covariance once, block by block, with a table
 // of D of its own; a block of all columns (layers and measured covariances) is reduced by

@@ -5,7 +5,7 @@
 #define BB_SIM_AO_AO_LEARN_PUBLISH_H
 
 #include "physics/ao/atmosphere.h"
-#include "physics/ao/learn.h"
+#include "physics/ao/learn/learn.h"
 #include "sim/ao/ao_learn_config.h"
 #include "sim/output/results.h"
 

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_plan.h"
 
 #include "core/memory.h"
-#include "physics/ao/pair_strehl.h"
+#include "physics/ao/score/pair_strehl.h"
 #include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_frame_plan.h"
 #include "sim/ao/ao_learn.h"
@@ -13,8 +13,8 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
-#include "solvers/residual_covariance.h"
-#include "solvers/tile_cholesky.h"
+#include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_quantities.h"
 
 #include "core/memory.h"
-#include "physics/ao/error_budget.h"
+#include "physics/ao/score/error_budget.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 

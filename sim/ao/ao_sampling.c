@@ -3,7 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "physics/ao/monte_carlo.h"
+#include "physics/ao/frames/monte_carlo.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 // altitude and four natural ones, in fp32 blocks of 1024 x 1024. Half of it has displacement
 // tables. The bar is on 0.7 s.
 #include "core/clock.h"
-#include "core/device_source.h"
+#include "core/device/device_source.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"

@@ -7,7 +7,7 @@
 #ifndef BB_SIM_BENCH_BENCH_H
 #define BB_SIM_BENCH_BENCH_H
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "precision/codec.h"
 #include "sim/output/results.h"
 #include "sim/text.h"

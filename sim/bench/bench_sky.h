@@ -4,8 +4,8 @@
 #ifndef BB_SIM_BENCH_BENCH_SKY_H
 #define BB_SIM_BENCH_BENCH_SKY_H
 
-#include "physics/ao/measurement_noise.h"
-#include "physics/ao/slope_covariance.h"
+#include "physics/ao/covariance/measurement_noise.h"
+#include "physics/ao/covariance/slope_covariance.h"
 
 /// Zero-initialise. The source of `covariance` is Cmm [n][n] in arcsec^2 with measurement noise and
 /// without the tilt of laser stars, n = guides.measurement_count.

@@ -9,7 +9,7 @@
 #include "precision/variant.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/decay_source.h"
-#include "solvers/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 
 #include <cblas.h>
 #include <lapacke.h>

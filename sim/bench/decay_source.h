@@ -7,7 +7,7 @@
 #ifndef BB_SIM_BENCH_DECAY_SOURCE_H
 #define BB_SIM_BENCH_DECAY_SOURCE_H
 
-#include "core/device_source.h"
+#include "core/device/device_source.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
 #ifndef BB_SIM_BENCH_ENTRY_FILL_CUDA_H
 #define BB_SIM_BENCH_ENTRY_FILL_CUDA_H
 
-#include "core/device_cuda.h"
-#include "core/device_source.h"
+#include "core/device/device_cuda.h"
+#include "core/device/device_source.h"
 
 namespace bb_entry_fill
 {

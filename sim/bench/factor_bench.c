@@ -16,10 +16,10 @@
 #include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
-#include "sim/bench/graph.h"
-#include "solvers/coded_operator.h"
-#include "solvers/low_rank_product.h"
-#include "solvers/transform_product.h"
+#include "sim/bench/peers/graph.h"
+#include "solvers/operator/coded_operator.h"
+#include "solvers/operator/low_rank_product.h"
+#include "solvers/operator/transform_product.h"
 
 #include <math.h>
 #include <stdio.h>

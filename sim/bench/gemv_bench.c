@@ -8,7 +8,7 @@
 #include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
-#include "solvers/coded_operator.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 #include <stdio.h>

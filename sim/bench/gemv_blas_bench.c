@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
-#include "solvers/coded_operator.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <cblas.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/bench/gemv_peer.h"
-#include "solvers/coded_operator.h"
+#include "sim/bench/peers/gemv_peer.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "physics/wafer/thermal.h"
+#include "physics/wafer/heat/thermal.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
-#include "solvers/stepper.h"
+#include "solvers/step/stepper.h"
 
 #include <stdio.h>
 

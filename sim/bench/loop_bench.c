@@ -9,10 +9,10 @@
 // steps of one scored field, three axes, each step launched when the host has seen the one before
 // done, by the host's clock; rows by the closed-form kernel.
 #include "core/memory.h"
-#include "physics/wafer/temperature_grid.h"
+#include "physics/wafer/response/temperature_grid.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/heat_bench.h"
-#include "sim/wafer/wafer_loop.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 
 #include <math.h>
 #include <stdio.h>

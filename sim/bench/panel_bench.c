@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/bench/panel_peers.h"
-#include "solvers/panel_cholesky.h"
+#include "solvers/factor/panels/panel_cholesky.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "sim/bench/panel_peers.h"
 
 #include "core/log.h"
-#include "sim/bench/library_loop.h"
-#include "sim/bench/potrf_peer.h"
+#include "sim/bench/peers/library_loop.h"
+#include "sim/bench/peers/potrf_peer.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
-#include "physics/wafer/temperature_grid.h"
+#include "physics/wafer/response/temperature_grid.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
 

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/gemv_cuda_bench.h"
-#include "sim/bench/gemv_peer.h"
+#include "sim/bench/peers/gemv_peer.h"
 
 #include <math.h>
 #include <stdio.h>

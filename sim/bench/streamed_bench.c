@@ -9,8 +9,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
-#include "solvers/coded_operator.h"
-#include "solvers/field_stream.h"
+#include "solvers/loop/field_stream.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 #include <stdio.h>

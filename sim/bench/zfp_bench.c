@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "precision/zfp_decoder.h"
+#include "precision/codecs/zfp/zfp_decoder.h"
 #include "sim/bench/bench.h"
 
 #include <math.h>

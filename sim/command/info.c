@@ -2,7 +2,7 @@
 //
 // bitbudget info: what this program is, what it runs on, and whether it computes as it should.
 #include "build_info.h"
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"

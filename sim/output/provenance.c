@@ -3,7 +3,7 @@
 
 #include "build_info.h"
 #include "core/clock.h"
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/memory.h"
 
 #include <cblas.h>

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/pipelines/factor_map.h"
-#include "solvers/panel_cholesky.h"
+#include "solvers/factor/panels/panel_cholesky.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipeline's factorization and solves on cuda devices, by panels (solvers/panel_cholesky.h). A
-// panel is as wide as a tile. Of the variants, sp within a policy of hp1, hp2 or hp3 is computed as
-// x3, which has its accuracy.
+// One pipeline's factorization and solves on cuda devices, by panels
+// (solvers/factor/panels/panel_cholesky.h). A panel is as wide as a tile. Of the variants, sp
+// within a policy of hp1, hp2 or hp3 is computed as x3, which has its accuracy.
 #ifndef BB_SIM_PIPELINES_FACTOR_DEVICE_H
 #define BB_SIM_PIPELINES_FACTOR_DEVICE_H
 
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_solving.h"
-#include "solvers/residual_covariance.h"
+#include "solvers/factor/residual_covariance.h"
 
 /// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED or BB_INVALID with a
 /// sentence. Neither a device nor a map is needed.

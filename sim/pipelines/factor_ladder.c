@@ -2,7 +2,7 @@
 #include "sim/pipelines/factor_ladder.h"
 
 #include "core/memory.h"
-#include "solvers/tile_matrix.h"
+#include "solvers/factor/tiles/tile_matrix.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_LADDER_H
 #define BB_SIM_PIPELINES_FACTOR_LADDER_H
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "sim/pipelines/factor_solving.h"
 
 enum { BB_FACTOR_MIXTURES = 64, BB_FACTOR_RUNG_NAME = 48 };

@@ -8,7 +8,7 @@
 #include "precision/policy.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
-#include "solvers/refinement.h"
+#include "solvers/factor/refinement.h"
 
 typedef enum bb_factor_scale {
     BB_FACTOR_SCALE_UNIT_DIAGONAL,

@@ -3,7 +3,7 @@
 
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
-#include "solvers/tile_operand.h"
+#include "solvers/factor/tiles/tile_operand.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_warm.h"
-#include "solvers/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "sim/attempt.h"
 #include "sim/pipelines/factor_pipeline.h"
-#include "solvers/reconstructor.h"
+#include "solvers/factor/reconstructor.h"
 
 /// What is solved; everything but `scale` and `noise_floor` is borrowed. Zero-initialise, then
 /// bb_factor_problem_prepare; release with bb_factor_problem_release.

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "precision/format.h"
 #include "sim/attempt.h"
-#include "solvers/spectrum.h"
+#include "solvers/factor/spectrum.h"
 
 // Operations a second of one core in LAPACK's reduction to tridiagonal form.
 static const double eigenvalue_rate = 1.5e10;

@@ -10,7 +10,7 @@
 #include "sim/pipelines/factor_solving.h"
 
 /// Writes the group /spectrum of a prepared problem, nothing where it is not asked for. Errors:
-/// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/spectrum.h.
+/// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.
 BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
                                                 bb_results *results);
 

@@ -6,7 +6,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 #include "precision/draw.h"
-#include "solvers/zfp_panels.h"
+#include "solvers/operator/zfp_panels.h"
 
 #include <math.h>
 #include <stdio.h>

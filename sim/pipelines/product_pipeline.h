@@ -5,12 +5,12 @@
 #ifndef BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 #define BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 
-#include "physics/wafer/delivery.h"
+#include "physics/wafer/overlay/delivery.h"
 #include "precision/codec.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
-#include "solvers/coded_operator.h"
+#include "solvers/operator/coded_operator.h"
 
 /// Products and sums are in one of bb_working_format_names.
 typedef struct bb_product_pipeline {

@@ -11,7 +11,7 @@
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/reconstructor/reconstructor_study.h"
-#include "solvers/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 
 #include <math.h>
 #include <stdio.h>

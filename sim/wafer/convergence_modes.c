@@ -2,8 +2,8 @@
 #include "sim/wafer/convergence_modes.h"
 
 #include "core/memory.h"
-#include "physics/wafer/thermal.h"
-#include "solvers/stepper.h"
+#include "physics/wafer/heat/thermal.h"
+#include "solvers/step/stepper.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 #include "sim/wafer/lot_overlay.h"
 
 #include "core/memory.h"
-#include "physics/wafer/overlay.h"
-#include "physics/wafer/overlay_spread.h"
+#include "physics/wafer/overlay/overlay.h"
+#include "physics/wafer/overlay/overlay_spread.h"
 
 #include <math.h>
 

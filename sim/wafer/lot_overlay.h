@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The overlay of every wafer of a lot in /results, over the axis `wafer`, and how it differs from
-// wafer to wafer (physics/wafer/overlay_spread.h): where a study scores all wafers of several.
+// wafer to wafer (physics/wafer/overlay/overlay_spread.h): where a study scores all wafers of
+// several.
 #ifndef BB_SIM_WAFER_LOT_OVERLAY_H
 #define BB_SIM_WAFER_LOT_OVERLAY_H
 

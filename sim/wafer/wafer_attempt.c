@@ -3,7 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "physics/wafer/overlay.h"
+#include "physics/wafer/overlay/overlay.h"
 #include "sim/wafer/wafer_draws.h"
 #include "sim/wafer/wafer_view.h"
 

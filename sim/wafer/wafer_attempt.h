@@ -7,8 +7,8 @@
 #include "physics/wafer/wafer_problem.h"
 #include "sim/attempt.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_certificate.h"
-#include "sim/wafer/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
 enum { BB_WAFER_AXES = 3 };

@@ -2,9 +2,9 @@
 #include "sim/wafer/wafer_cautions.h"
 
 #include "core/log.h"
-#include "physics/wafer/disc_edge.h"
-#include "physics/wafer/dwell.h"
-#include "physics/wafer/exposure.h"
+#include "physics/wafer/heat/exposure.h"
+#include "physics/wafer/overlay/dwell.h"
+#include "physics/wafer/response/disc_edge.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "sim/wafer/wafer_certificate.h"
 
 #include "core/memory.h"
-#include "solvers/product_rounding.h"
+#include "solvers/operator/product_rounding.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "sim/wafer/convergence_modes.h"
 #include "sim/wafer/convergence_table.h"
-#include "sim/wafer/wafer_march.h"
+#include "sim/wafer/heat/wafer_march.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>

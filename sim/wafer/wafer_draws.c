@@ -2,7 +2,7 @@
 #include "sim/wafer/wafer_draws.h"
 
 #include "core/memory.h"
-#include "physics/wafer/overlay.h"
+#include "physics/wafer/overlay/overlay.h"
 
 #include <math.h>
 

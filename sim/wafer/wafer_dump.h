@@ -6,7 +6,7 @@
 #define BB_SIM_WAFER_WAFER_DUMP_H
 
 #include "sim/output/results.h"
-#include "sim/wafer/wafer_heating.h"
+#include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
 /// Refuses at once what the end of a run would: rows wanted in zfp without HDF5's plugin for it.

@@ -13,7 +13,7 @@
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_rows.h"
-#include "solvers/coded_operator.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 #include <string.h>

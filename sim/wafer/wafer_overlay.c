@@ -2,7 +2,7 @@
 #include "sim/wafer/wafer_overlay.h"
 
 #include "core/memory.h"
-#include "physics/wafer/overlay_report.h"
+#include "physics/wafer/overlay/overlay_report.h"
 #include "sim/wafer/lot_overlay.h"
 
 #include <math.h>

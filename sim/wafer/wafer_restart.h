@@ -6,7 +6,7 @@
 #define BB_SIM_WAFER_WAFER_RESTART_H
 
 #include "sim/restart.h"
-#include "sim/wafer/wafer_heating.h"
+#include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 
 /// Appends what the heating depends on, as YAML: the experiment, the groups wafer, clamp, hood,

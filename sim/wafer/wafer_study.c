@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_study.h"
 
-#include "physics/wafer/burl_map.h"
-#include "physics/wafer/dwell.h"
-#include "physics/wafer/thermal.h"
+#include "physics/wafer/heat/burl_map.h"
+#include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/overlay/dwell.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
-#include "sim/wafer/realtime_config.h"
+#include "sim/wafer/realtime/realtime_config.h"
 #include "sim/wafer/wafer_requirements.h"
 
 typedef enum bb_dump_filter { BB_DUMP_PLAIN, BB_DUMP_ZFP } bb_dump_filter;

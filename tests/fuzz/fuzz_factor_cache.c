@@ -5,7 +5,7 @@
 // whose solve stays inside its arrays.
 //
 // Input: how it is made, then the bytes.
-#include "physics/wafer/plate_factor.h"
+#include "physics/wafer/response/plate_factor.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <xxhash.h>

@@ -5,7 +5,7 @@
 //
 // Input: shape, mode and how the index is made, index bytes, then the stream.
 #include "core/memory.h"
-#include "precision/zfp_band.h"
+#include "precision/codecs/zfp/zfp_band.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 //
 // Input: type, shape, settings, index, then the stream.
 #include "core/memory.h"
-#include "precision/zfp_decoder.h"
+#include "precision/codecs/zfp/zfp_decoder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 //
 // Files are whole or absent: full disks, limits, kills and signals while they are written.
 #include "core/memory.h"
-#include "physics/wafer/plate_factor.h"
+#include "physics/wafer/response/plate_factor.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "tests/check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"

@@ -4,11 +4,11 @@
 // finite, in the stage that met it and where it belongs, and never a finite answer.
 #include "core/outcome.h"
 #include "precision/codec.h"
-#include "solvers/coded_operator.h"
-#include "solvers/reconstructor.h"
-#include "solvers/residual_covariance.h"
-#include "solvers/stepper.h"
-#include "solvers/tile_cholesky.h"
+#include "solvers/factor/reconstructor.h"
+#include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "solvers/operator/coded_operator.h"
+#include "solvers/step/stepper.h"
 #include "tests/solvers/dense.h"
 
 enum { N = 72, TILE = 16, TILES = 5, M = 40, PLANTS = 3 };

@@ -6,8 +6,8 @@
 #define BB_TESTS_PHYSICS_AO_CHAIN_H
 
 #include "core/memory.h"
-#include "physics/ao/point_spread.h"
-#include "physics/ao/slope_covariance.h"
+#include "physics/ao/covariance/slope_covariance.h"
+#include "physics/ao/score/point_spread.h"
 #include "tests/physics/ao/cases.h"
 
 #include <cblas.h>

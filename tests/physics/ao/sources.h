@@ -5,7 +5,7 @@
 #define BB_TESTS_PHYSICS_AO_SOURCES_H
 
 #include "core/memory.h"
-#include "physics/ao/slope_covariance.h"
+#include "physics/ao/covariance/slope_covariance.h"
 #include "tests/physics/ao/cases.h"
 
 enum { SOURCE_CMM, SOURCE_CTM, SOURCE_CTT, SOURCE_COUNT };

@@ -2,7 +2,7 @@
 //
 // Lenslet grids that are turned, magnified and shifted against the pupil.
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/displacement_table.h"
+#include "physics/ao/covariance/displacement_table.h"
 #include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 

@@ -3,11 +3,11 @@
 // The whole chain as a driver walks it, in fp64: mesh, heat, scan, exposure, restriction, response,
 // dwell, overlay; and every allocation of it failing in turn.
 #include "core/memory.h"
-#include "physics/wafer/dwell.h"
-#include "physics/wafer/exposure.h"
-#include "physics/wafer/overlay.h"
-#include "physics/wafer/response.h"
-#include "physics/wafer/thermal.h"
+#include "physics/wafer/heat/exposure.h"
+#include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/overlay/dwell.h"
+#include "physics/wafer/overlay/overlay.h"
+#include "physics/wafer/response/response.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 

@@ -2,7 +2,7 @@
 //
 // nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
 // promises, found and verified there.
-#include "core/device.h"
+#include "core/device/device.h"
 #include "tests/check.h"
 #include "tests/sim/driver.h"
 

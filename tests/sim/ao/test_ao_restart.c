@@ -2,7 +2,7 @@
 //
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
-#include "physics/ao/learn.h"
+#include "physics/ao/learn/learn.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "sim/pipelines/factor_ladder.h"
 #include "sim/pipelines/factor_map.h"
-#include "solvers/tile_matrix.h"
+#include "solvers/factor/tiles/tile_matrix.h"
 #include "tests/check.h"
 #include "tests/solvers/dense.h"
 

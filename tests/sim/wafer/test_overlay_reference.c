@@ -3,8 +3,8 @@
 // From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
 // as the evenly heated disc of docs/physics-wafer.md 2.3 item 2 does, by the temperature that they
 // have lost or won since they were aligned.
-#include "sim/wafer/wafer_loop.h"
-#include "tests/physics/wafer/disc_closed_forms.h"
+#include "sim/wafer/realtime/wafer_loop.h"
+#include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 #include "tests/sim/driver.h"
 

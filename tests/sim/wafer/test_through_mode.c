@@ -4,9 +4,9 @@
 // coupled equations of an evenly heated wafer, decay of a wave, and the limit of the step; then a
 // study with it: its moment bends the plate, and what has no moment is refused.
 #include "core/memory.h"
-#include "physics/wafer/thermal.h"
-#include "physics/wafer/through_mode.h"
-#include "solvers/stepper.h"
+#include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/heat/through_mode.h"
+#include "solvers/step/stepper.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 #include "tests/sim/driver.h"

@@ -2,7 +2,7 @@
 //
 // Which rows a study gets unless it says otherwise, and what it is told of rows that lack
 // something.
-#include "physics/wafer/exposure.h"
+#include "physics/wafer/heat/exposure.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The wafer study on a GPU against the cpu: the products differ by the order of their sums only.
-#include "core/device.h"
+#include "core/device/device.h"
 #include "tests/sim/driver.h"
 
 static const driver_case on_cpu = {CONFIG_WAFER_SMALL, {"device=cpu"}};

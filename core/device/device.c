@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device/device.h"
+
+#include "core/memory.h"
+
+struct bb_device {
+    bb_device_kind kind;
+    const bb_device_ops *ops;
+    void *state;
+};
+
+const bb_device_ops *bb_device_operations(bb_device_kind kind)
+{
+    static const bb_device_ops *const table[BB_DEVICE_KIND_COUNT] = {
+        [BB_DEVICE_CPU] = &bb_device_cpu_ops,
+        [BB_DEVICE_CUDA] = &bb_device_cuda_ops,
+    };
+    return table[kind];
+}
+
+bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes)
+{
+    char unused[256];
+    return bb_device_operations(kind)->count(reason == NULL ? unused : reason,
+                                             reason == NULL ? sizeof unused : reason_bytes);
+}
+
+bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    char reason[256] = "";
+    *out = NULL;
+    bb_index count = bb_device_count(kind, reason, sizeof reason);
+    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_operations(kind)->name,
+               reason);
+    BB_REQUIRE(ordinal >= 0 && ordinal < count, BB_DEVICE, "device %s %td, expected 0..%td",
+               bb_device_operations(kind)->name, ordinal, count - 1);
+    BB_TRY(BB_ZEROED(1, &device));
+    device->kind = kind;
+    device->ops = bb_device_operations(kind);
+    BB_TRY(device->ops->open(ordinal, &device->state));
+    *out = device;
+    device = NULL;
+done:
+    BB_RELEASE(&device);
+    return status;
+}
+
+void bb_device_close(bb_device **device)
+{
+    if (*device != NULL) {
+        (*device)->ops->close(&(*device)->state);
+        BB_RELEASE(device);
+    }
+}
+
+bb_device_kind bb_device_kind_of(const bb_device *device)
+{
+    return device->kind;
+}
+
+bb_status bb_device_describe(bb_device *device, bb_device_report *out)
+{
+    return device->ops->report(device->state, out);
+}
+
+bb_status bb_device_allocate(bb_device *device, size_t bytes, void **out)
+{
+    return device->ops->allocate(device->state, bytes, out);
+}
+
+void bb_device_release(bb_device *device, void **block)
+{
+    if (*block != NULL) {
+        device->ops->release(device->state, block);
+    }
+}
+
+bb_status bb_device_zero(bb_device *device, void *block, size_t bytes)
+{
+    return bytes == 0 ? BB_OK : device->ops->fill_zero(device->state, block, bytes);
+}
+
+bb_status bb_device_upload(bb_device *device, void *to, const void *from_host, size_t bytes)
+{
+    return bytes == 0 ? BB_OK : device->ops->upload(device->state, to, from_host, bytes);
+}
+
+bb_status bb_device_download(bb_device *device, void *to_host, const void *from, size_t bytes)
+{
+    return bytes == 0 ? BB_OK : device->ops->download(device->state, to_host, from, bytes);
+}
+
+bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
+                           void *arguments)
+{
+    return items == 0 ? BB_OK : device->ops->launch(device->state, kernel, items, arguments);
+}
+
+bb_status bb_device_wait(bb_device *device)
+{
+    return device->ops->wait(device->state);
+}
+
+bb_status bb_device_timer_start(bb_device *device)
+{
+    return device->ops->mark(device->state, 0);
+}
+
+bb_status bb_device_timer_stop(bb_device *device, double *seconds)
+{
+    BB_RETURN_IF_FAILED(device->ops->mark(device->state, 1));
+    return device->ops->elapsed(device->state, seconds);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices that compute: one operations table each, the same calls for all. The cpu device is always
+// there and is the reference; the cuda device is there where the build found nvcc and the host has
+// a driver and a GPU. Asking for a device that is absent is an error that says why; nothing falls
+// back.
+//
+// A kernel family is a bb_kernel: its cpu twin (the law) and its cuda twin side by side.
+#ifndef BB_CORE_DEVICE_DEVICE_H
+#define BB_CORE_DEVICE_DEVICE_H
+
+#include "core/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bb_device_kind { BB_DEVICE_CPU, BB_DEVICE_CUDA, BB_DEVICE_KIND_COUNT } bb_device_kind;
+
+/// What a device says of itself.
+typedef struct bb_device_report {
+    char name[128];
+    char driver[64];          ///< driver and runtime versions; "" on the cpu
+    char architecture[32];    ///< "sm_90", "x86_64"
+    size_t memory_bytes;      ///< in all
+    size_t free_memory_bytes; ///< now
+    bb_index units;           ///< processors, or streaming multiprocessors
+} bb_device_report;
+
+/// Work over `items` independent items. The cpu twin runs ranges over the threads; the cuda twin
+/// launches on the stream (a cudaStream_t) and does not wait. `arguments` holds device addresses.
+typedef struct bb_kernel {
+    const char *name;
+    bb_index grain; ///< items of one range on the cpu
+    bb_status (*cpu)(void *arguments, bb_index begin, bb_index end);
+    bb_status (*cuda)(void *stream, bb_index items, void *arguments); ///< NULL where absent
+} bb_kernel;
+
+/// The cuda twin of a kernel, NULL in a build without CUDA.
+#ifdef BB_HAVE_CUDA
+#define BB_CUDA_TWIN(function) (function)
+#else
+#define BB_CUDA_TWIN(function) NULL
+#endif
+
+typedef struct bb_device bb_device;
+
+/// The table of one kind of device. `state` is what `open` made.
+typedef struct bb_device_ops {
+    const char *name;
+    bb_space space;
+    /// Devices present; with none, writes one sentence that says why.
+    bb_index (*count)(char *reason, size_t reason_bytes);
+    bb_status (*open)(bb_index ordinal, void **state);
+    void (*close)(void **state);
+    bb_status (*report)(void *state, bb_device_report *out);
+    bb_status (*allocate)(void *state, size_t bytes, void **out);
+    void (*release)(void *state, void **block);
+    bb_status (*fill_zero)(void *state, void *block, size_t bytes);
+    bb_status (*upload)(void *state, void *to, const void *from_host, size_t bytes);
+    bb_status (*download)(void *state, void *to_host, const void *from, size_t bytes);
+    bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
+    bb_status (*wait)(void *state);
+    /// Marks a moment in the device's order of work; elapsed is between two marks, in seconds.
+    bb_status (*mark)(void *state, int which);
+    bb_status (*elapsed)(void *state, double *seconds);
+} bb_device_ops;
+
+extern const bb_device_ops bb_device_cpu_ops;
+extern const bb_device_ops bb_device_cuda_ops;
+
+/// The table of a kind, and the name of a kind: "cpu", "cuda".
+const bb_device_ops *bb_device_operations(bb_device_kind kind);
+
+/// Devices of a kind on this host; with none, `reason` (may be NULL) gets a sentence.
+bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes);
+
+/// Opens device `ordinal` of a kind. Errors: BB_DEVICE with the reason where it is absent,
+/// BB_MEMORY. Owner: the caller, who closes it after releasing its memory.
+BB_CHECKED bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out);
+void bb_device_close(bb_device **device);
+
+bb_device_kind bb_device_kind_of(const bb_device *device);
+BB_CHECKED bb_status bb_device_describe(bb_device *device, bb_device_report *out);
+
+/// Device memory, contents undefined. Errors: BB_MEMORY with the bytes asked for and free.
+BB_CHECKED bb_status bb_device_allocate(bb_device *device, size_t bytes, void **out);
+void bb_device_release(bb_device *device, void **block);
+BB_CHECKED bb_status bb_device_zero(bb_device *device, void *block, size_t bytes);
+
+/// Copies between host and device memory, in the device's order of work; download waits.
+BB_CHECKED bb_status bb_device_upload(bb_device *device, void *to, const void *from_host,
+                                      size_t bytes);
+BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *from,
+                                        size_t bytes);
+
+/// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no twin for this
+/// device, BB_DEVICE where the launch fails.
+BB_CHECKED bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
+                                      void *arguments);
+
+/// Waits for all work; a failure of earlier work is returned here.
+BB_CHECKED bb_status bb_device_wait(bb_device *device);
+
+/// Time of the work between the two marks, measured on the device.
+BB_CHECKED bb_status bb_device_timer_start(bb_device *device);
+BB_CHECKED bb_status bb_device_timer_stop(bb_device *device, double *seconds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cuda device: twin of device_cpu.c. One stream per open device; copies and launches keep its
+// order. Every call and launch is checked.
+#include "core/device/device.h"
+#include "core/device/device_cuda.h"
+#include "core/memory.h"
+
+#include <cstdio>
+
+namespace
+{
+
+struct cuda_state {
+    int ordinal;
+    cudaStream_t stream;
+    cudaEvent_t marks[2];
+};
+
+cuda_state *as_cuda(void *state)
+{
+    return static_cast<cuda_state *>(state);
+}
+
+bb_index cuda_count(char *reason, size_t reason_bytes)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    // No driver answers 35 (insufficient driver), no device answers 100: both mean no GPU.
+    if (error != cudaSuccess) {
+        (void)std::snprintf(reason, reason_bytes, "%s (CUDA error %d)", cudaGetErrorString(error),
+                            static_cast<int>(error));
+        (void)cudaGetLastError();
+        return 0;
+    }
+    (void)std::snprintf(reason, reason_bytes, "%s", count > 0 ? "" : "no GPU on this host");
+    return count;
+}
+
+void cuda_close(void **state)
+{
+    cuda_state *cuda = as_cuda(*state);
+    if (cuda == nullptr) {
+        return;
+    }
+    for (cudaEvent_t mark : cuda->marks) {
+        if (mark != nullptr) {
+            (void)cudaEventDestroy(mark);
+        }
+    }
+    if (cuda->stream != nullptr) {
+        (void)cudaStreamDestroy(cuda->stream);
+    }
+    bb_memory_release(state);
+}
+
+bb_status start_device(cuda_state *cuda)
+{
+    BB_CUDA_TRY(cudaSetDevice(cuda->ordinal));
+    BB_CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    BB_CUDA_TRY(cudaEventCreate(&cuda->marks[0]));
+    BB_CUDA_TRY(cudaEventCreate(&cuda->marks[1]));
+    return BB_OK;
+}
+
+bb_status cuda_open(bb_index ordinal, void **state)
+{
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(cuda_state), state));
+    as_cuda(*state)->ordinal = static_cast<int>(ordinal);
+    bb_status status = start_device(as_cuda(*state));
+    if (status != BB_OK) {
+        cuda_close(state);
+    }
+    return status;
+}
+
+bb_status cuda_report(void *state, bb_device_report *out)
+{
+    cudaDeviceProp properties;
+    int driver = 0;
+    int runtime = 0;
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaGetDeviceProperties(&properties, as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaDriverGetVersion(&driver));
+    BB_CUDA_TRY(cudaRuntimeGetVersion(&runtime));
+    *out = bb_device_report{};
+    (void)std::snprintf(out->name, sizeof out->name, "%.127s", properties.name);
+    (void)std::snprintf(out->driver, sizeof out->driver, "driver CUDA %d.%d, runtime %d.%d",
+                        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    (void)std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d", properties.major,
+                        properties.minor);
+    BB_CUDA_TRY(cudaMemGetInfo(&out->free_memory_bytes, &out->memory_bytes));
+    out->units = properties.multiProcessorCount;
+    return BB_OK;
+}
+
+bb_status cuda_allocate(void *state, size_t bytes, void **out)
+{
+    *out = nullptr;
+    if (bytes == 0) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    cudaError_t error = cudaMalloc(out, bytes);
+    if (error == cudaErrorMemoryAllocation) {
+        size_t available = 0;
+        size_t total = 0;
+        (void)cudaGetLastError();
+        (void)cudaMemGetInfo(&available, &total);
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "GPU memory exhausted: %zu bytes asked for, %zu of %zu free", bytes,
+                             available, total);
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
+void cuda_release(void *state, void **block)
+{
+    (void)cudaSetDevice(as_cuda(state)->ordinal);
+    (void)cudaFree(*block);
+    *block = nullptr;
+}
+
+bb_status cuda_zero(void *state, void *block, size_t bytes)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaMemsetAsync(block, 0, bytes, as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_upload(void *state, void *to, const void *from, size_t bytes)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_download(void *state, void *to, const void *from, size_t bytes)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_cuda(state)->stream));
+    BB_CUDA_TRY(cudaStreamSynchronize(as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_launch(void *state, const bb_kernel *kernel, bb_index items, void *arguments)
+{
+    if (kernel->cuda == nullptr) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "kernel %s has no CUDA version: run it on the cpu", kernel->name);
+    }
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    if (items > 0) {
+        BB_RETURN_IF_FAILED(kernel->cuda(as_cuda(state)->stream, items, arguments));
+    }
+    return BB_OK;
+}
+
+bb_status cuda_wait(void *state)
+{
+    BB_CUDA_TRY(cudaStreamSynchronize(as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_mark(void *state, int which)
+{
+    BB_CUDA_TRY(cudaEventRecord(as_cuda(state)->marks[which], as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_elapsed(void *state, double *seconds)
+{
+    float milliseconds = 0.0F;
+    BB_CUDA_TRY(cudaEventSynchronize(as_cuda(state)->marks[1]));
+    BB_CUDA_TRY(
+        cudaEventElapsedTime(&milliseconds, as_cuda(state)->marks[0], as_cuda(state)->marks[1]));
+    *seconds = 1e-3 * static_cast<double>(milliseconds);
+    return BB_OK;
+}
+
+} // namespace
+
+extern "C" const bb_device_ops bb_device_cuda_ops = {
+    "cuda",        BB_SPACE_CUDA, cuda_count,   cuda_open, cuda_close,
+    cuda_report,   cuda_allocate, cuda_release, cuda_zero, cuda_upload,
+    cuda_download, cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed,
+};

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: turns CUDA errors into bb_status.
+#ifndef BB_CORE_DEVICE_DEVICE_CUDA_H
+#define BB_CORE_DEVICE_DEVICE_CUDA_H
+
+#include "core/status.h"
+
+#include <cuda_runtime.h>
+
+/// Returns from the function with BB_DEVICE where a CUDA call failed.
+#define BB_CUDA_TRY(call)                                                                          \
+    do {                                                                                           \
+        cudaError_t error_ = (call);                                                               \
+        if (error_ != cudaSuccess) {                                                               \
+            return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "%s: %s", #call,                   \
+                                 cudaGetErrorString(error_));                                      \
+        }                                                                                          \
+    } while (0)
+
+/// The same for the launch just made.
+#define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
+
+/// __cluster_dims__, for kernels that are compiled for architectures without clusters too, where
+/// they must not run.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define BB_CLUSTER_DIMS(x, y, z)
+#else
+#define BB_CLUSTER_DIMS(x, y, z) __cluster_dims__(x, y, z)
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Slope covariances of two sensors on one lenslet grid, by displacement.
+//
+// Where both sensors have the same lenslets, equally turned, and the same scale on every layer (two
+// natural stars, two laser stars of one altitude, a sensor and itself), a covariance depends on the
+// difference of the lenslets' columns and rows only: (2 n - 1)^2 values in place of the square of
+// their number. With equal sizes the xy and yx covariances are one.
+#ifndef BB_PHYSICS_AO_COVARIANCE_DISPLACEMENT_TABLE_H
+#define BB_PHYSICS_AO_COVARIANCE_DISPLACEMENT_TABLE_H
+
+#include "physics/ao/sensor_array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Plain owner; constant after creation. Entry of a displacement: site of the first sensor's
+/// subaperture minus site of the second's, plus `centre`.
+typedef struct bb_displacement_table {
+    bb_index edge; ///< 2 n - 1 displacements along an axis
+    bb_index centre;
+    double *parallel[2]; ///< [(2 n - 1)^2] xx and yy, arcsec^2; NULL in an empty table
+    double *crossed;     ///< [(2 n - 1)^2] xy and yx
+} bb_displacement_table;
+
+/// Whether a table can serve the two sensors.
+bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *second,
+                                  bb_index layer_count);
+
+/// Bytes of the table of a grid of `lenslets`.
+double bb_displacement_table_bytes(bb_index lenslets);
+
+/// Covariances of turbulence, within the rounding of D of a direct evaluation. The table of a
+/// sensor and itself is even, bit for bit. Errors: BB_MEMORY. Release with
+/// bb_displacement_table_release.
+BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere,
+                                                  bb_slope_model model, const bb_sensor *first,
+                                                  const bb_sensor *second,
+                                                  bb_displacement_table *out);
+void bb_displacement_table_release(bb_displacement_table *table);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Covariances of Shack-Hartmann slopes under von Karman turbulence, as matrix sources.
+//
+// A slope is the difference of the phase at the two edge midpoints of a subaperture, over its size
+// d in the pupil (point difference; ecrc/moao, Learn & Apply of Vidal, Gendron and Rousset 2010).
+// With (u, v) the separation a - b of two subapertures on a layer, s1 and s2 half their sizes
+// there:
+//   x of a, x of b: 1/2 [D(u + s1 + s2, v) + D(u - s1 - s2, v)
+//                        - D(u + s1 - s2, v) - D(u - s1 + s2, v)]
+//   x of a, y of b: 1/2 [D(u + s1, v + s2) + D(u - s1, v - s2)
+//                        - D(u + s1, v - s2) - D(u - s1, v + s2)]
+// the others by swapping axes; times r0_l^(-5/3) (lambda / 2 pi)^2 / (d_a d_b), summed over layers,
+// in arcsec^2. For sensors of unequal projected sizes the xy and yx blocks differ.
+//
+// Every argument of D is the separation of an end of one slope from an end of the other, and
+// neighbours share their ends: a block is filled from D between all its ends. Sensors of one
+// lenslet grid and one altitude are looked up by displacement.
+//
+// The point difference overstates the slope variance of a real subaperture by 7 to 16 %.
+#ifndef BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_H
+#define BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_H
+
+#include "core/matrix_source.h"
+#include "physics/ao/covariance/measurement_noise.h"
+#include "physics/ao/sensor_array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_slope_covariance bb_slope_covariance;
+
+/// What is covaried. Everything is borrowed and must outlive the covariance.
+typedef struct bb_slope_covariance_parts {
+    const char *name; ///< "Cmm", "Ctm", "Ctt"
+    const bb_atmosphere *atmosphere;
+    const bb_sensor_array *rows;
+    const bb_sensor_array *columns;    ///< the same pointer as rows: symmetric
+    const bb_measurement_noise *noise; ///< of rows, added to a symmetric matrix; NULL: none
+    bool tilt_blocks; ///< symmetric only: adds each laser star's tilt variance to every entry of
+                      ///< its xx and yy blocks; false leaves it to an update with bb_tilt_vectors
+} bb_slope_covariance_parts;
+
+/// Errors: BB_MEMORY, BB_INVALID (noise or tilts of a matrix that is not symmetric, arrays made for
+/// another atmosphere). Destroy with bb_slope_covariance_destroy.
+BB_CHECKED bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
+                                                bb_slope_covariance **out);
+void bb_slope_covariance_destroy(bb_slope_covariance **covariance);
+
+/// The matrix [rows measurements][columns measurements], arcsec^2, borrowed from the covariance.
+/// Any block may be asked for, by several threads at once; a symmetric matrix is so bit for bit.
+/// Cost: a look-up an entry where a displacement table serves the two sensors; elsewhere, in blocks
+/// of hundreds, little more than one evaluation of D an entry and layer. Errors of a fill:
+/// BB_MEMORY.
+const bb_matrix_source *bb_slope_covariance_source(const bb_slope_covariance *covariance);
+
+/// What the covariance of two sensor arrays will hold and take.
+typedef struct bb_slope_covariance_cost {
+    double table_bytes;    ///< displacement tables
+    double entries;        ///< of the matrix
+    double direct_entries; ///< those of them that no table serves
+} bb_slope_covariance_cost;
+
+bb_slope_covariance_cost bb_slope_covariance_price(const bb_sensor_array *rows,
+                                                   const bb_sensor_array *columns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/frames/frame_sampler.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/frames/sensor_view.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SCREENS = 2, COARSENESS = 4 }; // a coarse and a fine one; ratio of their pixels
+static const double fine_oversize = 1.5;
+
+// The pupil's points in a target's direction on a layer.
+typedef struct pupil_view {
+    bb_screen_axis x, y;
+} pupil_view;
+
+struct bb_frame_sampler {
+    const bb_tomography *tomography;
+    bb_phase_screen screen[SCREENS];
+    bb_index layers;
+    bb_sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer together
+    bb_sensor_view *truth;  // [SCREENS layers][targets]
+    pupil_view *pupils;     // [SCREENS layers][targets]
+};
+
+// Widens [low, high] of a layer along both axes by a sensor's image.
+static void widen(const bb_sensor *sensor, bb_index layer, double height, double reach_m,
+                  double low[2], double high[2])
+{
+    const bb_sensor_layer *on = &sensor->layer[layer];
+    const double half = on->scale * reach_m;
+    const double centre[2] = {on->scale * sensor->frame.shift_x_m + height * sensor->star.x_rad,
+                              on->scale * sensor->frame.shift_y_m + height * sensor->star.y_rad};
+    for (int axis = 0; axis < 2; ++axis) {
+        low[axis] = fmin(low[axis], centre[axis] - half);
+        high[axis] = fmax(high[axis], centre[axis] + half);
+    }
+}
+
+bb_status bb_screen_size_for(const bb_monte_carlo_config *config, const bb_atmosphere *atmosphere,
+                             bb_index array_count, const bb_sensor_array *const *arrays,
+                             bb_screen_size *out)
+{
+    bb_status status = BB_OK;
+    double widest = 0.0;
+    double size = INFINITY;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        double low[2] = {INFINITY, INFINITY};
+        double high[2] = {-INFINITY, -INFINITY};
+        for (bb_index a = 0; a < array_count; ++a) {
+            for (bb_index s = 0; s < arrays[a]->sensor_count; ++s) {
+                const bb_sensor *sensor = &arrays[a]->sensors[s];
+                widen(sensor, l, atmosphere->height_m[l], 0.5 * arrays[a]->diameter_m, low, high);
+                size = fmin(size, sensor->size_m);
+            }
+        }
+        widest = fmax(widest, fmax(high[0] - low[0], high[1] - low[1]));
+    }
+    const double fine = size / (double)config->pixels_per_subaperture;
+    const double pixel = COARSENESS * fine;
+    const double coarse_points = ceil(config->screen_oversize * widest / pixel);
+    const double fine_points = ceil(fine_oversize * widest / fine);
+    // Before it is an integer, and before the next number of small factors is looked for.
+    BB_REQUIRE(
+        fmax(coarse_points, fine_points) <= BB_PHASE_SCREEN_MOST, BB_INVALID,
+        "phase screens of %g and %g points along an edge, expected at most %d: all stars and "
+        "targets see %g m of a layer, and the finest pixel is %g m",
+        coarse_points, fine_points, BB_PHASE_SCREEN_MOST, widest, fine);
+    *out = (bb_screen_size){bb_phase_screen_points((bb_index)coarse_points), pixel,
+                            bb_phase_screen_points((bb_index)fine_points), fine};
+done:
+    return status;
+}
+
+static bb_status make_screen(const bb_monte_carlo_config *config, bb_frame_sampler *sampler)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = sampler->tomography;
+    const bb_sensor_array **arrays = NULL;
+    BB_TRY(BB_ALLOCATE(tomography->target_count + 1, &arrays));
+    arrays[0] = &tomography->guides;
+    for (bb_index t = 0; t < tomography->target_count; ++t) {
+        arrays[t + 1] = &tomography->targets[t].truth;
+    }
+    bb_screen_size size;
+    BB_TRY(bb_screen_size_for(config, &tomography->atmosphere, tomography->target_count + 1, arrays,
+                              &size));
+    BB_TRY(bb_phase_screen_create(size.points, size.pixel_m, tomography->atmosphere.outer_scale_m,
+                                  config->subharmonics, &sampler->screen[0]));
+    BB_TRY(bb_phase_screen_refine(&sampler->screen[0], size.fine_points, size.fine_pixel_m,
+                                  &sampler->screen[1]));
+done:
+    BB_RELEASE(&arrays);
+    return status;
+}
+
+static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index at, bb_index index,
+                            pupil_view *out)
+{
+    bb_status status = BB_OK;
+    const bb_tomography_target *target = &sampler->tomography->targets[index];
+    const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
+    const bb_star *star = &target->truth.sensors[0].star;
+    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+    const double height = sampler->tomography->atmosphere.height_m[at / SCREENS];
+    double *x = NULL;
+    double *y = NULL;
+    BB_TRY(BB_ALLOCATE(grid->pupil_points, &x));
+    BB_TRY(BB_ALLOCATE(grid->pupil_points, &y));
+    const bb_index middle = grid->pupil_points / 2;
+    for (bb_index i = 0; i < grid->pupil_points; ++i) {
+        const double position = grid->pixel_m * (double)(i - middle);
+        x[i] = position + height * star->x_rad;
+        y[i] = position + height * star->y_rad;
+    }
+    BB_TRY(
+        bb_screen_axis_create(screen, true, grid->pupil_points, x, NULL, BB_SCREEN_POINT, &out->x));
+    BB_TRY(bb_screen_axis_create(screen, false, grid->pupil_points, y, NULL, BB_SCREEN_POINT,
+                                 &out->y));
+done:
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+    return status;
+}
+
+static bb_status make_views(bool averaged, bb_frame_sampler *sampler)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = sampler->tomography;
+    const bb_index sensors = tomography->guides.sensor_count;
+    const bb_index targets = tomography->target_count;
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * sensors, &sampler->guides));
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->truth));
+    BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->pupils));
+    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
+        const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+        for (bb_index s = 0; s < sensors; ++s) {
+            BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], at / SCREENS,
+                                         averaged, &sampler->guides[at * sensors + s]));
+        }
+        for (bb_index t = 0; t < targets; ++t) {
+            BB_TRY(bb_sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
+                                         at / SCREENS, averaged,
+                                         &sampler->truth[at * targets + t]));
+            BB_TRY(view_pupil(sampler, at, t, &sampler->pupils[at * targets + t]));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_frame_sampler_create(const bb_tomography *tomography,
+                                  const bb_monte_carlo_config *config, bool averaged,
+                                  bb_frame_sampler **out)
+{
+    bb_status status = BB_OK;
+    bb_frame_sampler *sampler = NULL;
+    BB_TRY(BB_ZEROED(1, &sampler));
+    sampler->tomography = tomography;
+    sampler->layers = tomography->atmosphere.layer_count;
+    BB_TRY(make_screen(config, sampler));
+    BB_TRY(make_views(averaged, sampler));
+    *out = sampler;
+    sampler = NULL;
+done:
+    bb_frame_sampler_destroy(&sampler);
+    return status;
+}
+
+void bb_frame_sampler_destroy(bb_frame_sampler **sampler)
+{
+    bb_frame_sampler *s = *sampler;
+    if (s == NULL) {
+        return;
+    }
+    const bb_index sensors = s->tomography->guides.sensor_count;
+    const bb_index targets = s->tomography->target_count;
+    for (bb_index k = 0; s->guides != NULL && k < SCREENS * s->layers * sensors; ++k) {
+        bb_sensor_view_release(&s->guides[k]);
+    }
+    for (bb_index k = 0; s->truth != NULL && k < SCREENS * s->layers * targets; ++k) {
+        bb_sensor_view_release(&s->truth[k]);
+    }
+    for (bb_index k = 0; s->pupils != NULL && k < SCREENS * s->layers * targets; ++k) {
+        bb_screen_axis_release(&s->pupils[k].x);
+        bb_screen_axis_release(&s->pupils[k].y);
+    }
+    BB_RELEASE(&s->guides);
+    BB_RELEASE(&s->truth);
+    BB_RELEASE(&s->pupils);
+    for (int k = 0; k < SCREENS; ++k) {
+        bb_phase_screen_release(&s->screen[k]);
+    }
+    BB_RELEASE(sampler);
+}
+
+bb_screen_size bb_frame_sampler_screen(const bb_frame_sampler *sampler)
+{
+    return (bb_screen_size){sampler->screen[0].points, sampler->screen[0].pixel_m,
+                            sampler->screen[1].points, sampler->screen[1].pixel_m};
+}
+
+const bb_tomography *bb_frame_sampler_tomography(const bb_frame_sampler *sampler)
+{
+    return sampler->tomography;
+}
+
+static bb_index phase_points(const bb_tomography *tomography, bb_index target)
+{
+    return bb_point_spread_layout(tomography->targets[target].spread)->pupil_points;
+}
+
+bb_status bb_frame_create(const bb_frame_sampler *sampler, bb_frame *out)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = sampler->tomography;
+    bb_frame frame = {.target_count = tomography->target_count};
+    bb_amplitude *amplitudes = NULL;
+    bb_amplitude *corrected = NULL;
+    BB_TRY(BB_ALLOCATE(tomography->guides.measurement_count, &frame.guides));
+    BB_TRY(BB_ZEROED(frame.target_count, &frame.truth));
+    BB_TRY(BB_ZEROED(frame.target_count, &frame.phase));
+    for (bb_index t = 0; t < frame.target_count; ++t) {
+        const bb_index points = phase_points(tomography, t);
+        BB_TRY(BB_ALLOCATE(tomography->targets[t].truth.measurement_count, &frame.truth[t]));
+        BB_TRY(BB_ALLOCATE(points * points, &frame.phase[t]));
+    }
+    const bb_index waves = sampler->screen[0].waves > sampler->screen[1].waves
+                               ? sampler->screen[0].waves
+                               : sampler->screen[1].waves;
+    BB_TRY(BB_ALLOCATE(waves, &amplitudes));
+    frame.amplitudes = amplitudes;
+    BB_TRY(BB_ALLOCATE(waves, &corrected));
+    frame.corrected = corrected;
+    *out = frame;
+    frame = (bb_frame){0};
+done:
+    bb_frame_release(&frame);
+    return status;
+}
+
+void bb_frame_release(bb_frame *frame)
+{
+    for (bb_index t = 0; t < frame->target_count; ++t) {
+        if (frame->truth != NULL) {
+            BB_RELEASE(&frame->truth[t]);
+        }
+        if (frame->phase != NULL) {
+            BB_RELEASE(&frame->phase[t]);
+        }
+    }
+    BB_RELEASE(&frame->guides);
+    BB_RELEASE(&frame->truth);
+    BB_RELEASE(&frame->phase);
+    BB_RELEASE(&frame->amplitudes);
+    BB_RELEASE(&frame->corrected);
+}
+
+static void clear(const bb_tomography *tomography, bb_frame *frame)
+{
+    memset(frame->guides, 0, (size_t)tomography->guides.measurement_count * sizeof *frame->guides);
+    for (bb_index t = 0; t < frame->target_count; ++t) {
+        const bb_index points = phase_points(tomography, t);
+        memset(frame->truth[t], 0,
+               (size_t)tomography->targets[t].truth.measurement_count * sizeof **frame->truth);
+        memset(frame->phase[t], 0, (size_t)(points * points) * sizeof **frame->phase);
+    }
+}
+
+// Adds what one screen of a layer does to all sensors and targets; phases in radians yet.
+static bb_status see_screen(const bb_frame_sampler *sampler, bb_index at, bb_frame *frame)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = sampler->tomography;
+    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+    const bb_amplitude *amplitudes = frame->amplitudes;
+    for (bb_index s = 0; s < tomography->guides.sensor_count; ++s) {
+        const bb_sensor_view *view = &sampler->guides[at * tomography->guides.sensor_count + s];
+        BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
+    }
+    for (bb_index t = 0; t < frame->target_count; ++t) {
+        const bb_index place = at * frame->target_count + t;
+        const bb_amplitude *seen = amplitudes;
+        if (tomography->targets[t].corrected.coefficients != NULL) {
+            const double pitch_m = tomography->targets[t].truth.sensors[0].size_m;
+            bb_phase_screen_limit(screen, 0.5 / pitch_m, amplitudes, frame->corrected);
+            seen = frame->corrected;
+        }
+        BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, seen, frame->truth[t]));
+        BB_TRY(bb_phase_screen_add(screen, amplitudes, &sampler->pupils[place].x,
+                                   &sampler->pupils[place].y, frame->phase[t]));
+    }
+done:
+    return status;
+}
+
+static void add_noise(const bb_tomography *tomography, uint64_t seed, uint64_t number,
+                      double *slopes)
+{
+    const bb_sensor_array *guides = &tomography->guides;
+    const uint64_t first = number * (uint64_t)tomography->noise.count;
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &guides->sensors[s];
+        for (bb_index i = 0; i < sensor->count; ++i) {
+            const bb_index subaperture = sensor->first / 2 + i;
+            const bb_slope_noise noise = tomography->noise.subaperture[subaperture];
+            double pair[2];
+            bb_random_normal_pair(seed, BB_STREAM_SLOPE_NOISE, first + (uint64_t)subaperture, pair);
+            // The Cholesky factor of the two slopes' covariance.
+            const double x = sqrt(noise.xx);
+            const double shared = x > 0.0 ? noise.xy / x : 0.0;
+            const double rest = sqrt(fmax(0.0, noise.yy - shared * shared));
+            slopes[sensor->first + i] += x * pair[0];
+            slopes[sensor->first + sensor->count + i] += shared * pair[0] + rest * pair[1];
+        }
+    }
+}
+
+static void add_tilts(const bb_sensor_array *guides, uint64_t seed, uint64_t number, double *slopes)
+{
+    const uint64_t first = number * (uint64_t)guides->sensor_count;
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &guides->sensors[s];
+        const double variance = sensor->star.tilt_variance_arcsec2;
+        double pair[2];
+        if (sensor->star.kind != BB_GUIDE_STAR_LGS || !isfinite(variance) || variance <= 0.0) {
+            continue;
+        }
+        bb_random_normal_pair(seed, BB_STREAM_LASER_TILT, first + (uint64_t)s, pair);
+        for (bb_index i = 0; i < 2 * sensor->count; ++i) {
+            slopes[sensor->first + i] += sqrt(variance) * pair[i < sensor->count ? 0 : 1];
+        }
+    }
+}
+
+bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
+                        bb_frame *frame)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = sampler->tomography;
+    const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
+    clear(tomography, frame);
+    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
+        const bb_index layer = at / SCREENS;
+        const uint64_t screen = number * (uint64_t)sampler->layers + (uint64_t)layer;
+        bb_phase_screen_draw(&sampler->screen[at % SCREENS], tomography->atmosphere.strength[layer],
+                             seed, screen, frame->amplitudes);
+        BB_TRY(see_screen(sampler, at, frame));
+    }
+    for (bb_index t = 0; t < frame->target_count; ++t) {
+        const bb_index points = phase_points(tomography, t);
+        for (bb_index k = 0; k < points * points; ++k) {
+            frame->phase[t][k] *= wave_m;
+        }
+    }
+    add_noise(tomography, seed, number, frame->guides);
+    add_tilts(&tomography->guides, seed, number, frame->guides);
+done:
+    return status;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Independent frames of one tomographic problem: what its sensors measure of random screens, what
+// noiseless truth sensors see of the same screens, and the phase over the pupil towards every
+// target.
+//
+// Frames are drawn, not stepped: open loop (MOAO) has no memory. Every layer has a screen of its
+// own (phase_screen.h), seen as sensor_view.h says; noise comes from the covariance of
+// measurement_noise.h, the unknown tilts of laser stars are drawn with their variance (an infinite
+// one is what the reconstructor has projected out, and is left at 0). With the fitting error
+// (error_terms.h) truth sensors see the waves that their target's mirror can correct. Frame f is
+// made of (seed, f) alone, whatever ran before and on however many threads.
+#ifndef BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
+#define BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
+
+#include "physics/ao/tomography.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Constant after creation: frames may be drawn in several threads at once.
+typedef struct bb_frame_sampler bb_frame_sampler;
+
+/// One frame. Release with bb_frame_release.
+typedef struct bb_frame {
+    bb_index target_count;
+    double *guides;   ///< [n] measurements, arcsec
+    double **truth;   ///< [targets][m] noiseless slopes, arcsec
+    double **phase;   ///< [targets][points][points] on the pupil's points, m of wavefront, y by x
+    void *amplitudes; ///< of the screen at hand
+    void *corrected;  ///< of those that a mirror can correct
+} bb_frame;
+
+/// Sizes of the two screens of a layer.
+typedef struct bb_screen_size {
+    bb_index points; ///< along an edge
+    double pixel_m;
+    bb_index fine_points; ///< of the screen with the waves beyond
+    double fine_pixel_m;
+} bb_screen_size;
+
+/// Screens whose finest pixel is a share of the smallest subaperture. The coarse screen's pixel is
+/// four times that, and its period `config->screen_oversize` times the widest layer seen by all
+/// stars and targets; the fine screen's period is 1.5 times that layer. `averaged` says
+/// what a slope is. Borrows the tomography. Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands
+/// askew), bb_screen_size_for's. Not to be called from several threads at once (FFTW).
+BB_CHECKED bb_status bb_frame_sampler_create(const bb_tomography *tomography,
+                                             const bb_monte_carlo_config *config, bool averaged,
+                                             bb_frame_sampler **out);
+void bb_frame_sampler_destroy(bb_frame_sampler **sampler);
+
+bb_screen_size bb_frame_sampler_screen(const bb_frame_sampler *sampler);
+/// What bb_frame_sampler_create would make for these sensors.
+/// Errors: BB_INVALID (more than BB_PHASE_SCREEN_MOST points along an edge).
+BB_CHECKED bb_status bb_screen_size_for(const bb_monte_carlo_config *config,
+                                        const bb_atmosphere *atmosphere, bb_index array_count,
+                                        const bb_sensor_array *const *arrays, bb_screen_size *out);
+
+const bb_tomography *bb_frame_sampler_tomography(const bb_frame_sampler *sampler);
+
+BB_CHECKED bb_status bb_frame_create(const bb_frame_sampler *sampler, bb_frame *out);
+void bb_frame_release(bb_frame *frame);
+
+/// Draws frame `number` of `seed`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
+                                   bb_frame *frame);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The score of reconstructors by independent frames, beside the analytic one.
+//
+// Of each frame (frame_sampler.h) two wavefronts are left over the pupil of a target:
+//   correctable  F Dx (s_truth - R s): what Cee = <(s_truth - R s)(s_truth - R s)^T> is about, the
+//                noiseless truth sensor taken as perfect; no fitting error;
+//   whole        screens - F Dx R s: with what the mirror cannot make and what aliasing does;
+// with F the influence functions and Dx the projector of the target's mirror. A long exposure is
+// the mean of the images of the frames; its Strehl ratio the mean of |sum P exp(i phi)|^2 / (sum
+// P)^2, which needs no assumption on the statistics of phi. Frames are independent: the standard
+// error of a mean is the standard deviation of its frames over sqrt(frames). Sums run over frames
+// in order, in batches that do not depend on the number of threads.
+#ifndef BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
+#define BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
+
+#include "physics/ao/frames/frame_sampler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A mean over frames and its standard error (NaN of fewer than two frames).
+typedef struct bb_frame_mean {
+    double mean;
+    double error;
+} bb_frame_mean;
+
+/// One reconstructor towards one target, and what came of it; arrays by the caller.
+typedef struct bb_monte_carlo_estimate {
+    bb_index target;
+    const double *r;            ///< [m][n]
+    bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
+    bb_frame_mean *whole;       ///< [wavelengths] Strehl ratio
+    bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil
+    double *psf; ///< [psf_pixels][psf_pixels] of the whole wavefront at the first wavelength, on
+                 ///< the central pixels of bb_point_spread_image's grid, 1 at the
+                 ///< diffraction-limited peak; NULL: none
+} bb_monte_carlo_estimate;
+
+typedef struct bb_monte_carlo_task {
+    uint64_t seed;
+    bb_index frames;
+    bb_index wavelength_count;
+    const double *wavelengths_m;
+    bb_index estimate_count;
+    bb_monte_carlo_estimate *estimates;
+    bb_index psf_pixels;
+    bb_index separation_count;
+    const bb_index *separations; ///< [separation_count] lenslets of the first target's sensor
+    bb_frame_mean *structure; ///< [separation_count] structure function of the phase over the first
+                              ///< target's pupil, along x and y, over von Karman's
+    bb_frame_mean *fitting;   ///< [targets] variance that the mirror leaves of the phase when it
+                              ///< follows the truth sensor, over (d / r0)^(5/3), rad^2: a
+                              ///< fitting_coefficient of error_terms.h with this mirror's aliasing
+} bb_monte_carlo_task;
+
+/// Draws all frames. Errors: BB_MEMORY, BB_INVALID (no frame).
+BB_CHECKED bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler,
+                                        const bb_monte_carlo_task *task);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

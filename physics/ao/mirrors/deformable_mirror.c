@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/mirrors/deformable_mirror.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/mirrors/mirror_projector.h"
+#include "physics/ao/subapertures.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+static const double stroke_m = 1.0e-6; // per volt
+static const double coupling = 0.2;
+
+// LAPACK counts in 32 bits, and may count the items of a square matrix.
+static const bb_index most_actuators = 46340;
+
+// moao's sqrt(30), and above ten lenslets what keeps the tilts, near 0.38 n, but not what follows.
+static double usual_condition(bb_index lenslets)
+{
+    return fmax(sqrt(30.0), 0.5 * (double)lenslets);
+}
+
+static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)
+{
+    const double n = (double)lenslets;
+    const double radius = hypot(2.0 * (double)i / n - 1.0, 2.0 * (double)j / n - 1.0);
+    return radius > obstruction - 1.0 / n && radius < 1.0 + 1.4 / n;
+}
+
+static bb_index count_actuators(bb_index lenslets, double obstruction)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j <= lenslets; ++j) {
+        for (bb_index i = 0; i <= lenslets; ++i) {
+            count += is_actuator(i, j, lenslets, obstruction) ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static bb_status place_actuators(double obstruction, bb_deformable_mirror *mirror)
+{
+    bb_status status = BB_OK;
+    const bb_index corners = mirror->lenslets + 1;
+    BB_TRY(BB_ALLOCATE(corners * corners, &mirror->column));
+    BB_TRY(BB_ALLOCATE(corners * corners, &mirror->row));
+    for (bb_index j = 0; j < corners; ++j) {
+        for (bb_index i = 0; i < corners; ++i) {
+            if (is_actuator(i, j, mirror->lenslets, obstruction)) {
+                mirror->column[mirror->actuator_count] = i;
+                mirror->row[mirror->actuator_count] = j;
+                ++mirror->actuator_count;
+            }
+        }
+    }
+done:
+    return status;
+}
+
+double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double distance_m)
+{
+    const double rho = distance_m / (0.5 * mirror->diameter_m);
+    const double n = (double)mirror->lenslets;
+    const double square_width = -2.0 / log(coupling) / (n * n);
+    return stroke_m * exp(-0.5 * rho * rho / square_width);
+}
+
+typedef struct poking {
+    const bb_deformable_mirror *mirror;
+    const double *x, *y; // [subapertures], D / 2
+    double *matrix;
+} poking;
+
+// The slopes of subapertures begin..end for a volt on each actuator.
+static bb_status poke(void *context, bb_index begin, bb_index end)
+{
+    const poking *work = context;
+    const bb_deformable_mirror *mirror = work->mirror;
+    const bb_index subapertures = mirror->measurement_count / 2;
+    const bb_index actuators = mirror->actuator_count;
+    const double size = mirror->diameter_m / (double)mirror->lenslets;
+    for (bb_index i = begin; i < end; ++i) {
+        double *x_slopes = work->matrix + i * actuators;
+        double *y_slopes = work->matrix + (subapertures + i) * actuators;
+        for (bb_index k = 0; k < actuators; ++k) {
+            const double dx =
+                0.5 * mirror->diameter_m * (work->x[i] + 1.0) - size * (double)mirror->column[k];
+            const double dy =
+                0.5 * mirror->diameter_m * (work->y[i] + 1.0) - size * (double)mirror->row[k];
+            x_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx + 0.5 * size, dy)) -
+                           bb_deformable_mirror_influence(mirror, hypot(dx - 0.5 * size, dy))) *
+                          BB_ARCSEC_PER_RADIAN / size;
+            y_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx, dy + 0.5 * size)) -
+                           bb_deformable_mirror_influence(mirror, hypot(dx, dy - 0.5 * size))) *
+                          BB_ARCSEC_PER_RADIAN / size;
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
+                                           const bb_pupil *pupil, double *matrix)
+{
+    bb_status status = BB_OK;
+    const bb_index subapertures = mirror->measurement_count / 2;
+    double *x = NULL;
+    double *y = NULL;
+    BB_TRY(BB_ALLOCATE(subapertures, &x));
+    BB_TRY(BB_ALLOCATE(subapertures, &y));
+    bb_subapertures_centres(mirror->lenslets, pupil, x, y);
+    poking work = {.mirror = mirror, .x = x, .y = y, .matrix = matrix};
+    BB_TRY(bb_parallel_ranges(subapertures, 32, poke, &work));
+done:
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+    return status;
+}
+
+static bool moves(const double *interaction, bb_index items)
+{
+    bb_index i = 0;
+    while (i < items && interaction[i] == 0.0) {
+        ++i;
+    }
+    return i < items;
+}
+
+bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
+                                      double condition, bb_deformable_mirror *out)
+{
+    bb_status status = BB_OK;
+    bb_deformable_mirror mirror = {.diameter_m = diameter_m,
+                                   .lenslets = lenslets,
+                                   .condition =
+                                       isnan(condition) ? usual_condition(lenslets) : condition,
+                                   .measurement_count = 2 * bb_subapertures_count(lenslets, pupil)};
+    double *interaction = NULL;
+    BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
+               "mirror condition %g, expected more than 1", condition);
+    const bb_index actuators = count_actuators(lenslets, pupil->obstruction);
+    BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
+               "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
+               "without obstruction): their square overflows LAPACK's 32 bits",
+               lenslets, actuators, most_actuators);
+    BB_TRY(place_actuators(pupil->obstruction, &mirror));
+    BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
+               "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",
+               lenslets, pupil->obstruction, mirror.actuator_count, mirror.measurement_count);
+    BB_TRY(BB_ALLOCATE(mirror.measurement_count * mirror.actuator_count, &interaction));
+    BB_TRY(BB_ALLOCATE(mirror.actuator_count * mirror.measurement_count, &mirror.projector));
+    BB_TRY(bb_deformable_mirror_interaction(&mirror, pupil, interaction));
+    BB_REQUIRE(moves(interaction, mirror.measurement_count * mirror.actuator_count), BB_INVALID,
+               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
+               "valid subapertures",
+               lenslets);
+    BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
+                                    mirror.condition, interaction, mirror.projector,
+                                    &mirror.dropped_modes));
+    *out = mirror;
+    mirror = (bb_deformable_mirror){0};
+done:
+    BB_RELEASE(&interaction);
+    bb_deformable_mirror_release(&mirror);
+    return status;
+}
+
+void bb_deformable_mirror_release(bb_deformable_mirror *mirror)
+{
+    BB_RELEASE(&mirror->column);
+    BB_RELEASE(&mirror->row);
+    BB_RELEASE(&mirror->projector);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A deformable mirror in Fried geometry with a truth sensor: actuators on the lenslet corners,
+// their influence functions, and the projection of slopes onto voltages.
+//
+// The model is that of ecrc/moao. Of the (n + 1)^2 corners those are actuators whose radius rho, in
+// pupil radii, holds obstruction - 1/n < rho < 1 + 1.4/n. Influence f = 1 um exp(-rho^2 / (2
+// x0^2)), rho the distance from the actuator in pupil radii, x0 = sqrt(-2 / ln c) / n, coupling c =
+// 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
+// projector is its pseudo-inverse without singular values below the largest over `condition`. Under
+// a mask the actuators are the same; those that no valid subaperture sees fall below it.
+//
+// moao's condition is sqrt(30). But the largest singular value is 0.38 n times that of the tilts:
+// from 15 lenslets on they are dropped, and with them their share of the residual (an uncorrected
+// image at 10 um then has a Strehl ratio 30 % too high). Modes seen more weakly are piston, waffle
+// in slow envelopes (0.9 n and 0.5 n times below the largest) and actuators alone at the edge (34
+// times); keeping them only adds their errors. The usual condition is max(sqrt(30), n / 2).
+#ifndef BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
+#define BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
+
+#include "physics/ao/pupil.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_deformable_mirror {
+    double diameter_m;
+    bb_index lenslets;
+    double condition; ///< largest over smallest singular value kept, at most
+    bb_index actuator_count;
+    bb_index measurement_count; ///< of the truth sensor, x slopes then y slopes
+    bb_index dropped_modes;
+    bb_index *column;  ///< [actuator_count] corner, 0..lenslets along x
+    bb_index *row;     ///< [actuator_count] corner, 0..lenslets along y
+    double *projector; ///< Dx [actuator_count][measurement_count], volts per arcsec
+} bb_deformable_mirror;
+
+/// Builds mirror and projector; `condition` > 1, or NaN for the usual one. What it costs:
+/// mirror_projector.h. Errors: BB_MEMORY, BB_INVALID (no actuator or subaperture, none that sees
+/// the other), BB_UNSUPPORTED (over 46,340 actuators, 240 lenslets without obstruction: LAPACK
+/// counts in 32 bits; refused before anything is allocated), BB_INTERNAL (LAPACK did not converge).
+BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil,
+                                                 bb_index lenslets, double condition,
+                                                 bb_deformable_mirror *out);
+void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
+
+/// Influence at a distance (m) from the actuator, in m of wavefront per volt.
+double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double distance_m);
+
+/// Writes the interaction matrix [measurement_count][actuator_count], arcsec per volt. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
+                                                      const bb_pupil *pupil, double *matrix);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The truncated pseudo-inverse of an interaction matrix D, from slopes to voltages.
+//
+// Singular values s below the largest over a condition are dropped. With D^T D = V s^2 V^T and Q
+// the few right singular vectors dropped,
+//   Dx = (I - Q Q^T) (D^T D + Q (s_1^2 - s_Q^2) Q^T)^-1 D^T,
+// whose inverse has at most the square of the condition, some thousands: a Cholesky factor does,
+// and of the eigenvectors only Q is made. Against the singular value decomposition Dx agrees to
+// 1e-10. Products and solves run in blocks over the threads; the reduction of D^T D to tridiagonal
+// form does not, and is what takes time: 4/3 k^3 operations for k actuators.
+#ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
+#define BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
+/// overwritten, and counts the modes dropped. Errors: BB_MEMORY, BB_INVALID (no actuator moves a
+/// slope), BB_INTERNAL (LAPACK did not converge).
+BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
+                                              double *interaction, double *projector,
+                                              bb_index *dropped);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/score/error_terms.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+
+#include <cblas.h>
+#include <math.h>
+
+enum {
+    FOLDS = 8,          // of the spectrum that aliasing counts, on either side
+    BAND = 64,          // frequencies across a quarter of the corrected band, for the variance
+    LAG_DIRECTIONS = 24 // of the wind, over half a turn
+};
+
+bool bb_error_terms_wanted(const bb_error_terms_config *config)
+{
+    return config != NULL && (config->fitting || config->aliasing || config->frame_delay_ms > 0.0);
+}
+
+double bb_error_terms_fitting_coefficient(void)
+{
+    return 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(2.0, 5.0 / 3.0);
+}
+
+// Wal(f) d^(-11/3) r0^(5/3) at a frequency in units of 1 / d.
+static double aliased_spectrum(double fx, double fy)
+{
+    double sum = 0.0;
+    for (int m = -FOLDS; m <= FOLDS; ++m) {
+        for (int l = -FOLDS; l <= FOLDS; ++l) {
+            if (l == 0 && m == 0) {
+                continue;
+            }
+            const double gx = fx - l;
+            const double gy = fy - m;
+            const double fold = fx / gy + fy / gx;
+            sum += fold * fold * pow(gx * gx + gy * gy, -11.0 / 6.0);
+        }
+    }
+    const double share = fx * fy / (fx * fx + fy * fy);
+    return BB_SPECTRUM * share * share * sum;
+}
+
+double bb_error_terms_aliasing_coefficient(void)
+{
+    double sum = 0.0;
+    for (int j = 0; j < BAND; ++j) {
+        for (int i = 0; i < BAND; ++i) {
+            sum += aliased_spectrum(0.5 * (i + 0.5) / BAND, 0.5 * (j + 0.5) / BAND);
+        }
+    }
+    return 4.0 * sum * 0.25 / ((double)BAND * BAND);
+}
+
+double bb_error_terms_lag(bb_structure_table structure, double drift_m, double r_m)
+{
+    double sum = 0.0;
+    for (int k = 0; k < LAG_DIRECTIONS; ++k) {
+        const double c = cos(BB_PI * (k + 0.5) / LAG_DIRECTIONS);
+        const double square = r_m * r_m + drift_m * drift_m;
+        sum += bb_structure_table_value(structure, fmax(0.0, square + 2.0 * r_m * drift_m * c)) +
+               bb_structure_table_value(structure, fmax(0.0, square - 2.0 * r_m * drift_m * c));
+    }
+    return bb_structure_table_value(structure, drift_m * drift_m) +
+           bb_structure_table_value(structure, r_m * r_m) - 0.5 * sum / LAG_DIRECTIONS;
+}
+
+typedef struct filling {
+    const bb_error_terms_config *config;
+    const bb_atmosphere *atmosphere;
+    const double *wind_m_per_s; // [layers]
+    bb_structure_table corrected;
+    double pitch_m;
+    bb_displacement_grid grid;
+    double square_wave; // (lambda / 2 pi)^2 of r0's wavelength, m^2
+    double *half;
+} filling;
+
+// Fitting and lag of one row of displacements, of the octant i >= j only.
+static bb_status fill_row(void *context, bb_index j)
+{
+    const filling *work = context;
+    const bb_atmosphere *atmosphere = work->atmosphere;
+    const double fitting = work->config->fitting ? 0.5 * work->config->fitting_coefficient /
+                                                       bb_error_terms_fitting_coefficient() *
+                                                       pow(atmosphere->r0_m, -5.0 / 3.0)
+                                                 : 0.0;
+    for (bb_index i = j; i <= work->grid.pixels / 2; ++i) {
+        const double r = work->grid.pixel_m * hypot((double)i, (double)j);
+        double sum = 0.0;
+        if (fitting > 0.0) {
+            sum = fitting * (bb_structure_table_value(atmosphere->structure, r * r) -
+                             bb_structure_table_value(work->corrected, r * r));
+        }
+        for (bb_index l = 0; work->config->frame_delay_ms > 0.0 && l < atmosphere->layer_count;
+             ++l) {
+            const double drift = 1e-3 * work->config->frame_delay_ms * work->wind_m_per_s[l];
+            sum += atmosphere->strength[l] * bb_error_terms_lag(atmosphere->structure, drift, r);
+        }
+        work->half[j * work->grid.pixels + i] += work->square_wave * sum;
+    }
+    return BB_OK;
+}
+
+// Adds int Wal (1 - cos 2 pi f r) df on the octant: two matrix products over the band's quarter.
+static bb_status add_aliasing(const filling *work)
+{
+    bb_status status = BB_OK;
+    const bb_index pixels = work->grid.pixels;
+    const int lines = (int)(pixels / 2 + 1);
+    // Frequencies closer than the inverse of the grid: the sum repeats beyond it.
+    const double span_m = work->grid.pixel_m * (double)pixels;
+    const int band = (int)fmax(BAND, ceil(span_m / work->pitch_m));
+    const double step = 0.5 / band; // in units of 1 / pitch
+    const double scale = work->square_wave * 4.0 * step * step *
+                         pow(work->pitch_m / work->atmosphere->r0_m, 5.0 / 3.0);
+    double *spectrum = NULL; // [band][band]
+    double *wave = NULL;     // [lines][band]
+    double *part = NULL;     // [lines][band]
+    double *sum = NULL;      // [lines][lines]
+    BB_TRY(BB_ALLOCATE((bb_index)band * band, &spectrum));
+    BB_TRY(BB_ALLOCATE((bb_index)lines * band, &wave));
+    BB_TRY(BB_ALLOCATE((bb_index)lines * band, &part));
+    BB_TRY(BB_ALLOCATE((bb_index)lines * lines, &sum));
+    for (bb_index k = 0; k < (bb_index)band * band; ++k) {
+        const bb_index row = k / band;
+        spectrum[k] =
+            aliased_spectrum(step * ((double)(k % band) + 0.5), step * ((double)row + 0.5));
+    }
+    for (bb_index k = 0; k < (bb_index)lines * band; ++k) {
+        const bb_index line = k / band;
+        const double f = step * ((double)(k % band) + 0.5) / work->pitch_m;
+        wave[k] = cos(2.0 * BB_PI * f * work->grid.pixel_m * (double)line);
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, lines, band, band, scale, wave, band,
+                spectrum, band, 0.0, part, band);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, lines, lines, band, 1.0, part, band, wave,
+                band, 0.0, sum, lines);
+    for (bb_index j = 0; j < lines; ++j) {
+        for (bb_index i = j; i < lines; ++i) {
+            work->half[j * pixels + i] += sum[0] - sum[j * lines + i];
+        }
+    }
+done:
+    BB_RELEASE(&spectrum);
+    BB_RELEASE(&wave);
+    BB_RELEASE(&part);
+    BB_RELEASE(&sum);
+    return status;
+}
+
+bb_status bb_error_terms_create(const bb_error_terms_config *config,
+                                const bb_atmosphere *atmosphere, bb_structure_table corrected,
+                                double pitch_m, bb_displacement_grid grid, double *half)
+{
+    bb_status status = BB_OK;
+    const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
+    const bb_index n = grid.pixels;
+    filling work = {.config = config,
+                    .atmosphere = atmosphere,
+                    .wind_m_per_s = config->wind_m_per_s.count > 0 ? config->wind_m_per_s.items
+                                                                   : atmosphere->wind_m_per_s,
+                    .corrected = corrected,
+                    .pitch_m = pitch_m,
+                    .grid = grid,
+                    .square_wave = wave_m * wave_m,
+                    .half = half};
+    for (bb_index k = 0; k < n * n; ++k) {
+        half[k] = 0.0;
+    }
+    BB_TRY(bb_parallel_for(n / 2 + 1, fill_row, &work));
+    half[0] = 0.0; // without the rounding of D
+    if (config->aliasing) {
+        BB_TRY(add_aliasing(&work));
+    }
+    for (bb_index j = 0; j < n; ++j) {
+        for (bb_index i = 0; i < n; ++i) {
+            const bb_index x = i <= n / 2 ? i : n - i;
+            const bb_index y = j <= n / 2 ? j : n - j;
+            half[j * n + i] = x >= y ? half[y * n + x] : half[x * n + y];
+        }
+    }
+done:
+    return status;
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/score/pair_strehl.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/mirrors/mirror_shape.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TASKS = 32 }; // that have sums of their own
+
+// An influence function is left out where it has fallen to this part of its peak.
+static const double reach = 1.0e-20;
+
+// The comb, what the residual does on it, and its sums.
+typedef struct pair_survey {
+    const bb_deformable_mirror *mirror;
+    const double *voltages;
+    bb_pair_strehl *out;
+    bb_mirror_shape shape; // on the comb
+    double *weight;        // transmission of what is nearest [edge][edge]
+    double *variance;      // C_ii [edge][edge]
+    double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
+    double *covariances;   // [tasks] sum of P_i P_j C_ij
+    bb_index rows;         // of the comb a task
+} pair_survey;
+
+// Of one thread.
+typedef struct scratch {
+    double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b
+    double *block;      // T [corners][corners]
+    double *half;       // G T [edge][corners]
+    double *covariance; // [edge][edge] between two rows of the comb
+} scratch;
+
+static bb_index displacements(const bb_pair_strehl *pairs)
+{
+    return pairs->edge * (2 * pairs->edge - 1);
+}
+
+// Transmission of the square of `step` points around (i, j); of an even number half of the outer
+// ones.
+static double find_weight(const bb_point_spread *spread, bb_index step, bb_index i, bb_index j)
+{
+    const double *pupil = bb_point_spread_transmission(spread);
+    const bb_index points = bb_point_spread_layout(spread)->pupil_points;
+    const bb_index radius = step / 2;
+    double sum = 0.0;
+    for (bb_index y = -radius; y <= radius; ++y) {
+        for (bb_index x = -radius; x <= radius; ++x) {
+            const bool inside = i + x >= 0 && i + x < points && j + y >= 0 && j + y < points;
+            const double columns = step % 2 == 0 && labs(x) == radius ? 0.5 : 1.0;
+            const double rows = step % 2 == 0 && labs(y) == radius ? 0.5 : 1.0;
+            sum += inside ? columns * rows * pupil[(j + y) * points + i + x] : 0.0;
+        }
+    }
+    return sum;
+}
+
+// The comb: the middle of the pupil, and as many points on either side as reach all that transmits.
+static bb_status place(const bb_point_spread *spread, pair_survey *survey)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
+    const bb_index step = survey->out->step;
+    const bb_index middle = grid->pupil_points / 2;
+    const bb_index side = (middle + step / 2) / step;
+    const bb_index edge = 2 * side + 1;
+    double *position = NULL;
+    BB_TRY(BB_ALLOCATE(edge, &position));
+    BB_TRY(BB_ALLOCATE(edge * edge, &survey->weight));
+    for (bb_index j = 0; j < edge; ++j) {
+        position[j] = grid->pixel_m * (double)((j - side) * step);
+        for (bb_index i = 0; i < edge; ++i) {
+            survey->weight[j * edge + i] =
+                find_weight(spread, step, middle + (i - side) * step, middle + (j - side) * step);
+        }
+    }
+    BB_TRY(bb_mirror_shape_create(survey->mirror, edge, position, &survey->shape));
+    survey->out->edge = edge;
+done:
+    BB_RELEASE(&position);
+    return status;
+}
+
+static bb_status prepare(const pair_survey *survey, scratch *out)
+{
+    bb_status status = BB_OK;
+    const bb_index corners = survey->mirror->lenslets + 1;
+    BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
+    BB_TRY(BB_ALLOCATE(corners * corners, &out->block));
+    BB_TRY(BB_ALLOCATE(survey->out->edge * corners, &out->half));
+    BB_TRY(BB_ALLOCATE(survey->out->edge * survey->out->edge, &out->covariance));
+done:
+    return status;
+}
+
+static void release_scratch(scratch *work)
+{
+    BB_RELEASE(&work->reached);
+    BB_RELEASE(&work->block);
+    BB_RELEASE(&work->half);
+    BB_RELEASE(&work->covariance);
+}
+
+// Sums Cvv over the rows of actuators that reach row j of the comb.
+static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
+{
+    const bb_deformable_mirror *mirror = survey->mirror;
+    const bb_index actuators = mirror->actuator_count;
+    const bb_index corners = mirror->lenslets + 1;
+    memset(work->reached, 0, (size_t)(corners * corners * corners) * sizeof *work->reached);
+    for (bb_index a = 0; a < actuators; ++a) {
+        const double fall = survey->shape.fall[j * corners + mirror->row[a]];
+        const double *line = survey->voltages + a * actuators;
+        double *column = work->reached + mirror->column[a] * corners;
+        for (bb_index b = 0; fall > reach && b < actuators; ++b) {
+            column[mirror->row[b] * corners * corners + mirror->column[b]] += fall * line[b];
+        }
+    }
+}
+
+// C [edge][edge] between the reached row and row k of the comb, m^2.
+static void cross(const pair_survey *survey, bb_index k, scratch *work)
+{
+    const int corners = (int)survey->mirror->lenslets + 1;
+    const int edge = (int)survey->out->edge;
+    const bb_index items = (bb_index)corners * corners;
+    const double peak = bb_deformable_mirror_influence(survey->mirror, 0.0);
+    memset(work->block, 0, (size_t)items * sizeof *work->block);
+    for (bb_index row = 0; row < corners; ++row) {
+        const double fall = survey->shape.fall[k * corners + row];
+        if (fall > reach) {
+            cblas_daxpy((int)items, fall, work->reached + row * items, 1, work->block, 1);
+        }
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, corners, corners, peak * peak,
+                survey->shape.fall, corners, work->block, corners, 0.0, work->half, corners);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, edge, edge, corners, 1.0, work->half,
+                corners, survey->shape.fall, corners, 0.0, work->covariance, edge);
+}
+
+static bb_status find_variances(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    pair_survey *survey = context;
+    const bb_index edge = survey->out->edge;
+    scratch work = {0};
+    BB_TRY(prepare(survey, &work));
+    for (bb_index j = begin; j < end; ++j) {
+        reach_row(survey, j, &work);
+        cross(survey, j, &work);
+        for (bb_index i = 0; i < edge; ++i) {
+            survey->variance[j * edge + i] = work.covariance[i * edge + i];
+        }
+    }
+done:
+    release_scratch(&work);
+    return status;
+}
+
+// Adds the pairs of rows j and k of the comb; `sums` at the displacement's row, of 2 edge - 1.
+static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const double *covariance,
+                       double *sums)
+{
+    const bb_pair_strehl *out = survey->out;
+    const bb_index edge = out->edge;
+    const double *variance = survey->variance + k * edge;
+    const double *weights = survey->weight + k * edge;
+    double sum = 0.0;
+    for (bb_index i = 0; i < edge; ++i) {
+        const double weight = survey->weight[j * edge + i];
+        const double *line = covariance + i * edge;
+        const bb_index zero = edge - 1 + i; // displacement i - l
+        for (bb_index l = 0; weight > 0.0 && l < edge; ++l) {
+            sums[zero - l] += weight * weights[l];
+            sum += weight * weights[l] * line[l];
+        }
+        for (bb_index w = 0; weight > 0.0 && w < out->wavelength_count; ++w) {
+            const double wavenumber = 2.0 * BB_PI / out->wavelengths_m[w];
+            const double square = wavenumber * wavenumber;
+            double *add = sums + (w + 1) * displacements(out) + zero;
+            for (bb_index l = 0; l < edge; ++l) {
+                if (weights[l] > 0.0) {
+                    const double half =
+                        0.5 * (survey->variance[j * edge + i] + variance[l]) - line[l];
+                    add[-l] += weight * weights[l] * exp(-square * half);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+static bool is_lit(const pair_survey *survey, bb_index row)
+{
+    bb_index i = 0;
+    while (i < survey->out->edge && survey->weight[row * survey->out->edge + i] == 0.0) {
+        ++i;
+    }
+    return i < survey->out->edge;
+}
+
+// Pairs of rows begin..end of the comb with all rows up to themselves.
+static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    pair_survey *survey = context;
+    const bb_index edge = survey->out->edge;
+    const bb_index task = begin / survey->rows;
+    double *sums =
+        survey->sums + task * (survey->out->wavelength_count + 1) * displacements(survey->out);
+    scratch work = {0};
+    BB_TRY(prepare(survey, &work));
+    for (bb_index j = begin; j < end; ++j) {
+        if (!is_lit(survey, j)) {
+            continue;
+        }
+        reach_row(survey, j, &work);
+        for (bb_index k = 0; k <= j; ++k) {
+            if (!is_lit(survey, k)) {
+                continue;
+            }
+            cross(survey, k, &work);
+            const double sum =
+                add_rows(survey, j, k, work.covariance, sums + (j - k) * (2 * edge - 1));
+            survey->covariances[task] += j > k ? 2.0 * sum : sum;
+        }
+    }
+done:
+    release_scratch(&work);
+    return status;
+}
+
+// g of one wavelength; where the comb has no pair, that of the next displacement inwards.
+static void divide(const pair_survey *survey, const double *weights, const double *sums,
+                   double *ratio)
+{
+    const bb_index edge = survey->out->edge;
+    const bb_index width = 2 * edge - 1;
+    for (bb_index y = 0; y < edge; ++y) {
+        for (bb_index away = 0; away < edge; ++away) {
+            for (int side = -1; side <= 1; side += 2) {
+                const bb_index k = y * width + edge - 1 + side * away;
+                const bb_index inwards = away > 0 ? k - side : k - width;
+                ratio[k] = weights[k] > 0.0 ? sums[k] / weights[k] : ratio[inwards];
+            }
+        }
+    }
+}
+
+// The sums of all tasks, in their order.
+static bb_status gather(pair_survey *survey)
+{
+    bb_status status = BB_OK;
+    bb_pair_strehl *out = survey->out;
+    const bb_index items = displacements(out);
+    const bb_index planes = out->wavelength_count + 1;
+    const bb_index tasks = (out->edge + survey->rows - 1) / survey->rows;
+    double weight = 0.0;
+    double variance = 0.0;
+    double piston = 0.0;
+    BB_TRY(BB_ALLOCATE(out->wavelength_count * items, &out->attenuation));
+    for (bb_index t = 0; t < tasks; ++t) {
+        piston += survey->covariances[t];
+        for (bb_index k = 0; t > 0 && k < planes * items; ++k) {
+            survey->sums[k] += survey->sums[t * planes * items + k];
+        }
+    }
+    for (bb_index w = 0; w < out->wavelength_count; ++w) {
+        divide(survey, survey->sums, survey->sums + (w + 1) * items, out->attenuation + w * items);
+    }
+    for (bb_index k = 0; k < out->edge * out->edge; ++k) {
+        weight += survey->weight[k];
+        variance += survey->weight[k] * survey->variance[k];
+    }
+    out->variance_m2 = variance / weight - piston / (weight * weight);
+done:
+    return status;
+}
+
+bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet)
+{
+    enum { PER_LENSLET = 3, ACROSS = 45 };
+    const bb_index across = (ACROSS + lenslets - 1) / lenslets;
+    const bb_index wanted = across > PER_LENSLET ? across : PER_LENSLET;
+    const bb_index nearest = (2 * pixels_per_lenslet + wanted) / (2 * wanted);
+    return nearest > 1 ? nearest : 1;
+}
+
+bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
+                                bb_index step, bb_index wavelength_count,
+                                const double *wavelengths_m, bb_pair_strehl *out)
+{
+    bb_status status = BB_OK;
+    bb_pair_strehl pairs = {.spread = spread,
+                            .step = step,
+                            .wavelength_count = wavelength_count,
+                            .wavelengths_m = wavelengths_m};
+    pair_survey survey = {
+        .mirror = bb_point_spread_mirror(spread), .voltages = voltages, .out = &pairs};
+    BB_TRY(place(spread, &survey));
+    survey.rows = (pairs.edge + TASKS - 1) / TASKS;
+    BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &survey.variance));
+    BB_TRY(BB_ZEROED(TASKS, &survey.covariances));
+    BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &survey.sums));
+    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, find_variances, &survey));
+    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, sum_pairs, &survey));
+    BB_TRY(gather(&survey));
+    *out = pairs;
+    pairs = (bb_pair_strehl){0};
+done:
+    bb_pair_strehl_release(&pairs);
+    bb_mirror_shape_release(&survey.shape);
+    BB_RELEASE(&survey.weight);
+    BB_RELEASE(&survey.variance);
+    BB_RELEASE(&survey.sums);
+    BB_RELEASE(&survey.covariances);
+    return status;
+}
+
+void bb_pair_strehl_release(bb_pair_strehl *pairs)
+{
+    BB_RELEASE(&pairs->attenuation);
+}
+
+// g at a displacement of the comb, which is even: (-x, -y) is (x, y).
+static double at(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
+{
+    const bb_index last = pairs->edge - 1;
+    const bb_index column = y < 0 ? -x : x;
+    const bb_index row = labs(y) < last ? labs(y) : last;
+    const bb_index inside = column < -last ? -last : (column > last ? last : column);
+    return ratio[row * (2 * pairs->edge - 1) + last + inside];
+}
+
+// Lagrange's weights of the four points -1, 0, 1 and 2 at `t`.
+static void weigh(double t, double out[4])
+{
+    out[0] = -t * (t - 1.0) * (t - 2.0) / 6.0;
+    out[1] = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0;
+    out[2] = -(t + 1.0) * t * (t - 2.0) / 2.0;
+    out[3] = (t + 1.0) * t * (t - 1.0) / 6.0;
+}
+
+static double interpolate(const bb_pair_strehl *pairs, const double *ratio, bb_index x, bb_index y)
+{
+    const bb_index step = pairs->step;
+    const bb_index column = x >= 0 ? x / step : -((step - 1 - x) / step);
+    const bb_index row = y / step; // y is not negative
+    double along_x[4];
+    double along_y[4];
+    double sum = 0.0;
+    weigh((double)(x - column * step) / (double)step, along_x);
+    weigh((double)(y - row * step) / (double)step, along_y);
+    for (int j = 0; j < 4; ++j) {
+        for (int i = 0; i < 4; ++i) {
+            const double weight = along_x[i] * along_y[j];
+            sum += weight != 0.0 ? weight * at(pairs, ratio, column - 1 + i, row - 1 + j) : 0.0;
+        }
+    }
+    return sum;
+}
+
+typedef struct expansion {
+    const bb_pair_strehl *pairs;
+    bb_index wavelength;
+    double *correlation;
+} expansion;
+
+// Row y of displacements and its mirror image.
+static bb_status expand_row(void *context, bb_index y)
+{
+    const expansion *work = context;
+    const bb_pair_strehl *pairs = work->pairs;
+    const bb_index n = bb_point_spread_layout(pairs->spread)->pixels;
+    const double *ratio = pairs->attenuation + work->wavelength * displacements(pairs);
+    const double length = pairs->wavelengths_m[work->wavelength] / (2.0 * BB_PI);
+    static const double least = 1.0e-300; // whose logarithm there is
+    for (bb_index x = -(n / 2); x < n - n / 2; ++x) {
+        const double value = interpolate(pairs, ratio, x, y);
+        const double half = length * length * log(value < least ? least : value);
+        work->correlation[y * n + (x + n) % n] = half;
+        work->correlation[(n - y) % n * n + (n - x) % n] = half;
+    }
+    return BB_OK;
+}
+
+bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavelength,
+                                     double *correlation)
+{
+    expansion work = {pairs, wavelength, correlation};
+    return bb_parallel_for(bb_point_spread_layout(pairs->spread)->pixels / 2 + 1, expand_row,
+                           &work);
+}
+
+bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
+                                         double threads)
+{
+    const bb_index fine = bb_point_spread_pixels_per_lenslet(lenslets);
+    const bb_index points_across = lenslets * fine / bb_pair_strehl_step(lenslets, fine);
+    const double edge = (double)points_across;
+    const double corners = (double)lenslets + 1.0;
+    const double planes = (double)wavelength_count + 1.0;
+    const double points = 0.25 * BB_PI * edge * edge;
+    return (bb_pair_strehl_cost){
+        .flops = edge * edge * edge * corners * (corners + edge),
+        .exponentials = 0.5 * points * points * (double)wavelength_count,
+        .bytes = 8.0 * (2.0 * TASKS * planes * edge * edge +
+                        threads * (corners * corners * corners + 2.0 * edge * edge)),
+    };
+}

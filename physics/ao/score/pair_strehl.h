@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long exposure of a residual that is not stationary over the pupil.
+//
+// point_spread.h averages the residual's covariance over pairs of actuators of equal displacement,
+// as if it were stationary; so do Dphi and all that follows. Here every pair of points of the pupil
+// has its own structure function,
+//   D_ij = (2 pi / lambda)^2 (C_ii + C_jj - 2 C_ij),  C = F Cvv F^T, Cvv = Dx Cee Dx^T,
+// and the exposure's OTF is that of the telescope times, at a displacement r,
+//   g(r) = sum_(j - i = r) P_i P_j exp(-D_ij / 2) / sum_(j - i = r) P_i P_j,
+// exact for a normal residual: what a long exposure converges to. With all points of the point
+// spread's grid its Strehl ratio is sum_ij P_i P_j exp(-D_ij / 2) / (sum P)^2. The pairs are those
+// of a comb of every few points, each with the light of the points nearest to it; g, which varies
+// with the actuators and not with the pupil's edge, is interpolated between its displacements by
+// cubics.
+//
+// Influence functions are separable, so that C between two rows of the comb is G T G^T with T of
+// the rows of actuators that reach them: for M points and c = lenslets + 1 corners across
+// M^2 (2 M c^2 + 2 M^2 c) operations in all, and one exponential a wavelength for each of the
+// points' pairs. Memory: c^3 doubles a thread, and [TASKS][wavelengths + 1][M][2 M] for the sums.
+#ifndef BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
+#define BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
+
+#include "physics/ao/score/point_spread.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.
+typedef struct bb_pair_strehl {
+    const bb_point_spread *spread;
+    bb_index edge; ///< M, points of the comb across the pupil's square
+    bb_index step; ///< points of the grid from one to the next
+    bb_index wavelength_count;
+    const double *wavelengths_m; ///< [wavelength_count], borrowed
+    double *attenuation; ///< g [wavelength_count][edge][2 edge - 1]: rows of dy >= 0, dx from
+                         ///< 1 - edge on
+    double variance_m2;  ///< of the residual over the pupil, its mean (piston) taken out
+} bb_pair_strehl;
+
+/// Points of the grid from one of a comb that resolves the residual to the next: about 3 a
+/// lenslet and 45 or more across the pupil, as far as the grid has them. Strehl ratios are then
+/// within 1e-4 of those of all points.
+bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet);
+
+/// `voltages` Cvv [actuators][actuators], V^2 (bb_point_spread_voltages). The comb takes every
+/// `step`-th point of the grid. NaN in, NaN out. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
+                                           bb_index step, bb_index wavelength_count,
+                                           const double *wavelengths_m, bb_pair_strehl *out);
+void bb_pair_strehl_release(bb_pair_strehl *pairs);
+
+/// The covariance that a stationary residual of the same OTF would have, less its variance,
+/// (lambda / 2 pi)^2 ln g on the point spread's grid, `correlation` [N][N], m^2: what the functions
+/// of point_spread.h take. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavelength,
+                                                double *correlation);
+
+/// What one residual costs: products and sums, exponentials, and memory.
+typedef struct bb_pair_strehl_cost {
+    double flops, exponentials, bytes;
+} bb_pair_strehl_cost;
+
+/// With the comb of bb_pair_strehl_step and without obstruction.
+bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
+                                         double threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

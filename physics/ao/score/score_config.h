@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a user configures of the score beyond the covariances: independent frames, and the errors
+// that slopes do not know.
+#ifndef BB_PHYSICS_AO_SCORE_SCORE_CONFIG_H
+#define BB_PHYSICS_AO_SCORE_SCORE_CONFIG_H
+
+#include "core/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How a residual that varies over the pupil is scored. The order is that of bb_score_names.
+typedef enum bb_score {
+    BB_SCORE_PAIRS,     ///< every pair of points by its own structure function (pair_strehl.h)
+    BB_SCORE_STATIONARY ///< averaged over pairs of equal displacement (point_spread.h)
+} bb_score;
+extern const char *const bb_score_names[];
+
+/// Independent frames, see monte_carlo.h.
+typedef struct bb_monte_carlo_config {
+    bb_index frames; ///< 0: none are drawn
+    bb_index pixels_per_subaperture;
+    double screen_oversize;
+    bb_index subharmonics;
+} bb_monte_carlo_config;
+
+/// Errors that the slopes do not know, see error_terms.h.
+typedef struct bb_error_terms_config {
+    bool fitting;
+    double fitting_coefficient; ///< variance over (d / r0)^(5/3), rad^2
+    bool aliasing;
+    double frame_delay_ms; ///< 0: no servo lag
+    bb_list wind_m_per_s;  ///< of double, one a layer; none: the profile's own
+} bb_error_terms_config;
+
+extern const bb_schema bb_monte_carlo_schema;
+extern const bb_schema bb_error_terms_schema;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

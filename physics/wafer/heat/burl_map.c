@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/heat/burl_map.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <math.h>
+
+// Burls (-half..half, -half..half), row-major.
+typedef struct lattice {
+    double pitch;
+    double footprint;
+    bb_index half;
+    double *stiffness;
+} lattice;
+
+bool bb_burl_map_wanted(const bb_burl_config *config)
+{
+    return config->pitch_mm > 0.0;
+}
+
+double bb_burl_map_stiffness(const bb_burl_config *config, bb_index i, bb_index j)
+{
+    uint64_t seed = (uint64_t)config->seed;
+    uint64_t index = (uint64_t)(j + (1 << 20)) << 32 | (uint64_t)(i + (1 << 20));
+    if (bb_random_uniform(seed, BB_STREAM_BURL_MISSING, index) < config->missing_fraction) {
+        return 0.0;
+    }
+    double u = bb_random_uniform(seed, BB_STREAM_BURL_STIFFNESS, index);
+    return 1.0 + config->scatter * (2.0 * u - 1.0);
+}
+
+static bb_status lay(const bb_burl_config *config, double reach, lattice *out)
+{
+    bb_status status = BB_OK;
+    out->pitch = 1e-3 * config->pitch_mm;
+    out->footprint = 1e-3 * config->footprint_mm;
+    out->half = (bb_index)ceil(reach / out->pitch) + 1;
+    bb_index side = 2 * out->half + 1;
+    BB_TRY(BB_ALLOCATE(side * side, &out->stiffness));
+    for (bb_index at = 0; at < side * side; ++at) {
+        out->stiffness[at] =
+            bb_burl_map_stiffness(config, at % side - out->half, at / side - out->half);
+    }
+    const bb_burl_place *missing = config->missing.items;
+    for (bb_index k = 0; k < config->missing.count; ++k) {
+        bb_index i = (bb_index)llround(missing[k].x_mm / config->pitch_mm) + out->half;
+        bb_index j = (bb_index)llround(missing[k].y_mm / config->pitch_mm) + out->half;
+        if (i >= 0 && j >= 0 && i < side && j < side) {
+            out->stiffness[j * side + i] = 0.0;
+        }
+    }
+done:
+    return status;
+}
+
+// Length that burl `at` of a line shares with [low, low + side].
+static double shared(const lattice *of, bb_index at, double low, double side)
+{
+    double middle = of->pitch * (double)at;
+    double from = fmax(low, middle - 0.5 * of->footprint);
+    double to = fmin(low + side, middle + 0.5 * of->footprint);
+    return fmax(0.0, to - from);
+}
+
+static double cell_factor(const lattice *of, double x, double y, double side)
+{
+    double sum = 0.0;
+    double margin = 0.5 * of->footprint;
+    bb_index width = 2 * of->half + 1;
+    bb_index last_i = (bb_index)floor((x + side + margin) / of->pitch);
+    bb_index last_j = (bb_index)floor((y + side + margin) / of->pitch);
+    for (bb_index j = (bb_index)ceil((y - margin) / of->pitch); j <= last_j; ++j) {
+        for (bb_index i = (bb_index)ceil((x - margin) / of->pitch); i <= last_i; ++i) {
+            double area = shared(of, i, x, side) * shared(of, j, y, side);
+            sum += of->stiffness[(j + of->half) * width + i + of->half] * area;
+        }
+    }
+    double spread = of->pitch / (of->footprint * side);
+    return sum * spread * spread;
+}
+
+bb_status bb_burl_map_fill(const bb_burl_config *config, const bb_disc_mesh *mesh, double *factor)
+{
+    bb_status status = BB_OK;
+    lattice of = {0};
+    BB_REQUIRE(config->footprint_mm > 0.0 && config->footprint_mm <= config->pitch_mm, BB_INVALID,
+               "clamp.burls.footprint_mm = %g, expected over 0 and at most pitch_mm = %g",
+               config->footprint_mm, config->pitch_mm);
+    double h = mesh->spacing;
+    double far_x = fmax(fabs(mesh->origin_x), fabs(mesh->origin_x + h * (double)mesh->columns));
+    double far_y = fmax(fabs(mesh->origin_y), fabs(mesh->origin_y + h * (double)mesh->rows));
+    BB_TRY(lay(config, fmax(far_x, far_y) + 1e-3 * config->footprint_mm, &of));
+    for (bb_index row = 0; row < mesh->rows; ++row) {
+        for (bb_index column = 0; column < mesh->columns; ++column) {
+            int32_t cell = mesh->cell_at[row * mesh->columns + column];
+            if (cell >= 0) {
+                factor[cell] = cell_factor(&of, mesh->origin_x + h * (double)column,
+                                           mesh->origin_y + h * (double)row, h);
+            }
+        }
+    }
+done:
+    BB_RELEASE(&of.stiffness);
+    return status;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coarse grid of the clamp under a wafer mesh: the cells that touch a wafer cell, their nodes, and
+// the bilinear prolongation from coarse nodes to wafer nodes.
+#ifndef BB_PHYSICS_WAFER_HEAT_CLAMP_GRID_H
+#define BB_PHYSICS_WAFER_HEAT_CLAMP_GRID_H
+
+#include "core/csr.h"
+#include "physics/wafer/disc_mesh.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Read-only to users.
+typedef struct bb_clamp_grid {
+    double spacing;  ///< m
+    double origin_x; ///< of the lower left corner of the whole grid, m
+    double origin_y;
+    bb_index columns; ///< cells of the whole grid
+    bb_index rows;
+    int32_t *cell_at; ///< [rows][columns] 1 + cell, 0 where there is none
+    bb_index cell_count;
+    bb_index node_count;
+    int32_t *cell_nodes; ///< [cell_count][4], counter-clockwise from the lower left
+    double *node_area;   ///< [node_count] a quarter of each whole cell at the node, m2
+    bb_csr prolongation; ///< P, [mesh nodes][node_count]: 1, 2 or 4 entries a row, summing to 1
+} bb_clamp_grid;
+
+/// Errors: BB_INVALID (spacing under the mesh's, periodic mesh), BB_MEMORY.
+BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing,
+                                          bb_clamp_grid **out);
+/// Nodes and bilinear weights of a point over the wafer, m; one outside the cells is refused with
+/// `false`.
+bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
+                         double weight[4]);
+void bb_clamp_grid_destroy(bb_clamp_grid **grid);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Energy that the exposure of one field puts into the wafer nodes, step by step.
+//
+// Each node owns the quarters of its live cells. Its energy in a light step is the integral of
+// dose * absorption * |F(s(t + dt)) - F(s(t))| over the part of them inside the field, exact along
+// the scan (F is piecewise linear) and with the arc at the middle of the covered part
+// across it. The sum over the steps telescopes: every covered area gets exactly the dose, whatever
+// the mesh, and nothing is renormalised at edges. Dose outside live cells is reported as clipped.
+#ifndef BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
+#define BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
+
+#include "physics/wafer/disc_mesh.h"
+#include "physics/wafer/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Covered strip of a node: `width` across the scan, y from `low` to `high` above the node, m.
+typedef struct bb_exposure_strip {
+    double width;
+    double low;
+    double high;
+    double offset; ///< arc(x) of the strip less y of the node, m
+} bb_exposure_strip;
+
+/// Read-only to users.
+typedef struct bb_exposure {
+    const bb_scan *scan; ///< borrowed
+    bb_field field;
+    bb_index count;            ///< covered nodes
+    int32_t *node;             ///< [count] wafer node, ascending
+    bb_exposure_strip *strips; ///< [count][2] below and above the node; width 0 where empty
+    double energy_density;     ///< dose * absorption, J/m2
+    double clipped;            ///< energy of the whole exposure outside live cells, J
+    double total;              ///< energy of the whole exposure into live cells, J
+} bb_exposure;
+
+/// Prepares field `index` (exposure order). `absorption` is heat over dose. Errors: BB_INVALID,
+/// BB_MEMORY. The scan must outlive the exposure.
+BB_CHECKED bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan,
+                                        bb_index index, double absorption, bb_exposure **out);
+
+/// Energies of one of `parts` equal parts of every light step into the covered nodes, energy
+/// [count] J, and their sum, J: `part` counts from 0 to light_steps parts - 1.
+double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index parts,
+                          double *energy);
+
+/// state[node] += per_joule[node] * energy: the B e of one step. Returns the energy put in, J.
+/// `energy` [count] is a workspace that holds the energies afterwards.
+double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const double *per_joule,
+                           double *energy, double *state);
+
+/// Error of a displacement under the slit on a mesh of `spacing`, m: nodes collect dose and hand
+/// their temperature on through hat functions, a smoothing of variance h^2/6, to which a front that
+/// warms by dT = a dose/C over the width w of the slit answers with
+///     1/2 (h^2/6) u'' = (1 + nu) alpha dT h^2/(12 w).
+/// An estimate; 1 to 1.4 times the rms found at 1 to 4 mm with w = 1.6 mm. Of the largest dose.
+double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_scan_config *scan,
+                              double spacing);
+
+void bb_exposure_destroy(bb_exposure **exposure);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/overlay/dwell.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+static void place_points(const bb_metrology_config *config, bb_dwell *dwell)
+{
+    const bb_scan *scan = dwell->slit.scan;
+    for (bb_index row = 0; row < config->rows; ++row) {
+        for (bb_index column = 0; column < config->columns; ++column) {
+            double across = ((double)column + 0.5) / (double)config->columns - 0.5;
+            double along = ((double)row + 0.5) / (double)config->rows - 0.5;
+            double x = dwell->field.x + across * scan->field_width;
+            double y = dwell->field.y + along * scan->field_height;
+            if (hypot(x, y) <= scan->usable_radius) {
+                dwell->x[dwell->count] = x;
+                dwell->y[dwell->count++] = y;
+            }
+        }
+    }
+}
+
+bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
+                          const bb_metrology_config *config, bb_dwell **out)
+{
+    bb_status status = BB_OK;
+    bb_dwell *dwell = NULL;
+    BB_REQUIRE(config->columns >= 1 && config->rows >= 1, BB_INVALID,
+               "metrology of %td x %td points, expected at least 1 x 1", config->columns,
+               config->rows);
+    bb_index most = config->columns * config->rows;
+    BB_TRY(BB_ZEROED(1, &dwell));
+    dwell->slit = *slit;
+    dwell->field = *field;
+    BB_TRY(BB_ALLOCATE(most, &dwell->x));
+    BB_TRY(BB_ALLOCATE(most, &dwell->y));
+    BB_TRY(BB_ZEROED(most, &dwell->weight));
+    BB_TRY(BB_ZEROED(most, &dwell->mean));
+    BB_TRY(BB_ZEROED(most, &dwell->spread));
+    place_points(config, dwell);
+    *out = dwell;
+    dwell = NULL;
+done:
+    bb_dwell_destroy(&dwell);
+    return status;
+}
+
+void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window)
+{
+    bb_index offset = bb_slit_grid_offset(&dwell->slit, &dwell->field, step);
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        double dose =
+            bb_scan_dose_fraction(dwell->slit.scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
+        if (dose == 0.0) {
+            continue;
+        }
+        double u = bb_slit_grid_interpolate(&dwell->slit, &dwell->field, offset, window,
+                                            dwell->x[i], dwell->y[i]);
+        // Running mean and spread (West 1979): no cancellation.
+        double total = dwell->weight[i] + dose;
+        double away = u - dwell->mean[i];
+        dwell->mean[i] += away * dose / total;
+        dwell->spread[i] += dose * away * (u - dwell->mean[i]);
+        dwell->weight[i] = total;
+    }
+}
+
+double bb_dwell_deviation(const bb_dwell *dwell, bb_index point)
+{
+    return dwell->weight[point] > 0.0 ? sqrt(fmax(dwell->spread[point], 0.0) / dwell->weight[point])
+                                      : 0.0;
+}
+
+void bb_dwell_reset(bb_dwell *dwell)
+{
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        dwell->weight[i] = dwell->mean[i] = dwell->spread[i] = 0.0;
+    }
+}
+
+void bb_dwell_destroy(bb_dwell **dwell)
+{
+    if (dwell == NULL || *dwell == NULL) {
+        return;
+    }
+    BB_RELEASE(&(*dwell)->x);
+    BB_RELEASE(&(*dwell)->y);
+    BB_RELEASE(&(*dwell)->weight);
+    BB_RELEASE(&(*dwell)->mean);
+    BB_RELEASE(&(*dwell)->spread);
+    BB_RELEASE(dwell);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Overlay: statistics of displacement errors at scored points, and what linear models correct.
+//
+// Signs: (dx, dy) is the displacement of the material at exposure; the printed feature stands at
+// minus that after cool-down. Rotation is positive counter-clockwise. Models, in wafer coordinates
+// (X, Y), field centre (Xc, Yc), x = X - Xc, y = Y - Yc:
+//     wafer, 6:  dx = Tx + Mx X - Rx Y,   dy = Ty + My Y + Ry X
+//     wafer and field, 10: as above with (Xc, Yc) in place of (X, Y), plus
+//                dx += (m + ma) x - (r + ra) y,   dy += (m - ma) y + (r - ra) x
+// A correction per exposure is the 6-parameter model of one field's points, in (x, y). It takes 12
+// points: fields of fewer, at the wafer's edge, stay uncorrected, and the outcome's detail counts
+// them. Its cubic form takes 20 coefficients of a field, k1 to k20,
+//                dx = k1 + k3 x + k5 y + k7 x^2 + k9 xy + k11 y^2 + k13 x^3 + k15 x^2 y + k17 x y^2
+//                     + k19 y^3, dy = the same of (y, x) with k2 to k20;
+// a field whose points (at least 20) do not determine them gets the 6 parameters. Each model holds
+// the one before it where all fields have the points, so that what is left shrinks. Fits are least
+// squares by QR with column pivoting on columns of unit length.
+#ifndef BB_PHYSICS_WAFER_OVERLAY_OVERLAY_H
+#define BB_PHYSICS_WAFER_OVERLAY_OVERLAY_H
+
+#include "core/outcome.h"
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Scored points and their errors; borrowed arrays of `count`, m.
+typedef struct bb_overlay_points {
+    bb_index count;
+    const double *x; ///< wafer coordinates
+    const double *y;
+    const double *field_x; ///< centre of the point's field; may be NULL for models without field
+    const double *field_y;
+    const double *dx;
+    const double *dy;
+} bb_overlay_points;
+
+/// Of one axis, nm. NaN where the points do not determine it (no point; sigma of one point).
+typedef struct bb_overlay_axis {
+    double mean;
+    double sigma;         ///< with n - 1
+    double m3s;           ///< |mean| + 3 sigma
+    double max;           ///< largest |e|
+    double percentile997; ///< 99.7 percentile of |e|, linear between order statistics
+} bb_overlay_axis;
+
+typedef struct bb_overlay_statistics {
+    bb_overlay_axis x;
+    bb_overlay_axis y;
+    bb_overlay_axis vector; ///< of the lengths of (dx, dy)
+    double vector_max;      ///< largest length of (dx, dy), nm
+    double rms;             ///< sqrt(mean (dx^2 + dy^2)), nm
+} bb_overlay_statistics;
+
+/// Statistics in nm of errors in m, dx and dy [count]. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_overlay_statistics_of(bb_index count, const double *dx, const double *dy,
+                                              bb_overlay_statistics *out);
+
+typedef enum bb_overlay_model {
+    BB_OVERLAY_RAW,         ///< nothing is corrected
+    BB_OVERLAY_WAFER_6,     ///< six wafer parameters
+    BB_OVERLAY_WAFER_10,    ///< six of field centres and four within fields
+    BB_OVERLAY_FIELD_6,     ///< six of each field by itself: a correction per exposure
+    BB_OVERLAY_FIELD_CUBIC, ///< twenty of each field by itself
+    BB_OVERLAY_MODELS       ///< how many there are
+} bb_overlay_model;
+
+/// Parameters of the models of a whole wafer, and the most that any model has.
+enum { BB_OVERLAY_PARAMETERS = 10, BB_OVERLAY_MOST_PARAMETERS = 20 };
+
+/// Names in the order of bb_overlay_fit.parameter: "Tx", "Ty", "Mx", "My", "Rx", "Ry", "m", "ma",
+/// "r", "ra".
+extern const char *const bb_overlay_parameter_names[BB_OVERLAY_PARAMETERS];
+
+typedef struct bb_overlay_fit {
+    bb_outcome outcome; ///< underdetermined (naming a parameter), or non_finite errors
+    int parameter_count;
+    /// Translations m, others 1 (1e-6: 1 ppm or 1 urad), of the cubic m^-1 and m^-2 too; of the
+    /// last field for a fit per field; NaN beyond parameter_count.
+    double parameter[BB_OVERLAY_MOST_PARAMETERS];
+    double condition; ///< largest over smallest pivot of the scaled columns, of all fields
+} bb_overlay_fit;
+
+/// Number of parameters of a model: 0, 6, 10, 6 and 20 of each field.
+int bb_overlay_model_parameters(bb_overlay_model model);
+
+/// Fits a model (points of a field stand together) and fills the residuals residual_x, residual_y
+/// [count], m. Where the points do not determine the model, parameters and residuals are NaN and
+/// the outcome says why: that is a result, not an error. Errors: BB_MEMORY, BB_INVALID (field
+/// centres missing), BB_INTERNAL.
+BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overlay_points *points,
+                                          bb_overlay_fit *fit, double *residual_x,
+                                          double *residual_y);
+
+/// As bb_overlay_fit_model for a model per field, with the fit of each field in `each`, in the
+/// order of the points: [number of fields], NULL for none. A field that stays uncorrected has no
+/// parameters (parameter_count 0).
+BB_CHECKED bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
+                                           bb_overlay_fit *fit, double *residual_x,
+                                           double *residual_y, bb_overlay_fit *each);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

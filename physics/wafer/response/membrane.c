@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/response/membrane.h"
+
+#include "core/memory.h"
+#include "core/portable.h"
+#include "physics/wafer/response/dissection.h"
+#include "physics/wafer/response/membrane_element.h"
+#include "physics/wafer/response/plate_assembly.h"
+#include "physics/wafer/response/rigid_modes.h"
+#include "physics/wafer/response/workspace_pool.h"
+
+#include <string.h>
+
+// At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
+// Compliance of a rigid motion, 1/(k_s A), over that of a strain, 1/B, from which on rigid motions
+// are taken out of rows. Their right-hand sides then fill up, which stiffer springs, whose rows
+// move by under 1e-12 of themselves, need not pay for.
+static const double SOFT = 1e4;
+
+enum { MOST_OF_NODE = 2 * 2 * 9 / 2 + 2, LEAF = 3, BATCH = BB_MEMBRANE_BATCH };
+
+struct bb_membrane {
+    const bb_disc_mesh *mesh;
+    bb_membrane_element element;
+    bb_plate_factor *factor;
+    bb_rigid_modes rigid;
+    bool soft;                      // rigid motions are far more compliant than strains
+    bb_workspace_pool *right_sides; // [unknowns][BATCH]
+    bb_workspace_pool *nodal_rows;  // [node_count][BATCH], for callers of _rows
+};
+
+// Stiffness between node and its neighbours: block[dy + 1][dx + 1], each 2 x 2.
+static void gather(const bb_membrane *membrane, bb_index node, double block[9][2][2])
+{
+    static const int corner_x[4] = {0, 1, 1, 0};
+    static const int corner_y[4] = {0, 0, 1, 1};
+    const bb_disc_mesh *mesh = membrane->mesh;
+    memset(block, 0, 9 * sizeof *block);
+    for (int k = 0; k < 4; ++k) {
+        bb_index column = mesh->node_column[node] - corner_x[k];
+        bb_index row = mesh->node_row[node] - corner_y[k];
+        if (!bb_disc_mesh_has_cell(mesh, column, row)) {
+            continue;
+        }
+        for (int l = 0; l < 4; ++l) {
+            int at = 3 * (corner_y[l] - corner_y[k] + 1) + corner_x[l] - corner_x[k] + 1;
+            for (int c = 0; c < 4; ++c) {
+                block[at][c / 2][c % 2] +=
+                    membrane->element.stiffness[2 * k + c / 2][2 * l + c % 2];
+            }
+        }
+    }
+}
+
+// Column 2 node + axis of the upper triangle: rows up to the diagonal, ascending.
+static void fill_column(const bb_disc_mesh *mesh, bb_index node, int axis,
+                        const double (*block)[2][2], bb_upper_triangle *matrix)
+{
+    int64_t next = matrix->start[2 * node + axis];
+    for (int k = 0; k < 9; ++k) {
+        bb_index x = mesh->node_column[node] + k % 3 - 1;
+        bb_index y = mesh->node_row[node] + k / 3 - 1;
+        if (x < 0 || y < 0 || x >= mesh->node_columns || y >= mesh->node_rows) {
+            continue;
+        }
+        int32_t other = mesh->node_at[y * mesh->node_columns + x];
+        for (int c = 0; c < 2 && other >= 0; ++c) {
+            if (2 * (bb_index)other + c <= 2 * node + axis) {
+                matrix->row[next] = 2 * (int64_t)other + c;
+                matrix->value[next++] = block[k][axis][c];
+            }
+        }
+    }
+    matrix->start[2 * node + axis + 1] = next;
+}
+
+static bb_status assemble(const bb_membrane *membrane, bb_upper_triangle *out)
+{
+    bb_status status = BB_OK;
+    const bb_disc_mesh *mesh = membrane->mesh;
+    out->unknowns = 2 * (int64_t)mesh->node_count;
+    BB_TRY(BB_ALLOCATE(out->unknowns + 1, &out->start));
+    BB_TRY(BB_ALLOCATE(MOST_OF_NODE * mesh->node_count, &out->row));
+    BB_TRY(BB_ALLOCATE(MOST_OF_NODE * mesh->node_count, &out->value));
+    out->start[0] = 0;
+    for (bb_index node = 0; node < mesh->node_count; ++node) {
+        double block[9][2][2];
+        gather(membrane, node, block);
+        fill_column(mesh, node, 0, (const double(*)[2][2])block, out);
+        fill_column(mesh, node, 1, (const double(*)[2][2])block, out);
+    }
+done:
+    return status;
+}
+
+static bb_status make_order(const bb_disc_mesh *mesh, int64_t **out)
+{
+    bb_status status = BB_OK;
+    int32_t *nodes = NULL;
+    BB_TRY(BB_ALLOCATE(mesh->node_count, &nodes));
+    BB_TRY(BB_ALLOCATE(2 * mesh->node_count, out));
+    bb_dissection_order(mesh, LEAF, nodes);
+    for (bb_index i = 0; i < 2 * mesh->node_count; ++i) {
+        (*out)[i] = 2 * (int64_t)nodes[i / 2] + i % 2;
+    }
+done:
+    BB_RELEASE(&nodes);
+    return status;
+}
+
+bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_config *wafer,
+                             const bb_clamp_config *clamp, bb_membrane **out)
+{
+    bb_status status = BB_OK;
+    bb_membrane *membrane = NULL;
+    int64_t *order = NULL;
+    bb_upper_triangle matrix = {0};
+    bb_plate plate = bb_plate_make(wafer, clamp);
+    BB_REQUIRE(!mesh->periodic, BB_INVALID, "a periodic mesh has no membrane");
+    BB_TRY(BB_ZEROED(1, &membrane));
+    membrane->mesh = mesh;
+    bb_membrane_element_make(&plate, mesh->spacing, &membrane->element);
+    BB_TRY(bb_rigid_modes_create(mesh, &membrane->rigid));
+    membrane->soft = plate.membrane > SOFT * plate.tangential * membrane->rigid.area;
+    BB_TRY(bb_workspace_pool_create(BATCH * 2 * mesh->node_count, &membrane->right_sides));
+    BB_TRY(bb_workspace_pool_create(BATCH * mesh->node_count, &membrane->nodal_rows));
+    BB_TRY(make_order(mesh, &order));
+    BB_TRY(assemble(membrane, &matrix));
+    BB_TRY(bb_plate_factor_create(&matrix, order, &membrane->factor));
+    *out = membrane;
+    membrane = NULL;
+done:
+    bb_upper_triangle_release(&matrix);
+    BB_RELEASE(&order);
+    bb_membrane_destroy(&membrane);
+    return status;
+}
+
+bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature, double *u)
+{
+    bb_status status = BB_OK;
+    const bb_disc_mesh *mesh = membrane->mesh;
+    const bb_index unknowns = 2 * mesh->node_count;
+    const int64_t *place = bb_plate_factor_places(membrane->factor);
+    double *right = NULL;
+    BB_TRY(BB_ZEROED(unknowns, &right));
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        const int32_t *node = mesh->cell_nodes + 4 * cell;
+        for (int i = 0; i < 8; ++i) {
+            for (int l = 0; l < 4; ++l) {
+                right[place[2 * node[i / 2] + i % 2]] +=
+                    membrane->element.load[i][l] * temperature[node[l]];
+            }
+        }
+    }
+    bb_rigid_modes_unload(&membrane->rigid, place, 1, right);
+    BB_TRY(bb_supernodes_solve(bb_plate_factor_supernodes(membrane->factor), 1, 0, NULL, right));
+    bb_rigid_modes_take(&membrane->rigid, place, 1, right);
+    for (bb_index i = 0; i < unknowns; ++i) {
+        u[i] = right[place[i]];
+    }
+done:
+    BB_RELEASE(&right);
+    return status;
+}
+
+// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
+static void weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+                  double weight[4])
+{
+    bb_index cell = bb_disc_mesh_nearest(mesh, &x, &y);
+    *node = mesh->cell_nodes + 4 * cell;
+    double a = (x - bb_disc_mesh_x(mesh, (*node)[0])) / mesh->spacing;
+    double b = (y - bb_disc_mesh_y(mesh, (*node)[0])) / mesh->spacing;
+    weight[0] = (1.0 - a) * (1.0 - b);
+    weight[1] = a * (1.0 - b);
+    weight[2] = a * b;
+    weight[3] = (1.0 - a) * b;
+}
+
+double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis)
+{
+    const int32_t *node = NULL;
+    double weight[4];
+    double sum = 0.0;
+    weigh(membrane->mesh, x, y, &node, weight);
+    for (int k = 0; k < 4; ++k) {
+        sum += weight[k] * u[2 * node[k] + axis];
+    }
+    return sum;
+}
+
+// Adds G' of one cell to the rows of a batch.
+BB_CLONES static void add_cell(const bb_membrane_element *element, const int32_t *node,
+                               const int64_t *place, const double *adjoint, double *rows)
+{
+    for (int i = 0; i < 8; ++i) {
+        const double *from = adjoint + place[2 * node[i / 2] + i % 2] * BATCH;
+        for (int l = 0; l < 4; ++l) {
+            const double force = element->load[i][l];
+            double *sums = rows + (bb_index)node[l] * BATCH;
+            for (int p = 0; p < BATCH; ++p) {
+                sums[p] += force * from[p];
+            }
+        }
+    }
+}
+
+bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count, const double *x,
+                           const double *y, double *rows)
+{
+    bb_status status = BB_OK;
+    const bb_disc_mesh *mesh = membrane->mesh;
+    const bb_supernodes *factor = bb_plate_factor_supernodes(membrane->factor);
+    const int64_t *place = bb_plate_factor_places(membrane->factor);
+    int64_t touched[4 * BATCH];
+    double *adjoint = NULL;
+    BB_REQUIRE(count >= 0 && count <= BATCH, BB_INVALID,
+               "%td membrane rows at once, expected 0..%d", count, (int)BATCH);
+    BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
+               "the membrane has axes x and y only: z needs a bending plate; use generator: plate "
+               "or kernel");
+    BB_TRY(bb_workspace_pool_take(membrane->right_sides, &adjoint));
+    memset(adjoint, 0, (size_t)(BATCH * factor->unknowns) * sizeof *adjoint);
+    for (bb_index p = 0; p < count; ++p) {
+        const int32_t *node = NULL;
+        double weight[4];
+        weigh(mesh, x[p], y[p], &node, weight);
+        for (int k = 0; k < 4; ++k) {
+            touched[4 * p + k] = place[2 * node[k] + axis];
+            adjoint[touched[4 * p + k] * BATCH + p] = weight[k];
+        }
+    }
+    if (membrane->soft) {
+        bb_rigid_modes_unload(&membrane->rigid, place, BATCH, adjoint);
+    }
+    BB_TRY(bb_supernodes_solve(factor, BATCH, membrane->soft ? 0 : 4 * count,
+                               membrane->soft ? NULL : touched, adjoint));
+    if (membrane->soft) {
+        bb_rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
+    }
+    memset(rows, 0, (size_t)(BATCH * mesh->node_count) * sizeof *rows);
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        add_cell(&membrane->element, mesh->cell_nodes + 4 * cell, place, adjoint, rows);
+    }
+done:
+    bb_workspace_pool_give(membrane->right_sides, &adjoint);
+    return status;
+}
+
+bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows)
+{
+    return bb_workspace_pool_take(membrane->nodal_rows, rows);
+}
+
+void bb_membrane_give_rows(const bb_membrane *membrane, double **rows)
+{
+    bb_workspace_pool_give(membrane->nodal_rows, rows);
+}
+
+bb_index bb_membrane_factor_values(const bb_membrane *membrane)
+{
+    return (bb_index)bb_plate_factor_supernodes(membrane->factor)->value_count;
+}
+
+void bb_membrane_destroy(bb_membrane **membrane)
+{
+    if (membrane == NULL || *membrane == NULL) {
+        return;
+    }
+    bb_plate_factor_destroy(&(*membrane)->factor);
+    bb_rigid_modes_release(&(*membrane)->rigid);
+    bb_workspace_pool_destroy(&(*membrane)->right_sides);
+    bb_workspace_pool_destroy(&(*membrane)->nodal_rows);
+    BB_RELEASE(membrane);
+}

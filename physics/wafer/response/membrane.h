@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer as a plane-stress membrane on tangential springs, by Q1 finite elements on its mesh:
+//     minimise 1/2 int eps(u) : N : eps(u) - int N_T T div u + 1/2 int k_s |u|^2
+// with a free edge. Unlike the kernel of response.h it knows the edge of the wafer. Stiffness and
+// load are integrated exactly (2 x 2 Gauss), T is bilinear in a cell, springs are consistent.
+//
+// The matrix is factored once (CHOLMOD, supernodal, geometric nested dissection). Rows of the
+// response are adjoint solves: row p = G' K^-1 J' e_p, one for each point and axis, by the panel
+// solve of supernode_solve.h. On the softest springs, whose factor holds rigid motions of the wafer
+// to few digits, those are taken out (rigid_modes.h).
+//
+// Limits: w = 0; uniform springs; the clamp is rigid; a staircase edge (item 2 of
+// docs/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about 0.6 GB.
+#ifndef BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H
+#define BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H
+
+#include "physics/wafer/disc_mesh.h"
+#include "physics/wafer/wafer_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_membrane bb_membrane;
+
+/// Right-hand sides are solved this many at a time, the last ones padded with zeros, so that bits
+/// do not depend on how rows are asked for.
+enum { BB_MEMBRANE_BATCH = 32 };
+
+/// Assembles and factors. The mesh must outlive it. Errors: BB_INVALID (periodic mesh, a matrix
+/// that is not positive definite), BB_MEMORY, BB_INTERNAL.
+BB_CHECKED bb_status bb_membrane_create(const bb_disc_mesh *mesh,
+                                        const bb_wafer_material_config *wafer,
+                                        const bb_clamp_config *clamp, bb_membrane **out);
+
+/// Displacements u [node_count][2] (x, y), m, for node temperatures [node_count], K. Safe from
+/// several threads.
+BB_CHECKED bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature,
+                                       double *u);
+
+/// Displacement at (x, y) along an axis (BB_AXIS_X or _Y), bilinear; off the mesh that of its edge
+/// on the way to (0, 0): u is continued constantly outwards.
+double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, double y, int axis);
+
+/// Rows for `count` <= BB_MEMBRANE_BATCH points (x, y): rows [node_count][BB_MEMBRANE_BATCH], m of
+/// displacement along `axis` per kelvin at a node, row p in column p; columns from `count` on are
+/// zero. A point off the mesh has the row of the edge, as in bb_membrane_at. Safe from several
+/// threads; the membrane keeps a workspace of BB_MEMBRANE_BATCH * 2 * node_count doubles for each.
+/// Errors: BB_INVALID, BB_UNSUPPORTED (axis z), BB_MEMORY.
+BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count,
+                                      const double *x, const double *y, double *rows);
+
+/// A workspace of that shape from the membrane's, and back; NULL is fine to give. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows);
+void bb_membrane_give_rows(const bb_membrane *membrane, double **rows);
+
+/// Doubles that the factor holds.
+bb_index bb_membrane_factor_values(const bb_membrane *membrane);
+
+void bb_membrane_destroy(bb_membrane **membrane);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/response/plate_factor.h"
+
+#include "core/memory.h"
+#include "physics/wafer/response/cholmod_status.h"
+#include "physics/wafer/response/plate_factor_parts.h"
+
+#include <dlfcn.h>
+
+_Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
+
+// What CHOLMOD made; a factor that was read from a file has none.
+struct bb_cholmod_parts {
+    cholmod_common common;
+    cholmod_factor *factor;
+};
+
+static bb_status view_parts(bb_plate_factor *out)
+{
+    bb_status status = BB_OK;
+    const cholmod_factor *from = out->cholmod->factor;
+    BB_REQUIRE(from->is_super && from->xtype == CHOLMOD_REAL, BB_INTERNAL,
+               "CHOLMOD made a simplicial factor of the plate");
+    out->view = (bb_supernodes){
+        .unknowns = (int64_t)from->n,
+        .count = (int64_t)from->nsuper,
+        .row_count = (int64_t)from->ssize,
+        .value_count = (int64_t)from->xsize,
+        .first = from->super,
+        .row_start = from->pi,
+        .value_start = from->px,
+        .row = from->s,
+        .value = from->x,
+        .permutation = from->Perm,
+    };
+done:
+    return status;
+}
+
+bb_status bb_plate_factor_place(bb_plate_factor *factor)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ZEROED(factor->view.unknowns, &factor->place));
+    for (int64_t i = 0; i < factor->view.unknowns; ++i) {
+        factor->place[factor->view.permutation[i]] = i;
+    }
+done:
+    return status;
+}
+
+// CHOLMOD asks OpenMP for four threads in loops of microseconds, however many processors there are:
+// on two a third of the time goes into waking them. Regions at no level run on the caller. The
+// runtime is CHOLMOD's own choice, so that its functions are looked up; without them nothing is
+// lost but time. Returns the level there was, -1 where it is not known.
+static int limit_openmp(int levels)
+{
+    void *get = dlsym(RTLD_DEFAULT, "omp_get_max_active_levels");
+    void *set = dlsym(RTLD_DEFAULT, "omp_set_max_active_levels");
+    if (get == NULL || set == NULL || levels < 0) {
+        return -1;
+    }
+    int before = ((int (*)(void))get)();
+    ((void (*)(int))set)(levels);
+    return before;
+}
+
+bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t *order,
+                                 bb_plate_factor **out)
+{
+    bb_status status = BB_OK;
+    bb_plate_factor *factor = NULL;
+    cholmod_sparse sparse = {.nrow = (size_t)matrix->unknowns,
+                             .ncol = (size_t)matrix->unknowns,
+                             .nzmax = (size_t)matrix->start[matrix->unknowns],
+                             .p = matrix->start,
+                             .i = matrix->row,
+                             .x = matrix->value,
+                             .stype = 1,
+                             .itype = CHOLMOD_LONG,
+                             .xtype = CHOLMOD_REAL,
+                             .dtype = CHOLMOD_DOUBLE,
+                             .sorted = 1,
+                             .packed = 1};
+    BB_TRY(BB_ZEROED(1, &factor));
+    BB_TRY(BB_ZEROED(1, &factor->cholmod));
+    cholmod_common *common = &factor->cholmod->common;
+    (void)cholmod_l_start(common);
+    common->supernodal = CHOLMOD_SUPERNODAL;
+    common->nmethods = 1;
+    common->method[0].ordering = CHOLMOD_GIVEN;
+    common->print = 0;
+    // CHOLMOD takes the permutation without const and only reads it.
+    factor->cholmod->factor =
+        cholmod_l_analyze_p(&sparse, (SuiteSparse_long *)(uintptr_t)order, NULL, 0, common);
+    BB_TRY(bb_cholmod_status(common, "analysis", "plate"));
+    int levels = limit_openmp(0);
+    (void)cholmod_l_factorize(&sparse, factor->cholmod->factor, common);
+    (void)limit_openmp(levels);
+    BB_TRY(bb_cholmod_status(common, "factorisation", "plate"));
+    BB_TRY(view_parts(factor));
+    BB_TRY(bb_plate_factor_place(factor));
+    *out = factor;
+    factor = NULL;
+done:
+    bb_plate_factor_destroy(&factor);
+    return status;
+}
+
+const bb_supernodes *bb_plate_factor_supernodes(const bb_plate_factor *factor)
+{
+    return &factor->view;
+}
+
+const int64_t *bb_plate_factor_places(const bb_plate_factor *factor)
+{
+    return factor->place;
+}
+
+void bb_plate_factor_destroy(bb_plate_factor **factor)
+{
+    bb_plate_factor *whole = factor == NULL ? NULL : *factor;
+    if (whole == NULL) {
+        return;
+    }
+    if (whole->cholmod != NULL) {
+        (void)cholmod_l_free_factor(&whole->cholmod->factor, &whole->cholmod->common);
+        (void)cholmod_l_finish(&whole->cholmod->common);
+        BB_RELEASE(&whole->cholmod);
+    }
+    BB_RELEASE(&whole->indices);
+    BB_RELEASE(&whole->values);
+    BB_RELEASE(&whole->place);
+    BB_RELEASE(factor);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/response/response.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/wafer/response/plate.h"
+
+#include <gsl/gsl_poly.h>
+#include <math.h>
+
+// Monic cubic s^3 + a s^2 + b s + c of the coupled system and the numerator m2 s^2 + m1 s + m0 of
+// its non-local height over B D.
+typedef struct coupled {
+    double a, b, c;
+    double m2, m1, m0;
+} coupled;
+
+static coupled couple(const bb_plate *plate)
+{
+    double d = plate->thickness;
+    double e = 0.25 * plate->tangential * d * d;
+    double shrink = plate->poisson * d / (1.0 - plate->poisson) * plate->thermal;
+    double per_membrane = plate->tangential / plate->membrane;
+    double scale = 1.0 / (plate->membrane * plate->bending);
+    return (coupled){
+        .a = e / plate->bending + per_membrane,
+        .b = plate->normal / plate->bending,
+        .c = per_membrane * plate->normal / plate->bending,
+        .m2 = scale * shrink * per_membrane * plate->bending,
+        .m1 = scale * plate->thermal * plate->tangential * 0.5 * d,
+        .m0 = scale * shrink * per_membrane * plate->normal,
+    };
+}
+
+// Roots to rounding: the closed form loses digits between roots of different size.
+static void find_roots(const coupled *of, double complex root[3])
+{
+    gsl_complex z[3];
+    (void)gsl_poly_complex_solve_cubic(of->a, of->b, of->c, &z[0], &z[1], &z[2]);
+    for (int i = 0; i < 3; ++i) {
+        double complex s = GSL_REAL(z[i]) + I * GSL_IMAG(z[i]);
+        for (int n = 0; n < 4; ++n) {
+            double complex value = ((s + of->a) * s + of->b) * s + of->c;
+            s -= value / ((3.0 * s + 2.0 * of->a) * s + of->b);
+        }
+        root[i] = s;
+    }
+}
+
+static void height_modes(const bb_plate *plate, bb_radial_mode modes[3])
+{
+    coupled of = couple(plate);
+    double complex root[3];
+    find_roots(&of, root);
+    for (int i = 0; i < 3; ++i) {
+        double complex s = root[i];
+        double complex others = (s - root[(i + 1) % 3]) * (s - root[(i + 2) % 3]);
+        modes[i].coefficient = ((of.m2 * s + of.m1) * s + of.m0) / others / (2.0 * M_PI);
+        modes[i].rate = csqrt(-s);
+    }
+}
+
+double bb_response_height_amplitude(const bb_wafer_material_config *wafer,
+                                    const bb_clamp_config *clamp, double q)
+{
+    bb_plate plate = bb_plate_make(wafer, clamp);
+    double d = plate.thickness;
+    double nu = plate.poisson;
+    double shear = 0.5 * plate.tangential * d * q;
+    double stretch = plate.membrane * q * q + plate.tangential;
+    double bend = plate.bending * q * q * q * q + plate.normal + 0.5 * shear * d * q;
+    double u = plate.thermal * q * bend / (stretch * bend - shear * shear);
+    double growth = plate.expansion * d * (1.0 + nu) / (1.0 - nu) - nu * d / (1.0 - nu) * q * u;
+    return growth + shear * u / bend;
+}
+
+bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                             const bb_temperature_grid *grid, bb_response **out)
+{
+    bb_status status = BB_OK;
+    bb_response *response = NULL;
+    bb_plate plate = bb_plate_make(wafer, clamp);
+    bb_radial_mode modes[3];
+    BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
+               "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
+               "plate for a cubic wafer, or fem without axis z");
+    // Between any two points of the grid's square; of coarse grids at least where tables start.
+    double reach = fmax(
+        hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),
+        6.0 * fmax(grid->cell_width, grid->cell_height));
+    BB_TRY(BB_ZEROED(1, &response));
+    response->grid = grid;
+    response->screening_length = sqrt(plate.membrane / plate.tangential);
+    response->in_plane = (1.0 + plate.poisson) * plate.expansion / (2.0 * M_PI);
+    response->local_height = plate.expansion * plate.thickness * (1.0 + plate.poisson);
+    bb_radial_mode membrane = {1.0, 1.0 / response->screening_length};
+    BB_TRY(bb_radial_kernel_create(&membrane, 1, grid->cell_width, grid->cell_height, reach,
+                                   &response->membrane));
+    height_modes(&plate, modes);
+    BB_TRY(bb_radial_kernel_create(modes, 3, grid->cell_width, grid->cell_height, reach,
+                                   &response->height));
+    *out = response;
+    response = NULL;
+done:
+    bb_response_destroy(&response);
+    return status;
+}
+
+// A row's task: grid lines relative to the point. Line k is computed the same way whatever block is
+// asked for, so that entries do not depend on the block.
+typedef struct row_task {
+    const bb_field_response *field;
+    bb_index first_row;
+    bb_index first_cell;
+    bb_view out;
+} row_task;
+
+typedef struct point {
+    double x;
+    double y;
+} point;
+
+static double line_x(const bb_temperature_grid *grid, const point *at, bb_index k)
+{
+    return grid->origin_x + (double)k * grid->cell_width - at->x;
+}
+
+static double line_y(const bb_temperature_grid *grid, const point *at, bb_index k)
+{
+    return grid->origin_y + (double)k * grid->cell_height - at->y;
+}
+
+// Live cells of grid row `row` that the block wants: columns [*begin, *end).
+static void wanted(const bb_temperature_grid *grid, bb_index row, bb_index first, bb_index count,
+                   bb_index *begin, bb_index *end)
+{
+    bb_index start = row * grid->columns;
+    bb_index from = first > start ? first - start : 0;
+    bb_index to = first + count - start < grid->columns ? first + count - start : grid->columns;
+    *begin = from > grid->live_begin[row] ? from : grid->live_begin[row];
+    *end = to < grid->live_end[row] ? to : grid->live_end[row];
+}
+
+static double live_part(const bb_temperature_grid *grid, bb_index cell)
+{
+    return grid->area[cell] / (grid->cell_width * grid->cell_height);
+}
+
+static double edge_x(const bb_response *response, const point *at, bb_index k, bb_index row)
+{
+    const bb_temperature_grid *grid = response->grid;
+    return bb_radial_kernel_edge(&response->membrane, line_x(grid, at, k), line_y(grid, at, row),
+                                 line_y(grid, at, row + 1));
+}
+
+static double edge_y(const bb_response *response, const point *at, bb_index k, bb_index column)
+{
+    const bb_temperature_grid *grid = response->grid;
+    return bb_radial_kernel_edge(&response->membrane, line_y(grid, at, k), line_x(grid, at, column),
+                                 line_x(grid, at, column + 1));
+}
+
+static void fill_x(const bb_response *response, const point *at, bb_index first, bb_index count,
+                   double *out)
+{
+    const bb_temperature_grid *grid = response->grid;
+    for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
+        bb_index begin;
+        bb_index end;
+        wanted(grid, row, first, count, &begin, &end);
+        double left = begin < end ? edge_x(response, at, begin, row) : 0.0;
+        for (bb_index column = begin; column < end; ++column) {
+            double right = edge_x(response, at, column + 1, row);
+            bb_index cell = row * grid->columns + column;
+            out[cell - first] = response->in_plane * live_part(grid, cell) * (right - left);
+            left = right;
+        }
+    }
+}
+
+// The upper edges of a row are the lower edges of the next; `edges` [columns] carries them.
+static void fill_y(const bb_response *response, const point *at, bb_index first, bb_index count,
+                   double *edges, double *out)
+{
+    const bb_temperature_grid *grid = response->grid;
+    bb_index known_begin = 0;
+    bb_index known_end = 0;
+    for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
+        bb_index begin;
+        bb_index end;
+        wanted(grid, row, first, count, &begin, &end);
+        for (bb_index column = begin; column < end; ++column) {
+            bool known = column >= known_begin && column < known_end;
+            double lower = known ? edges[column] : edge_y(response, at, row, column);
+            double upper = edge_y(response, at, row + 1, column);
+            bb_index cell = row * grid->columns + column;
+            out[cell - first] = response->in_plane * live_part(grid, cell) * (upper - lower);
+            edges[column] = upper;
+        }
+        known_begin = begin;
+        known_end = end;
+    }
+}
+
+// Adds local_height * T(p), T bilinear between the centres of live cells; dead ones hand their
+// weight to the live ones. A point without live cells around it gets nothing.
+static void add_local(const bb_response *response, const point *at, bb_index first, bb_index count,
+                      double *out)
+{
+    const bb_temperature_grid *grid = response->grid;
+    double weight[4];
+    bb_index cell[4];
+    double sum = bb_temperature_grid_weigh(grid, at->x, at->y, cell, weight);
+    for (int k = 0; k < 4; ++k) {
+        if (weight[k] > 0.0 && cell[k] >= first && cell[k] < first + count) {
+            out[cell[k] - first] += response->local_height * weight[k] / sum;
+        }
+    }
+}
+
+static void fill_z(const bb_response *response, const point *at, bb_index first, bb_index count,
+                   double *out)
+{
+    const bb_temperature_grid *grid = response->grid;
+    for (bb_index row = first / grid->columns; row * grid->columns < first + count; ++row) {
+        bb_index begin;
+        bb_index end;
+        wanted(grid, row, first, count, &begin, &end);
+        for (bb_index column = begin; column < end; ++column) {
+            bb_index cell = row * grid->columns + column;
+            double integral = bb_radial_kernel_cell(
+                &response->height, line_x(grid, at, column), line_x(grid, at, column + 1),
+                line_y(grid, at, row), line_y(grid, at, row + 1));
+            out[cell - first] = live_part(grid, cell) * integral;
+        }
+    }
+    add_local(response, at, first, count, out);
+}
+
+static bb_status fill_row(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    const row_task *task = context;
+    const bb_field_response *field = task->field;
+    const bb_response *response = field->response;
+    bb_index row = task->first_row + index;
+    bb_index count = task->out.shape[1];
+    double *out = bb_view_row(task->out, index);
+    double *edges = NULL;
+    point at = {bb_slit_grid_x(&field->slit, &field->field, row),
+                bb_slit_grid_y(&field->slit, &field->field, row)};
+    for (bb_index i = 0; i < count; ++i) {
+        out[i] = 0.0;
+    }
+    switch (field->axis) {
+    case BB_AXIS_X:
+        fill_x(response, &at, task->first_cell, count, out);
+        break;
+    case BB_AXIS_Y:
+        BB_TRY(BB_ALLOCATE(response->grid->columns, &edges));
+        fill_y(response, &at, task->first_cell, count, edges, out);
+        break;
+    default:
+        fill_z(response, &at, task->first_cell, count, out);
+        break;
+    }
+done:
+    BB_RELEASE(&edges);
+    return status;
+}
+
+static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+{
+    row_task task = {source->context, row, column, out};
+    return bb_parallel_for(out.shape[0], fill_row, &task);
+}
+
+// Bound on the distance between points of the field and of live cells.
+static double farthest_cell(const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                            const bb_field *field)
+{
+    double half_x = 0.5 * grid->cell_width * (double)grid->columns;
+    double half_y = 0.5 * grid->cell_height * (double)grid->rows;
+    double x = fabs(field->x) + 0.5 * slit->scan->field_width;
+    double y = fabs(field->y) + 0.5 * slit->scan->field_height;
+    // To the far corner of the square, or over the disc, whose radius is at most half the side, and
+    // a cell on its rim: the first is the nearer one of coarse grids, the second of fine ones.
+    double over_square = hypot(x + half_x, y + half_y);
+    double over_disc = hypot(x, y) + fmax(half_x, half_y) + grid->cell_width + grid->cell_height;
+    return fmin(over_square, over_disc);
+}
+
+bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid *slit,
+                                 const bb_field *field, int axis, bb_field_response *out)
+{
+    bb_status status = BB_OK;
+    static const char *const names[] = {"C_x", "C_y", "C_z"};
+    BB_REQUIRE(axis >= BB_AXIS_X && axis <= BB_AXIS_Z, BB_INVALID, "axis %d, expected 0..2", axis);
+    const bb_temperature_grid *grid = response->grid;
+    double farthest = farthest_cell(grid, slit, field);
+    BB_REQUIRE(farthest <= response->membrane.far.end, BB_INVALID,
+               "a field at (%g, %g) mm reaches %g mm over the grid, expected at most %g",
+               1e3 * field->x, 1e3 * field->y, 1e3 * farthest, 1e3 * response->membrane.far.end);
+    *out = (bb_field_response){
+        .source = {.rows = slit->field_points,
+                   .columns = grid->cell_count,
+                   .name = names[axis],
+                   .unit = "m/K",
+                   .fill = fill,
+                   .context = out},
+        .response = response,
+        .slit = *slit,
+        .field = *field,
+        .axis = axis,
+    };
+done:
+    return status;
+}
+
+void bb_response_destroy(bb_response **response)
+{
+    if (response == NULL || *response == NULL) {
+        return;
+    }
+    bb_radial_kernel_release(&(*response)->membrane);
+    bb_radial_kernel_release(&(*response)->height);
+    BB_RELEASE(response);
+}

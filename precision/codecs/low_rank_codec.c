@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// low_rank: tiles of a matrix as sums of a few rank-one terms, or dense where that is less. A band
+// of the row grid by a rectangle of the mesh of columns is one tile. Layout:
+// precision/codecs/low_rank.h; a tile's form: precision/codecs/low_rank_tile.h.
+//
+// The tolerance is on a tile's root mean square error, roundings included: ||E||_F <= tolerance
+// sqrt(m n) of every tile of m x n values, but for tiles that even fp32 cannot hold so closely. A
+// row's errors in a tile add up to no more than independent ones of that size, so that far fields
+// of one sign do not vanish together. Zeros cost nothing. A NaN, an infinity or a value of 2^100 or
+// more poisons its tile.
+#include "core/memory.h"
+#include "precision/codec_ops.h"
+#include "precision/codecs/low_rank.h"
+#include "precision/codecs/low_rank_tile.h"
+#include "precision/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BAND_LINES = 12, TILE_COLUMNS = 32, TILE_ROWS = 20, FP16_NAN = 0x7e00 };
+
+typedef struct low_rank_store {
+    bb_low_rank_mesh mesh;
+    bb_index bands;
+    bb_low_rank_band *band; // [bands]
+    double *gaussians;      // [rank][cells] of the largest tile
+} low_rank_store;
+
+static bb_index or_default(bb_index given, bb_index otherwise)
+{
+    return given == BB_INTEGER_UNSET ? otherwise : given;
+}
+
+static bb_index fill_up(bb_index count, bb_index step)
+{
+    return (count + step - 1) / step * step;
+}
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    bb_index cells = fill_up(or_default(config->tile_columns, TILE_COLUMNS), 8) *
+                     or_default(config->tile_rows, TILE_ROWS);
+    if (!isnan(config->bits) && config->bits != 16.0 && config->bits != 32.0) {
+        (void)snprintf(sentence, bytes, "bits: %g, low_rank takes 16 or 32", config->bits);
+        return false;
+    }
+    if (cells > BB_LOW_RANK_CELLS) {
+        (void)snprintf(sentence, bytes,
+                       "tile_columns: a tile of %td cells (columns filled up to a multiple of 8), "
+                       "expected at most %d",
+                       cells, (int)BB_LOW_RANK_CELLS);
+        return false;
+    }
+    return bb_codec_check_tolerance(config, sentence, bytes);
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    char tolerance[48];
+    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
+    (void)snprintf(out, bytes, "low rank %s%s", tolerance, config->bits == 32.0 ? ", fp32" : "");
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    (void)config;
+    return "dropped terms, factors to nearest even";
+}
+
+// The bound is on a tile's mean square, not on a value.
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    (void)config;
+    (void)tolerance;
+    (void)magnitude;
+    (void)block_magnitude;
+    return INFINITY;
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    (void)config;
+    return NAN;
+}
+
+// Columns without a mesh are one line, cut into tiles of as many columns.
+static bb_low_rank_mesh mesh_of(const bb_coded_matrix *matrix)
+{
+    const bb_codec_config *config = &matrix->config;
+    const bb_matrix_layout *layout = &matrix->layout;
+    bool line = layout->mesh_columns == 0;
+    bb_low_rank_mesh mesh = {.columns = line ? layout->columns : layout->mesh_columns,
+                             .tile_columns = config->tile_columns * (line ? config->tile_rows : 1),
+                             .tile_lines = line ? 1 : config->tile_rows};
+    mesh.lines = layout->columns / mesh.columns;
+    mesh.across = (mesh.columns + mesh.tile_columns - 1) / mesh.tile_columns;
+    mesh.down = (mesh.lines + mesh.tile_lines - 1) / mesh.tile_lines;
+    return mesh;
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    low_rank_store *store = NULL;
+    bb_codec_config *config = &matrix->config;
+    const bb_matrix_layout *layout = &matrix->layout;
+    config->band_lines = or_default(config->band_lines, BAND_LINES);
+    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
+    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
+    matrix->line_rows = layout->row_columns > 0 ? layout->row_columns : 1;
+    matrix->band_lines = config->band_lines;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->mesh = mesh_of(matrix);
+    matrix->piece_columns = store->mesh.columns * store->mesh.tile_lines;
+    bb_index band_rows = matrix->line_rows * matrix->band_lines;
+    store->bands = (layout->rows + band_rows - 1) / band_rows;
+    bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
+    bb_index gaussians = bb_low_rank_most_terms(band_rows, cells) * cells;
+    BB_TRY(BB_ALLOCATE(gaussians, &store->gaussians));
+    bb_low_rank_gaussians(gaussians, store->gaussians);
+    BB_TRY(BB_ZEROED(store->bands, &store->band));
+done:
+    return status;
+}
+
+static void release_band(bb_low_rank_band *band)
+{
+    BB_RELEASE(&band->tiles);
+    BB_RELEASE(&band->v);
+    BB_RELEASE(&band->u_narrow);
+    BB_RELEASE(&band->u_wide);
+    BB_RELEASE(&band->scale);
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    low_rank_store *store = matrix->store;
+    if (store != NULL) {
+        for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
+            release_band(&store->band[i]);
+        }
+        BB_RELEASE(&store->band);
+        BB_RELEASE(&store->gaussians);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// The values of a tile, lines filled up; returns how many cannot be held.
+static bb_index gather(const bb_low_rank_mesh *mesh, const bb_low_rank_place *at, bb_view panel,
+                       double *out)
+{
+    bb_index bad = 0;
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        const double *row = bb_view_row(panel, i) + at->line * mesh->columns + at->column;
+        for (bb_index line = 0; line < at->lines; ++line, out += at->pitch) {
+            for (bb_index j = 0; j < at->columns; ++j) {
+                out[j] = row[line * mesh->columns + j];
+                bad += !(fabs(out[j]) < 0x1p100);
+            }
+            memset(out + at->columns, 0, (size_t)(at->pitch - at->columns) * sizeof *out);
+        }
+    }
+    return bad;
+}
+
+// One term of NaN by NaN.
+static bb_status poison(bb_index rows, bb_index cells, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    uint16_t *v = NULL;
+    *out = (bb_low_rank_form){.narrow = 1, .error = NAN};
+    BB_TRY(BB_ALLOCATE(cells, &v));
+    out->v = (unsigned char *)v;
+    BB_TRY(BB_ALLOCATE(rows, &out->u_narrow));
+    BB_TRY(BB_ALLOCATE(1, &out->scale));
+    for (bb_index i = 0; i < cells; ++i) {
+        v[i] = FP16_NAN;
+    }
+    for (bb_index i = 0; i < rows; ++i) {
+        out->u_narrow[i] = FP16_NAN;
+    }
+    out->scale[0] = 1.0F;
+done:
+    if (status != BB_OK) {
+        bb_low_rank_form_release(out);
+    }
+    return status;
+}
+
+// Where each tile's terms and rows of V lie, and the band's totals.
+static void place_tiles(const bb_low_rank_mesh *mesh, const bb_low_rank_form *forms,
+                        bb_low_rank_band *band)
+{
+    bb_index narrow = 0;
+    bb_index wide = 0;
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        const size_t cells = (size_t)(at.lines * at.pitch);
+        bb_low_rank_tile *tile = &band->tiles[t];
+        *tile = (bb_low_rank_tile){.dense = forms[t].dense,
+                                   .narrow = (int)forms[t].narrow,
+                                   .wide = (int)forms[t].wide,
+                                   .narrow_term = narrow,
+                                   .wide_term = wide,
+                                   .wide_v = band->v_bytes,
+                                   .error = forms[t].error};
+        band->v_bytes += 4 * cells * (size_t)tile->wide;
+        tile->narrow_v = band->v_bytes;
+        band->v_bytes += 2 * cells * (size_t)tile->narrow;
+        narrow += tile->dense ? 0 : tile->narrow;
+        wide += tile->dense ? 0 : tile->wide;
+        band->dense_tiles += tile->dense;
+    }
+    band->narrow = fill_up(narrow, 8);
+    band->wide = fill_up(wide, 4);
+    band->terms = band->narrow + band->wide;
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        bb_low_rank_tile *tile = &band->tiles[t];
+        tile->wide_term += band->narrow;
+        if (tile->dense) {
+            tile->narrow_term = tile->wide_term = band->terms;
+            band->terms += band->rows;
+        }
+    }
+}
+
+static void fill_tile(const bb_low_rank_form *form, const bb_low_rank_tile *tile, bb_index cells,
+                      bb_low_rank_band *band)
+{
+    memcpy(band->v + tile->wide_v, form->v, (size_t)((4 * form->wide + 2 * form->narrow) * cells));
+    for (bb_index k = 0; k < form->wide; ++k) {
+        band->scale[tile->wide_term + k] = form->scale[k];
+        for (bb_index i = 0; !form->dense && i < band->rows; ++i) {
+            band->u_wide[i * band->wide + tile->wide_term - band->narrow + k] =
+                form->u_wide[k * band->rows + i];
+        }
+    }
+    for (bb_index k = 0; k < form->narrow; ++k) {
+        band->scale[tile->narrow_term + k] = form->scale[form->wide + k];
+        for (bb_index i = 0; !form->dense && i < band->rows; ++i) {
+            band->u_narrow[i * band->narrow + tile->narrow_term + k] =
+                form->u_narrow[k * band->rows + i];
+        }
+    }
+}
+
+static bb_status assemble(const bb_low_rank_mesh *mesh, const bb_low_rank_form *forms,
+                          bb_low_rank_band *band)
+{
+    bb_status status = BB_OK;
+    bb_index tiles = mesh->across * mesh->down;
+    BB_TRY(BB_ALLOCATE(tiles, &band->tiles));
+    place_tiles(mesh, forms, band);
+    BB_TRY(BB_ALLOCATE((bb_index)band->v_bytes, &band->v));
+    BB_TRY(BB_ZEROED(band->rows * band->narrow, &band->u_narrow));
+    BB_TRY(BB_ZEROED(band->rows * band->wide, &band->u_wide));
+    BB_TRY(BB_ZEROED(band->terms, &band->scale));
+    for (bb_index t = 0; t < tiles; ++t) {
+        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        if (forms[t].wide + forms[t].narrow > 0) {
+            fill_tile(&forms[t], &band->tiles[t], at.lines * at.pitch, band);
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel,
+                             bb_low_rank_room *room, bb_low_rank_form *forms,
+                             bb_codec_counts *counts)
+{
+    bb_status status = BB_OK;
+    low_rank_store *store = matrix->store;
+    const bb_codec_config *config = &matrix->config;
+    const bb_low_rank_mesh *mesh = &store->mesh;
+    bb_index rows = panel.shape[0];
+    bb_low_rank_band band = {.row = row, .rows = rows};
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        bb_index cells = at.lines * at.pitch;
+        bb_index bad = gather(mesh, &at, panel, room->tile);
+        counts->non_finite += bad;
+        BB_TRY(bad > 0 ? poison(rows, cells, &forms[t])
+                       : bb_low_rank_compress(room, store->gaussians, rows, cells,
+                                              at.lines * at.columns, config->tolerance,
+                                              config->bits == 32.0, &forms[t]));
+    }
+    BB_TRY(assemble(mesh, forms, &band));
+    bb_low_rank_band *to = &store->band[row / (matrix->line_rows * matrix->band_lines)];
+    release_band(to);
+    *to = band;
+    band = (bb_low_rank_band){0};
+done:
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        bb_low_rank_form_release(&forms[t]);
+    }
+    release_band(&band);
+    return status;
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    const low_rank_store *store = matrix->store;
+    bb_index step = matrix->line_rows * matrix->band_lines;
+    bb_low_rank_room room = {0};
+    bb_low_rank_form *forms = NULL;
+    bb_codec_counts counts = {0};
+    bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
+    BB_TRY(bb_low_rank_room_create(step, cells, &room));
+    BB_TRY(BB_ZEROED(store->mesh.across * store->mesh.down, &forms));
+    for (bb_index i = 0; i < panel.shape[0]; i += step) {
+        bb_index left = panel.shape[0] - i;
+        bb_view band = bb_view_block(panel, i, left < step ? left : step, 0, panel.shape[1]);
+        BB_TRY(encode_band(matrix, row + i, band, &room, forms, &counts));
+    }
+    bb_coded_matrix_count(matrix, counts);
+done:
+    bb_low_rank_room_release(&room);
+    BB_RELEASE(&forms);
+    return status;
+}
+
+// Cells of row i of a tile, in fp64.
+static void decode_tile(const bb_low_rank_band *band, const bb_low_rank_tile *tile, bb_index cells,
+                        bb_index i, double *v, double *out)
+{
+    const uint16_t *narrow = (const uint16_t *)(const void *)(band->v + tile->narrow_v);
+    const float *wide = (const float *)(const void *)(band->v + tile->wide_v);
+    memset(out, 0, (size_t)cells * sizeof *out);
+    for (bb_index k = 0; k < tile->wide + tile->narrow; ++k) {
+        bool fp32 = k < tile->wide;
+        bb_index term = fp32 ? tile->wide_term + k : tile->narrow_term + k - tile->wide;
+        double u = 1.0;
+        if (tile->dense && k != i) {
+            continue;
+        }
+        if (fp32) {
+            u = tile->dense ? u : (double)band->u_wide[i * band->wide + term - band->narrow];
+            bb_format_decode(BB_FORMAT_FP32, wide + k * cells, cells, v);
+        } else {
+            if (!tile->dense) {
+                bb_format_decode(BB_FORMAT_FP16, band->u_narrow + i * band->narrow + term, 1, &u);
+            }
+            bb_format_decode(BB_FORMAT_FP16, narrow + (k - tile->wide) * cells, cells, v);
+        }
+        u *= (double)band->scale[term];
+        for (bb_index j = 0; j < cells; ++j) {
+            out[j] += u * v[j];
+        }
+    }
+}
+
+// A strip of tiles for one row of a band: `piece_columns` values in the order of columns.
+static void decode_strip(const low_rank_store *store, const bb_low_rank_band *band, bb_index strip,
+                         bb_index i, double *out)
+{
+    const bb_low_rank_mesh *mesh = &store->mesh;
+    for (bb_index t = strip * mesh->across; t < (strip + 1) * mesh->across; ++t) {
+        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        double v[BB_LOW_RANK_CELLS];
+        double cells[BB_LOW_RANK_CELLS];
+        decode_tile(band, &band->tiles[t], at.lines * at.pitch, i, v, cells);
+        for (bb_index line = 0; line < at.lines; ++line) {
+            memcpy(out + line * mesh->columns + at.column, cells + line * at.pitch,
+                   (size_t)at.columns * sizeof *out);
+        }
+    }
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    const low_rank_store *store = matrix->store;
+    const bb_group_place place = bb_coded_matrix_place(matrix, group);
+    const bb_low_rank_band *band = &store->band[place.band];
+    for (bb_index line = 0; line < place.lines; ++line) {
+        decode_strip(store, band, piece, place.first - place.band_row + line * matrix->line_rows,
+                     out + line * matrix->piece_columns);
+    }
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    const low_rank_store *store = matrix->store;
+    const bb_low_rank_mesh *mesh = &store->mesh;
+    const bb_group_place place = bb_coded_matrix_place(matrix, group);
+    const bb_low_rank_band *band = &store->band[place.band];
+    for (bb_index line = 0; line < place.lines; ++line, out += matrix->piece_columns) {
+        bb_index i = place.first - place.band_row + line * matrix->line_rows;
+        for (bb_index t = piece * mesh->across; t < (piece + 1) * mesh->across; ++t) {
+            const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+            double v[BB_LOW_RANK_CELLS];
+            double cells[BB_LOW_RANK_CELLS];
+            decode_tile(band, &band->tiles[t], at.lines * at.pitch, i, v, cells);
+            for (bb_index j = 0; j < at.lines * at.columns; ++j) {
+                bb_index l = j / at.columns;
+                bb_index column = j % at.columns;
+                out[l * mesh->columns + at.column + column] = (float)cells[l * at.pitch + column];
+            }
+        }
+    }
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    const low_rank_store *store = matrix->store;
+    const bb_low_rank_mesh *mesh = &store->mesh;
+    const bb_low_rank_band *band = &store->band[row / (matrix->line_rows * matrix->band_lines)];
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        bb_index first = at.line * mesh->columns + at.column;
+        bb_index past = first + (at.lines - 1) * mesh->columns + at.columns;
+        double v[BB_LOW_RANK_CELLS];
+        double cells[BB_LOW_RANK_CELLS];
+        if (past <= column || first >= column + count) {
+            continue;
+        }
+        decode_tile(band, &band->tiles[t], at.lines * at.pitch, row - band->row, v, cells);
+        for (bb_index j = 0; j < at.lines * at.columns; ++j) {
+            bb_index l = j / at.columns;
+            bb_index to = first + l * mesh->columns + j % at.columns - column;
+            if (to >= 0 && to < count) {
+                out[to] = cells[l * at.pitch + j % at.columns];
+            }
+        }
+    }
+}
+
+// V, U, scales, and the items that say where a tile's rows of V belong.
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const low_rank_store *store = matrix->store;
+    size_t total = 0;
+    for (bb_index b = 0; b < store->bands; ++b) {
+        const bb_low_rank_band *band = &store->band[b];
+        if (band->tiles != NULL) {
+            total += band->v_bytes +
+                     (size_t)band->rows * (2 * (size_t)band->narrow + 4 * (size_t)band->wide);
+            total += (size_t)band->terms * sizeof *band->scale;
+            total += (size_t)bb_low_rank_items(band, &store->mesh, NULL) * sizeof(bb_low_rank_item);
+        }
+    }
+    return total;
+}
+
+const bb_codec_ops bb_low_rank_ops = {
+    .check = check,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-80, 80},
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};
+
+const bb_low_rank_mesh *bb_coded_matrix_low_rank_mesh(const bb_coded_matrix *matrix)
+{
+    const low_rank_store *store = matrix->store;
+    return matrix->ops == &bb_low_rank_ops ? &store->mesh : NULL;
+}
+
+bb_index bb_coded_matrix_low_rank_bands(const bb_coded_matrix *matrix)
+{
+    const low_rank_store *store = matrix->store;
+    return matrix->ops == &bb_low_rank_ops ? store->bands : 0;
+}
+
+const bb_low_rank_band *bb_coded_matrix_low_rank_band(const bb_coded_matrix *matrix, bb_index band)
+{
+    const low_rank_store *store = matrix->store;
+    return &store->band[band];
+}

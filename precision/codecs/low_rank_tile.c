@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/codecs/low_rank_tile.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "precision/format.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+// FIRST: columns of the first sketch. TOP: largest magnitudes of a stored vector are 2^TOP to
+// 2^(TOP + 1), which leaves fp16 22 binades below with all its bits. TRIES: at less room each.
+enum { FIRST = 8, TOP = 8, TRIES = 6 };
+
+static bb_index least(bb_index a, bb_index b)
+{
+    return a < b ? a : b;
+}
+
+bb_index bb_low_rank_most_terms(bb_index rows, bb_index cells)
+{
+    return least(least(rows, cells), rows * cells / (rows + cells) + FIRST);
+}
+
+bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_room *out)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_room room = {
+        .rows = rows, .cells = cells, .rank = bb_low_rank_most_terms(rows, cells)};
+    BB_TRY(BB_ALLOCATE(rows * cells, &room.tile));
+    BB_TRY(BB_ALLOCATE(rows * cells, &room.rest));
+    BB_TRY(BB_ALLOCATE(rows * room.rank, &room.q));
+    BB_TRY(BB_ALLOCATE(cells * room.rank, &room.b));
+    BB_TRY(BB_ALLOCATE(rows * room.rank, &room.left));
+    BB_TRY(BB_ALLOCATE(cells * room.rank, &room.right));
+    BB_TRY(BB_ALLOCATE(room.rank * room.rank, &room.core));
+    BB_TRY(BB_ALLOCATE(room.rank, &room.sigma));
+    BB_TRY(BB_ALLOCATE(room.rank, &room.rounding));
+    BB_TRY(BB_ALLOCATE(room.rank, &room.tau));
+    BB_TRY(BB_ALLOCATE(2 * (rows + cells), &room.work));
+    BB_TRY(BB_ALLOCATE(cells, &room.live));
+    *out = room;
+    room = (bb_low_rank_room){0};
+done:
+    bb_low_rank_room_release(&room);
+    return status;
+}
+
+void bb_low_rank_room_release(bb_low_rank_room *room)
+{
+    BB_RELEASE(&room->tile);
+    BB_RELEASE(&room->rest);
+    BB_RELEASE(&room->q);
+    BB_RELEASE(&room->b);
+    BB_RELEASE(&room->left);
+    BB_RELEASE(&room->right);
+    BB_RELEASE(&room->core);
+    BB_RELEASE(&room->sigma);
+    BB_RELEASE(&room->rounding);
+    BB_RELEASE(&room->tau);
+    BB_RELEASE(&room->work);
+    BB_RELEASE(&room->live);
+}
+
+void bb_low_rank_form_release(bb_low_rank_form *form)
+{
+    BB_RELEASE(&form->v);
+    BB_RELEASE(&form->u_wide);
+    BB_RELEASE(&form->u_narrow);
+    BB_RELEASE(&form->scale);
+}
+
+void bb_low_rank_gaussians(bb_index count, double *out)
+{
+    for (bb_index i = 0; i < count; i += 2) {
+        double pair[2];
+        bb_random_normal_pair(0, BB_STREAM_RANGE_FINDER, (uint64_t)(i / 2), pair);
+        out[i] = pair[0];
+        if (i + 1 < count) {
+            out[i + 1] = pair[1];
+        }
+    }
+}
+
+static double norm(const double *values, bb_index count)
+{
+    return cblas_dnrm2((int)count, values, 1);
+}
+
+// A tile in the making. LAPACK's column-major n x m is our row-major [m][n].
+typedef struct task {
+    bb_low_rank_room *room;
+    const double *gaussians;
+    int m, n;     // rows, cells
+    int rank;     // columns of Q so far
+    double limit; // of the error's Frobenius norm
+    double left;  // norm of the remainder, weighted
+    double count; // of columns that are not all zeros
+    bool all_wide;
+} task;
+
+static void find_live(task *of)
+{
+    double *live = of->room->live;
+    memset(live, 0, (size_t)of->n * sizeof *live);
+    for (int i = 0; i < of->m; ++i) {
+        const double *row = of->room->tile + (bb_index)i * of->n;
+        for (int j = 0; j < of->n; ++j) {
+            live[j] = row[j] != 0.0 ? 1.0 : live[j];
+        }
+    }
+    of->count = 0.0;
+    for (int j = 0; j < of->n; ++j) {
+        of->count += live[j];
+    }
+}
+
+// Multiplies the mean over the live columns by `factor`.
+static void weigh(const task *of, double factor, double *row)
+{
+    const double *live = of->room->live;
+    double sum = 0.0;
+    for (int j = 0; j < of->n; ++j) {
+        sum += live[j] * row[j];
+    }
+    double step = (factor - 1.0) * sum / of->count;
+    for (int j = 0; j < of->n; ++j) {
+        row[j] += live[j] * step;
+    }
+}
+
+// Adds `count` columns to Q and B and takes their part from the remainder.
+static bb_status widen(task *of, int count)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_room *room = of->room;
+    const int m = of->m;
+    const int n = of->n;
+    const int k = of->rank;
+    double *q = room->q + (bb_index)k * m;
+    double *b = room->b + (bb_index)k * n;
+    const double *sample = of->gaussians + (bb_index)k * room->cells;
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, count, n, 1.0, room->rest, n, sample,
+                (int)room->cells, 0.0, q, m);
+    if (k > 0) {
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, k, count, m, 1.0, room->q, m, q, m,
+                    0.0, room->core, k);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, count, k, -1.0, room->q, m,
+                    room->core, k, 1.0, q, m);
+    }
+    lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, count, q, m, room->tau);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgeqrf of a tile gave %d", (int)info);
+    info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, count, count, q, m, room->tau);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dorgqr of a tile gave %d", (int)info);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, count, m, 1.0, room->rest, n, q, m,
+                0.0, b, n);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, count, -1.0, b, n, q, m, 1.0,
+                room->rest, n);
+    of->rank = k + count;
+    of->left = norm(room->rest, (bb_index)m * n);
+done:
+    return status;
+}
+
+static bb_status find_range(task *of)
+{
+    bb_status status = BB_OK;
+    int most = (int)least(least(of->m, of->n), of->room->rank);
+    double enough = of->limit;
+    of->rank = 0;
+    memcpy(of->room->rest, of->room->tile, (size_t)of->m * (size_t)of->n * sizeof(double));
+    for (bb_index i = 0; i < of->m; ++i) {
+        weigh(of, sqrt(of->count), of->room->rest + i * of->n);
+    }
+    of->left = norm(of->room->rest, (bb_index)of->m * of->n);
+    for (int step = FIRST; of->rank < most && of->left > enough;) {
+        enough = 0.125 * of->limit;
+        BB_TRY(widen(of, (int)least(step, most - of->rank)));
+        step = of->rank;
+    }
+done:
+    return status;
+}
+
+// Left vectors [rank][m], right ones [rank][n] and singular values of Q B.
+static bb_status order_terms(task *of)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_room *room = of->room;
+    const int k = of->rank;
+    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', of->n, k, room->b, of->n, room->sigma,
+                                     room->right, of->n, room->core, k);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of a tile gave %d", (int)info);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, of->m, k, k, 1.0, room->q, of->m,
+                room->core, k, 0.0, room->left, of->m);
+    for (bb_index i = 0; i < k; ++i) {
+        weigh(of, 1.0 / sqrt(of->count), room->right + i * of->n);
+    }
+done:
+    return status;
+}
+
+// e with which the largest of 2^e values lies in [2^TOP, 2^(TOP + 1)).
+static int balance(const double *values, bb_index count)
+{
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        largest = fmax(largest, fabs(values[i]));
+    }
+    return largest > 0.0 ? TOP - ilogb(largest) : 0;
+}
+
+// Stores `factor` * values at 2^e in fp16 or fp32; `decoded` gets what stands there, e undone, and
+// `exact` what should. Returns the squared difference.
+static double store(const double *values, bb_index count, double factor, bb_format format,
+                    void *words, double *decoded, int *e)
+{
+    double sum = 0.0;
+    *e = balance(values, count);
+    double up = ldexp(factor, *e);
+    double down = ldexp(1.0, -*e);
+    for (bb_index i = 0; i < count; ++i) {
+        decoded[i] = values[i] * up;
+    }
+    (void)bb_format_encode(format, decoded, count, words);
+    bb_format_decode(format, words, count, decoded);
+    for (bb_index i = 0; i < count; ++i) {
+        decoded[i] *= down;
+        double difference = decoded[i] - factor * values[i];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+// sigma = significand 2^exponent, significand in [1, 2), which u takes.
+static double split(double sigma, int *exponent)
+{
+    *exponent = sigma > 0.0 ? ilogb(sigma) : 0;
+    return ldexp(sigma, -*exponent);
+}
+
+// Squared error that fp16 would make of each term.
+static void foresee_rounding(const task *of)
+{
+    const bb_low_rank_room *room = of->room;
+    uint16_t *words = (uint16_t *)(void *)(room->work + room->rows + room->cells);
+    for (int i = 0; i < of->rank; ++i) {
+        int exponent = 0;
+        int unused = 0;
+        double significand = split(room->sigma[i], &exponent);
+        double of_u = store(room->left + (bb_index)i * of->m, of->m, significand, BB_FORMAT_FP16,
+                            words, room->work, &unused);
+        double of_v = store(room->right + (bb_index)i * of->n, of->n, 1.0, BB_FORMAT_FP16, words,
+                            room->work, &unused);
+        room->rounding[i] = ldexp(of_u + significand * significand * of_v, 2 * exponent);
+    }
+}
+
+// The cheapest numbers of terms and of wide ones with a squared error of `room`; false: none.
+static bool choose(const task *of, double budget, int *terms, int *wide)
+{
+    const double *sigma = of->room->sigma;
+    const double *rounding = of->room->rounding;
+    int best = 2 * of->rank + 1;
+    double tail = 0.0;
+    for (int k = of->rank; k > 0; --k) {
+        double lost = tail;
+        int w = 0;
+        for (int i = 0; i < k; ++i) {
+            lost += rounding[i];
+        }
+        while (w < k && (lost > budget || of->all_wide)) {
+            lost += 0x1p-48 * sigma[w] * sigma[w] - rounding[w];
+            ++w;
+        }
+        if (lost <= budget && k + w <= best) {
+            best = k + w;
+            *terms = k;
+            *wide = w;
+        }
+        tail += sigma[k - 1] * sigma[k - 1];
+    }
+    return best <= 2 * of->rank;
+}
+
+static bb_status allocate_form(bb_index m, bb_index n, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE((4 * out->wide + 2 * out->narrow) * n, &out->v));
+    BB_TRY(BB_ALLOCATE(out->wide + out->narrow, &out->scale));
+    if (!out->dense) {
+        BB_TRY(BB_ALLOCATE(out->wide * m, &out->u_wide));
+        BB_TRY(BB_ALLOCATE(out->narrow * m, &out->u_narrow));
+    }
+done:
+    if (status != BB_OK) {
+        bb_low_rank_form_release(out);
+    }
+    return status;
+}
+
+// Row i of a form's V.
+static void *row_of_v(const bb_low_rank_form *form, bb_index i, bb_index n)
+{
+    return form->v + (i < form->wide ? 4 * i : 4 * form->wide + 2 * (i - form->wide)) * n;
+}
+
+// Rounds the terms; what they decode to is taken from the exact tile to know the error.
+static bb_status round_terms(const task *of, int terms, int wide, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_room *room = of->room;
+    const int m = of->m;
+    const int n = of->n;
+    *out = (bb_low_rank_form){.wide = wide, .narrow = terms - wide};
+    BB_TRY(allocate_form(m, n, out));
+    for (bb_index i = 0; i < terms; ++i) {
+        int exponent = 0;
+        int of_u = 0;
+        int of_v = 0;
+        bb_format format = i < wide ? BB_FORMAT_FP32 : BB_FORMAT_FP16;
+        void *u = i < wide ? (void *)(out->u_wide + i * m) : out->u_narrow + (i - wide) * m;
+        double significand = split(room->sigma[i], &exponent);
+        double *left = room->q + i * m;
+        (void)store(room->left + i * m, m, significand, format, u, left, &of_u);
+        (void)store(room->right + i * n, n, 1.0, format, row_of_v(out, i, n), room->b + i * n,
+                    &of_v);
+        out->scale[i] = (float)ldexp(1.0, exponent - of_u - of_v);
+        cblas_dscal(m, ldexp(1.0, exponent), left, 1);
+    }
+    memcpy(room->rest, room->tile, (size_t)m * (size_t)n * sizeof(double));
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, terms, -1.0, room->b, n, room->q, m,
+                1.0, room->rest, n);
+    out->error = norm(room->rest, (bb_index)m * n);
+done:
+    return status;
+}
+
+static bb_status factorise(task *of, bool *held, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    int terms = 0;
+    int wide = 0;
+    *held = false;
+    BB_TRY(find_range(of));
+    double budget = of->limit * of->limit - of->left * of->left;
+    if (of->rank == 0) { // all of it is less than the tolerance
+        out->error = norm(of->room->tile, (bb_index)of->m * of->n);
+        *held = true;
+    }
+    if (of->rank == 0 || !(budget > 0.0)) {
+        goto done;
+    }
+    BB_TRY(order_terms(of));
+    foresee_rounding(of);
+    for (int i = 0; i < TRIES && !*held && choose(of, 0.99 * budget, &terms, &wide); ++i) {
+        bb_low_rank_form_release(out);
+        BB_TRY(round_terms(of, terms, wide, out));
+        *held = out->error <= of->limit;
+        budget *= 0.8;
+    }
+done:
+    return status;
+}
+
+static bb_status store_dense(const task *of, bb_format format, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    const bb_low_rank_room *room = of->room;
+    const bool wide = format == BB_FORMAT_FP32;
+    double squared = 0.0;
+    *out = (bb_low_rank_form){.dense = true, .wide = wide ? of->m : 0, .narrow = wide ? 0 : of->m};
+    BB_TRY(allocate_form(of->m, of->n, out));
+    for (bb_index i = 0; i < of->m; ++i) {
+        int e = 0;
+        squared += store(room->tile + i * of->n, of->n, 1.0, format, row_of_v(out, i, of->n),
+                         room->work, &e);
+        out->scale[i] = (float)ldexp(1.0, -e);
+    }
+    out->error = sqrt(squared);
+done:
+    return status;
+}
+
+// The dense form where it is cheaper, or the only one.
+static bb_status compare_with_dense(const task *of, bool held, bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_form dense = {0};
+    const double values = (double)of->m * (double)of->n;
+    const double cost = (double)(2 * out->wide + out->narrow) * (double)(of->m + of->n);
+    bool narrow_pays = !of->all_wide && (!held || cost >= values);
+    bool wide_pays = !held || cost >= 2.0 * values;
+    if (narrow_pays) {
+        BB_TRY(store_dense(of, BB_FORMAT_FP16, &dense));
+        wide_pays = wide_pays && dense.error > of->limit;
+        narrow_pays = dense.error <= of->limit;
+    }
+    if (wide_pays) {
+        bb_low_rank_form_release(&dense);
+        BB_TRY(store_dense(of, BB_FORMAT_FP32, &dense));
+    }
+    if (narrow_pays || wide_pays) {
+        bb_low_rank_form_release(out);
+        *out = dense;
+        dense = (bb_low_rank_form){0};
+    }
+done:
+    bb_low_rank_form_release(&dense);
+    return status;
+}
+
+bb_status bb_low_rank_compress(bb_low_rank_room *room, const double *gaussians, bb_index rows,
+                               bb_index cells, bb_index values, double tolerance, bool all_wide,
+                               bb_low_rank_form *out)
+{
+    bb_status status = BB_OK;
+    bool held = false;
+    task of = {.room = room,
+               .gaussians = gaussians,
+               .m = (int)rows,
+               .n = (int)cells,
+               .limit = tolerance * sqrt((double)rows * (double)values),
+               .all_wide = all_wide};
+    *out = (bb_low_rank_form){0};
+    find_live(&of);
+    if (of.count == 0.0) {
+        goto done;
+    }
+    BB_TRY(factorise(&of, &held, out));
+    BB_TRY(compare_with_dense(&of, held, out));
+done:
+    if (status != BB_OK) {
+        bb_low_rank_form_release(out);
+    }
+    return status;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole planes of plane_core.h at once, as loops that vectorise: the packing that block floating
+// point and the quantiser share. The host is little-endian.
+#ifndef BB_PRECISION_CODECS_PLANE_H
+#define BB_PRECISION_CODECS_PLANE_H
+
+#include "precision/codecs/plane_core.h"
+
+#include <string.h>
+
+// Inlined into every clone of the caller, so that it is compiled for the clone's instructions.
+#define BB_PLANE_FUNCTION static inline __attribute__((always_inline))
+
+// Where value i's bit stands in the four bytes of a plane of width 1.
+static const uint32_t bb_plane_bit[BB_BLOCK] = {
+    0, 8,  16, 24, 1, 9,  17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
+    4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31,
+};
+
+/// Appends the fields of a plane below the bits in `values`.
+BB_PLANE_FUNCTION void bb_plane_unpack(const unsigned char *plane, int width,
+                                       uint32_t values[BB_BLOCK])
+{
+    if (width == 32) {
+        memcpy(values, plane, BB_BLOCK * sizeof *values);
+    } else if (width == 16) {
+        uint16_t words[BB_BLOCK];
+        memcpy(words, plane, sizeof words);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 16 | words[i];
+        }
+    } else if (width == 8) {
+        unsigned char bytes[BB_BLOCK];
+        memcpy(bytes, plane, sizeof bytes);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 8 | bytes[i];
+        }
+    } else if (width == 1) {
+        uint32_t word;
+        memcpy(&word, plane, sizeof word);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            values[i] = values[i] << 1 | (word >> bb_plane_bit[i] & 1u);
+        }
+    } else {
+        int across = 4 * width;
+        uint32_t mask = (1u << width) - 1u;
+        for (int k = 0; k < BB_BLOCK / across; ++k) {
+            for (int i = 0; i < across; ++i) {
+                uint32_t field = (uint32_t)plane[i] >> (width * k) & mask;
+                values[across * k + i] = values[across * k + i] << width | field;
+            }
+        }
+    }
+}
+
+/// Writes the fields that stand `shift` bits up in `values`.
+BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, int width,
+                                     unsigned char *plane)
+{
+    if (width == 32) {
+        memcpy(plane, values, BB_BLOCK * sizeof *values);
+    } else if (width == 16) {
+        uint16_t words[BB_BLOCK];
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            words[i] = (uint16_t)(values[i] >> shift);
+        }
+        memcpy(plane, words, sizeof words);
+    } else if (width == 8) {
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            plane[i] = (unsigned char)(values[i] >> shift);
+        }
+    } else if (width == 1) {
+        uint32_t word = 0;
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            word |= ((uint32_t)(values[i] >> shift) & 1u) << bb_plane_bit[i];
+        }
+        memcpy(plane, &word, sizeof word);
+    } else {
+        int across = 4 * width;
+        uint32_t mask = (1u << width) - 1u;
+        uint32_t bytes[16] = {0};
+        for (int k = 0; k < BB_BLOCK / across; ++k) {
+            for (int i = 0; i < across; ++i) {
+                bytes[i] |= ((uint32_t)(values[across * k + i] >> shift) & mask) << (width * k);
+            }
+        }
+        for (int i = 0; i < across; ++i) {
+            plane[i] = (unsigned char)bytes[i];
+        }
+    }
+}
+
+#endif

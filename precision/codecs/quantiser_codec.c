@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Absolute block-width quantiser: q = nearest integer of value / step, ties to even, and as many
+// bits of q a block of 32 as the block needs.
+//
+// step = 2 tolerance, rounded down to fp32, so that q * step needs one rounding on every device:
+// |error| <= tolerance (1 + 2^-20) + 2^-23 |value|. A row is a byte a block (its width: two's
+// complement bits, 0 for a block of zeros) and the blocks' words, w words for a width of w, the
+// planes of plane_core.h one after the other, the widest first. An index gives the word where every
+// run of 1024 columns begins. Width 33: the quotient does not fit 31 bits, 32 words of fp32. Width
+// 34: a NaN, an infinity or a value beyond fp32, no words; decodes to NaN throughout.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "precision/codec_ops.h"
+#include "precision/codecs/plane.h"
+#include "precision/format_core.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RUN = BB_QUANTISER_RUN, RUN_BLOCKS = RUN / BB_BLOCK, WIDTH_RAW = 33, WIDTH_POISONED = 34 };
+
+typedef struct quantiser_row {
+    unsigned char *words;
+    size_t bytes;
+} quantiser_row;
+
+typedef struct quantiser_store {
+    float step;
+    bb_index blocks, runs; // of a row
+    quantiser_row *rows;   // [rows]
+    unsigned char *widths; // [rows][blocks]
+    uint32_t *index;       // [rows][runs], in words of 32 bits
+} quantiser_store;
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    return bb_codec_check_tolerance(config, sentence, bytes);
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    char tolerance[48];
+    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
+    (void)snprintf(out, bytes, "quantiser %s", tolerance);
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    (void)config;
+    return "nearest even";
+}
+
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    (void)config;
+    (void)block_magnitude;
+    return tolerance * (1.0 + 0x1p-20) + 2.0 * bb_codec_fp32_rounding(magnitude);
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    (void)config;
+    return NAN;
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    quantiser_store *store = NULL;
+    bb_index rows = matrix->layout.rows;
+    double tolerance = matrix->config.tolerance;
+    matrix->piece_columns = RUN;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->step = (float)(2.0 * tolerance);
+    if ((double)store->step > 2.0 * tolerance) {
+        store->step = nextafterf(store->step, 0.0F);
+    }
+    store->blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
+    store->runs = (matrix->layout.columns + RUN - 1) / RUN;
+    BB_TRY(BB_ZEROED(rows, &store->rows));
+    BB_TRY(BB_ZEROED(rows * store->blocks, &store->widths));
+    BB_TRY(BB_ZEROED(rows * store->runs, &store->index));
+done:
+    return status;
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    quantiser_store *store = matrix->store;
+    if (store != NULL) {
+        for (bb_index row = 0; store->rows != NULL && row < matrix->layout.rows; ++row) {
+            BB_RELEASE(&store->rows[row].words);
+        }
+        BB_RELEASE(&store->rows);
+        BB_RELEASE(&store->widths);
+        BB_RELEASE(&store->index);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// A block whose quotients do not fit: raw fp32, or nothing where that cannot hold it either.
+static int encode_raw(const double values[BB_BLOCK], int32_t words[BB_BLOCK],
+                      bb_codec_counts *counts)
+{
+    bb_index bad = 0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        float value = (float)values[i];
+        bad += !(fabsf(value) <= FLT_MAX);
+        counts->underflowed += value == 0.0F && values[i] != 0.0;
+        words[i] = (int32_t)bb_bits_of_f32(value);
+    }
+    counts->non_finite += bad;
+    return bad > 0 ? WIDTH_POISONED : WIDTH_RAW;
+}
+
+BB_PLANE_FUNCTION int width_of(const int32_t quotients[BB_BLOCK])
+{
+    uint32_t magnitudes = 0;
+    uint32_t any = 0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
+        any |= (uint32_t)quotients[i];
+    }
+    if (magnitudes == 0) {
+        return any != 0; // zeros, and perhaps minus ones
+    }
+    return 33 - __builtin_clz(magnitudes);
+}
+
+BB_PLANE_FUNCTION unsigned char *pack_block(const int32_t quotients[BB_BLOCK], int width,
+                                            unsigned char *out)
+{
+    int shift = width;
+#define PLANE(k)                                                                                   \
+    if ((width >> (k)&1) != 0) {                                                                   \
+        shift -= 1 << (k);                                                                         \
+        bb_plane_pack(quotients, shift, 1 << (k), out);                                            \
+        out += 4u << (k);                                                                          \
+    }
+    PLANE(5)
+    PLANE(4)
+    PLANE(3)
+    PLANE(2)
+    PLANE(1)
+    PLANE(0)
+#undef PLANE
+    return out;
+}
+
+// Returns where the words end.
+BB_CLONES static unsigned char *encode_blocks(const double *values, double per_step, bb_index count,
+                                              unsigned char *widths, unsigned char *out,
+                                              bb_codec_counts *counts)
+{
+    for (bb_index b = 0; b < count; ++b) {
+        const double *block = values + b * BB_BLOCK;
+        int32_t quotients[BB_BLOCK];
+        int64_t largest = 0;
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            double quotient = block[i] * per_step;
+            int64_t magnitude = (int64_t)(bb_bits_of_f64(quotient) & INT64_MAX);
+            largest = magnitude > largest ? magnitude : largest;
+            // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
+            quotients[i] = (int32_t)(uint32_t)bb_bits_of_f64(quotient + 0x1.8p52);
+        }
+        int width = 0;
+        if (bb_f64_of_bits((uint64_t)largest) < 0x1p31 - 0.5) {
+            width = width_of(quotients);
+        } else {
+            width = encode_raw(block, quotients, counts);
+        }
+        widths[b] = (unsigned char)width;
+        if (width != WIDTH_POISONED) {
+            out = pack_block(quotients, width == WIDTH_RAW ? 32 : width, out);
+        }
+    }
+    return out;
+}
+
+static bb_status encode_row(quantiser_store *store, bb_index row, const double *values,
+                            bb_index columns, unsigned char *scratch, bb_codec_counts *counts)
+{
+    bb_status status = BB_OK;
+    quantiser_row *to = &store->rows[row];
+    unsigned char *at = scratch;
+    double per_step = 1.0 / (double)store->step;
+    BB_RELEASE(&to->words);
+    for (bb_index run = 0; run < store->runs; ++run) {
+        bb_index left = columns - run * RUN;
+        bb_index count = left < RUN ? left : RUN;
+        const double *from = values + run * RUN;
+        unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
+        store->index[row * store->runs + run] = (uint32_t)((at - scratch) / 4);
+        at = encode_blocks(from, per_step, count / BB_BLOCK, widths, at, counts);
+        if (count % BB_BLOCK != 0) {
+            double last[BB_BLOCK] = {0.0};
+            bb_index whole = count / BB_BLOCK;
+            memcpy(last, from + whole * BB_BLOCK, (size_t)(count % BB_BLOCK) * sizeof *last);
+            at = encode_blocks(last, per_step, 1, widths + whole, at, counts);
+        }
+    }
+    to->bytes = (size_t)(at - scratch);
+    BB_TRY(BB_ALLOCATE((bb_index)to->bytes, &to->words));
+    if (to->bytes > 0) {
+        memcpy(to->words, scratch, to->bytes);
+    }
+done:
+    return status;
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    quantiser_store *store = matrix->store;
+    unsigned char *scratch = NULL;
+    bb_codec_counts counts = {0};
+    BB_TRY(BB_ALLOCATE(store->blocks * BB_BLOCK * 4, &scratch));
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        BB_TRY(encode_row(store, row + i, bb_view_row(panel, i), matrix->layout.columns, scratch,
+                          &counts));
+    }
+    bb_coded_matrix_count(matrix, counts);
+done:
+    BB_RELEASE(&scratch);
+    return status;
+}
+
+// Quotients of a block; moves `at` past its words. `width` is that of whole quotients.
+BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *at, int width,
+                                                    int32_t quotients[BB_BLOCK])
+{
+    uint32_t values[BB_BLOCK] = {0};
+#define PLANE(k)                                                                                   \
+    if ((width >> (k)&1) != 0) {                                                                   \
+        bb_plane_unpack(at, 1 << (k), values);                                                     \
+        at += 4u << (k);                                                                           \
+    }
+    PLANE(5)
+    PLANE(4)
+    PLANE(3)
+    PLANE(2)
+    PLANE(1)
+    PLANE(0)
+#undef PLANE
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        quotients[i] = width == 0 ? 0 : bb_plane_signed(values[i], width);
+    }
+    return at;
+}
+
+static inline const unsigned char *decode_odd(const unsigned char *at, int width,
+                                              float out[BB_BLOCK])
+{
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        out[i] = NAN;
+    }
+    if (width == WIDTH_RAW) {
+        memcpy(out, at, BB_BLOCK * sizeof *out);
+        at += BB_BLOCK * sizeof *out;
+    }
+    return at;
+}
+
+BB_CLONES static const unsigned char *decode_blocks_f32(const unsigned char *at,
+                                                        const unsigned char *widths, float step,
+                                                        bb_index count, float *out)
+{
+    for (bb_index b = 0; b < count; ++b, out += BB_BLOCK) {
+        int32_t quotients[BB_BLOCK];
+        if (widths[b] >= WIDTH_RAW) {
+            at = decode_odd(at, widths[b], out);
+            continue;
+        }
+        at = unpack_block(at, widths[b], quotients);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            out[i] = (float)quotients[i] * step;
+        }
+    }
+    return at;
+}
+
+BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *at,
+                                                        const unsigned char *widths, double step,
+                                                        bb_index count, double *out)
+{
+    for (bb_index b = 0; b < count; ++b, out += BB_BLOCK) {
+        int32_t quotients[BB_BLOCK];
+        if (widths[b] >= WIDTH_RAW) {
+            float raw[BB_BLOCK];
+            at = decode_odd(at, widths[b], raw);
+            for (int i = 0; i < BB_BLOCK; ++i) {
+                out[i] = (double)raw[i];
+            }
+            continue;
+        }
+        at = unpack_block(at, widths[b], quotients);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            out[i] = (double)quotients[i] * step;
+        }
+    }
+    return at;
+}
+
+static const unsigned char *run_words(const quantiser_store *store, bb_index row, bb_index run)
+{
+    return store->rows[row].words + 4 * (size_t)store->index[row * store->runs + run];
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    const quantiser_store *store = matrix->store;
+    const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
+    const unsigned char *at = run_words(store, group, piece);
+    bb_index count = bb_coded_matrix_piece_count(matrix, piece);
+    bb_index whole = count / BB_BLOCK;
+    at = decode_blocks_f32(at, widths, store->step, whole, out);
+    if (count % BB_BLOCK != 0) {
+        float last[BB_BLOCK];
+        (void)decode_blocks_f32(at, widths + whole, store->step, 1, last);
+        memcpy(out + whole * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+    }
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    const quantiser_store *store = matrix->store;
+    const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
+    const unsigned char *at = run_words(store, group, piece);
+    bb_index count = bb_coded_matrix_piece_count(matrix, piece);
+    bb_index whole = count / BB_BLOCK;
+    at = decode_blocks_f64(at, widths, (double)store->step, whole, out);
+    if (count % BB_BLOCK != 0) {
+        double last[BB_BLOCK];
+        (void)decode_blocks_f64(at, widths + whole, (double)store->step, 1, last);
+        memcpy(out + whole * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+    }
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    while (count > 0) {
+        double run[RUN];
+        bb_index skip = column % RUN;
+        bb_index take = RUN - skip < count ? RUN - skip : count;
+        decode_f64(matrix, row, column / RUN, run);
+        memcpy(out, run + skip, (size_t)take * sizeof *out);
+        column += take;
+        count -= take;
+        out += take;
+    }
+}
+
+// Words, a byte a block, the index, and where each row's words lie.
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const quantiser_store *store = matrix->store;
+    size_t rows = (size_t)matrix->layout.rows;
+    size_t total = rows * ((size_t)store->blocks + 4 * (size_t)store->runs + sizeof(uint64_t));
+    for (size_t row = 0; row < rows; ++row) {
+        total += store->rows[row].bytes;
+    }
+    return total;
+}
+
+const bb_codec_ops bb_quantiser_ops = {
+    .check = check,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-126, 120},
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};
+
+bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_index run,
+                               int32_t out[BB_QUANTISER_RUN])
+{
+    const quantiser_store *store = matrix->store;
+    const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
+    const unsigned char *at = run_words(store, row, run);
+    bb_index left = store->blocks - run * RUN_BLOCKS;
+    bb_index blocks = left < RUN_BLOCKS ? left : RUN_BLOCKS;
+    memset(out, 0, RUN * sizeof *out);
+    for (bb_index b = 0; b < blocks; ++b) {
+        if (widths[b] >= WIDTH_RAW) {
+            return false;
+        }
+        at = unpack_block(at, widths[b], out + b * BB_BLOCK);
+    }
+    return true;
+}
+
+float bb_coded_matrix_step(const bb_coded_matrix *matrix)
+{
+    return ((const quantiser_store *)matrix->store)->step;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a transform matrix lies in memory, for products: blocks of lines and columns of the row grid
+// by lines and columns of the mesh, each the coefficients of a separable orthonormal DCT-II,
+//     T[k][j] = sqrt((k == 0 ? 1 : 2) / n) cos(pi k (2 j + 1) / (2 n)),
+// along its four axes, divided by one step for the whole matrix and rounded to whole numbers. The
+// last block along an axis may be shorter: it has a transform of its own length, no padding.
+//
+// With A = step T_r' q T_c of every block, y = step T_r' sum over blocks of q (T_c x): a product
+// reads coefficients, and the values of A are never made.
+//
+// Coefficients of a block stand by total sequency, the sum of their four frequencies, then by sum
+// of squares, then by place. Words of a block: precision/codecs/transform_core.h.
+#ifndef BB_PRECISION_CODECS_TRANSFORM_H
+#define BB_PRECISION_CODECS_TRANSFORM_H
+
+#include "precision/codec.h"
+#include "precision/codecs/transform_core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    BB_TRANSFORM_VALUES = 8192, ///< most of a block
+    BB_TRANSFORM_CELLS = 1024,  ///< most cells of a block: columns of the matrix
+    BB_TRANSFORM_ROWS = 256,    ///< most rows of a block
+    BB_TRANSFORM_GROUPS = BB_TRANSFORM_VALUES / BB_TRANSFORM_GROUP,
+    BB_TRANSFORM_MAP = BB_TRANSFORM_GROUPS / 32,
+    BB_TRANSFORM_WORDS = BB_TRANSFORM_MAP + BB_TRANSFORM_GROUPS / 8 + BB_TRANSFORM_VALUES, ///< most
+};
+
+/// Axes: the first two of the row grid, the others of the mesh.
+typedef enum bb_transform_axis {
+    BB_TRANSFORM_ROW_LINES,
+    BB_TRANSFORM_ROW_COLUMNS,
+    BB_TRANSFORM_LINES,
+    BB_TRANSFORM_COLUMNS,
+    BB_TRANSFORM_AXES,
+} bb_transform_axis;
+
+/// Where a coefficient belongs: frequency along the rows' axes and along the cells', last axis
+/// fastest.
+typedef struct bb_transform_place {
+    uint16_t row, cell;
+} bb_transform_place;
+
+/// The basis of one length: T [n][pitch] and its transpose, rows filled up with zeros.
+typedef struct bb_transform_basis {
+    bb_index n, pitch;
+    double *forward, *inverse;
+} bb_transform_basis;
+
+typedef struct bb_transform_plan {
+    bb_index whole[BB_TRANSFORM_AXES];  ///< length of the axes
+    bb_index length[BB_TRANSFORM_AXES]; ///< of a block
+    bb_index count[BB_TRANSFORM_AXES];  ///< blocks, the last one perhaps shorter
+    double step;
+    bb_transform_basis basis[BB_TRANSFORM_AXES][2];    ///< of whole blocks, of the rest (n 0: none)
+    bb_transform_place *order[1 << BB_TRANSFORM_AXES]; ///< of a kind of block; NULL: none
+} bb_transform_plan;
+
+/// One block: first cell and length along each axis.
+typedef struct bb_transform_block {
+    bb_index first[BB_TRANSFORM_AXES];
+    bb_index size[BB_TRANSFORM_AXES];
+    bb_index rows, cells; ///< products of the sizes
+    unsigned kind;        ///< bit a: shorter along axis a
+} bb_transform_block;
+
+/// Block of the grid of blocks along the row grid's lines and columns and of the mesh (row-major).
+bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index row_line,
+                                         bb_index row_column, bb_index mesh_block);
+
+const bb_transform_basis *bb_transform_basis_of(const bb_transform_plan *plan,
+                                                const bb_transform_block *block,
+                                                bb_transform_axis axis);
+
+/// Transforms (or back) `in` [before][n][after] along the middle axis; `in` and `out` differ.
+void bb_transform_along(const bb_transform_basis *basis, bool back, bb_index before, bb_index after,
+                        const double *in, double *out);
+
+/// Both axes of the mesh of `values` [before][lines][columns] of a block, in place; `room` is as
+/// large.
+void bb_transform_cells(const bb_transform_plan *plan, const bb_transform_block *block, bool back,
+                        bb_index before, double *values, double *room);
+
+/// Both axes of the rows of `values` [row lines][row columns][after], in the same way.
+void bb_transform_rows(const bb_transform_plan *plan, const bb_transform_block *block, bool back,
+                       bb_index after, double *values, double *room);
+
+/// Makes bases and orders for whole and length, which stand in the plan. Errors: BB_MEMORY; what
+/// was made is released by bb_transform_plan_release.
+BB_CHECKED bb_status bb_transform_plan_make(bb_transform_plan *plan);
+void bb_transform_plan_release(bb_transform_plan *plan);
+
+/// Words of a block from its quotients [rows][cells]; returns how many of BB_TRANSFORM_WORDS.
+bb_index bb_transform_pack(const bb_transform_plan *plan, const bb_transform_block *block,
+                           const int32_t *quotients, uint32_t *out);
+
+/// A band of rows: `length[BB_TRANSFORM_ROW_LINES]` lines of the row grid, fewer in the last.
+typedef struct bb_transform_band {
+    bb_index row, rows;
+    uint32_t *words;
+    uint32_t *first; ///< [blocks of a line of rows][blocks of the mesh] + 1: their first words
+} bb_transform_band;
+
+/// What goes on while the groups of a block are read.
+typedef struct bb_transform_reader {
+    const bb_transform_place *order; ///< of the group that was read
+    int32_t quotient[BB_TRANSFORM_GROUP];
+    int count;     ///< of them, fewer in a block's last group
+    bool poisoned; ///< the block decodes to NaN; no group comes
+    const bb_transform_place *first_order;
+    const uint32_t *map, *codes, *words;
+    int values, groups, group, taken;
+} bb_transform_reader;
+
+/// Starts with a block; `number` is its place in the band's `first`.
+bb_transform_reader bb_transform_read(const bb_transform_plan *plan, const bb_transform_band *band,
+                                      const bb_transform_block *block, bb_index number);
+
+/// The next group that has a coefficient other than 0; false at the end.
+bool bb_transform_next(bb_transform_reader *reader);
+
+/// NULL and 0 for matrices of other codecs.
+const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *matrix);
+bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix);
+const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,
+                                                        bb_index band);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

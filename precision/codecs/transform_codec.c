@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// transform: blocks of a few rows by a few cells of the mesh as rounded coefficients of an
+// orthonormal DCT-II along all four axes. Layout and product: precision/codecs/transform.h.
+//
+// Error. step = 2 tolerance, the same in the whole matrix, and each coefficient is rounded to the
+// nearest multiple, ties to even: off by at most the tolerance. The transform is orthonormal and
+// shorter blocks have shorter transforms, so every block of N values holds ||E||_F <= tolerance
+// sqrt(N), a root mean square of the tolerance, as low_rank does; where no coefficient rounds to
+// zero the rms is about step / sqrt(12). A single value is off by at most tolerance sqrt(N).
+//
+// A block whose coefficients all round to 0 takes its entry of the index alone. A NaN, an infinity,
+// or a coefficient of 2^31 steps or more poisons its block and is counted.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "precision/codec_ops.h"
+#include "precision/codecs/transform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BAND_LINES = 9,
+    BAND_COLUMNS = 7,
+    TILE_COLUMNS = 8,
+    TILE_ROWS = 10,
+};
+
+typedef struct transform_store {
+    bb_transform_plan plan;
+    bb_index bands;
+    bb_transform_band *band; // [bands]
+} transform_store;
+
+static bb_index or_default(bb_index given, bb_index otherwise)
+{
+    return given == BB_INTEGER_UNSET ? otherwise : given;
+}
+
+static void fill_in(bb_codec_config *config)
+{
+    config->band_lines = or_default(config->band_lines, BAND_LINES);
+    config->band_columns = or_default(config->band_columns, BAND_COLUMNS);
+    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
+    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
+}
+
+static bb_index block_values(const bb_codec_config *config)
+{
+    bb_codec_config whole = *config;
+    fill_in(&whole);
+    return whole.band_lines * whole.band_columns * whole.tile_columns * whole.tile_rows;
+}
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    bb_codec_config whole = *config;
+    fill_in(&whole);
+    if (whole.tile_columns * whole.tile_rows > BB_TRANSFORM_CELLS) {
+        (void)snprintf(sentence, bytes, "tile_columns: a block of %td cells, expected at most %d",
+                       whole.tile_columns * whole.tile_rows, (int)BB_TRANSFORM_CELLS);
+        return false;
+    }
+    if (block_values(config) > BB_TRANSFORM_VALUES) {
+        (void)snprintf(sentence, bytes,
+                       "%s: a block of %td x %td rows and %td x %td cells, expected at most %d "
+                       "values",
+                       config->tile_columns != BB_INTEGER_UNSET ? "tile_columns"
+                       : config->tile_rows != BB_INTEGER_UNSET  ? "tile_rows"
+                       : config->band_lines != BB_INTEGER_UNSET ? "band_lines"
+                                                                : "band_columns",
+                       whole.band_columns, whole.band_lines, whole.tile_columns, whole.tile_rows,
+                       (int)BB_TRANSFORM_VALUES);
+        return false;
+    }
+    return bb_codec_check_tolerance(config, sentence, bytes);
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    char tolerance[48];
+    bb_codec_config whole = *config;
+    fill_in(&whole);
+    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
+    (void)snprintf(out, bytes, "transform %s, %td x %td x %td x %td", tolerance, whole.tile_columns,
+                   whole.tile_rows, whole.band_columns, whole.band_lines);
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    (void)config;
+    return "nearest even, of coefficients";
+}
+
+// Sums of a transform forth and back, in fp64, are within the last terms.
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    double values = (double)block_values(config);
+    return tolerance * sqrt(values) * (1.0 + 0x1p-20) + 0x1p-40 * sqrt(values) * block_magnitude +
+           bb_codec_fp32_rounding(magnitude);
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    (void)config;
+    return NAN;
+}
+
+// Columns without a mesh are one line, and rows without a grid one column.
+static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
+{
+    const bb_codec_config *config = &matrix->config;
+    const bb_matrix_layout *layout = &matrix->layout;
+    bool line = layout->mesh_columns == 0;
+    bb_index row_columns = layout->row_columns > 0 ? layout->row_columns : 1;
+    plan->whole[BB_TRANSFORM_ROW_LINES] = layout->rows / row_columns;
+    plan->whole[BB_TRANSFORM_ROW_COLUMNS] = row_columns;
+    plan->whole[BB_TRANSFORM_COLUMNS] = line ? layout->columns : layout->mesh_columns;
+    plan->whole[BB_TRANSFORM_LINES] = layout->columns / plan->whole[BB_TRANSFORM_COLUMNS];
+    plan->length[BB_TRANSFORM_ROW_LINES] = config->band_lines;
+    plan->length[BB_TRANSFORM_ROW_COLUMNS] = config->band_columns;
+    plan->length[BB_TRANSFORM_COLUMNS] = config->tile_columns * (line ? config->tile_rows : 1);
+    plan->length[BB_TRANSFORM_LINES] = line ? 1 : config->tile_rows;
+    for (int axis = 0; axis < BB_TRANSFORM_AXES; ++axis) {
+        if (plan->length[axis] > plan->whole[axis]) {
+            plan->length[axis] = plan->whole[axis];
+        }
+    }
+    plan->step = 2.0 * config->tolerance;
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    transform_store *store = NULL;
+    bb_codec_config *config = &matrix->config;
+    const bb_matrix_layout *layout = &matrix->layout;
+    fill_in(config);
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    shape(matrix, &store->plan);
+    matrix->line_rows = store->plan.whole[BB_TRANSFORM_ROW_COLUMNS];
+    matrix->band_lines = store->plan.length[BB_TRANSFORM_ROW_LINES];
+    matrix->piece_columns =
+        store->plan.whole[BB_TRANSFORM_COLUMNS] * store->plan.length[BB_TRANSFORM_LINES];
+    BB_REQUIRE((double)bb_coded_matrix_band(matrix) * (double)layout->columns < 0x1p30, BB_INVALID,
+               "bands of %td rows by %td columns, expected fewer than 2^30 values",
+               bb_coded_matrix_band(matrix), layout->columns);
+    BB_TRY(bb_transform_plan_make(&store->plan));
+    store->bands = store->plan.count[BB_TRANSFORM_ROW_LINES];
+    BB_TRY(BB_ZEROED(store->bands, &store->band));
+done:
+    return status;
+}
+
+static void release_band(bb_transform_band *band)
+{
+    BB_RELEASE(&band->words);
+    BB_RELEASE(&band->first);
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    transform_store *store = matrix->store;
+    if (store != NULL) {
+        for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
+            release_band(&store->band[i]);
+        }
+        BB_RELEASE(&store->band);
+        bb_transform_plan_release(&store->plan);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// Rooms of one band's encoding.
+typedef struct encoder {
+    double values[BB_TRANSFORM_VALUES], room[BB_TRANSFORM_VALUES];
+    int32_t quotients[BB_TRANSFORM_VALUES];
+    bb_index capacity; // words of the band
+} encoder;
+
+// The values of a block, [row lines][row columns][lines][columns]; returns how many are not finite.
+static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *block,
+                       bb_view panel, double *out)
+{
+    const bb_index *size = block->size;
+    bb_index pitch = plan->whole[BB_TRANSFORM_COLUMNS];
+    bb_index bad = 0;
+    for (bb_index i = 0; i < block->rows; ++i) {
+        bb_index row = i / size[1] * plan->whole[1] + block->first[1] + i % size[1];
+        const double *from = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
+        for (bb_index line = 0; line < size[2]; ++line, out += size[3]) {
+            for (bb_index j = 0; j < size[3]; ++j) {
+                out[j] = from[line * pitch + j];
+                bad += !isfinite(out[j]);
+            }
+        }
+    }
+    return bad;
+}
+
+// Coefficients over step, whole; returns how many are beyond 31 bits.
+BB_CLONES static bb_index quantise(const double *coefficients, bb_index count, double inverse,
+                                   int32_t *out)
+{
+    bb_index bad = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        double q = rint(coefficients[i] * inverse);
+        bool fits = fabs(q) < 0x1p31;
+        bad += !fits;
+        out[i] = fits ? (int32_t)q : 0;
+    }
+    return bad;
+}
+
+// Appends one block to the band.
+static bb_index encode_block(const bb_transform_plan *plan, const bb_transform_block *block,
+                             bb_view panel, encoder *room, uint32_t *out, bb_index *bad)
+{
+    bb_index values = block->rows * block->cells;
+    bb_index here = gather(plan, block, panel, room->values);
+    if (here == 0) {
+        bb_transform_cells(plan, block, false, block->rows, room->values, room->room);
+        bb_transform_rows(plan, block, false, block->cells, room->values, room->room);
+        here = quantise(room->values, values, 1.0 / plan->step, room->quotients);
+    }
+    *bad += here;
+    if (here > 0) {
+        out[0] = 0;
+        return 1;
+    }
+    return bb_transform_pack(plan, block, room->quotients, out);
+}
+
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, encoder *room,
+                             bb_codec_counts *counts)
+{
+    bb_status status = BB_OK;
+    transform_store *store = matrix->store;
+    const bb_transform_plan *plan = &store->plan;
+    bb_index number = row / bb_coded_matrix_band(matrix);
+    bb_index across = plan->count[BB_TRANSFORM_ROW_COLUMNS];
+    bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
+    bb_transform_band band = {.row = row, .rows = panel.shape[0]};
+    bb_index words = 0;
+    room->capacity = 0;
+    BB_TRY(BB_ZEROED(across * blocks + 1, &band.first));
+    for (bb_index b = 0; b < across * blocks; ++b) {
+        const bb_transform_block block =
+            bb_transform_block_of(plan, number, b / blocks, b % blocks);
+        if (room->capacity - words < BB_TRANSFORM_WORDS) {
+            room->capacity += room->capacity / 2 + BB_TRANSFORM_WORDS;
+            BB_TRY(bb_memory_resize(room->capacity, sizeof *band.words, (void **)&band.words));
+        }
+        words += encode_block(plan, &block, panel, room, band.words + words, &counts->non_finite);
+        band.first[b + 1] = (uint32_t)words;
+    }
+    BB_TRY(bb_memory_resize(words, sizeof *band.words, (void **)&band.words));
+    release_band(&store->band[number]);
+    store->band[number] = band;
+    band = (bb_transform_band){0};
+done:
+    release_band(&band);
+    return status;
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    bb_index step = bb_coded_matrix_band(matrix);
+    encoder *room = NULL;
+    bb_codec_counts counts = {0};
+    BB_TRY(BB_ALLOCATE(1, &room));
+    for (bb_index i = 0; i < panel.shape[0]; i += step) {
+        bb_index left = panel.shape[0] - i;
+        bb_view band = bb_view_block(panel, i, left < step ? left : step, 0, panel.shape[1]);
+        BB_TRY(encode_band(matrix, row + i, band, room, &counts));
+    }
+    bb_coded_matrix_count(matrix, counts);
+done:
+    BB_RELEASE(&room);
+    return status;
+}
+
+// A column of a block's rows, [row lines][cells]: coefficients are summed along the rows' columns
+// first, of which one is wanted. The band's order of rows and the step are undone by the caller.
+static void decode_column(const bb_transform_plan *plan, const bb_transform_band *band,
+                          const bb_transform_block *block, bb_index number, bb_index column,
+                          double *values, double *room)
+{
+    const bb_transform_basis *columns =
+        bb_transform_basis_of(plan, block, BB_TRANSFORM_ROW_COLUMNS);
+    bb_index count = block->size[BB_TRANSFORM_ROW_LINES] * block->cells;
+    bb_transform_reader reader = bb_transform_read(plan, band, block, number);
+    for (bb_index i = 0; i < count; ++i) {
+        values[i] = reader.poisoned ? NAN : 0.0;
+    }
+    if (reader.groups == 0) {
+        return;
+    }
+    while (bb_transform_next(&reader)) {
+        for (int i = 0; i < reader.count; ++i) {
+            bb_index k = reader.order[i].row % columns->n;
+            bb_index line = reader.order[i].row / columns->n;
+            values[line * block->cells + reader.order[i].cell] +=
+                (double)reader.quotient[i] * columns->forward[k * columns->pitch + column];
+        }
+    }
+    bb_transform_cells(plan, block, true, block->size[BB_TRANSFORM_ROW_LINES], values, room);
+    bb_transform_along(bb_transform_basis_of(plan, block, BB_TRANSFORM_ROW_LINES), true, 1,
+                       block->cells, values, room);
+    for (bb_index i = 0; i < count; ++i) {
+        values[i] = room[i] * plan->step;
+    }
+}
+
+// Block `m` of the mesh for the rows of a group: `values` [row lines][cells].
+static bb_transform_block decode_block(const bb_coded_matrix *matrix, bb_index band,
+                                       bb_index row_column, bb_index m, double *values,
+                                       double *room)
+{
+    const transform_store *store = matrix->store;
+    const bb_transform_plan *plan = &store->plan;
+    bb_index across = row_column / plan->length[BB_TRANSFORM_ROW_COLUMNS];
+    bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
+    const bb_transform_block block = bb_transform_block_of(plan, band, across, m);
+    decode_column(plan, &store->band[band], &block, across * blocks + m,
+                  row_column - block.first[BB_TRANSFORM_ROW_COLUMNS], values, room);
+    return block;
+}
+
+static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *f32,
+                         double *f64)
+{
+    const transform_store *store = matrix->store;
+    const bb_transform_plan *plan = &store->plan;
+    const bb_group_place place = bb_coded_matrix_place(matrix, group);
+    bb_index count = plan->count[BB_TRANSFORM_COLUMNS];
+    double values[BB_TRANSFORM_VALUES];
+    double room[BB_TRANSFORM_VALUES];
+    for (bb_index m = piece * count; m < (piece + 1) * count; ++m) {
+        const bb_transform_block block =
+            decode_block(matrix, place.band, place.first - place.band_row, m, values, room);
+        const double *from = values;
+        for (bb_index i = 0; i < place.lines; ++i) {
+            for (bb_index line = 0; line < block.size[2]; ++line, from += block.size[3]) {
+                bb_index to = i * matrix->piece_columns + line * plan->whole[3] + block.first[3];
+                for (bb_index j = 0; f32 != NULL && j < block.size[3]; ++j) {
+                    f32[to + j] = (float)from[j];
+                }
+                if (f64 != NULL) {
+                    memcpy(f64 + to, from, (size_t)block.size[3] * sizeof *from);
+                }
+            }
+        }
+    }
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    decode_piece(matrix, group, piece, out, NULL);
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    decode_piece(matrix, group, piece, NULL, out);
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    const transform_store *store = matrix->store;
+    const bb_transform_plan *plan = &store->plan;
+    bb_index step = bb_coded_matrix_band(matrix);
+    bb_index pitch = plan->whole[BB_TRANSFORM_COLUMNS];
+    bb_index strip = matrix->piece_columns;
+    bb_index across = plan->count[BB_TRANSFORM_COLUMNS];
+    double values[BB_TRANSFORM_VALUES];
+    double room[BB_TRANSFORM_VALUES];
+    for (bb_index m = column / strip * across; m / across * strip < column + count; ++m) {
+        bb_transform_block block = bb_transform_block_of(plan, 0, 0, m);
+        bb_index first = block.first[2] * pitch + block.first[3];
+        bb_index past = first + (block.size[2] - 1) * pitch + block.size[3];
+        if (past <= column || first >= column + count) {
+            continue;
+        }
+        block = decode_block(matrix, row / step, row % matrix->line_rows, m, values, room);
+        const double *from = values + row % step / matrix->line_rows * block.cells;
+        for (bb_index j = 0; j < block.cells; ++j) {
+            bb_index to = first + j / block.size[3] * pitch + j % block.size[3] - column;
+            if (to >= 0 && to < count) {
+                out[to] = from[j];
+            }
+        }
+    }
+}
+
+// Words, and where each block begins.
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const transform_store *store = matrix->store;
+    const bb_index *count = store->plan.count;
+    bb_index blocks = count[1] * count[2] * count[3];
+    size_t total = 0;
+    for (bb_index b = 0; b < store->bands; ++b) {
+        const bb_transform_band *band = &store->band[b];
+        if (band->first != NULL) {
+            total += ((size_t)band->first[blocks] + (size_t)blocks + 1) * sizeof *band->words;
+        }
+    }
+    return total;
+}
+
+const bb_codec_ops bb_transform_ops = {
+    .check = check,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_tolerance,
+    .tolerances = {-126, 120},
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};
+
+const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *matrix)
+{
+    const transform_store *store = matrix->store;
+    return matrix->ops == &bb_transform_ops ? &store->plan : NULL;
+}
+
+bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix)
+{
+    const transform_store *store = matrix->store;
+    return matrix->ops == &bb_transform_ops ? store->bands : 0;
+}
+
+const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,
+                                                        bb_index band)
+{
+    const transform_store *store = matrix->store;
+    return &store->band[band];
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zfp as a codec of matrices: bands, groups and pieces of zfp_band.h's streams.
+//
+// Values are rounded to fp32 first. dimensions 1: a row as a line; 2: a row on its mesh; 3: a line
+// of the row grid; 4: four lines. The bits are those of libzfp's zfp_compress.
+//
+// libzfp computes 2^(30 - e) in float for a block whose largest magnitude lies below 2^e: this
+// overflows below 2^-97 and decodes to garbage, and a decoded value may pass fp32's largest above
+// 2^126. So, but for the reversible mode, values below 2^-97 are stored as zeros and counted as
+// underflowed, and values of 2^126 and more poison their piece as a NaN does.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "precision/codec_ops.h"
+#include "precision/codecs/zfp/zfp_band.h"
+#include "precision/codecs/zfp/zfp_stream.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <zfp.h>
+
+#define LEAST 0x1p-97F
+#define MOST  0x1p126F
+
+typedef struct zfp_store {
+    bb_zfp_settings settings;
+    bb_zfp_shape shape; // of a whole band; the last may have fewer lines
+    bb_index bands;
+    bb_zfp_band *items; // [bands]
+} zfp_store;
+
+static int dimensions_of(const bb_codec_config *config)
+{
+    return config->dimensions == BB_INTEGER_UNSET ? 2 : (int)config->dimensions;
+}
+
+static bb_zfp_settings settings_of(const bb_codec_config *config)
+{
+    zfp_stream stream = {0};
+    unsigned dimensions = (unsigned)dimensions_of(config);
+    switch ((bb_zfp_mode)config->mode) {
+    case BB_ZFP_RATE:
+        (void)zfp_stream_set_rate(&stream, config->bits, zfp_type_float, dimensions, zfp_false);
+        break;
+    case BB_ZFP_PRECISION:
+        (void)zfp_stream_set_precision(&stream, (unsigned)config->bits);
+        break;
+    case BB_ZFP_ACCURACY:
+        (void)zfp_stream_set_accuracy(&stream, config->tolerance);
+        break;
+    default:
+        zfp_stream_set_reversible(&stream);
+    }
+    return (bb_zfp_settings){stream.minbits, stream.maxbits, stream.maxprec, stream.minexp};
+}
+
+static bool check_bits(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    double bits = config->bits;
+    const char *mode = bb_zfp_mode_names[config->mode];
+    bool rate = config->mode == (int)BB_ZFP_RATE;
+    if (!rate && config->mode != (int)BB_ZFP_PRECISION) {
+        if (!isnan(bits)) {
+            (void)snprintf(sentence, bytes, "bits: zfp mode %s does not take it", mode);
+            return false;
+        }
+        return true;
+    }
+    // A block needs its flag and exponent at least: 9 bits.
+    double least = rate ? 9.0 / (double)(1 << (2 * dimensions_of(config))) : 1.0;
+    if (isnan(bits)) {
+        (void)snprintf(sentence, bytes, "bits: not given, zfp mode %s needs it", mode);
+        return false;
+    }
+    if (!(bits >= least && bits <= 32.0) || (!rate && bits != floor(bits))) {
+        (void)snprintf(sentence, bytes, "bits: %g, zfp mode %s in %d dimensions takes %s%.4g to 32",
+                       bits, mode, dimensions_of(config), rate ? "" : "whole numbers, ", least);
+        return false;
+    }
+    return true;
+}
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    if (config->mode < 0 || config->mode > (int)BB_ZFP_REVERSIBLE) {
+        (void)snprintf(sentence, bytes,
+                       "mode: not given, zfp needs rate, precision, accuracy or reversible");
+        return false;
+    }
+    int dimensions = dimensions_of(config);
+    if (dimensions < 1 || dimensions > 4) {
+        (void)snprintf(sentence, bytes, "dimensions: %d, expected 1 to 4", dimensions);
+        return false;
+    }
+    if (!check_bits(config, sentence, bytes)) {
+        return false;
+    }
+    if (config->mode == (int)BB_ZFP_ACCURACY) {
+        return bb_codec_check_tolerance(config, sentence, bytes);
+    }
+    if (!isnan(config->tolerance) || !isnan(config->tolerance_of_range)) {
+        (void)snprintf(sentence, bytes, "%s: zfp mode %s does not take it",
+                       isnan(config->tolerance) ? "tolerance_of_range" : "tolerance",
+                       bb_zfp_mode_names[config->mode]);
+        return false;
+    }
+    return true;
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    char parameter[48] = "";
+    if (config->mode == (int)BB_ZFP_ACCURACY) {
+        parameter[0] = ' ';
+        bb_codec_describe_tolerance(config, parameter + 1, sizeof parameter - 1);
+    } else if (config->mode != (int)BB_ZFP_REVERSIBLE) {
+        (void)snprintf(parameter, sizeof parameter, " %g", config->bits);
+    }
+    (void)snprintf(out, bytes, "zfp %s%s, %d-D", bb_zfp_mode_names[config->mode], parameter,
+                   dimensions_of(config));
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    return config->mode == (int)BB_ZFP_REVERSIBLE ? "nearest even, to fp32"
+                                                  : bb_zfp_measured_rounding();
+}
+
+// Accuracy: the planes dropped weigh 2/3 of the tolerance at most, after an inverse transform whose
+// rows sum to 15/4 along each axis. The integers have 30 bits below the block's exponent: an error
+// of a unit or two in each of them passes through the same transform.
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    if (config->mode == (int)BB_ZFP_REVERSIBLE) {
+        return magnitude > FLT_MAX ? INFINITY : bb_codec_fp32_rounding(magnitude);
+    }
+    if (config->mode != (int)BB_ZFP_ACCURACY || block_magnitude >= (double)MOST) {
+        return INFINITY;
+    }
+    double integers = 4.0 * 0x1p-29 * pow(3.75, dimensions_of(config));
+    return tolerance + (double)LEAST + (integers + 0x1p-23) * block_magnitude;
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    if (config->mode != (int)BB_ZFP_RATE) {
+        return NAN;
+    }
+    return (double)settings_of(config).maximum_bits / (double)(1 << (2 * dimensions_of(config)));
+}
+
+// Rows and columns of the matrix as axes of a band; the layout has what the dimensions need.
+static void shape_band(bb_coded_matrix *matrix, zfp_store *store)
+{
+    const bb_matrix_layout *layout = &matrix->layout;
+    int dimensions = dimensions_of(&matrix->config);
+    store->shape = (bb_zfp_shape){dimensions, layout->columns, 1, 1, 1};
+    matrix->piece_columns = 4 * BB_ZFP_LINE_BLOCKS;
+    if (dimensions >= 2) {
+        store->shape.nx = layout->mesh_columns;
+        store->shape.ny = layout->columns / layout->mesh_columns;
+        matrix->piece_columns = 4 * layout->mesh_columns;
+    }
+    if (dimensions >= 3) {
+        store->shape.nz = layout->row_columns;
+        matrix->line_rows = layout->row_columns;
+        matrix->group_lines = 4;
+    }
+    if (dimensions == 4) {
+        store->shape.nw = 4;
+        matrix->band_lines = 4;
+    }
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    zfp_store *store = NULL;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->settings = settings_of(&matrix->config);
+    shape_band(matrix, store);
+    bb_index band_rows = bb_coded_matrix_band(matrix);
+    store->bands = (matrix->layout.rows + band_rows - 1) / band_rows;
+    BB_TRY(BB_ZEROED(store->bands, &store->items));
+done:
+    return status;
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    zfp_store *store = matrix->store;
+    if (store != NULL) {
+        for (bb_index band = 0; store->items != NULL && band < store->bands; ++band) {
+            bb_zfp_band_release(&store->items[band]);
+        }
+        BB_RELEASE(&store->items);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// The shape of a band of `lines` lines of the row grid.
+static bb_zfp_shape shape_of(const zfp_store *store, bb_index lines)
+{
+    bb_zfp_shape shape = store->shape;
+    shape.nw = shape.dimensions == 4 ? lines : 1;
+    return shape;
+}
+
+// Floats that libzfp can take; what it cannot becomes zero and is counted.
+BB_CLONES static void narrow(const double *values, bb_index count, float least, float most,
+                             float *out, bb_codec_counts *counts)
+{
+    bb_index lost = 0;
+    bb_index bad = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        float value = (float)values[i];
+        float magnitude = fabsf(value);
+        int holds = magnitude < most;
+        int small = magnitude < least;
+        lost += small & (values[i] != 0.0);
+        bad += !holds;
+        out[i] = (holds & !small) != 0 ? value : 0.0F;
+    }
+    counts->underflowed += lost;
+    counts->non_finite += bad;
+}
+
+// The run that a value of the band lies in.
+static bb_index run_of(const bb_zfp_shape *shape, bb_index row, bb_index column)
+{
+    if (shape->dimensions == 1) {
+        return column / ((bb_index)4 * BB_ZFP_LINE_BLOCKS);
+    }
+    bb_index blocks_y = (shape->ny + 3) / 4;
+    return row % shape->nz / 4 * blocks_y + column / shape->nx / 4;
+}
+
+static void mark_poisoned(const bb_zfp_shape *shape, bb_view panel, bb_index first, bb_index rows,
+                          float most, unsigned char *poisoned)
+{
+    for (bb_index row = 0; row < rows; ++row) {
+        const double *values = bb_view_row(panel, first + row);
+        for (bb_index j = 0; j < panel.shape[1]; ++j) {
+            if (!(fabsf((float)values[j]) < most)) {
+                poisoned[run_of(shape, row, j)] = 1;
+            }
+        }
+    }
+}
+
+// One band from rows [first, first + rows) of the panel.
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index band, bb_view panel, bb_index first,
+                             bb_index rows, float *floats)
+{
+    bb_status status = BB_OK;
+    zfp_store *store = matrix->store;
+    bb_zfp_shape shape = shape_of(store, rows / matrix->line_rows);
+    bool reversible = matrix->config.mode == (int)BB_ZFP_REVERSIBLE;
+    float least = reversible ? FLT_TRUE_MIN : LEAST;
+    float most = reversible ? INFINITY : MOST;
+    unsigned char *poisoned = NULL;
+    bb_codec_counts counts = {0};
+    for (bb_index row = 0; row < rows; ++row) {
+        narrow(bb_view_row(panel, first + row), panel.shape[1], least, most,
+               floats + row * panel.shape[1], &counts);
+    }
+    if (counts.non_finite > 0) {
+        BB_TRY(BB_ZEROED(bb_zfp_runs(&shape), &poisoned));
+        mark_poisoned(&shape, panel, first, rows, most, poisoned);
+    }
+    BB_TRY(bb_zfp_band_encode(store->settings, &shape, floats, poisoned, &store->items[band]));
+    bb_coded_matrix_count(matrix, counts);
+done:
+    BB_RELEASE(&poisoned);
+    return status;
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    bb_index band_rows = bb_coded_matrix_band(matrix);
+    float *floats = NULL;
+    BB_TRY(BB_ALLOCATE(band_rows * matrix->layout.columns, &floats));
+    for (bb_index first = 0; first < panel.shape[0]; first += band_rows) {
+        bb_index left = panel.shape[0] - first;
+        BB_TRY(encode_band(matrix, (row + first) / band_rows, panel, first,
+                           left < band_rows ? left : band_rows, floats));
+    }
+done:
+    BB_RELEASE(&floats);
+    return status;
+}
+
+// The run of a piece of a group.
+static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                         const bb_zfp_target *target)
+{
+    const zfp_store *store = matrix->store;
+    bb_group_place place = bb_coded_matrix_place(matrix, group);
+    bb_zfp_shape shape = shape_of(store, place.lines);
+    bb_index run = run_of(&shape, place.first - place.band_row, piece * matrix->piece_columns);
+    bb_zfp_band_decode(store->settings, &shape, &store->items[place.band], run, target);
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    bb_index columns = matrix->piece_columns;
+    bb_zfp_target target = {.f32 = out, .stride = columns, .only_row = -1, .end = columns};
+    decode_piece(matrix, group, piece, &target);
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    bb_index columns = matrix->piece_columns;
+    bb_zfp_target target = {.f64 = out, .stride = columns, .only_row = -1, .end = columns};
+    decode_piece(matrix, group, piece, &target);
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    bb_index group = bb_coded_matrix_group_of(matrix, row);
+    bb_index rows[BB_GROUP_ROWS];
+    bb_index found = 0;
+    (void)bb_coded_matrix_group_rows(matrix, group, rows);
+    while (rows[found] != row) {
+        ++found;
+    }
+    while (count > 0) {
+        bb_index piece = column / matrix->piece_columns;
+        bb_index begin = column % matrix->piece_columns;
+        bb_index left = bb_coded_matrix_piece_count(matrix, piece) - begin;
+        bb_index take = left < count ? left : count;
+        bb_zfp_target target = {.f64 = out, .only_row = found, .begin = begin, .end = begin + take};
+        decode_piece(matrix, group, piece, &target);
+        column += take;
+        count -= take;
+        out += take;
+    }
+}
+
+// Streams, an entry a run (32 bits and a sixteenth of 64) where the rate varies, poison marks where
+// there are any.
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const zfp_store *store = matrix->store;
+    size_t total = 0;
+    for (bb_index band = 0; band < store->bands; ++band) {
+        const bb_zfp_band *item = &store->items[band];
+        size_t runs = (size_t)bb_zfp_runs(&store->shape); // four lines or fewer: the same
+        total += item->bytes + (item->poisoned != NULL ? runs : 0);
+        if (item->offsets != NULL) {
+            total += runs * sizeof(uint32_t) +
+                     (runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS * sizeof(uint64_t);
+        }
+    }
+    return total;
+}
+
+bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index band,
+                                     bb_zfp_stream *out)
+{
+    bb_status status = BB_OK;
+    const zfp_store *store = matrix->store;
+    BB_REQUIRE(matrix->ops == &bb_zfp_ops, BB_UNSUPPORTED,
+               "a matrix in codec %s has no zfp streams", bb_codec_names[matrix->config.codec]);
+    BB_REQUIRE(band >= 0 && band < store->bands && store->items[band].words != NULL, BB_INVALID,
+               "band %td of %td is not there or not encoded", band, store->bands);
+    const bb_zfp_band *item = &store->items[band];
+    const bb_index rows = bb_coded_matrix_band(matrix);
+    const bb_index left = matrix->layout.rows - band * rows;
+    *out =
+        (bb_zfp_stream){.bytes = item->words,
+                        .size = item->bytes,
+                        .bits = item->bits,
+                        .type = BB_F32,
+                        .shape = shape_of(store, (left < rows ? left : rows) / matrix->line_rows),
+                        .settings = store->settings};
+done:
+    return status;
+}
+
+bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
+{
+    const zfp_store *store = matrix->store;
+    const bb_index rows = bb_coded_matrix_band(matrix);
+    const bb_zfp_band *item = &store->items[row / rows];
+    bool poisoned = false;
+    for (bb_index j = 0; item->poisoned != NULL && j < matrix->layout.columns;
+         j += matrix->piece_columns) {
+        poisoned = poisoned || item->poisoned[run_of(&store->shape, row % rows, j)] != 0;
+    }
+    return poisoned;
+}
+
+static double draw_limit(const bb_codec_config *config)
+{
+    return config->mode == (int)BB_ZFP_ACCURACY ? bb_codec_draw_tolerance(config)
+                                                : bb_codec_draw_octave(config);
+}
+
+const bb_codec_ops bb_zfp_ops = {
+    .check = check,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = draw_limit,
+    .tolerances = {-1074, 1023},
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};

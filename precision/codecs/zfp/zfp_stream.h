@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decoder of whole zfp arrays, standard libzfp streams of any mode in one to four dimensions, on
+// the cpu and on a cuda device: the bits of libzfp's own decoder.
+//
+// A zfp stream does not say where its blocks are. Fixed rate needs no telling; for the rest an
+// index of runs stands beside the stream: the bits of every run of R blocks in 16 bits, and a
+// 64-bit position every 32 runs. That is 18 / R bits a block; in two dimensions 1.13 / R bits a
+// value.
+//
+// What a broken stream does. No read leaves the stream and no write the array. With an index every
+// run has to end where the next one begins, without one the last block has to end in the stream's
+// last word: what does not is an error. Bits that are wrong where a right stream could have them
+// (of a coefficient, of the exponent, in a fixed-rate stream any) decode to wrong values: the
+// format has no redundancy, and libzfp cannot tell either.
+#ifndef BB_PRECISION_CODECS_ZFP_ZFP_STREAM_H
+#define BB_PRECISION_CODECS_ZFP_ZFP_STREAM_H
+
+#include "core/array.h"
+#include "precision/codecs/zfp/zfp_block_core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A stream without header and the array that it holds. Nothing in it is owned.
+typedef struct bb_zfp_stream {
+    const void *bytes; ///< any alignment
+    size_t size;       ///< bytes that may be read
+    uint64_t bits;     ///< of the blocks, or up to 63 more where the writer filled a word
+    bb_type type;      ///< F32 or F64
+    bb_zfp_shape shape;
+    bb_zfp_settings settings;
+} bb_zfp_stream;
+
+enum {
+    BB_ZFP_GROUP_RUNS = 32,       ///< runs that share a position, and a warp
+    BB_ZFP_RUN_BITS_END = 1 << 16 ///< a run has fewer bits
+};
+
+/// Where runs of blocks lie. Owner: whoever built it. Fixed rate: no arrays.
+typedef struct bb_zfp_index {
+    bb_index run_blocks; ///< R; the last run may have fewer
+    bb_index runs;
+    uint64_t *bases;   ///< [runs / 32 rounded up] first bit of every 32nd run
+    uint16_t *lengths; ///< [runs] bits of a run
+} bb_zfp_index;
+
+/// Errors: BB_INVALID (a type, shape or settings that no stream has, a stream shorter than it says,
+/// a fixed-rate stream too short for its array).
+BB_CHECKED bb_status bb_zfp_stream_check(const bb_zfp_stream *stream);
+
+bb_index bb_zfp_stream_blocks(const bb_zfp_stream *stream);
+bb_index bb_zfp_stream_values(const bb_zfp_stream *stream);
+
+/// Reads the stream once, block by block, and notes where runs lie; of `run_blocks` blocks, or as
+/// many fewer as keep a run's bits below 2^16. Errors: BB_MEMORY; those of bb_zfp_stream_check;
+/// BB_INVALID (blocks that end before or behind the stream does).
+BB_CHECKED bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks,
+                                         bb_zfp_index *out);
+void bb_zfp_index_release(bb_zfp_index *index);
+
+/// Bytes that a device has to hold and read beside the stream.
+size_t bb_zfp_index_bytes(const bb_zfp_index *index);
+
+/// Decodes all of a stream, one block after the other, to out [values] of its type. Errors as
+/// bb_zfp_index_create's; `out` is then undefined.
+BB_CHECKED bb_status bb_zfp_decode(const bb_zfp_stream *stream, void *out);
+
+struct bb_coded_matrix;
+
+/// The stream of one band of a matrix in codec zfp (codec.h): an array [nw][nz][ny][nx] whose last
+/// two axes are the row's mesh; row scales are not undone. Pieces that codec.h says are poisoned
+/// hold zeros in the stream. Valid until the band is encoded again. Errors: BB_UNSUPPORTED (another
+/// codec), BB_INVALID (no such band, or not encoded).
+BB_CHECKED bb_status bb_coded_matrix_zfp_stream(const struct bb_coded_matrix *matrix, bb_index band,
+                                                bb_zfp_stream *out);
+
+/// Whether a value of the row decodes to NaN because its piece is poisoned (codec.h): whoever reads
+/// streams has to do it.
+bool bb_coded_matrix_zfp_poisoned(const struct bb_coded_matrix *matrix, bb_index row);
+
+/// Blocks of an axis.
+BB_DEVICE_FUNCTION
+bb_index bb_zfp_blocks_of(bb_index extent)
+{
+    return (extent + 3) / 4;
+}
+
+/// First value of a block along each axis.
+typedef struct bb_zfp_corner {
+    bb_index x, y, z, w;
+} bb_zfp_corner;
+
+BB_DEVICE_FUNCTION
+bb_zfp_corner bb_zfp_corner_of(const bb_zfp_shape *shape, bb_index block)
+{
+    const bb_index across = bb_zfp_blocks_of(shape->nx);
+    const bb_index down = bb_zfp_blocks_of(shape->ny);
+    const bb_index deep = bb_zfp_blocks_of(shape->nz);
+    bb_zfp_corner at;
+    at.x = 4 * (block % across);
+    at.y = 4 * (block / across % down);
+    at.z = 4 * (block / across / down % deep);
+    at.w = 4 * (block / across / down / deep);
+    return at;
+}
+
+/// The next block's.
+BB_DEVICE_FUNCTION
+void bb_zfp_corner_step(const bb_zfp_shape *shape, bb_zfp_corner *at)
+{
+    at->x += 4;
+    if (at->x >= shape->nx) {
+        at->x = 0;
+        at->y += 4;
+    }
+    if (at->y >= shape->ny) {
+        at->y = 0;
+        at->z += 4;
+    }
+    if (at->z >= shape->nz) {
+        at->z = 0;
+        at->w += 4;
+    }
+}
+
+/// Inside, for zfp_decoder.c: whether runs need no index, the most bits of a block, and runs of a
+/// group as groups.
+bool bb_zfp_stream_fixed(const bb_zfp_stream *stream);
+uint64_t bb_zfp_stream_block_bits(const bb_zfp_stream *stream);
+bb_index bb_zfp_run_groups(bb_index runs);
+
+/// Inside: decodes the block at the reader's position and puts what lies in the array into `out`.
+void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
+                      const bb_zfp_shape *shape, const bb_zfp_corner *at, void *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

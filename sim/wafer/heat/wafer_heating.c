@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/heat/wafer_heating.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/wafer/wafer_restart.h"
+
+// The state of the loop over steps.
+typedef struct heating_run {
+    const bb_wafer_problem *problem;
+    bb_wafer_heating *out;
+    bb_restart *restart; // NULL: none
+    bb_heating_place place;
+    bool exposed; // the march's exposure is that of the place
+    bb_wafer_march march;
+    bb_wafer_exchange exchange;
+    double *before; // [cell_count] S at the start of a step
+    double *after;  // [cell_count] S at its end
+} heating_run;
+
+static bb_index steps_of_field(const heating_run *run)
+{
+    return run->problem->scan->light_steps + run->problem->scan->dark_steps;
+}
+
+static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_wafer_heating *out = run->out;
+    const bb_index last = problem->scored[problem->scored_count - 1] + 1;
+    const bb_index before = problem->wafer_count - 1;
+    out->wafer_count = problem->wafer_count;
+    out->scored_wafers = problem->scored_wafers;
+    out->scored_count = problem->scored_count;
+    out->field_count = problem->scan->field_count;
+    out->exposed_count = before * out->field_count + last;
+    out->light_steps = problem->scan->light_steps;
+    out->cell_count = problem->input_count;
+    BB_TRY(BB_ALLOCATE(out->scored_wafers * out->scored_count * out->light_steps * out->cell_count,
+                       &out->inputs));
+    BB_TRY(BB_ZEROED(out->scored_wafers * out->cell_count, &out->references));
+    BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));
+    BB_TRY(BB_ZEROED(out->exposed_count, &out->imbalance));
+    BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
+    BB_TRY(BB_ZEROED(out->wafer_count, &out->visits));
+    BB_TRY(bb_wafer_probes_create(problem,
+                                  out->exposed_count * steps_of_field(run) +
+                                      out->wafer_count * problem->rest_steps +
+                                      (before > 0 ? before * problem->bare->steps : 0),
+                                  &out->probes));
+    BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
+    BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
+    BB_TRY(bb_wafer_march_open(problem, &run->march));
+    BB_TRY(bb_wafer_exchange_open(problem, &run->exchange));
+done:
+    return status;
+}
+
+// u is linear in S, so the mean of both ends of a step gives the mean displacement in it.
+static bb_status keep_input(heating_run *run, bb_index light_step)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_heating *out = run->out;
+    const bb_index cells = out->cell_count;
+    const bb_index wafer = run->place.wafer - (out->wafer_count - out->scored_wafers);
+    double *input =
+        out->inputs +
+        ((wafer * out->scored_count + run->place.next_scored) * out->light_steps + light_step) *
+            cells;
+    BB_TRY(
+        bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper), run->after));
+    for (bb_index j = 0; j < cells; ++j) {
+        input[j] = 0.5 * (run->before[j] + run->after[j]);
+    }
+    bb_index bad = bb_stage_inspect("temperatures", input, cells);
+    BB_REQUIRE(
+        bad < 0, BB_INVALID,
+        "temperature of cell %td in light step %td of field %td: %g, expected a finite value", bad,
+        light_step, run->problem->scored[run->place.next_scored], input[bad]);
+    double *done_with = run->before;
+    run->before = run->after;
+    run->after = done_with;
+done:
+    return status;
+}
+
+static bool is_resting(const heating_run *run)
+{
+    return run->place.rested < run->problem->rest_steps;
+}
+
+// Time at the end of the running step, s, from whole numbers: it does not add up errors.
+static double time_of(const heating_run *run)
+{
+    const bb_heating_place *at = &run->place;
+    const bb_bare_clamp *bare = run->problem->bare;
+    const double scan = run->problem->scan->step * (double)steps_of_field(run);
+    const double rest = run->problem->scan->step * (double)run->problem->rest_steps;
+    double time = (double)at->field * scan;
+    if (bare != NULL) {
+        time += (double)at->wafer *
+                (rest + (double)run->out->field_count * scan + (double)bare->steps * bare->step);
+    }
+    if (is_resting(run)) {
+        return time + (double)(at->rested + 1) * run->problem->scan->step;
+    }
+    time += rest;
+    const bool away = at->field == run->out->field_count;
+    const double step = away && bare != NULL ? bare->step : run->problem->scan->step;
+    return time + (double)(at->step + 1) * step;
+}
+
+static bool is_scored(const heating_run *run)
+{
+    const bb_heating_place *at = &run->place;
+    return at->wafer >= run->out->wafer_count - run->out->scored_wafers &&
+           at->next_scored < run->out->scored_count &&
+           run->problem->scored[at->next_scored] == at->field;
+}
+
+static bb_status begin_exposure(heating_run *run)
+{
+    bb_status status = BB_OK;
+    const bb_heating_place *at = &run->place;
+    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    bb_progress("heating", exposure, run->out->exposed_count);
+    BB_TRY(bb_wafer_march_expose(&run->march, at->field));
+    run->out->clipped_joules[exposure] = run->march.clipped;
+    if (is_scored(run)) {
+        BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+                                         run->before));
+    }
+    run->exposed = true;
+done:
+    return status;
+}
+
+static void end_exposure(heating_run *run)
+{
+    bb_heating_place *at = &run->place;
+    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    run->out->ledgers[exposure] = run->march.ledger;
+    run->out->imbalance[exposure] = bb_ledger_close(
+        &run->out->ledgers[exposure], run->problem->thermal, bb_stepper_state(run->march.stepper));
+    at->next_scored += is_scored(run);
+    at->field += 1;
+    at->step = 0;
+    run->exposed = false;
+}
+
+// A step of the scan.
+static bb_status expose(heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_heating_place *at = &run->place;
+    const bb_index parts = run->problem->substeps;
+    if (!run->exposed) {
+        BB_TRY(begin_exposure(run));
+    }
+    for (bb_index part = at->step * parts; part < (at->step + 1) * parts; ++part) {
+        BB_TRY(bb_wafer_march_step(&run->march, part));
+    }
+    if (at->step < run->out->light_steps && is_scored(run)) {
+        BB_TRY(keep_input(run, at->step));
+    }
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+                         bb_stepper_state(run->march.stepper));
+    if (++at->step == steps_of_field(run)) {
+        end_exposure(run);
+    }
+done:
+    return status;
+}
+
+// A scored wafer that has rested is aligned: where it is then, overlay counts from.
+static bb_status align(heating_run *run)
+{
+    const bb_wafer_heating *out = run->out;
+    const bb_index wafer = run->place.wafer - (out->wafer_count - out->scored_wafers);
+    if (wafer < 0 || is_resting(run)) {
+        return BB_OK;
+    }
+    return bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+                                     out->references + wafer * out->cell_count);
+}
+
+static bb_status load(heating_run *run)
+{
+    run->out->visits[run->place.wafer] = bb_wafer_exchange_visit(&run->march);
+    bb_wafer_exchange_load(&run->march);
+    return align(run);
+}
+
+// A step of rest.
+static bb_status rest(heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_heating_place *at = &run->place;
+    for (bb_index part = 0; part < run->problem->substeps; ++part) {
+        BB_TRY(bb_wafer_march_rest(&run->march));
+    }
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+                         bb_stepper_state(run->march.stepper));
+    ++at->rested;
+    BB_TRY(align(run));
+done:
+    return status;
+}
+
+// A step of the bare clamp.
+static bb_status exchange(heating_run *run)
+{
+    bb_status status = BB_OK;
+    bb_heating_place *at = &run->place;
+    if (at->step == 0) {
+        run->out->visits[at->wafer].unloaded_joules = bb_wafer_exchange_unload(&run->march);
+    }
+    BB_TRY(bb_wafer_exchange_step(&run->exchange, &run->march));
+    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, true,
+                         bb_stepper_state(run->march.stepper));
+    if (++at->step == run->problem->bare->steps) {
+        *at = (bb_heating_place){.wafer = at->wafer + 1};
+        BB_TRY(load(run));
+    }
+done:
+    return status;
+}
+
+static bool is_done(const heating_run *run)
+{
+    return run->place.wafer * run->out->field_count + run->place.field == run->out->exposed_count &&
+           run->place.wafer == run->out->wafer_count - 1;
+}
+
+static bb_status march(heating_run *run)
+{
+    bb_status status = BB_OK;
+    if (run->restart != NULL && run->restart->resumed != NULL) {
+        BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->march, run->out));
+    } else {
+        BB_TRY(load(run));
+    }
+    while (!is_done(run)) {
+        BB_TRY(is_resting(run)                             ? rest(run)
+               : run->place.field == run->out->field_count ? exchange(run)
+                                                           : expose(run));
+        BB_TRY(
+            bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->march, run->out));
+    }
+    bb_progress("heating", run->out->exposed_count, run->out->exposed_count);
+done:
+    return status;
+}
+
+bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out)
+{
+    return bb_wafer_heating_resume(problem, NULL, out);
+}
+
+bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
+                                  bb_wafer_heating *out)
+{
+    bb_status status = BB_OK;
+    heating_run run = {.problem = problem, .out = out, .restart = restart};
+    *out = (bb_wafer_heating){0};
+    BB_TRY(allocate(problem, &run));
+    BB_TRY(march(&run));
+done:
+    bb_wafer_march_release(&run.march);
+    bb_wafer_exchange_release(&run.exchange);
+    BB_RELEASE(&run.before);
+    BB_RELEASE(&run.after);
+    if (status != BB_OK) {
+        bb_wafer_heating_release(out);
+    }
+    return status;
+}
+
+void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating)
+{
+    const bb_index cells = heating->cell_count;
+    const bb_index each = heating->scored_count * heating->light_steps;
+    for (bb_index w = 0; w < heating->scored_wafers; ++w) {
+        double *reference = heating->references + w * cells;
+        // Stress-free cells share one mean; tau, the second block, has none.
+        for (bb_index j = 0; j < cells && problem->reference == (int)BB_REFERENCE_NONE; ++j) {
+            const bool live = j < problem->grid->cell_count && problem->grid->area[j] > 0.0;
+            reference[j] = live ? problem->stress_free : 0.0;
+        }
+        for (bb_index i = 0; i < each * cells; ++i) {
+            heating->inputs[w * each * cells + i] -= reference[i % cells];
+        }
+    }
+    heating->referred = true;
+}
+
+bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
+{
+    static const struct {
+        const char *path, *unit, *long_name;
+    } entries[] = {
+        {"energy/deposited_j",    "J", "energy put into wafer and ring"                        },
+        {"energy/lost_j",         "J", "energy lost to water and hood, and from the ring"      },
+        {"energy/lost_water_j",   "J", "energy lost to the cooling water under wafer and clamp"},
+        {"energy/lost_hood_j",    "J", "energy lost to the cooling hood"                       },
+        {"energy/lost_ring_j",    "J", "energy lost from the ring to the cooling water"        },
+        {"energy/stored_wafer_j", "J", "energy stored in the wafer"                            },
+        {"energy/stored_clamp_j", "J", "energy stored in the clamp"                            },
+        {"energy/stored_ring_j",  "J", "energy stored in the ring"                             },
+        {"energy/arrived_j",      "J",
+         "energy brought by wafers that arrived off the temperature of the water"              },
+        {"energy/unloaded_j",     "J", "energy that left with earlier wafers"                  },
+        {"energy/imbalance",      "1",
+         "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"       },
+        {"energy/clipped_j",      "J", "dose that fell beside wafer and ring in this exposure" },
+        {"energy/wafer",          "1", "index of the wafer"                                    },
+    };
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    bb_status status = BB_OK;
+    bb_index count = heating->exposed_count;
+    double *values = NULL; // [ENTRIES + 1][count]
+    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
+    for (bb_index f = 0; f < count; ++f) {
+        const bb_ledger *ledger = &heating->ledgers[f];
+        const bb_index wafer = f / heating->field_count;
+        const double row[ENTRIES + 1] = {
+            ledger->deposited,     ledger->lost + ledger->lost_hood + ledger->lost_ring,
+            ledger->lost,          ledger->lost_hood,
+            ledger->lost_ring,     ledger->stored_wafer,
+            ledger->stored_clamp,  ledger->stored_ring,
+            ledger->arrived,       ledger->unloaded,
+            heating->imbalance[f], heating->clipped_joules[f],
+            (double)wafer,         (double)f};
+        for (int e = 0; e <= ENTRIES; ++e) {
+            values[e * count + f] = row[e];
+        }
+    }
+    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index, over all wafers",
+                           count, values + ENTRIES * count));
+    for (int e = 0; e < ENTRIES; ++e) {
+        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
+                                 "exposure", values + e * count));
+    }
+    BB_TRY(bb_wafer_visits_publish(heating->visits, heating->wafer_count, results));
+    BB_TRY(bb_wafer_probes_publish(&heating->probes, results));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+void bb_wafer_heating_release(bb_wafer_heating *heating)
+{
+    BB_RELEASE(&heating->inputs);
+    BB_RELEASE(&heating->references);
+    BB_RELEASE(&heating->ledgers);
+    BB_RELEASE(&heating->imbalance);
+    BB_RELEASE(&heating->clipped_joules);
+    BB_RELEASE(&heating->visits);
+    bb_wafer_probes_release(&heating->probes);
+}
+
+const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
+                                     bb_index light_step)
+{
+    return bb_wafer_heating_input_of(heating, heating->scored_wafers - 1, index, light_step);
+}
+
+const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
+                                        bb_index index, bb_index light_step)
+{
+    const bb_index input =
+        (wafer * heating->scored_count + index) * heating->light_steps + light_step;
+    return heating->inputs + input * heating->cell_count;
+}
+
+void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,
+                            double *rises)
+{
+    const double *input = bb_wafer_heating_input(heating, index, step);
+    const double *reference =
+        heating->references + (heating->scored_wafers - 1) * heating->cell_count;
+    for (bb_index j = 0; j < heating->cell_count; ++j) {
+        rises[j] = input[j] + (heating->referred ? reference[j] : 0.0);
+    }
+}

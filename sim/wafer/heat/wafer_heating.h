@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The temperatures that the pipelines of a wafer study share: wafer after wafer is heated exposure
+// by exposure in fp64, and the input of every scored light step of the scored wafers is kept: of
+// the last one, or of all.
+#ifndef BB_SIM_WAFER_HEAT_WAFER_HEATING_H
+#define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
+
+#include "sim/wafer/heat/wafer_exchange.h"
+#include "sim/wafer/heat/wafer_probes.h"
+
+/// What is to be done next: a step of rest until as many as the problem's are done, a step of an
+/// exposure, or of the bare clamp where `field` is the number of fields.
+typedef struct bb_heating_place {
+    bb_index wafer;
+    bb_index field;
+    bb_index step; ///< of the scan, or of the bare clamp
+    bb_index next_scored;
+    bb_index rested; ///< steps of rest that this wafer had before its first exposure
+} bb_heating_place;
+
+typedef struct bb_wafer_heating {
+    bb_index exposed_count; ///< exposures of all wafers: of the last one up to the last scored one
+    bb_index wafer_count;
+    bb_index scored_wafers; ///< the last ones of the wafers
+    bb_index scored_count;  ///< scored fields of a wafer
+    bb_index field_count;   ///< exposures of a whole wafer
+    bb_index light_steps;
+    bb_index cell_count; ///< of an input: problem->input_count
+    /// [scored_wafers][scored_count][light_steps][cell_count], K: mean over each light step, above
+    /// the water until bb_wafer_heating_refer
+    double *inputs;
+    double *references;     ///< [scored_wafers][cell_count] K: rise when the wafer was aligned
+    bool referred;          ///< whether `inputs` count from what overlay counts from
+    bb_ledger *ledgers;     ///< [exposed_count] balance since the first exposure, at each one's end
+    double *imbalance;      ///< [exposed_count] relative, of the same
+    double *clipped_joules; ///< [exposed_count] dose that fell beside wafer and ring
+    bb_wafer_visit *visits; ///< [wafer_count]
+    bb_wafer_probes probes;
+} bb_wafer_heating;
+
+struct bb_restart;
+
+/// Runs the thermal model over all exposures up to the last scored one of the last wafer. Errors:
+/// BB_MEMORY, BB_INVALID. Release with bb_wafer_heating_release.
+BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out);
+
+/// The same, from where `restart` (sim/restart.h) goes on, with its checkpoints. Errors: those of
+/// the checkpoints too.
+BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
+                                             struct bb_restart *restart, bb_wafer_heating *out);
+
+/// Makes `inputs` rises above what displacement counts from, and `references` that: the wafer as it
+/// was aligned, or the wafer without stress. u is linear in them.
+void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating);
+
+/// Writes /energy, the ledger at the end of each exposure; /wafers of several; /probes.
+BB_CHECKED bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results);
+void bb_wafer_heating_release(bb_wafer_heating *heating);
+
+/// Input of light step `step` of scored field `index` of the last wafer: [cell_count], K.
+const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
+                                     bb_index step);
+
+/// The same above the water, whatever inputs count from, into `rises` [cell_count].
+void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,
+                            double *rises);
+
+/// Input of a step of scored wafer `wafer`, from 0.
+const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
+                                        bb_index index, bb_index step);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/realtime/latency.h"
+
+#include "core/memory.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Nearest rank of sorted values.
+static double quantile(bb_index count, const double *sorted, double part)
+{
+    const bb_index rank = (bb_index)ceil(part * (double)count);
+    return count == 0 ? NAN : sorted[rank < 1 ? 0 : rank - 1];
+}
+
+static bool is_of(const bb_step_record *record, int kind)
+{
+    return kind == (int)BB_STEP_ALL || record->kind == kind;
+}
+
+// p with P(at most so many misses) = 5 %, by bisection: gsl_cdf_beta_Pinv does not converge for a
+// few misses among a million steps.
+static double exact_bound(bb_index misses, bb_index count)
+{
+    double low = (double)misses / (double)count;
+    double high = 1.0;
+    for (int halving = 0; halving < 100; ++halving) {
+        const double middle = 0.5 * (low + high);
+        if (gsl_cdf_beta_P(middle, (double)misses + 1.0, (double)(count - misses)) < 0.95) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+double bb_latency_miss_bound(bb_index misses, bb_index count)
+{
+    if (count == 0) {
+        return NAN;
+    }
+    if (misses == 0) {
+        return fmin(3.0 / (double)count, 1.0);
+    }
+    return misses == count ? 1.0 : exact_bound(misses, count);
+}
+
+static void sum_up(bb_index count, double *values, double deadline, bb_latency_summary *out)
+{
+    double sum = 0.0;
+    out->count = count;
+    out->misses = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        sum += values[i];
+        out->misses += values[i] > deadline;
+    }
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    out->mean = count == 0 ? NAN : sum / (double)count;
+    out->p50 = quantile(count, values, 0.5);
+    out->p99 = quantile(count, values, 0.99);
+    out->p999 = quantile(count, values, 0.999);
+    out->p9999 = quantile(count, values, 0.9999);
+    out->max = quantile(count, values, 1.0);
+    out->max_over_median = out->max / out->p50;
+    out->miss_rate = count == 0 ? NAN : (double)out->misses / (double)count;
+    out->miss_bound = bb_latency_miss_bound(out->misses, count);
+}
+
+bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, int kind,
+                               double deadline, bb_latency_summary *out)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    bb_index found = 0;
+    *out = (bb_latency_summary){0};
+    BB_TRY(BB_ALLOCATE(count + 1, &values));
+    for (bb_index i = 0; i < count; ++i) {
+        values[found] = records[i].latency;
+        found += is_of(&records[i], kind);
+    }
+    sum_up(found, values, deadline, out);
+    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
+        found = 0;
+        for (bb_index i = 0; i < count; ++i) {
+            values[found] = records[i].stage[stage];
+            found += is_of(&records[i], kind) && !isnan(records[i].stage[stage]);
+        }
+        qsort(values, (size_t)found, sizeof *values, ascending);
+        out->stage_median[stage] = quantile(found, values, 0.5);
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index most,
+                          bb_index *out)
+{
+    bb_index found = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_index at = found;
+        while (at > 0 && records[out[at - 1]].latency < records[i].latency) {
+            --at;
+        }
+        if (at == most) {
+            continue;
+        }
+        found += found < most;
+        for (bb_index k = found - 1; k > at; --k) {
+            out[k] = out[k - 1];
+        }
+        out[at] = i;
+    }
+    return found;
+}
+
+void bb_latency_histogram(bb_index count, const bb_step_record *records, int kind, double *out)
+{
+    for (bb_index bin = 0; bin < BB_LATENCY_BINS; ++bin) {
+        out[bin] = 0.0;
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        const double bin = floor(records[i].latency * BB_LATENCY_BINS_PER_SECOND);
+        if (is_of(&records[i], kind)) {
+            out[(bb_index)fmin(fmax(bin, 0.0), BB_LATENCY_BINS - 1)] += 1.0;
+        }
+    }
+}
+
+bb_status bb_latency_blocks(bb_index count, const bb_step_record *records, bb_index blocks,
+                            double *begin, double *median, double *max)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    BB_TRY(BB_ALLOCATE(count / blocks + 1, &values));
+    for (bb_index block = 0; block < blocks; ++block) {
+        const bb_index from = block * count / blocks;
+        const bb_index length = (block + 1) * count / blocks - from;
+        for (bb_index i = 0; i < length; ++i) {
+            values[i] = records[from + i].latency;
+        }
+        qsort(values, (size_t)length, sizeof *values, ascending);
+        begin[block] = records[from].release;
+        median[block] = quantile(length, values, 0.5);
+        max[block] = quantile(length, values, 1.0);
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run of the deadline harness found, as a table and as results: latencies by kind of step,
+// misses with their bound, the worst steps with their stages, a histogram and a series, times of a
+// field back to back, and what the host was.
+#ifndef BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
+#define BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
+
+#include "sim/wafer/realtime/wafer_realtime.h"
+
+/// Appends the table and writes root axes kind and stage, /results, /latency, /worst and /host.
+/// Errors: BB_MEMORY, BB_INVALID (no step was measured).
+BB_CHECKED bb_status bb_realtime_report(const bb_wafer_loop *loop,
+                                        const bb_wafer_realtime *measured, bb_results *results,
+                                        bb_text *table);
+
+#endif

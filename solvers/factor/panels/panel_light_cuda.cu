@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Light sweeps of panel_part_cuda.h: the energies of L's blocks, and the lists that blocks of B are
+// updated by.
+#include "core/memory.h"
+#include "solvers/factor/panels/panel_products_cuda.h"
+
+using namespace panel;
+
+namespace
+{
+
+const int threads = 256;
+
+// One block of L a block of threads; its sum has one order.
+__global__ void __launch_bounds__(threads)
+    sum_squares(const __half *values, const bb_triangle_layout layout, double *energies)
+{
+    __shared__ double sums[threads];
+    const bb_index i = blockIdx.y;
+    const bb_index j = blockIdx.x;
+    const bb_index stride = bb_triangle_columns(layout);
+    double sum = 0.0;
+    if (j >= i) {
+        if (j == i && threadIdx.x == 0) {
+            energies[i * (i + 1) / 2 + i] = 0.0;
+        }
+        return;
+    }
+    const __half *block = values + bb_triangle_row(layout, i) * stride +
+                          bb_triangle_column(layout, i) + j * layout.block;
+    for (bb_index r = 0; r < layout.block; ++r) {
+        for (bb_index c = 2 * threadIdx.x; c < layout.block; c += 2 * threads) {
+            const float2 pair =
+                __half22float2(*reinterpret_cast<const __half2 *>(block + r * stride + c));
+            sum += static_cast<double>(pair.x * pair.x + pair.y * pair.y);
+        }
+    }
+    sums[threadIdx.x] = sum;
+    for (int half = threads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            sums[threadIdx.x] += sums[threadIdx.x + half];
+        }
+    }
+    if (threadIdx.x == 0) {
+        energies[i * (i + 1) / 2 + j] = sums[0];
+    }
+}
+
+// Blocks that panel k takes its updates from, the heavy ones first; returns how many those are.
+int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool backward, int *out)
+{
+    const bb_index begin = backward ? k + 1 : 0;
+    const bb_index end = backward ? blocks : k;
+    int count = 0;
+    int heavy = 0;
+    for (int weight = 0; weight < 2; ++weight) {
+        for (bb_index j = begin; j < end; ++j) {
+            const bb_index at = backward ? j * blocks + k : k * blocks + j;
+            if ((light[at] != 0) == (weight == 1)) {
+                out[count++] = static_cast<int>(j);
+            }
+        }
+        heavy = weight == 0 ? count : heavy;
+    }
+    return heavy;
+}
+
+} // namespace
+
+bb_status bb_panel_energies(bb_panel_part *part, double *out)
+{
+    const bb_index blocks = part->layout.blocks;
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(blocks));
+    sum_squares<<<grid, threads, 0, part->bulk>>>(static_cast<const __half *>(part->triangle),
+                                                  part->layout,
+                                                  static_cast<double *>(part->energies));
+    BB_CUDA_CHECK_LAUNCH();
+    BB_CUDA_TRY(cudaMemcpyAsync(out, part->energies,
+                                static_cast<size_t>(blocks * (blocks + 1) / 2) * sizeof(double),
+                                cudaMemcpyDeviceToHost, part->bulk));
+    BB_CUDA_TRY(cudaStreamSynchronize(part->bulk));
+    return BB_OK;
+}
+
+bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light)
+{
+    const bb_index blocks = part->layout.blocks;
+    void *lists = nullptr;
+    void *counts = part->heavy_blocks;
+    if (counts == nullptr) {
+        BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * blocks, sizeof(int), &counts));
+        part->heavy_blocks = static_cast<int *>(counts);
+    }
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * blocks * blocks, sizeof(int), &lists));
+    for (bb_index line = 0; line < 2 * blocks; ++line) {
+        part->heavy_blocks[line] = list_blocks(blocks, light, line % blocks, line >= blocks,
+                                               static_cast<int *>(lists) + line * blocks);
+    }
+    cudaError_t error = cudaMemcpyAsync(part->sweep_lists, lists,
+                                        static_cast<size_t>(2 * blocks * blocks) * sizeof(int),
+                                        cudaMemcpyHostToDevice, part->bulk);
+    error = error != cudaSuccess ? error : cudaStreamSynchronize(part->bulk);
+    bb_memory_release(&lists);
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}

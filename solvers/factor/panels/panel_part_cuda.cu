@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "solvers/factor/panels/panel_part_cuda.h"
+
+namespace
+{
+
+size_t word_of(bb_panel_storage storage)
+{
+    return storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
+}
+
+// Where the arrays of a plan are held, in its order.
+struct slots {
+    void **of[BB_PANEL_ARRAYS];
+};
+
+slots slots_of(bb_panel_part *part)
+{
+    return {
+        {&part->triangle,
+         &part->triangle_lo,
+         &part->operands,
+         &part->largest_of_blocks,
+         &part->side,
+         &part->side_lo,
+         &part->panels[0],
+         &part->panels[1],
+         &part->tiles[0],
+         &part->tiles[1],
+         &part->diagonal_tiles[0],
+         &part->diagonal_tiles[1],
+         &part->side_panel,
+         &part->side_tile,
+         &part->diagonals,
+         &part->inverses,
+         &part->scratch,
+         &part->split[0],
+         &part->split[1],
+         &part->split_inverse[0][0],
+         &part->split_inverse[0][1],
+         &part->split_inverse[1][0],
+         &part->split_inverse[1][1],
+         &part->largest,
+         &part->scale,
+         &part->panel_scale,
+         &part->side_scale,
+         &part->breakdown,
+         &part->energies,
+         &part->sweep_lists,
+         &part->workspaces[0],
+         &part->workspaces[1],
+         &part->workspaces[2]}
+    };
+}
+
+bb_status take_memory(bb_panel_part *part)
+{
+    const slots held = slots_of(part);
+    size_t bytes[BB_PANEL_ARRAYS];
+    double needed = 0.0;
+    size_t available = 0;
+    size_t total = 0;
+    static_assert(sizeof(bb_breakdown_cuda) == BB_PANEL_BREAKDOWN_BYTES, "as planned");
+    bb_panel_array_bytes(&part->plan, &part->arithmetic, part->sides, bytes);
+    BB_CUDA_TRY(cudaMemGetInfo(&available, &total));
+    for (size_t one : bytes) {
+        needed += static_cast<double>(one);
+    }
+    if (needed > static_cast<double>(available)) {
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "GPU memory: a factorization of n = %td in panels of %td with %td "
+                             "right-hand sides needs %.0f bytes, %zu of %zu are free",
+                             part->plan.n, part->plan.block, part->sides, needed, available, total);
+    }
+    for (int a = 0; a < BB_PANEL_ARRAYS; ++a) {
+        BB_RETURN_IF_FAILED(bb_device_allocate(part->device, bytes[a], held.of[a]));
+    }
+    part->workspace_bytes = bytes[BB_PANEL_WORKSPACE];
+    return BB_OK;
+}
+
+bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, bb_halves *out)
+{
+    __half *planes[2] = {static_cast<__half *>(hi), static_cast<__half *>(lo != nullptr ? lo : hi)};
+    if (hi == nullptr) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(bb_plane_cuda_describe(planes[0], rows, columns, columns, 128, &out->hi));
+    BB_RETURN_IF_FAILED(bb_plane_cuda_describe(planes[1], rows, columns, columns, 128, &out->lo));
+    BB_RETURN_IF_FAILED(
+        bb_plane_cuda_describe(planes[0], rows, columns, columns, 64, &out->hi_short));
+    return bb_plane_cuda_describe(planes[1], rows, columns, columns, 64, &out->lo_short);
+}
+
+bb_status describe(bb_panel_part *part)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    BB_RETURN_IF_FAILED(describe_halves(part->triangle, part->triangle_lo,
+                                        bb_triangle_rows(part->layout),
+                                        bb_triangle_columns(part->layout), &part->triangle_planes));
+    BB_RETURN_IF_FAILED(
+        describe_halves(part->side, part->side_lo, part->sides, whole, &part->side_planes));
+    BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
+                                        whole > part->sides ? whole : part->sides, block,
+                                        &part->panel_planes));
+    for (int parity = 0; parity < 2; ++parity) {
+        BB_RETURN_IF_FAILED(describe_halves(part->split_inverse[parity][0],
+                                            part->split_inverse[parity][1], block, block,
+                                            &part->inverse_planes[parity]));
+    }
+    return BB_OK;
+}
+
+bb_status open_library(bb_panel_part *part)
+{
+    BB_RETURN_IF_FAILED(bb_dense_library_open(&part->library));
+    for (int s = 0; s < 3; ++s) {
+        BB_CUBLAS_TRY(part->library->create(&part->handles[s]));
+        BB_CUBLAS_TRY(part->library->set_stream(
+            part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
+        BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
+                                                   part->workspace_bytes));
+        if (part->arithmetic.half_tiles) { // parts of a sum stay in the format of the sum
+            BB_CUBLAS_TRY(part->library->set_math_mode(
+                part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+        }
+    }
+    return BB_OK;
+}
+
+// Rows past the last one are read before they are written, and second planes of blocks that are
+// kept in one are never written.
+bb_status clear_planes(bb_panel_part *part)
+{
+    const size_t items = static_cast<size_t>(bb_triangle_rows(part->layout)) *
+                         static_cast<size_t>(bb_triangle_columns(part->layout));
+    const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
+                            ? sizeof(__half)
+                            : word_of(part->arithmetic.storage);
+    if (part->triangle != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, items * kept, part->bulk));
+    }
+    if (part->triangle_lo != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, items * kept, part->bulk));
+    }
+    if (part->operands != nullptr) {
+        BB_CUDA_TRY(cudaMemsetAsync(part->operands, 0, items * sizeof(__half), part->bulk));
+    }
+    return BB_OK;
+}
+
+bb_status start(bb_panel_part *part)
+{
+    int least = 0;
+    int greatest = 0;
+    BB_CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->bulk, cudaStreamNonBlocking, least));
+    BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->ahead, cudaStreamNonBlocking,
+                                             greatest < least ? greatest + 1 : greatest));
+    BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->chain, cudaStreamNonBlocking, greatest));
+    BB_RETURN_IF_FAILED(take_memory(part));
+    BB_CUDA_TRY(cudaMemsetAsync(
+        part->inverses, 0,
+        static_cast<size_t>(part->layout.blocks * part->plan.block * part->plan.block) *
+            word_of(part->arithmetic.storage),
+        part->bulk));
+    BB_RETURN_IF_FAILED(clear_planes(part));
+    if (part->arithmetic.storage == BB_PANEL_HALVES) {
+        BB_RETURN_IF_FAILED(bb_split_product_supported());
+        BB_RETURN_IF_FAILED(describe(part));
+    }
+    return open_library(part);
+}
+
+} // namespace
+
+cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream)
+{
+    return stream == BB_PANEL_BULK ? part->bulk
+                                   : (stream == BB_PANEL_AHEAD ? part->ahead : part->chain);
+}
+
+bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_index gpus,
+                               bb_index first_side, bb_index sides, bb_panel_part *out)
+{
+    bb_device_report report;
+    bb_panel_arithmetic arithmetic;
+    *out = bb_panel_part{};
+    BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
+    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
+    BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
+    out->device = device;
+    out->plan = *plan;
+    out->gpus = gpus;
+    out->first_side = first_side;
+    out->sides = sides;
+    out->layout = bb_triangle_layout_make(plan->n, plan->block);
+    out->arithmetic = arithmetic;
+    bb_status status = start(out);
+    if (status != BB_OK) {
+        bb_panel_part_release(out);
+    }
+    return status;
+}
+
+void bb_panel_part_release(bb_panel_part *part)
+{
+    if (part->device == nullptr) {
+        return;
+    }
+    (void)cudaSetDevice(part->ordinal);
+    for (cublasHandle_t handle : part->handles) {
+        if (handle != nullptr) {
+            (void)part->library->destroy(handle);
+        }
+    }
+    void *counts = part->heavy_blocks;
+    bb_memory_release(&counts);
+    for (void **slot : slots_of(part).of) {
+        bb_device_release(part->device, slot);
+    }
+    for (cudaStream_t stream : {part->bulk, part->ahead, part->chain}) {
+        if (stream != nullptr) {
+            (void)cudaStreamDestroy(stream);
+        }
+    }
+    *part = bb_panel_part{};
+}
+
+namespace
+{
+
+// D in the order of the matrix, or of a panel's rows; ones beyond the last row.
+template <typename T>
+void write_scale(const bb_panel_part *part, const double *scale, bool panel, T *out)
+{
+    const bb_index block = part->plan.block;
+    for (bb_index i = 0; i < part->layout.blocks; ++i) {
+        const bb_index to = (panel ? bb_triangle_position(part->layout, i) : i) * block;
+        for (bb_index r = 0; r < block; ++r) {
+            const bb_index row = i * block + r;
+            const bool given = scale != nullptr && row < part->plan.n;
+            out[to + r] = given ? static_cast<T>(scale[row]) : T(1);
+        }
+    }
+}
+
+template <typename T> bb_status upload_scale(bb_panel_part *part, const double *scale)
+{
+    bb_status status = BB_OK;
+    const bb_index count = part->layout.blocks * part->plan.block;
+    void *values = nullptr;
+    BB_TRY(bb_memory_allocate(count, sizeof(T), &values));
+    for (int panel = 0; panel < 2; ++panel) {
+        write_scale(part, scale, panel == 1, static_cast<T *>(values));
+        cudaError_t error =
+            cudaMemcpy(panel == 1 ? part->panel_scale : part->scale, values,
+                       static_cast<size_t>(count) * sizeof(T), cudaMemcpyHostToDevice);
+        BB_REQUIRE(error == cudaSuccess, BB_DEVICE, "upload of a scale: %s",
+                   cudaGetErrorString(error));
+    }
+done:
+    bb_memory_release(&values);
+    return status;
+}
+
+} // namespace
+
+bb_status bb_panel_set_scale(bb_panel_part *part, const double *scale)
+{
+    return part->arithmetic.storage == BB_PANEL_FP64 ? upload_scale<double>(part, scale)
+                                                     : upload_scale<float>(part, scale);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: what one GPU holds of a factorization by panels, and the steps it can take.
+// solvers/factor/panels/panel_cholesky_cuda.cu puts the steps in order.
+//
+// A GPU keeps all of L (folded), factors the panels that it owns, and sweeps some rows of B.
+#ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
+#define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
+
+#include "solvers/factor/panels/diagonal_factor_cuda.h"
+#include "solvers/factor/panels/panel_cholesky.h"
+#include "solvers/factor/panels/split_product_cuda.h"
+#include "solvers/gpu/dense_library_cuda.h"
+
+/// Planes of a matrix in halves: one map for boxes of 128 rows, one for boxes of 64.
+struct bb_halves {
+    bb_plane_cuda hi, lo; ///< boxes of 128 rows
+    bb_plane_cuda hi_short, lo_short;
+};
+
+struct bb_panel_part {
+    bb_panel_plan plan;
+    bb_panel_arithmetic arithmetic;
+    bb_triangle_layout layout;
+    bb_index first_side, sides; ///< rows of B here
+    bb_device *device;
+    int ordinal;
+    bb_index gpus; ///< that share the panels: k belongs to k mod gpus
+    const bb_dense_library_cuda *library;
+    cudaStream_t bulk;         ///< the long products
+    cudaStream_t ahead;        ///< the long products of diagonal blocks
+    cudaStream_t chain;        ///< what the next panel waits for
+    cublasHandle_t handles[3]; ///< of the streams in this order
+    void *workspaces[3];       ///< of `workspace_bytes` each
+    size_t workspace_bytes;
+    void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
+    void *triangle_lo; ///< halves
+    void *side;        ///< [sides][blocks block], as the triangle
+    void *side_lo;
+    bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
+    void *operands;            ///< bf16: [rows][columns] of the layout
+    void *largest_of_blocks;   ///< [blocks] their largest magnitudes in a panel
+    void *panels[2];           ///< C [blocks block][block], fp32 or fp64
+    void *tiles[2];            ///< the same in fp16, of blocks that are updated there
+    void *diagonal_tiles[2];   ///< [block][block] fp16: diagonal blocks that follow
+    void *side_panel;          ///< [sides][block]
+    void *side_tile;           ///< the same in fp16
+    void *diagonals;           ///< [blocks][block][block] diagonal blocks, then L_kk
+    void *inverses;            ///< [blocks][block][block]
+    void *scratch;             ///< [block][block]
+    void *split[2];            ///< [blocks block, or sides][block] planes of a panel to be solved
+    void *split_inverse[2][2]; ///< [even and odd panels][hi, lo], each [block][block]
+    void *largest;             ///< [2] their largest magnitudes, which say their unit
+    void *scale;               ///< [blocks block] D in the type of C, padded; ones without a scale
+    void *panel_scale;         ///< the same in the order of a panel's rows
+    void *side_scale;          ///< halves: [sides] powers of two that bring rows of B to at most 1
+    void *breakdown;           ///< bb_breakdown_cuda
+    void *energies;            ///< [blocks (blocks + 1) / 2] doubles: sums of squares of L's blocks
+    void *sweep_lists;         ///< [2][blocks][blocks] ints: what panel k of B takes its updates
+                               ///< from going forward and backward, heavy blocks before light ones
+    int *heavy_blocks;         ///< [2][blocks] on the host: how many are heavy; NULL before
+};
+
+/// Which stream a step is queued on.
+enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN };
+cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream);
+
+/// Streams, memory and maps on the current GPU; `sides` rows of B from `first_side` on are its own.
+BB_CHECKED bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan,
+                                          bb_index gpus, bb_index first_side, bb_index sides,
+                                          bb_panel_part *out);
+void bb_panel_part_release(bb_panel_part *part);
+
+/// Uploads D; NULL for ones.
+BB_CHECKED bb_status bb_panel_set_scale(bb_panel_part *part, const double *scale);
+
+/// Positions [begin, end) in a panel.
+struct bb_positions {
+    bb_index begin, end;
+};
+
+/// Those of the block rows below the diagonal of panel k.
+bb_positions bb_panel_below(const bb_triangle_layout &layout, bb_index k);
+
+/// Panel k and its diagonal block <- D A D. On BULK.
+BB_CHECKED bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k);
+
+/// C <- C - L(rows, panels) L(k, panels)^T for the panels [from, to). On BULK.
+BB_CHECKED bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index from, bb_index to);
+
+/// The same for the diagonal block. On the stream named.
+BB_CHECKED bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index from,
+                                              bb_index to, bb_panel_stream stream);
+
+/// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
+BB_CHECKED bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k);
+
+/// Readies the inverse of panel k for products, transposed for a backward sweep. On BULK.
+BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed);
+
+/// L <- C L_kk^-T for the positions of panel k. On BULK.
+BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
+
+/// The bf16 operands of the positions of panel k from L, where the arithmetic has them. On BULK.
+BB_CHECKED bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
+
+/// Halves: finds `side_scale` from all of B; nothing else. On BULK.
+BB_CHECKED bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
+                                          const bb_device_source *const *sides);
+
+/// Columns of panel k of B, times D, into `side_panel`. On BULK.
+BB_CHECKED bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
+                                         const bb_device_source *const *sides, bb_index k);
+
+/// `side_panel` takes the updates of all panels before panel k, then the solve with its diagonal
+/// block, and becomes panel k of `side`. On BULK.
+BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
+
+/// Light sweeps: the energies of L's blocks, where all of L is here. Waits. `out` [blocks (blocks +
+/// 1) / 2], row by row; zeros on the diagonal. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_panel_energies(bb_panel_part *part, double *out);
+
+/// Light sweeps: which blocks take one product, `light` [blocks][blocks]. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light);
+
+/// Panel k of the result from the panels after it. On BULK.
+BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
+
+/// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
+/// bulk stream of `from`.
+BB_CHECKED bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k);
+
+/// Kernels of panel_kernels_cuda.cu, fp32 unless said.
+BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,
+                                     bb_index columns, bb_index stride, const void *row_scale,
+                                     const void *column_scale, cudaStream_t stream);
+BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
+                                            bb_index used, cudaStream_t stream);
+/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1; `lo` may
+/// be NULL.
+BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
+                                     bb_index stride, bool transposed, const float *largest,
+                                     __half *hi, __half *lo, bb_index plane_stride,
+                                     cudaStream_t stream);
+/// values <- planes.
+BB_CHECKED bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows,
+                                    bb_index columns, bb_index plane_stride, float *values,
+                                    bb_index stride, cudaStream_t stream);
+/// Rows' largest magnitudes, raised in place: `largest` [rows].
+BB_CHECKED bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index columns,
+                                           bb_index stride, float *largest, cudaStream_t stream);
+
+/// largest <- the power of two that brings it to (1/2, 1], or 1.
+BB_CHECKED bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream);
+
+/// *largest <- the largest magnitude.
+BB_CHECKED bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
+                                       cudaStream_t stream);
+/// out [rows][columns] fp64 <- hi + 2^-11 lo (lo may be NULL), or the dense values, times
+/// `column_scale` (in the type of C, or NULL) and over `row_scale` (fp32, or NULL).
+BB_CHECKED bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,
+                                     bb_index rows, bb_index columns, bb_index stride,
+                                     const void *column_scale, const float *row_scale, double *out,
+                                     bb_index out_stride, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/panels/panel_plan.h"
+
+#include <math.h>
+
+static const size_t half_bytes = 2;
+static const size_t workspace_bytes = (size_t)32 << 20;
+static const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen on an H200
+
+static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithmetic *out)
+{
+    const bool wide = plan->arithmetic == BB_VARIANT_X3;
+    out->storage = BB_PANEL_HALVES;
+    out->products = wide ? 3 : 1;
+    out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
+    out->light_sweeps = !wide && plan->sweeps == BB_POLICY_SWEEPS_LIGHT;
+    out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
+    out->forward_products =
+        !wide && plan->sweeps == BB_POLICY_SWEEPS_FORWARD ? 1 : out->backward_products;
+    out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
+    out->compute =
+        plan->arithmetic == BB_VARIANT_HP3 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
+    out->low_plane = out->diagonal_products == 3 || plan->narrow != NULL ||
+                     (plan->sides > 0 && out->backward_products == 3);
+}
+
+bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
+{
+    bb_panel_arithmetic a = {.storage = BB_PANEL_FP32};
+    switch (plan->arithmetic) {
+    case BB_VARIANT_DP:
+        a.storage = BB_PANEL_FP64;
+        a.compute = a.diagonal = BB_PANEL_COMPUTE_FP64;
+        break;
+    case BB_VARIANT_SP:
+        break;
+    case BB_VARIANT_TF32:
+        a.compute = BB_PANEL_COMPUTE_TF32;
+        break;
+    case BB_VARIANT_BF16:
+    case BB_VARIANT_FP8:
+        a.operand_plane = true;
+        a.tile_scale = plan->arithmetic == BB_VARIANT_FP8;
+        break;
+    case BB_VARIANT_HP1:
+    case BB_VARIANT_HP2:
+    case BB_VARIANT_HP3:
+    case BB_VARIANT_X3:
+        describe_half_arithmetic(plan, &a);
+        break;
+    default:
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
+                             (int)plan->arithmetic);
+    }
+    if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "panels of %td columns for n = %td, expected a multiple of 128",
+                             plan->block, plan->n);
+    }
+    *out = a;
+    return BB_OK;
+}
+
+void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                          bb_index sides, size_t out[BB_PANEL_ARRAYS])
+{
+    const bb_triangle_layout layout = bb_triangle_layout_make(plan->n, plan->block);
+    const bool halves = arithmetic->storage == BB_PANEL_HALVES;
+    const size_t block = (size_t)plan->block;
+    const size_t whole = (size_t)layout.blocks * block;
+    const size_t own = (size_t)sides;
+    const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
+    const size_t kept = halves ? half_bytes : word;
+    const size_t half = halves ? half_bytes : 0; // of what only halves need
+    const size_t tile = arithmetic->half_tiles ? half_bytes : 0;
+    const size_t triangle = (size_t)bb_triangle_rows(layout) * (size_t)bb_triangle_columns(layout);
+    const size_t rows = whole > own ? whole : own;
+    const size_t all = (size_t)(layout.blocks * layout.blocks);
+    out[BB_PANEL_TRIANGLE] = triangle * kept;
+    out[BB_PANEL_TRIANGLE_LO] = arithmetic->low_plane ? triangle * kept : 0;
+    out[BB_PANEL_OPERANDS] = arithmetic->operand_plane ? triangle * half_bytes : 0;
+    out[BB_PANEL_LARGEST_OF_BLOCKS] =
+        arithmetic->tile_scale ? (size_t)layout.blocks * sizeof(float) : 0;
+    out[BB_PANEL_SIDE] = own * whole * kept;
+    out[BB_PANEL_SIDE_LO] = own * whole * half;
+    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = whole * block * word;
+    out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] = whole * block * tile;
+    out[BB_PANEL_DIAGONAL_TILE] = arithmetic->diagonal_products == 1 ? block * block * tile : 0;
+    out[BB_PANEL_DIAGONAL_TILE_NEXT] = out[BB_PANEL_DIAGONAL_TILE];
+    out[BB_PANEL_SIDE_PANEL] = own * block * word;
+    out[BB_PANEL_SIDE_TILE] = arithmetic->forward_products == 1 ? own * block * tile : 0;
+    out[BB_PANEL_DIAGONALS] = out[BB_PANEL_INVERSES] = whole * block * word;
+    out[BB_PANEL_SCRATCH] = block * block * word;
+    out[BB_PANEL_SPLIT] = out[BB_PANEL_SPLIT_LO] = rows * block * half;
+    out[BB_PANEL_EVEN_INVERSE] = out[BB_PANEL_EVEN_INVERSE_LO] = block * block * half;
+    out[BB_PANEL_ODD_INVERSE] = out[BB_PANEL_ODD_INVERSE_LO] = block * block * half;
+    out[BB_PANEL_LARGEST] = 2 * sizeof(float);
+    out[BB_PANEL_SCALE] = out[BB_PANEL_PANEL_SCALE] = whole * word;
+    out[BB_PANEL_SIDE_SCALE] = halves ? own * sizeof(float) : 0;
+    out[BB_PANEL_BREAKDOWN] = BB_PANEL_BREAKDOWN_BYTES;
+    out[BB_PANEL_ENERGIES] = arithmetic->light_sweeps ? all * sizeof(double) : 0;
+    out[BB_PANEL_SWEEP_LISTS] = arithmetic->light_sweeps ? 2 * all * sizeof(int) : 0;
+    out[BB_PANEL_WORKSPACE] = workspace_bytes;
+    out[BB_PANEL_WORKSPACE_AHEAD] = out[BB_PANEL_WORKSPACE_CHAIN] = workspace_bytes;
+}
+
+double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
+{
+    bb_panel_arithmetic arithmetic = {0};
+    size_t arrays[BB_PANEL_ARRAYS];
+    double bytes = library_bytes;
+    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
+        return 0.0;
+    }
+    bb_panel_array_bytes(plan, &arithmetic, (plan->sides + gpus - 1) / gpus, arrays);
+    for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
+        bytes += (double)arrays[a];
+    }
+    return bytes;
+}
+
+// Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
+// tiles leave it empty.
+static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
+{
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    bb_index wide = 0;
+    if (!arithmetic->low_plane || !arithmetic->half_tiles) {
+        return arithmetic->low_plane ? 1.0 : 0.0;
+    }
+    for (bb_index i = 1; plan->narrow != NULL && i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            wide += plan->narrow[i * blocks + j] == 0 ? 1 : 0;
+        }
+    }
+    return blocks > 1 ? 2.0 * (double)wide / (double)(blocks * (blocks - 1)) : 0.0;
+}
+
+double bb_panel_factor_bytes(const bb_panel_plan *plan)
+{
+    bb_panel_arithmetic arithmetic = {0};
+    if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
+        return 0.0;
+    }
+    const double n = (double)plan->n;
+    const double block = (double)plan->block;
+    const double wide = arithmetic.storage == BB_PANEL_FP64 ? 8.0 : 4.0;
+    const double planes = 2.0 + 2.0 * second_plane_share(plan, &arithmetic);
+    const double kept = arithmetic.storage == BB_PANEL_HALVES ? planes : wide;
+    return 0.5 * n * fmax(n - block, 0.0) * kept + n * fmin(block, n) * wide;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a factorization by panels on a cuda device is to do, and the device memory that it takes:
+// arithmetic alone, so that a build without CUDA plans as one with it does
+// (solvers/factor/panels/panel_cholesky.h has the factorization).
+#ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H
+#define BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H
+
+#include "precision/policy.h"
+#include "solvers/factor/panels/triangle_layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What is to be factored, and how.
+typedef struct bb_panel_plan {
+    bb_index n;     ///< rows of A
+    bb_index block; ///< columns of a panel, a multiple of 128
+    bb_index sides; ///< rows of B, 0 for a factor alone
+    bb_variant arithmetic;
+    bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
+    bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
+    double sweep_energy;         ///< of light sweeps: bb_light_tiles
+    const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
+                                 ///< nonzero, x3 elsewhere; borrowed, read while factoring
+} bb_panel_plan;
+
+/// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
+/// sources' is not in it. 0 for a plan that is not possible.
+double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
+
+/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
+/// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
+/// which is empty.
+double bb_panel_factor_bytes(const bb_panel_plan *plan);
+
+/// How L is kept.
+typedef enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 } bb_panel_storage;
+
+/// What a dense product computes in.
+typedef enum bb_panel_compute {
+    BB_PANEL_COMPUTE_FP32,
+    BB_PANEL_COMPUTE_TF32, ///< operands narrowed by the library, fp32 sums
+    BB_PANEL_COMPUTE_FP16, ///< fp16 sums
+    BB_PANEL_COMPUTE_FP64,
+} bb_panel_compute;
+
+/// What an arithmetic means here.
+typedef struct bb_panel_arithmetic {
+    bb_panel_storage storage;
+    bool low_plane;        ///< halves: the second plane is kept
+    bool half_tiles;       ///< halves: blocks in work are fp16, rounded after every panel's update
+    bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
+    bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
+    int products;          ///< halves: of the blocks below the diagonal
+    int diagonal_products; ///< halves: of the diagonal blocks
+    bool light_sweeps;     ///< halves: one product with light blocks
+    int forward_products;  ///< halves: of the sweeps, and with blocks that are not light
+    int backward_products;
+    bb_panel_compute compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
+    bb_panel_compute diagonal; ///< dense: of everything else
+} bb_panel_arithmetic;
+
+/// Errors: BB_INVALID (sizes, no variant).
+BB_CHECKED bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out);
+
+/// The arrays that one GPU holds; bb_panel_part of solvers/factor/panels/panel_part_cuda.h has
+/// their shapes.
+typedef enum bb_panel_array {
+    BB_PANEL_TRIANGLE,
+    BB_PANEL_TRIANGLE_LO,
+    BB_PANEL_OPERANDS,
+    BB_PANEL_LARGEST_OF_BLOCKS,
+    BB_PANEL_SIDE,
+    BB_PANEL_SIDE_LO,
+    BB_PANEL_PANEL, ///< the panel in work, and the next one
+    BB_PANEL_PANEL_NEXT,
+    BB_PANEL_TILES, ///< of them in fp16
+    BB_PANEL_TILES_NEXT,
+    BB_PANEL_DIAGONAL_TILE,
+    BB_PANEL_DIAGONAL_TILE_NEXT,
+    BB_PANEL_SIDE_PANEL,
+    BB_PANEL_SIDE_TILE,
+    BB_PANEL_DIAGONALS,
+    BB_PANEL_INVERSES,
+    BB_PANEL_SCRATCH,
+    BB_PANEL_SPLIT,
+    BB_PANEL_SPLIT_LO,
+    BB_PANEL_EVEN_INVERSE,
+    BB_PANEL_EVEN_INVERSE_LO,
+    BB_PANEL_ODD_INVERSE,
+    BB_PANEL_ODD_INVERSE_LO,
+    BB_PANEL_LARGEST,
+    BB_PANEL_SCALE,
+    BB_PANEL_PANEL_SCALE,
+    BB_PANEL_SIDE_SCALE,
+    BB_PANEL_BREAKDOWN,
+    BB_PANEL_ENERGIES,
+    BB_PANEL_SWEEP_LISTS,
+    BB_PANEL_WORKSPACE, ///< of the library, one a stream
+    BB_PANEL_WORKSPACE_AHEAD,
+    BB_PANEL_WORKSPACE_CHAIN,
+    BB_PANEL_ARRAYS,
+} bb_panel_array;
+
+enum { BB_PANEL_BREAKDOWN_BYTES = 8 }; ///< of bb_breakdown_cuda
+
+/// Bytes of each array of a GPU that sweeps `sides` rows of B; 0 for one that is not needed. Memory
+/// is taken and summed by this list.
+void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                          bb_index sides, size_t out[BB_PANEL_ARRAYS]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: where things lie in a part of a factorization by panels, and products of them
+// by cuBLAS. A row-major product C [M][N] -= A [M][K] B [N][K]^T is, to cuBLAS, C^T -= B A^T of
+// column-major matrices.
+#ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PRODUCTS_CUDA_H
+#define BB_SOLVERS_FACTOR_PANELS_PANEL_PRODUCTS_CUDA_H
+
+#include "solvers/factor/panels/panel_part_cuda.h"
+
+namespace panel
+{
+
+inline bb_type type_of(const bb_panel_part *part)
+{
+    return part->arithmetic.storage == BB_PANEL_FP64 ? BB_F64 : BB_F32;
+}
+
+inline bool in_halves(const bb_panel_part *part)
+{
+    return part->arithmetic.storage == BB_PANEL_HALVES;
+}
+
+// Item `index` of an array in the type of C.
+inline char *at(const bb_panel_part *part, void *array, bb_index index)
+{
+    return static_cast<char *>(array) + static_cast<size_t>(index) * bb_type_bytes(type_of(part));
+}
+
+inline float *floats(const bb_panel_part *part, void *array, bb_index index)
+{
+    return reinterpret_cast<float *>(at(part, array, index));
+}
+
+// The first row of panel k at a position, and panel k's diagonal block.
+inline bb_index panel_item(const bb_panel_part *part, bb_index position)
+{
+    return position * part->plan.block * part->plan.block;
+}
+
+// The values of a panel in work: an owner has two at a time.
+inline void *panel_of(const bb_panel_part *part, bb_index k)
+{
+    return part->panels[k / part->gpus % 2];
+}
+
+inline char *diagonal_of(const bb_panel_part *part, bb_index k)
+{
+    return at(part, part->diagonals, panel_item(part, k));
+}
+
+// Block row i of the folded triangle from column k on.
+inline bb_index triangle_item(const bb_panel_part *part, bb_index i, bb_index column)
+{
+    return bb_triangle_row(part->layout, i) * bb_triangle_columns(part->layout) +
+           bb_triangle_column(part->layout, i) + column;
+}
+
+// Item of the triangle as it is kept, in its first plane.
+inline void *triangle_at(const bb_panel_part *part, bb_index i, bb_index column)
+{
+    const size_t kept = in_halves(part) ? sizeof(__half) : bb_type_bytes(type_of(part));
+    return static_cast<char *>(part->triangle) +
+           static_cast<size_t>(triangle_item(part, i, column)) * kept;
+}
+
+inline bb_split_product_cuda start_product(const bb_panel_part *part)
+{
+    bb_split_product_cuda p = {};
+    p.triangle = part->layout;
+    p.columns = part->plan.block;
+    p.c_stride = part->plan.block;
+    p.stopped = &static_cast<const bb_breakdown_cuda *>(part->breakdown)->row;
+    return p;
+}
+
+// The positions that are not folded, and those that are.
+inline bb_positions unfolded(const bb_panel_part *part, bb_positions rows)
+{
+    const bb_index fold = part->layout.blocks - bb_triangle_half(part->layout);
+    return {rows.begin, rows.end < fold ? rows.end : fold};
+}
+
+inline bb_positions folded(const bb_panel_part *part, bb_positions rows)
+{
+    const bb_index fold = part->layout.blocks - bb_triangle_half(part->layout);
+    return {rows.begin > fold ? rows.begin : fold, rows.end};
+}
+
+inline bb_index rows_of(const bb_panel_part *part, bb_positions positions)
+{
+    return positions.end > positions.begin ? (positions.end - positions.begin) * part->plan.block
+                                           : 0;
+}
+
+// The tiles of panel k in work in fp16, from a position on.
+inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
+{
+    return static_cast<__half *>(part->tiles[k / part->gpus % 2]) + panel_item(part, position);
+}
+
+// What the format of A and B is.
+enum product_operands { OPERANDS_AS_C, OPERANDS_FP16, OPERANDS_BF16 };
+
+// C <- alpha A op(B) + beta C by cuBLAS, `problems` times a distance apart.
+struct dense_product {
+    const void *a, *b;
+    void *c;
+    bb_index a_stride, b_stride, c_stride;
+    bb_index rows, columns, depth;
+    bool transposed; // B is [columns][depth]
+    product_operands operands;
+    bool half_result; // C is fp16, else in the type of the part
+    double alpha, beta;
+    bb_index problems, a_apart, c_apart; // B is shared
+    bb_panel_compute compute;
+};
+
+BB_CHECKED bb_status multiply(const bb_panel_part *part, const dense_product &p,
+                              bb_panel_stream stream);
+
+} // namespace panel
+
+#endif

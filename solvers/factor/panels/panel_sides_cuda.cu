@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of panel_part_cuda.h on panels of B, and what GPUs send each other.
+#include "solvers/factor/panels/panel_products_cuda.h"
+
+using namespace panel;
+
+namespace
+{
+
+// Panels of B in fp16, rounded after the update by each panel, in the order of the cpu's sweeps.
+bb_status update_side_tile(bb_panel_part *part, bb_index k, bb_index j, __half *tile)
+{
+    const bb_index block = part->plan.block;
+    dense_product p = {};
+    p.operands = OPERANDS_FP16;
+    p.half_result = true;
+    p.transposed = j < k; // else backward: L_jk
+    p.a = static_cast<const __half *>(part->side) + j * block;
+    p.b = p.transposed ? triangle_at(part, k, j * block) : triangle_at(part, j, k * block);
+    p.c = tile;
+    p.a_stride = part->layout.blocks * block;
+    p.b_stride = bb_triangle_columns(part->layout);
+    p.c_stride = p.columns = p.depth = block;
+    p.rows = part->sides;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.problems = 1;
+    p.compute = part->arithmetic.compute;
+    return multiply(part, p, BB_PANEL_BULK);
+}
+
+bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index last = part->layout.blocks - 1;
+    __half *tile = static_cast<__half *>(part->side_tile);
+    float *panel = floats(part, part->side_panel, 0);
+    if (k == (backward ? last : 0)) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(bb_kernel_split(panel, part->sides, block, block, false, nullptr, tile,
+                                        nullptr, block, part->bulk));
+    for (bb_index j = backward ? last : 0; j != k; backward ? --j : ++j) {
+        BB_RETURN_IF_FAILED(update_side_tile(part, k, j, tile));
+    }
+    return bb_kernel_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
+}
+
+// Three products with the heavy blocks of L, one with the light ones.
+bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
+                                 bb_split_product_cuda p)
+{
+    const bb_index blocks = part->layout.blocks;
+    const bb_index line = (backward ? blocks : 0) + k;
+    const int all = static_cast<int>(backward ? blocks - 1 - k : k);
+    p.list = static_cast<const int *>(part->sweep_lists) + line * blocks;
+    p.listed = part->heavy_blocks[line];
+    BB_RETURN_IF_FAILED(bb_split_product_launch(&p, 3, part->bulk));
+    p.list += p.listed;
+    p.listed = all - p.listed;
+    return bb_split_product_launch(&p, 1, part->bulk);
+}
+
+// Panels of B: A is rows of B, plain, against block row k, or all block rows below it.
+bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    const bb_halves &planes = part->triangle_planes;
+    const int products =
+        backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
+    if (part->arithmetic.half_tiles && products == 1) {
+        return update_sides_in_fp16(part, k, backward);
+    }
+    if (in_halves(part)) {
+        bb_split_product_cuda p = start_product(part);
+        p.a = {BB_OPERAND_PLAIN, 0, part->side_planes.hi.map, part->side_planes.lo.map};
+        p.b = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
+        if (backward) {
+            p.b = {BB_OPERAND_COLUMNS, k * block, planes.hi_short.map, planes.lo_short.map};
+        }
+        p.begin = backward ? (k + 1) * block : 0;
+        p.end = backward ? whole : k * block;
+        p.rows = part->sides;
+        p.c = floats(part, part->side_panel, 0);
+        return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
+                                             : bb_split_product_launch(&p, products, part->bulk);
+    }
+    dense_product p = {};
+    p.c = part->side_panel;
+    p.a_stride = whole;
+    p.b_stride = bb_triangle_columns(part->layout);
+    p.c_stride = p.columns = block;
+    p.rows = part->sides;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.problems = 1;
+    p.compute = part->arithmetic.diagonal;
+    if (!backward) {
+        p.a = part->side;
+        p.b = at(part, part->triangle, triangle_item(part, k, 0));
+        p.depth = k * block;
+        p.transposed = true;
+        return multiply(part, p, BB_PANEL_BULK);
+    }
+    // Block rows in one piece beyond the fold, one by one before it.
+    const bb_index half = bb_triangle_half(part->layout);
+    for (bb_index i = k + 1; i < part->layout.blocks;) {
+        const bb_index next = i < half ? i + 1 : part->layout.blocks;
+        p.a = at(part, part->side, i * block);
+        p.b = at(part, part->triangle, triangle_item(part, i, k * block));
+        p.depth = (next - i) * block;
+        BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+        i = next;
+    }
+    return BB_OK;
+}
+
+// X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
+// an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
+bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb_index stride)
+{
+    const int block = static_cast<int>(part->plan.block);
+    const int sides = static_cast<int>(part->sides);
+    const int apart = static_cast<int>(stride);
+    const cublasOperation_t op = backward ? CUBLAS_OP_N : CUBLAS_OP_T;
+    if (type_of(part) == BB_F64) {
+        const double one = 1.0;
+        BB_CUBLAS_TRY(part->library->solve_fp64(
+            part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
+            CUBLAS_DIAG_NON_UNIT, block, sides, &one,
+            reinterpret_cast<const double *>(diagonal_of(part, k)), block, static_cast<double *>(x),
+            apart));
+    } else {
+        const float one = 1.0F;
+        BB_CUBLAS_TRY(part->library->solve_fp32(
+            part->handles[BB_PANEL_BULK], CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op,
+            CUBLAS_DIAG_NON_UNIT, block, sides, &one,
+            reinterpret_cast<const float *>(diagonal_of(part, k)), block, static_cast<float *>(x),
+            apart));
+    }
+    return BB_OK;
+}
+
+// The same for the columns of B of panel k, from side_panel.
+bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    const size_t word = bb_type_bytes(type_of(part));
+    if (in_halves(part)) {
+        BB_RETURN_IF_FAILED(substitute(part, k, backward, part->side_panel, block));
+        return bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
+                               nullptr, static_cast<__half *>(part->side) + k * block,
+                               static_cast<__half *>(part->side_lo) + k * block, whole, part->bulk);
+    }
+    void *x = at(part, part->side, k * block);
+    BB_CUDA_TRY(
+        cudaMemcpy2DAsync(x, static_cast<size_t>(whole) * word, part->side_panel,
+                          static_cast<size_t>(block) * word, static_cast<size_t>(block) * word,
+                          static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
+    return substitute(part, k, backward, x, whole);
+}
+
+// The columns of B of panel k <- side_panel times the inverse of L_kk^T, or of L_kk going backward.
+bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    if (in_halves(part) && part->arithmetic.products == 1) {
+        bb_split_product_cuda p = start_product(part);
+        const bb_halves &inverse = part->inverse_planes[k % 2];
+        BB_RETURN_IF_FAILED(
+            bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
+                            nullptr, static_cast<__half *>(part->split[0]),
+                            static_cast<__half *>(part->split[1]), block, part->bulk));
+        p.a = {BB_OPERAND_PLAIN, 0, part->panel_planes.hi.map, part->panel_planes.lo.map};
+        p.b = {BB_OPERAND_PLAIN, 0, inverse.hi.map, inverse.lo.map};
+        p.rows = part->sides;
+        p.end = block;
+        p.depth = backward ? BB_DEPTH_UPPER : BB_DEPTH_LOWER;
+        p.write_planes = true;
+        p.hi = static_cast<__half *>(part->side);
+        p.lo = static_cast<__half *>(part->side_lo);
+        p.plane_stride = whole;
+        p.plane_column = k * block;
+        p.largest = static_cast<const float *>(part->largest) + k % 2;
+        return bb_split_product_launch(&p, 3, part->bulk);
+    }
+    return substitute_sides(part, k, backward);
+}
+
+// D-scaled columns of panel k of B, zeros beyond the last column.
+bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_source *const *sides,
+                     bb_index k, const void *row_scale)
+{
+    const bb_index block = part->plan.block;
+    const bb_index columns = bb_triangle_extent(part->layout, k);
+    const bb_index end = part->first_side + part->sides;
+    bb_index first = 0; // of this side among all rows
+    if (columns < block) {
+        BB_CUDA_TRY(cudaMemsetAsync(
+            part->side_panel, 0,
+            static_cast<size_t>(part->sides * block) * bb_type_bytes(type_of(part)), part->bulk));
+    }
+    for (bb_index s = 0; s < side_count; first += sides[s++]->rows) {
+        const bb_index from = first > part->first_side ? first : part->first_side;
+        const bb_index to = first + sides[s]->rows < end ? first + sides[s]->rows : end;
+        if (from < to) {
+            void *out = at(part, part->side_panel, (from - part->first_side) * block);
+            BB_RETURN_IF_FAILED(bb_device_source_fill(
+                sides[s], part->bulk, from - first, k * block,
+                bb_device_matrix(out, type_of(part), to - from, columns, block)));
+        }
+    }
+    return bb_kernel_scale(part->side_panel, part->arithmetic.storage, part->sides, columns, block,
+                           row_scale, at(part, part->scale, k * block), part->bulk);
+}
+
+} // namespace
+
+bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
+                               const bb_device_source *const *sides)
+{
+    const bb_index block = part->plan.block;
+    float *largest = static_cast<float *>(part->side_scale);
+    if (part->sides == 0 || !in_halves(part)) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(
+        cudaMemsetAsync(largest, 0, static_cast<size_t>(part->sides) * sizeof(float), part->bulk));
+    for (bb_index k = 0; k < part->layout.blocks; ++k) {
+        BB_RETURN_IF_FAILED(load_sides(part, side_count, sides, k, nullptr));
+        BB_RETURN_IF_FAILED(bb_kernel_row_largest(floats(part, part->side_panel, 0), part->sides,
+                                                  bb_triangle_extent(part->layout, k), block,
+                                                  largest, part->bulk));
+    }
+    return bb_kernel_row_scale(largest, part->sides, part->bulk);
+}
+
+bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
+                              const bb_device_source *const *sides, bb_index k)
+{
+    return load_sides(part, side_count, sides, k, part->side_scale);
+}
+
+bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k)
+{
+    if (part->sides == 0) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(update_sides(part, k, false));
+    return solve_sides(part, k, false);
+}
+
+bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    const bb_index whole = part->layout.blocks * block;
+    if (part->sides == 0) {
+        return BB_OK;
+    }
+    if (in_halves(part)) {
+        BB_RETURN_IF_FAILED(bb_kernel_join(static_cast<const __half *>(part->side) + k * block,
+                                           static_cast<const __half *>(part->side_lo) + k * block,
+                                           part->sides, block, whole,
+                                           floats(part, part->side_panel, 0), block, part->bulk));
+    } else {
+        const size_t word = bb_type_bytes(type_of(part));
+        BB_CUDA_TRY(cudaMemcpy2DAsync(
+            part->side_panel, static_cast<size_t>(block) * word, at(part, part->side, k * block),
+            static_cast<size_t>(whole) * word, static_cast<size_t>(block) * word,
+            static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
+    }
+    BB_RETURN_IF_FAILED(update_sides(part, k, true));
+    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, true));
+    return solve_sides(part, k, true);
+}
+
+// A rectangle of a plane, from one GPU's to the same place of another's.
+static bb_status send_rectangle(const bb_panel_part *from, const void *source, void *to,
+                                bb_index item, bb_index rows, bb_index columns, bb_index stride,
+                                size_t word)
+{
+    const size_t offset = static_cast<size_t>(item) * word;
+    const size_t pitch = static_cast<size_t>(stride) * word;
+    if (source == nullptr || rows == 0) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(cudaMemcpy2DAsync(static_cast<char *>(to) + offset, pitch,
+                                  static_cast<const char *>(source) + offset, pitch,
+                                  static_cast<size_t>(columns) * word, static_cast<size_t>(rows),
+                                  cudaMemcpyDefault, from->bulk));
+    return BB_OK;
+}
+
+bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k)
+{
+    const bb_index block = from->plan.block;
+    const bb_index stride = bb_triangle_columns(from->layout);
+    const bb_index half = bb_triangle_half(from->layout);
+    const size_t word = bb_type_bytes(type_of(from));
+    const size_t kept = in_halves(from) ? sizeof(__half) : word;
+    for (bb_index i = k + 1; i < from->layout.blocks;) {
+        const bb_index next = i < half ? i + 1 : from->layout.blocks;
+        const bb_index item = triangle_item(from, i, k * block);
+        BB_RETURN_IF_FAILED(send_rectangle(from, from->triangle, to->triangle, item,
+                                           (next - i) * block, block, stride, kept));
+        BB_RETURN_IF_FAILED(send_rectangle(from, from->triangle_lo, to->triangle_lo, item,
+                                           (next - i) * block, block, stride, kept));
+        BB_RETURN_IF_FAILED(send_rectangle(from, from->operands, to->operands, item,
+                                           (next - i) * block, block, stride, sizeof(__half)));
+        i = next;
+    }
+    BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),
+                                       block, block, block, word));
+    return send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k), block, block,
+                          block, word);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of panel_part_cuda.h on panels of A; those on B are in panel_sides_cuda.cu.
+#include "solvers/factor/panels/panel_products_cuda.h"
+
+#include <cuda_bf16.h>
+
+using namespace panel;
+
+namespace
+{
+
+// Longest run of the depth in one call of cuBLAS with 16-bit operands: the tensor core truncates
+// while it sums, C takes the parts in fp32. Below the other length our own kernel is as fast.
+const bb_index longest_depth = 16384;
+const bb_index shortest_depth = 2048;
+
+// Columns of block row i of L as the products below the diagonal read them.
+const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
+{
+    if (!part->arithmetic.operand_plane) {
+        return triangle_at(part, i, column);
+    }
+    return static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column);
+}
+
+// Panel k in work at a position, in fp16 or in the type of the part.
+void *work_at(const bb_panel_part *part, bb_index k, bb_index position)
+{
+    return part->arithmetic.half_tiles ? static_cast<void *>(tile_at(part, k, position))
+                                       : at(part, panel_of(part, k), panel_item(part, position));
+}
+
+// Columns [begin, end) of all block rows at `rows` against block row k: both halves of the fold.
+bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
+                            bb_positions rows)
+{
+    const bb_index block = part->plan.block;
+    const bb_index stride = bb_triangle_columns(part->layout);
+    const bb_positions parts[2] = {unfolded(part, rows), folded(part, rows)};
+    dense_product p = {};
+    p.operands = in_halves(part)                  ? OPERANDS_FP16
+                 : part->arithmetic.operand_plane ? OPERANDS_BF16
+                                                  : OPERANDS_AS_C;
+    p.half_result = part->arithmetic.half_tiles;
+    p.transposed = true;
+    p.b = operand_at(part, k, begin);
+    p.a_stride = p.b_stride = stride;
+    p.c_stride = p.columns = block;
+    p.depth = end - begin;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.compute = part->arithmetic.compute;
+    p.a_apart = block * stride + block;
+    p.c_apart = block * block;
+    for (int half = 0; half < 2; ++half) {
+        const bb_positions &run = parts[half];
+        if (rows_of(part, run) > 0) {
+            p.a = operand_at(part, bb_triangle_block_at(part->layout, run.begin), begin);
+            p.c = work_at(part, k, run.begin);
+            p.rows = half == 0 ? rows_of(part, run) : block;
+            p.problems = half == 0 ? 1 : run.end - run.begin;
+            BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+        }
+    }
+    return BB_OK;
+}
+
+// The panels [from, to) in calls as long as the arithmetic allows: an fp16 C is rounded after every
+// panel, as a tile is.
+bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+                         bb_positions rows)
+{
+    const bb_index block = part->plan.block;
+    const bb_index end = to * block;
+    const bool narrow = in_halves(part) || part->arithmetic.operand_plane;
+    const bb_index most = part->arithmetic.half_tiles ? block : narrow ? longest_depth : end;
+    for (bb_index begin = from * block; begin < end; begin += most) {
+        const bb_index next = begin + most < end ? begin + most : end;
+        BB_RETURN_IF_FAILED(update_by_library(part, k, begin, next, rows));
+    }
+    return BB_OK;
+}
+
+int products_at(const bb_panel_part *part, bb_index position, bb_index k)
+{
+    const bb_index i = bb_triangle_block_at(part->layout, position);
+    if (part->plan.narrow == nullptr) {
+        return part->arithmetic.products;
+    }
+    return part->plan.narrow[i * part->layout.blocks + k] != 0 ? 1 : 3;
+}
+
+// The positions from the first of `rows` on that take the same number of products.
+bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
+{
+    bb_index end = rows.begin + 1;
+    while (end < rows.end && products_at(part, end, k) == products_at(part, rows.begin, k)) {
+        ++end;
+    }
+    return {rows.begin, end};
+}
+
+// Whether a run of positions is worked on in fp16.
+bool in_tiles(const bb_panel_part *part, bb_index k, bb_positions run)
+{
+    return part->arithmetic.half_tiles && products_at(part, run.begin, k) == 1;
+}
+
+// One launch for every run of block rows that take the same number of products.
+bb_status update_halves(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+                        bb_positions rows)
+{
+    const bb_halves &planes = part->triangle_planes;
+    const bb_index block = part->plan.block;
+    bb_split_product_cuda p = start_product(part);
+    p.b = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
+    p.begin = from * block;
+    p.end = to * block;
+    for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
+        run = first_run(part, k, rows);
+        const int products = products_at(part, run.begin, k);
+        const bool by_library = in_tiles(part, k, run) || (to - from) * block >= shortest_depth;
+        if (products == 1 && by_library) {
+            BB_RETURN_IF_FAILED(update_by_runs(part, k, from, to, run));
+            continue;
+        }
+        p.a = {BB_OPERAND_PANEL, run.begin * block, planes.hi.map, planes.lo.map};
+        p.rows = rows_of(part, run);
+        p.c = floats(part, panel_of(part, k), panel_item(part, run.begin));
+        BB_RETURN_IF_FAILED(bb_split_product_launch(&p, products, part->bulk));
+    }
+    return BB_OK;
+}
+
+// Rounds to fp16 what is worked on there.
+bb_status start_tiles(bb_panel_part *part, bb_index k, bb_positions rows)
+{
+    const bb_index block = part->plan.block;
+    for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
+        run = first_run(part, k, rows);
+        if (in_tiles(part, k, run)) {
+            BB_RETURN_IF_FAILED(
+                bb_kernel_split(floats(part, panel_of(part, k), panel_item(part, run.begin)),
+                                rows_of(part, run), block, block, false, nullptr,
+                                tile_at(part, k, run.begin), nullptr, block, part->bulk));
+        }
+    }
+    return BB_OK;
+}
+
+// A diagonal block whose updates follow in fp16.
+bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+                               bb_panel_stream stream)
+{
+    const bb_index block = part->plan.block;
+    __half *tile = static_cast<__half *>(part->diagonal_tiles[k / part->gpus % 2]);
+    float *diagonal = reinterpret_cast<float *>(diagonal_of(part, k));
+    dense_product p = {};
+    p.operands = OPERANDS_FP16;
+    p.half_result = true;
+    p.c = tile;
+    p.a_stride = p.b_stride = bb_triangle_columns(part->layout);
+    p.c_stride = p.rows = p.columns = p.depth = block;
+    p.transposed = true;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.problems = 1;
+    p.compute = part->arithmetic.compute;
+    BB_RETURN_IF_FAILED(bb_kernel_split(diagonal, block, block, block, false, nullptr, tile,
+                                        nullptr, block, bb_panel_stream_of(part, stream)));
+    for (bb_index j = from; j < to; ++j) {
+        p.a = p.b = triangle_at(part, k, j * block);
+        BB_RETURN_IF_FAILED(multiply(part, p, stream));
+    }
+    return bb_kernel_join(tile, nullptr, block, block, block, diagonal, block,
+                          bb_panel_stream_of(part, stream));
+}
+
+// The positions of one run of panel k, by half planes.
+bb_status solve_halves(bb_panel_part *part, bb_index k, bb_positions run)
+{
+    const bb_index block = part->plan.block;
+    const bb_index first = run.begin * block;
+    const bb_halves &inverse = part->inverse_planes[k % 2];
+    const bool narrow = in_tiles(part, k, run);
+    float *panel = floats(part, panel_of(part, k), panel_item(part, run.begin));
+    bb_split_product_cuda p = start_product(part);
+    if (narrow) {
+        BB_RETURN_IF_FAILED(bb_kernel_join(tile_at(part, k, run.begin), nullptr, rows_of(part, run),
+                                           block, block, panel, block, part->bulk));
+    }
+    BB_RETURN_IF_FAILED(bb_kernel_split(panel, rows_of(part, run), block, block, false, nullptr,
+                                        static_cast<__half *>(part->split[0]) + first * block,
+                                        static_cast<__half *>(part->split[1]) + first * block,
+                                        block, part->bulk));
+    p.a = {BB_OPERAND_PLAIN, first, part->panel_planes.hi.map, part->panel_planes.lo.map};
+    p.b = {BB_OPERAND_PLAIN, 0, inverse.hi.map, inverse.lo.map};
+    p.rows = rows_of(part, run);
+    p.end = block;
+    p.depth = BB_DEPTH_LOWER;
+    p.write_planes = p.folded = true;
+    p.hi = static_cast<__half *>(part->triangle);
+    p.lo = narrow ? nullptr : static_cast<__half *>(part->triangle_lo);
+    p.plane_stride = bb_triangle_columns(part->layout);
+    p.plane_column = k * block;
+    p.largest = static_cast<const float *>(part->largest) + k % 2;
+    return bb_split_product_launch(&p, 3, part->bulk);
+}
+
+bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
+{
+    const bb_index block = part->plan.block;
+    const bb_index stride = bb_triangle_columns(part->layout);
+    const bb_positions straight = unfolded(part, rows);
+    const bb_positions bent = folded(part, rows);
+    dense_product p = {};
+    p.b = at(part, part->inverses, panel_item(part, k));
+    p.a_stride = p.b_stride = p.columns = p.depth = block;
+    p.c_stride = stride;
+    p.transposed = true;
+    p.alpha = 1.0;
+    p.compute = part->arithmetic.diagonal;
+    if (rows_of(part, straight) > 0) {
+        const bb_index i = bb_triangle_block_at(part->layout, straight.begin);
+        p.a = at(part, panel_of(part, k), panel_item(part, straight.begin));
+        p.c = at(part, part->triangle, triangle_item(part, i, k * block));
+        p.rows = rows_of(part, straight);
+        p.problems = 1;
+        BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+    }
+    if (rows_of(part, bent) > 0) {
+        const bb_index i = bb_triangle_block_at(part->layout, bent.begin);
+        p.a = at(part, panel_of(part, k), panel_item(part, bent.begin));
+        p.c = at(part, part->triangle, triangle_item(part, i, k * block));
+        p.rows = block;
+        p.problems = bent.end - bent.begin;
+        p.a_apart = block * block;
+        p.c_apart = block * stride + block;
+        BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+    }
+    return bb_panel_narrow(part, k, rows);
+}
+
+} // namespace
+
+bb_positions bb_panel_below(const bb_triangle_layout &layout, bb_index k)
+{
+    const bb_index half = bb_triangle_half(layout);
+    return {k + 1 > half ? k + 1 - half : 0,
+            k + 1 < half ? layout.blocks - 1 - k : layout.blocks - half};
+}
+
+bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    const bb_index half = bb_triangle_half(part->layout);
+    const bb_index first = k + 1 > half ? k + 1 : half; // beyond the fold
+    const bb_index last = part->layout.blocks - 1;
+    const bb_index columns = bb_triangle_extent(part->layout, k);
+    void *panel = panel_of(part, k);
+    const bb_positions below = bb_panel_below(part->layout, k);
+    BB_RETURN_IF_FAILED(bb_device_source_fill(
+        matrix, part->bulk, k * block, k * block,
+        bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
+    BB_RETURN_IF_FAILED(bb_kernel_scale(diagonal_of(part, k), part->arithmetic.storage, columns,
+                                        columns, block, at(part, part->scale, k * block),
+                                        at(part, part->scale, k * block), part->bulk));
+    BB_RETURN_IF_FAILED(bb_kernel_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
+                                               block, columns, part->bulk));
+    if (first <= last) {
+        bb_index to = panel_item(part, bb_triangle_position(part->layout, first));
+        BB_RETURN_IF_FAILED(
+            bb_device_source_fill(matrix, part->bulk, first * block, k * block,
+                                  bb_device_matrix(at(part, panel, to), type_of(part),
+                                                   part->plan.n - first * block, block, block)));
+        // Rows past the last one are zeros.
+        to = panel_item(part, bb_triangle_position(part->layout, last)) +
+             bb_triangle_extent(part->layout, last) * block;
+        const bb_index rest = block - bb_triangle_extent(part->layout, last);
+        BB_CUDA_TRY(cudaMemsetAsync(
+            at(part, panel, to), 0,
+            static_cast<size_t>(rest * block) * bb_type_bytes(type_of(part)), part->bulk));
+    }
+    for (bb_index i = k + 1; i < half; ++i) {
+        const bb_index to = panel_item(part, bb_triangle_position(part->layout, i));
+        BB_RETURN_IF_FAILED(bb_device_source_fill(
+            matrix, part->bulk, i * block, k * block,
+            bb_device_matrix(at(part, panel, to), type_of(part), block, block, block)));
+    }
+    BB_RETURN_IF_FAILED(bb_kernel_scale(at(part, panel, panel_item(part, below.begin)),
+                                        part->arithmetic.storage, rows_of(part, below), block,
+                                        block, at(part, part->panel_scale, below.begin * block),
+                                        at(part, part->scale, k * block), part->bulk));
+    return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
+}
+
+bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index from, bb_index to)
+{
+    const bb_positions rows = bb_panel_below(part->layout, k);
+    if (to <= from || rows_of(part, rows) == 0) {
+        return BB_OK;
+    }
+    return in_halves(part) ? update_halves(part, k, from, to, rows)
+                           : update_by_runs(part, k, from, to, rows);
+}
+
+bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+                                   bb_panel_stream stream)
+{
+    const bb_index block = part->plan.block;
+    const bb_halves &planes = part->triangle_planes;
+    if (to <= from) {
+        return BB_OK;
+    }
+    if (part->arithmetic.half_tiles && part->arithmetic.diagonal_products == 1) {
+        return update_diagonal_tile(part, k, from, to, stream);
+    }
+    if (in_halves(part)) {
+        bb_split_product_cuda p = start_product(part);
+        p.a = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
+        p.b = p.a;
+        p.begin = from * block;
+        p.end = to * block;
+        p.rows = block;
+        p.lower_only = true;
+        p.c = reinterpret_cast<float *>(diagonal_of(part, k));
+        return bb_split_product_launch(&p, part->arithmetic.diagonal_products,
+                                       bb_panel_stream_of(part, stream));
+    }
+    dense_product p = {};
+    p.a = p.b = at(part, part->triangle, triangle_item(part, k, from * block));
+    p.c = diagonal_of(part, k);
+    p.a_stride = p.b_stride = bb_triangle_columns(part->layout);
+    p.c_stride = p.rows = p.columns = block;
+    p.depth = (to - from) * block;
+    p.transposed = true;
+    p.alpha = -1.0;
+    p.beta = 1.0;
+    p.problems = 1;
+    p.compute = part->arithmetic.diagonal;
+    return multiply(part, p, stream);
+}
+
+bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    void *inverse = at(part, part->inverses, panel_item(part, k));
+    bb_breakdown_cuda *breakdown = static_cast<bb_breakdown_cuda *>(part->breakdown);
+    if (type_of(part) == BB_F64) {
+        return bb_diagonal_factor_launch(
+            reinterpret_cast<double *>(diagonal_of(part, k)), static_cast<double *>(inverse),
+            static_cast<double *>(part->scratch), block, k * block, breakdown, part->chain);
+    }
+    return bb_diagonal_factor_launch(
+        reinterpret_cast<float *>(diagonal_of(part, k)), static_cast<float *>(inverse),
+        static_cast<float *>(part->scratch), block, k * block, breakdown, part->chain);
+}
+
+bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed)
+{
+    const bb_index block = part->plan.block;
+    if (!in_halves(part)) {
+        return BB_OK;
+    }
+    const float *inverse = floats(part, part->inverses, panel_item(part, k));
+    float *largest = static_cast<float *>(part->largest) + k % 2;
+    void **planes = part->split_inverse[k % 2];
+    BB_RETURN_IF_FAILED(bb_kernel_largest(inverse, block * block, largest, part->bulk));
+    return bb_kernel_split(inverse, block, block, block, transposed, largest,
+                           static_cast<__half *>(planes[0]), static_cast<__half *>(planes[1]),
+                           block, part->bulk);
+}
+
+bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows)
+{
+    if (rows_of(part, rows) == 0) {
+        return BB_OK;
+    }
+    for (bb_positions run = rows; in_halves(part) && rows.begin < rows.end; rows.begin = run.end) {
+        run = part->arithmetic.half_tiles ? first_run(part, k, rows) : rows;
+        BB_RETURN_IF_FAILED(solve_halves(part, k, run));
+    }
+    return in_halves(part) ? BB_OK : solve_dense(part, k, rows);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For square_factor_cuda.cu only: what one rank of the cluster holds, where, and the products of
+// its blocks.
+#ifndef BB_SOLVERS_FACTOR_PANELS_SQUARE_MEMORY_CUDA_H
+#define BB_SOLVERS_FACTOR_PANELS_SQUARE_MEMORY_CUDA_H
+
+#include "solvers/factor/panels/square_factor_cuda.h"
+
+namespace square
+{
+
+const int ranks = 8;
+const int edge = 32;       // rows of a block, the lanes of a warp
+const int micro = 8;       // columns factored at a time
+const int threads = 512;   // 16 warps
+const int factoring = 256; // of them, while a block is factored
+
+template <typename T> constexpr int most_blocks()
+{
+    return static_cast<int>(bb_square_factor_most<T>()) / edge;
+}
+
+template <typename T> struct block_of {
+    T at[edge][edge];
+};
+
+// What one rank holds. Blocks of A and L are transposed, [column][row], those of X and Z are not:
+// so all products are out[q][i] +- sum_d p[d][q] v[d][i].
+template <typename T> struct square_memory {
+    static const int most = most_blocks<T>();
+    static const int kept = most > ranks ? most + 1 : most;
+    static const int pitch = edge + 16 / static_cast<int>(sizeof(T));
+    block_of<T> rows[kept];      // A(i, c) of the own rows i
+    block_of<T> columns[kept];   // Z(c, j), then X(c, j), of the own columns j
+    block_of<T> panel[most - 1]; // L(c, k) of all rows c > k
+    T solver[edge][pitch];       // X_k, not transposed
+    T work[edge][pitch];         // the block in factorization, [row][column]
+    T solved[edge][micro];       // its columns in work, a row of L each
+    T sweep[edge][edge];         // and L X - I of its inverse, as far as it goes
+    int failed;                  // a pivot was not positive
+    int next;                    // task of the update
+};
+
+__host__ __device__ constexpr int rank_of(int i)
+{
+    return i < ranks ? i : 2 * ranks - 1 - i;
+}
+
+// The own block row (and column) in a slot, 0 or 1.
+__device__ __forceinline__ int own_block(int rank, int slot)
+{
+    return slot == 0 ? rank : 2 * ranks - 1 - rank;
+}
+
+// Places of A(i, c) and of Z(c, j) with their rank.
+__device__ __forceinline__ int row_place(int i, int c)
+{
+    return i < ranks ? c : 2 * ranks - i + c;
+}
+
+__device__ __forceinline__ int column_place(int c, int j, int across)
+{
+    return j < ranks ? c - j : across - 2 * ranks + 1 + c;
+}
+
+// COUNT neighbours, sixteen bytes at a time.
+template <typename T, int COUNT>
+__device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
+{
+    const int whole = 16 / static_cast<int>(sizeof(T));
+    const int each = COUNT < whole ? COUNT : whole;
+    static_assert(COUNT % each == 0, "whole words");
+    struct alignas(each * sizeof(T)) pack {
+        T values[each];
+    };
+#pragma unroll
+    for (int i = 0; i < COUNT; i += each) {
+        const pack p = *reinterpret_cast<const pack *>(from + i);
+#pragma unroll
+        for (int j = 0; j < each; ++j) {
+            to[i + j] = p.values[j];
+        }
+    }
+}
+
+template <typename T, int COUNT>
+__device__ __forceinline__ void store_neighbours(const T (&from)[COUNT], T *to)
+{
+    const int each = 16 / static_cast<int>(sizeof(T));
+    struct alignas(16) pack {
+        T values[each];
+    };
+#pragma unroll
+    for (int i = 0; i < COUNT; i += each) {
+        pack p;
+#pragma unroll
+        for (int j = 0; j < each; ++j) {
+            p.values[j] = from[i + j];
+        }
+        *reinterpret_cast<pack *>(to + i) = p;
+    }
+}
+
+// sums[q][i] <- sums[q][i] + sum_{d < depth} p[d][q] v[d][i], for ROWS x COLUMNS entries. What a
+// load returns to a warp counts, spread or not: 32 floats a cycle, beside 128 products.
+template <typename T, int ROWS, int COLUMNS>
+__device__ __forceinline__ void add_products(T (&sums)[ROWS][COLUMNS], const T *p, int p_pitch,
+                                             const T *v, int depth)
+{
+#pragma unroll 8
+    for (int d = 0; d < depth; ++d) {
+        T rows[ROWS];
+        T columns[COLUMNS];
+        load_neighbours(p + d * p_pitch, rows);
+        load_neighbours(v + d * edge, columns);
+#pragma unroll
+        for (int q = 0; q < ROWS; ++q) {
+#pragma unroll
+            for (int i = 0; i < COLUMNS; ++i) {
+                sums[q][i] = fma(rows[q], columns[i], sums[q][i]);
+            }
+        }
+    }
+}
+
+// The same with p[q][d], for 4 x 4 entries.
+template <typename T>
+__device__ __forceinline__ void add_row_products(T (&sums)[4][4], const T *p, int p_pitch,
+                                                 const T *v, int depth)
+{
+#pragma unroll 2
+    for (int d = 0; d < depth; d += 4) {
+        T rows[4][4];
+        T columns[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            load_neighbours(p + i * p_pitch + d, rows[i]);
+            load_neighbours(v + (d + i) * edge, columns[i]);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    sums[q][i] = fma(rows[q][e], columns[e][i], sums[q][i]);
+                }
+            }
+        }
+    }
+}
+
+} // namespace square
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// R = B A^-1 from a tile factor of A: scaling undone, and an optional low-rank part of A handled
+// exactly in fp64.
+//
+// The factor is of D A0 D (D diagonal), and A = A0 + U C U^T with few columns U and variances
+// C = diag(c), which may be infinite. With X = B A0^-1 and V = U^T A0^-1, both from the factor,
+//     R = X - (X U) (C^-1 + V U)^-1 V        (Woodbury),
+// so that a huge variance never enters the narrow formats.
+#ifndef BB_SOLVERS_FACTOR_RECONSTRUCTOR_H
+#define BB_SOLVERS_FACTOR_RECONSTRUCTOR_H
+
+#include "solvers/factor/inverse.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The low-rank part U C U^T; count 0 for none.
+typedef struct bb_low_rank {
+    bb_index count;
+    const double *vectors;   ///< U [n][count]
+    const double *variances; ///< [count], positive, INFINITY allowed
+} bb_low_rank;
+
+/// Factors the core C^-1 + V U of an update: `core` [count][count] holds V U, then its factor. One
+/// that is not finite or not positive definite is an outcome. Errors: BB_INVALID (a variance).
+BB_CHECKED bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core,
+                                             bb_outcome *outcome);
+
+/// W <- W (C^-1 + V U)^-1 for W [m][count], with the factored core.
+void bb_low_rank_core_solve(const bb_low_rank *part, const double *core, bb_index m, double *w);
+
+/// V = U^T A0^-1 for a factor: computed once, shared by all targets. Opaque, owned by the caller.
+typedef struct bb_low_rank_update bb_low_rank_update;
+
+/// From any inverse of A0; `part` is borrowed. A singular core C^-1 + V U is an outcome (not_spd).
+/// Errors: BB_MEMORY, BB_INVALID, the inverse's.
+BB_CHECKED bb_status bb_low_rank_update_make(const bb_inverse *inverse, const bb_low_rank *part,
+                                             bb_outcome *outcome, bb_low_rank_update **out);
+
+/// The same from a factor of D A0 D alone; `scale` [n] is the diagonal of D or NULL.
+BB_CHECKED bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *scale,
+                                               const bb_low_rank *part, bb_outcome *outcome,
+                                               bb_low_rank_update **out);
+void bb_low_rank_update_destroy(bb_low_rank_update **update);
+
+/// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
+/// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, the inverse's.
+BB_CHECKED bb_status bb_reconstructor_make(const bb_inverse *inverse,
+                                           const bb_low_rank_update *update, bb_index m, double *r,
+                                           bb_outcome *outcome);
+
+/// The same from a factor of D A0 D alone.
+BB_CHECKED bb_status bb_reconstructor_solve(const bb_tile_matrix *factor, const double *scale,
+                                            const bb_low_rank_update *update, bb_index m, double *r,
+                                            bb_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/refinement.h"
+
+#include "core/memory.h"
+#include "solvers/factor/refinement_block.h"
+
+#include <math.h>
+#include <string.h>
+
+// Right-hand sides that share a pass over A; gmres holds 21 vectors for each.
+enum { BLOCK_ROWS = 512, GMRES_ROWS = 64 };
+
+static void release_block(bb_refine_block *block)
+{
+    BB_RELEASE(&block->b);
+    BB_RELEASE(&block->y);
+    BB_RELEASE(&block->r);
+    BB_RELEASE(&block->gathered);
+    BB_RELEASE(&block->result);
+    BB_RELEASE(&block->panel);
+    BB_RELEASE(&block->state);
+    BB_RELEASE(&block->active);
+}
+
+static bb_status create_block(const bb_refinement *of, bb_index rows, bb_refine_block *block)
+{
+    bb_status status = BB_OK;
+    bb_index n = of->factor->n;
+    bb_index width = n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL;
+    *block = (bb_refine_block){.of = of, .rows = rows, .n = n};
+    BB_TRY(BB_ALLOCATE(rows * n, &block->b));
+    BB_TRY(BB_ALLOCATE(rows * n, &block->y));
+    BB_TRY(BB_ALLOCATE(rows * n, &block->r));
+    BB_TRY(BB_ALLOCATE(rows * n, &block->gathered));
+    BB_TRY(BB_ALLOCATE(rows * n, &block->result));
+    BB_TRY(BB_ALLOCATE(n * width, &block->panel));
+    BB_TRY(BB_ZEROED(rows, &block->state));
+    BB_TRY(BB_ALLOCATE(rows, &block->active));
+done:
+    return status;
+}
+
+// y <- b M^-1, and every row's residual.
+static bb_status start_block(bb_refine_block *block, const double *x)
+{
+    bb_status status = BB_OK;
+    bb_index items = block->rows * block->n;
+    size_t bytes = (size_t)items * sizeof *x;
+    memcpy(block->b, x, bytes);
+    bb_inverse_scale(block->rows, block->n, block->of->scale, block->b);
+    for (bb_index i = 0; i < block->rows; ++i) {
+        const double *b = bb_refine_row_of(block, block->b, i);
+        double norm = sqrt(bb_refine_dot(block->n, b, b));
+        block->state[i] =
+            (bb_refine_row){.target = block->of->config.tolerance * norm, .best = INFINITY};
+    }
+    (void)bb_refine_collect(block, BB_REFINE_ACTIVE);
+    memcpy(block->gathered, block->b, bytes);
+    BB_TRY(bb_refine_precondition(block));
+    memcpy(block->y, block->gathered, bytes);
+    BB_TRY(bb_refine_inspect(block));
+done:
+    return status;
+}
+
+typedef struct census {
+    bb_index of[BB_REFINE_NON_FINITE + 1];
+} census;
+
+static void count_rows(const bb_refine_block *block, bb_refinement_report *report, census *found)
+{
+    for (bb_index i = 0; i < block->rows; ++i) {
+        const bb_refine_row *row = &block->state[i];
+        double relative = row->norm == 0.0 ? 0.0 : row->norm / row->target;
+        relative *= block->of->config.tolerance;
+        ++found->of[row->state];
+        ++report->rows;
+        report->iterations += row->iterations;
+        report->most = row->iterations > report->most ? row->iterations : report->most;
+        report->failed += row->state != BB_REFINE_DONE;
+        report->worst = isnan(relative) ? NAN : fmax(report->worst, relative);
+    }
+}
+
+static bb_status solve_block(bb_refinement *refinement, bb_index rows, double *x, census *found)
+{
+    bb_status status = BB_OK;
+    bb_refine_block block;
+    BB_TRY(create_block(refinement, rows, &block));
+    BB_TRY(start_block(&block, x));
+    switch (refinement->config.method) {
+    case BB_REFINE_IR:
+        BB_TRY(bb_refine_ir(&block));
+        break;
+    case BB_REFINE_CG:
+        BB_TRY(bb_refine_cg(&block));
+        break;
+    default:
+        BB_TRY(bb_refine_gmres(&block));
+    }
+    count_rows(&block, &refinement->report, found);
+    memcpy(x, block.y, (size_t)(rows * block.n) * sizeof *x);
+    bb_inverse_scale(rows, block.n, refinement->scale, x);
+done:
+    release_block(&block);
+    return status;
+}
+
+static const char *const method_names[] = {"none", "ir", "cg", "gmres", NULL};
+
+bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *x,
+                              bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    census found = {{0}};
+    bb_index n = refinement->factor->n;
+    const bb_refine_config *config = &refinement->config;
+    bb_index most = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
+    BB_REQUIRE(config->method != (int)BB_REFINE_NONE && config->tolerance > 0.0, BB_INVALID,
+               "refinement by %s to %g, expected a method and a positive tolerance",
+               method_names[config->method], config->tolerance);
+    BB_REQUIRE(refinement->matrix->rows == n && refinement->matrix->columns == n, BB_INVALID,
+               "matrix %s is %td x %td, expected the factor's %td", refinement->matrix->name,
+               refinement->matrix->rows, refinement->matrix->columns, n);
+    for (bb_index first = 0; first < rows; first += most) {
+        bb_index count = rows - first < most ? rows - first : most;
+        BB_TRY(solve_block(refinement, count, x + first * n, &found));
+    }
+    if (found.of[BB_REFINE_NON_FINITE] > 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
+                       "refinement by %s: %td of %td right-hand sides became NaN or infinite",
+                       method_names[config->method], found.of[BB_REFINE_NON_FINITE], rows);
+    } else if (found.of[BB_REFINE_DONE] < rows) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "refinement by %s: of %td right-hand sides %td at the limit of %td "
+                       "iterations, %td stagnated, %td broke down; worst residual %.1e",
+                       method_names[config->method], rows, found.of[BB_REFINE_LIMIT],
+                       config->iterations, found.of[BB_REFINE_STAGNATED],
+                       found.of[BB_REFINE_BROKEN], refinement->report.worst);
+    }
+done:
+    return status;
+}
+
+static bb_status apply_refined(const bb_inverse *inverse, bb_index rows, double *x,
+                               bb_outcome *outcome)
+{
+    return bb_refinement_solve(inverse->context, rows, x, outcome);
+}
+
+bb_inverse bb_inverse_of_refinement(bb_refinement *context)
+{
+    return (bb_inverse){.n = context->factor->n, .apply = apply_refined, .context = context};
+}
+
+bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows)
+{
+    bb_index most = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
+    return (rows + most - 1) / most;
+}
+
+double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows)
+{
+    bool gmres = config->method == (int)BB_REFINE_GMRES;
+    bb_index most = gmres ? GMRES_ROWS : BLOCK_ROWS;
+    double block = (double)(rows < most ? rows : most);
+    double width = (double)(n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL);
+    // b, y, r, two packed copies, and a direction or a basis.
+    double vectors = 5.0 + (gmres ? 21.0 : 1.0);
+    return config->method == (int)BB_REFINE_NONE ? 0.0
+                                                 : 8.0 * (double)n * (vectors * block + width);
+}
+
+double bb_refinement_break_even(bb_index n, bb_index rows)
+{
+    return (double)n / (12.0 * (double)rows);
+}
+
+double bb_refinement_flops(bb_index n, const bb_refinement_report *report)
+{
+    double squared = (double)n * (double)n;
+    return squared * (2.0 * (double)report->rows + 4.0 * (double)report->iterations);
+}
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "method", .kind = BB_KEY_CHOICE, .choices = method_names,
+     .offset = offsetof(bb_refine_config, method), .default_text = "none",
+     .meaning = "none, ir: iterative refinement, cg, gmres: with the factor as preconditioner."},
+    {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .default_text = "1e-10",
+     .offset = offsetof(bb_refine_config, tolerance),
+     .meaning = "Norm of the residual over that of the right-hand side, scaled, each by itself."},
+    {.name = "iterations", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 10000.0,
+     .offset = offsetof(bb_refine_config, iterations), .default_text = "50",
+     .meaning = "Most iterations of a right-hand side."},
+};
+// clang-format on
+const bb_schema bb_refine_schema = BB_SCHEMA("refine", bb_refine_config, keys);

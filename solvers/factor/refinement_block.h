@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block of right-hand sides under refinement: rows of one scaled system, each in its own state.
+// Internal to solvers/factor/refinement*.
+#ifndef BB_SOLVERS_FACTOR_REFINEMENT_BLOCK_H
+#define BB_SOLVERS_FACTOR_REFINEMENT_BLOCK_H
+
+#include "solvers/factor/refinement.h"
+
+typedef enum bb_refine_state {
+    BB_REFINE_ACTIVE,
+    BB_REFINE_PAUSED, ///< believes to be done, or waits for the end of a cycle
+    BB_REFINE_DONE,
+    BB_REFINE_LIMIT,
+    BB_REFINE_STAGNATED,
+    BB_REFINE_BROKEN,     ///< a curvature that is not positive
+    BB_REFINE_NON_FINITE, ///< NaN or infinity
+} bb_refine_state;
+
+typedef struct bb_refine_row {
+    bb_refine_state state;
+    bb_index iterations;
+    double target;     ///< tolerance times ||b||
+    double norm;       ///< of the residual, as last known
+    double best;       ///< least true residual
+    bb_index restarts; ///< that brought less than a tenth
+} bb_refine_row;
+
+typedef struct bb_refine_block {
+    const bb_refinement *of;
+    bb_index rows, n;
+    double *b, *y, *r;         ///< [rows][n]
+    double *gathered, *result; ///< [rows][n]: rows that are active, packed
+    double *panel;             ///< [n][BB_REFINE_PANEL] of A
+    bb_refine_row *state;      ///< [rows]
+    bb_index *active;          ///< [rows] numbers of the packed rows
+    bb_index active_count;
+} bb_refine_block;
+
+enum { BB_REFINE_PANEL = 1024 };
+
+/// Lists the rows in a state and returns how many.
+bb_index bb_refine_collect(bb_refine_block *block, bb_refine_state state);
+
+/// result <- gathered S, and gathered <- gathered (L L^T)^-1, for the packed rows.
+BB_CHECKED bb_status bb_refine_multiply(bb_refine_block *block);
+BB_CHECKED bb_status bb_refine_precondition(bb_refine_block *block);
+
+/// r <- b - y S of the listed rows, with their norms; they become done, stagnated, non-finite, at
+/// their limit, or active again.
+BB_CHECKED bb_status bb_refine_inspect(bb_refine_block *block);
+
+/// Row of an array [rows][n].
+double *bb_refine_row_of(const bb_refine_block *block, double *values, bb_index row);
+
+double bb_refine_dot(bb_index n, const double *x, const double *y);
+
+/// The methods: from y with its residual inspected to no active row.
+BB_CHECKED bb_status bb_refine_ir(bb_refine_block *block);
+BB_CHECKED bb_status bb_refine_cg(bb_refine_block *block);
+BB_CHECKED bb_status bb_refine_gmres(bb_refine_block *block);
+
+#endif

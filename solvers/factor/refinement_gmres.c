@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GMRES of a block (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.5), each row
+// with its own basis, restarted; rows that are done with a cycle wait for the others.
+#include "core/memory.h"
+#include "solvers/factor/refinement_block.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+enum { RESTART = 20 };
+
+// The cycle of one row.
+typedef struct cycle {
+    int size;                       // columns of h
+    double h[RESTART + 1][RESTART]; // upper triangular after the rotations
+    double cosine[RESTART], sine[RESTART];
+    double rest[RESTART + 1]; // of the least-squares problem
+} cycle;
+
+typedef struct krylov {
+    bb_refine_block *block;
+    double *basis; // [rows][RESTART + 1][n]
+    cycle *cycles; // [rows]
+} krylov;
+
+static double *basis_of(const krylov *work, bb_index row, int column)
+{
+    return work->basis + (row * (RESTART + 1) + column) * work->block->n;
+}
+
+static void begin(krylov *work)
+{
+    bb_refine_block *block = work->block;
+    for (bb_index i = 0; i < block->active_count; ++i) {
+        bb_index at = block->active[i];
+        cycle *own = &work->cycles[at];
+        double *first = basis_of(work, at, 0);
+        const double *r = bb_refine_row_of(block, block->r, at);
+        memset(own, 0, sizeof *own);
+        own->rest[0] = block->state[at].norm;
+        for (bb_index j = 0; j < block->n; ++j) {
+            first[j] = r[j] / own->rest[0];
+        }
+    }
+}
+
+// Rotates column k of h and the rest of the least-squares problem.
+static void rotate(cycle *own, int k)
+{
+    for (int i = 0; i < k; ++i) {
+        double upper = own->h[i][k];
+        double lower = own->h[i + 1][k];
+        own->h[i][k] = own->cosine[i] * upper + own->sine[i] * lower;
+        own->h[i + 1][k] = own->cosine[i] * lower - own->sine[i] * upper;
+    }
+    double length = hypot(own->h[k][k], own->h[k + 1][k]);
+    own->cosine[k] = length == 0.0 ? 1.0 : own->h[k][k] / length;
+    own->sine[k] = length == 0.0 ? 0.0 : own->h[k + 1][k] / length;
+    own->h[k][k] = length;
+    own->h[k + 1][k] = 0.0;
+    own->rest[k + 1] = -own->sine[k] * own->rest[k];
+    own->rest[k] *= own->cosine[k];
+}
+
+// Orthogonalises packed row i of the result against its row's basis and appends it.
+static void append(krylov *work, bb_index i)
+{
+    bb_refine_block *block = work->block;
+    bb_index at = block->active[i];
+    bb_refine_row *row = &block->state[at];
+    cycle *own = &work->cycles[at];
+    int n = (int)block->n;
+    int k = own->size;
+    double *w = block->result + i * block->n;
+    for (int j = 0; j <= k; ++j) {
+        own->h[j][k] = bb_refine_dot(n, basis_of(work, at, j), w);
+        cblas_daxpy(n, -own->h[j][k], basis_of(work, at, j), 1, w, 1);
+    }
+    double length = cblas_dnrm2(n, w, 1);
+    own->h[k + 1][k] = length;
+    ++row->iterations;
+    if (!isfinite(length)) {
+        row->state = BB_REFINE_NON_FINITE;
+        return;
+    }
+    double *next = basis_of(work, at, k + 1);
+    for (bb_index j = 0; j < block->n; ++j) {
+        next[j] = length == 0.0 ? 0.0 : w[j] / length;
+    }
+    rotate(own, k);
+    own->size = k + 1;
+    bool reached = fabs(own->rest[k + 1]) <= 0.9 * row->target;
+    bool over = row->iterations >= block->of->config.iterations;
+    if (reached || over || length == 0.0 || own->size == RESTART) {
+        row->state = BB_REFINE_PAUSED;
+    }
+}
+
+// The combination of a row's basis that its cycle found, packed.
+static void combine(const krylov *work, bb_index i)
+{
+    bb_refine_block *block = work->block;
+    const cycle *own = &work->cycles[block->active[i]];
+    double *out = block->gathered + i * block->n;
+    double weights[RESTART];
+    memset(out, 0, (size_t)block->n * sizeof *out);
+    for (int k = own->size - 1; k >= 0; --k) {
+        weights[k] = own->rest[k];
+        for (int j = k + 1; j < own->size; ++j) {
+            weights[k] -= own->h[k][j] * weights[j];
+        }
+        weights[k] /= own->h[k][k];
+        cblas_daxpy((int)block->n, weights[k], basis_of(work, block->active[i], k), 1, out, 1);
+    }
+}
+
+// One cycle of the active rows, to their new true residuals.
+static bb_status run_cycle(krylov *work)
+{
+    bb_status status = BB_OK;
+    bb_refine_block *block = work->block;
+    bb_index n = block->n;
+    begin(work);
+    do {
+        for (bb_index i = 0; i < block->active_count; ++i) {
+            bb_index at = block->active[i];
+            memcpy(block->gathered + i * n, basis_of(work, at, work->cycles[at].size),
+                   (size_t)n * sizeof(double));
+        }
+        BB_TRY(bb_refine_precondition(block));
+        BB_TRY(bb_refine_multiply(block));
+        for (bb_index i = 0; i < block->active_count; ++i) {
+            append(work, i);
+        }
+    } while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0);
+    if (bb_refine_collect(block, BB_REFINE_PAUSED) > 0) {
+        for (bb_index i = 0; i < block->active_count; ++i) {
+            combine(work, i);
+        }
+        BB_TRY(bb_refine_precondition(block));
+        for (bb_index i = 0; i < block->active_count; ++i) {
+            cblas_daxpy((int)n, 1.0, block->gathered + i * n, 1,
+                        bb_refine_row_of(block, block->y, block->active[i]), 1);
+        }
+        BB_TRY(bb_refine_inspect(block));
+    }
+done:
+    return status;
+}
+
+bb_status bb_refine_gmres(bb_refine_block *block)
+{
+    bb_status status = BB_OK;
+    krylov work = {.block = block};
+    BB_TRY(BB_ALLOCATE(block->rows * (RESTART + 1) * block->n, &work.basis));
+    BB_TRY(BB_ALLOCATE(block->rows, &work.cycles));
+    while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0) {
+        BB_TRY(run_cycle(&work));
+    }
+done:
+    BB_RELEASE(&work.basis);
+    BB_RELEASE(&work.cycles);
+    return status;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_account.h"
+
+#include "core/portable.h"
+
+#include <math.h>
+
+enum { LANES = 16 };
+
+static double norm_of(double *lanes)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    return sqrt(lanes[0]);
+}
+
+BB_CLONES static void add_squares_f32(const float *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += (double)values[i + l] * (double)values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += (double)values[i] * (double)values[i];
+    }
+}
+
+BB_CLONES static void add_squares_f64(const double *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += values[i + l] * values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += values[i] * values[i];
+    }
+}
+
+double bb_tile_norm_of(const double *values, bb_index count)
+{
+    double lanes[LANES] = {0.0};
+    add_squares_f64(values, count, lanes);
+    return norm_of(lanes);
+}
+
+double bb_tile_norm(const bb_tile *tile)
+{
+    double lanes[LANES] = {0.0};
+    bb_index items = tile->rows * tile->columns;
+    if (tile->f64 != NULL) {
+        add_squares_f64(tile->f64, items, lanes);
+    } else {
+        add_squares_f32(tile->f32, items, lanes);
+    }
+    return norm_of(lanes);
+}
+
+// Largest ||round(L) - L||_F that values below a format's normal range can add: half a subnormal
+// spacing each. e4m3 is scaled by the tile, whose norm is at least its largest value.
+static double underflow(bb_variant variant, const bb_tile *tile)
+{
+    bb_format format = bb_variant_describe(variant)->operand;
+    double step = bb_format_smallest_subnormal(format);
+    double items = (double)tile->rows * (double)tile->columns;
+    if (variant <= BB_VARIANT_SP) {
+        return 0.0;
+    }
+    if (variant == BB_VARIANT_X3) {
+        step *= 0x1p-11; // the lower plane
+    }
+    if (format == BB_FORMAT_E4M3) {
+        step *= tile->norm / 224.0;
+    }
+    return 0.5 * step * sqrt(items);
+}
+
+void bb_tile_account_add(bb_tile_account *account, const bb_tile_matrix *matrix, bb_variant variant,
+                         bb_index row, bb_index column, bb_index k)
+{
+    const bb_tile *left = bb_tile_matrix_at(matrix, row, k);
+    const bb_tile *right = bb_tile_matrix_at(matrix, column, k);
+    double items = (double)left->rows * (double)right->rows;
+    double left_lost = underflow(variant, left);
+    double right_lost = underflow(variant, right);
+    double flops = 2.0 * items * (double)left->columns;
+    account->flops[variant] += row == column ? 0.5 * flops : flops;
+    account->bound += bb_variant_product_error(variant) * left->norm * right->norm +
+                      left_lost * right->norm + left->norm * right_lost + left_lost * right_lost;
+    if (bb_variant_describe(variant)->output == BB_FORMAT_FP16) {
+        account->bound = NAN;
+    }
+}
+
+bb_tile_work bb_tile_account_sum(const bb_tile_matrix *matrix, const bb_tile_account *accounts)
+{
+    bb_tile_work work = {.factored = matrix->n};
+    double squared = 0.0;
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile_account *at = &accounts[row * (row + 1) / 2 + column];
+            squared += (row == column ? 1.0 : 2.0) * at->bound * at->bound;
+            for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+                work.flops[v] += at->flops[v];
+            }
+        }
+    }
+    work.certificate = sqrt(squared) / matrix->norm;
+    return work;
+}

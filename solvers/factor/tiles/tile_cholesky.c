@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Right-looking over tiles, by tasks that are taken in one fixed order and wait for what they read:
+// no barrier, so the panel's tail is hidden behind the updates of the step before. Step k holds
+//     pivot   (k, k) <- update by column k - 1, then potrf
+//     panel   (i, k) <- update by column k - 1, then trsm and the rounded copies of its values
+//     trail   (i, j) <- update by column k - 1, for all k < j <= i
+// A task waits only for tasks before it in that order, so there is no deadlock, and a tile takes
+// its updates in the order of the columns whoever computes them, so the bits do not depend on the
+// threads.
+//
+// Copies: a panel tile is rounded once to each format that a product asks for; the copies of two
+// columns are held at a time.
+#include "solvers/factor/tiles/tile_cholesky.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/light_tiles.h"
+#include "solvers/factor/tiles/tile_account.h"
+#include "solvers/factor/tiles/tile_product.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+typedef struct counter {
+    atomic_ptrdiff_t value;
+} counter;
+
+typedef struct factoring {
+    bb_tile_matrix *matrix;
+    bb_outcome *outcome;
+    bb_tile_workspace *workspaces; // [workers]
+    bb_index workers;
+    atomic_ptrdiff_t next;      // task to take
+    atomic_ptrdiff_t saturated; // operands
+    atomic_ptrdiff_t factored;  // rows before the pivot that failed
+    atomic_bool stopped;        // after a breakdown
+    bb_tile_account *accounts;  // [tiles] of the updates that a tile took
+    counter *done;              // [tiles] updates taken; column + 1 when factored and copied
+    counter *using;             // [tile_rows] updates still to be made with a column's copies
+    void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
+} factoring;
+
+static bb_tile_account *account_of(const factoring *work, bb_index row, bb_index column)
+{
+    return &work->accounts[row * (row + 1) / 2 + column];
+}
+
+static counter *progress_of(const factoring *work, bb_index row, bb_index column)
+{
+    return &work->done[row * (row + 1) / 2 + column];
+}
+
+// False where the factorization stops first.
+static bool wait_for(factoring *work, counter *awaited, bb_index value)
+{
+    for (int turns = 0; atomic_load_explicit(&awaited->value, memory_order_acquire) != value;
+         ++turns) {
+        if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
+            return false;
+        }
+        if (turns > 1000) {
+            (void)sched_yield();
+        }
+    }
+    return true;
+}
+
+// Whether the products into a tile are chosen one by one.
+static bool chooses(const bb_tile_matrix *matrix, bb_index row, bb_index column)
+{
+    return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
+}
+
+// Variant of product (row, column, k), whose operands are final.
+static bb_variant variant_of(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                             bb_index k)
+{
+    double size =
+        bb_tile_matrix_at(matrix, row, k)->norm * bb_tile_matrix_at(matrix, column, k)->norm;
+    double roundoff = bb_variant_unit_roundoff(matrix->product_variant);
+    return chooses(matrix, row, column) && 2.0 * roundoff * size <= matrix->product_bound
+               ? matrix->product_variant
+               : bb_tile_matrix_at(matrix, row, column)->variant;
+}
+
+// Whether products into tile (row, column) may take an operand.
+static bool takes(const bb_tile_matrix *matrix, bb_index row, bb_index column, bb_operand operand)
+{
+    return bb_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
+           (chooses(matrix, row, column) && bb_operand_of(matrix->product_variant) == operand);
+}
+
+static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
+{
+    char *copies = work->copies[column % 2][format];
+    size_t word = bb_operand_bytes(format);
+    size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
+    return copies == NULL ? NULL : copies + (size_t)row * items * word;
+}
+
+static const void *operand_at(const factoring *work, bb_index row, bb_index column,
+                              bb_operand format)
+{
+    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
+    return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
+}
+
+// Whether a later task takes tile (row, column), a final one, in a format.
+static bool asked(const factoring *work, bb_index row, bb_index column, bb_operand format)
+{
+    bool is_asked = false;
+    if (row == column) {
+        for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
+            bool wide = bb_tile_matrix_at(work->matrix, r, column)->f64 != NULL;
+            is_asked = format == (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+        }
+        return is_asked;
+    }
+    for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
+        is_asked = takes(work->matrix, row, j, format);
+    }
+    for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
+        is_asked = takes(work->matrix, r, row, format);
+    }
+    return is_asked;
+}
+
+static void make_copies(factoring *work, bb_index row, bb_index column)
+{
+    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        void *copy = copy_at(work, row, column, f);
+        if (copy != NULL && !bb_tile_serves(tile, f) && asked(work, row, column, f)) {
+            atomic_fetch_add(&work->saturated, bb_tile_convert(tile, f, copy));
+        }
+    }
+}
+
+// Tile (row, column) takes its update by column k.
+static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
+                   bb_tile_workspace *workspace)
+{
+    bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
+    bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
+    if (!wait_for(work, progress_of(work, row, k), k + 1) ||
+        !wait_for(work, progress_of(work, column, k), k + 1) ||
+        !wait_for(work, progress_of(work, row, column), k)) {
+        return false;
+    }
+    bb_variant variant = variant_of(work->matrix, row, column, k);
+    bb_operand format = bb_operand_of(variant);
+    const void *left = operand_at(work, row, k, format);
+    bb_tile_account_add(account_of(work, row, column), work->matrix, variant, row, column, k);
+    if (row == column && variant <= BB_VARIANT_SP) {
+        bb_tile_rank_update(left, depth, target);
+    } else {
+        bb_tile_product(variant, left, operand_at(work, column, k, format), depth, target,
+                        workspace);
+    }
+    atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
+    atomic_fetch_sub_explicit(&work->using[k].value, 1, memory_order_release);
+    return true;
+}
+
+// First row of the lower triangle with a value that is NaN or infinite, -1 for none.
+static bb_index first_bad_row(const bb_tile *tile)
+{
+    for (bb_index i = 0; i < tile->rows; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            bb_index at = i * tile->columns + j;
+            if (!isfinite(tile->f64 != NULL ? tile->f64[at] : (double)tile->f32[at])) {
+                return i;
+            }
+        }
+    }
+    return -1;
+}
+
+static bool factor_diagonal(factoring *work, bb_index k)
+{
+    bb_tile *diagonal = bb_tile_matrix_at(work->matrix, k, k);
+    bb_index first = k * work->matrix->tile_size;
+    bb_index bad = first_bad_row(diagonal);
+    bb_index pivot = bad >= 0 ? 0 : bb_tile_factor(diagonal);
+    if (bad >= 0) {
+        bb_outcome_set(work->outcome, BB_OUTCOME_NON_FINITE, "tile (%td, %td), row %td: not finite",
+                       k, k, first + bad);
+    } else if (pivot > 0) {
+        bb_outcome_set(work->outcome, BB_OUTCOME_NOT_SPD,
+                       "tile (%td, %td), row %td: pivot not positive", k, k, first + pivot - 1);
+    }
+    return bad < 0 && pivot == 0;
+}
+
+static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace)
+{
+    if (k > 0 && !update(work, k, k, k - 1, workspace)) {
+        return false;
+    }
+    if (!factor_diagonal(work, k)) {
+        atomic_store(&work->factored, k * work->matrix->tile_size);
+        atomic_store(&work->stopped, true);
+        return false;
+    }
+    if (k > 1 && !wait_for(work, &work->using[k - 2], 0)) {
+        return false;
+    }
+    make_copies(work, k, k);
+    atomic_store_explicit(&progress_of(work, k, k)->value, k + 1, memory_order_release);
+    return true;
+}
+
+static bool panel_task(factoring *work, bb_index row, bb_index k, bb_tile_workspace *workspace)
+{
+    bb_tile *tile = bb_tile_matrix_at(work->matrix, row, k);
+    bb_format working = tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
+    if ((k > 0 && !update(work, row, k, k - 1, workspace)) ||
+        (k > 1 && !wait_for(work, &work->using[k - 2], 0)) ||
+        !wait_for(work, progress_of(work, k, k), k + 1)) {
+        return false;
+    }
+    bb_tile_solve(operand_at(work, k, k, working), tile);
+    tile->norm = bb_tile_norm(tile);
+    make_copies(work, row, k);
+    atomic_store_explicit(&progress_of(work, row, k)->value, k + 1, memory_order_release);
+    return true;
+}
+
+// Row and column of item t of a lower triangle, row by row.
+static void place_in_triangle(bb_index t, bb_index *row, bb_index *column)
+{
+    bb_index r = (bb_index)((sqrt(8.0 * (double)t + 1.0) - 1.0) / 2.0);
+    r -= r * (r + 1) / 2 > t;
+    r += (r + 1) * (r + 2) / 2 <= t;
+    *row = r;
+    *column = t - r * (r + 1) / 2;
+}
+
+// Task `place` of step k: the pivot, as many trailing updates as keep the other workers busy
+// meanwhile, the panel, the other updates.
+static bool run_task(factoring *work, bb_index k, bb_index place, bb_tile_workspace *workspace)
+{
+    bb_index below = work->matrix->tile_rows - 1 - k;
+    bb_index trailing = k == 0 ? 0 : below * (below + 1) / 2;
+    bb_index early = work->workers - 1 < trailing ? work->workers - 1 : trailing;
+    bb_index row = 0;
+    bb_index column = 0;
+    if (place == 0) {
+        return pivot_task(work, k, workspace);
+    }
+    if (place > early && place <= early + below) {
+        return panel_task(work, k + place - early, k, workspace);
+    }
+    place_in_triangle(place <= early ? place - 1 : place - 1 - below, &row, &column);
+    return update(work, k + 1 + row, k + 1 + column, k - 1, workspace);
+}
+
+static bb_index step_tasks(const factoring *work, bb_index k)
+{
+    bb_index below = work->matrix->tile_rows - 1 - k;
+    return 1 + below + (k == 0 ? 0 : below * (below + 1) / 2);
+}
+
+static bb_status run_worker(void *context, bb_index worker)
+{
+    factoring *work = context;
+    bb_index step = 0;
+    bb_index first = 0; // task of the step
+    bool going = true;
+    while (going) {
+        bb_index task = atomic_fetch_add(&work->next, 1);
+        while (step < work->matrix->tile_rows && task - first >= step_tasks(work, step)) {
+            first += step_tasks(work, step++);
+        }
+        going = step < work->matrix->tile_rows && !atomic_load(&work->stopped) &&
+                run_task(work, step, task - first, &work->workspaces[worker]);
+    }
+    return BB_OK;
+}
+
+// Room for the copies that products may ask for: of each format that some product takes and some
+// tile is not kept in.
+static bb_status allocate_copies(factoring *work)
+{
+    bb_status status = BB_OK;
+    const bb_tile_matrix *matrix = work->matrix;
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
+            taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
+            for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+                taken[f] = taken[f] || takes(matrix, row, column, f);
+                bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
+                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
+            }
+        }
+    }
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        size_t word = bb_operand_bytes(f);
+        bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
+        for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
+            BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status prepare(factoring *work, bb_index accumulate_k)
+{
+    bb_status status = BB_OK;
+    bb_index tiles = work->matrix->tile_rows;
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->accounts));
+    BB_TRY(BB_ZEROED(tiles, &work->using));
+    for (bb_index k = 0; k < tiles; ++k) {
+        atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
+    }
+    BB_TRY(allocate_copies(work));
+    BB_TRY(BB_ZEROED(work->workers, &work->workspaces));
+    for (bb_index i = 0; i < work->workers; ++i) {
+        BB_TRY(bb_tile_workspace_create(work->matrix->tile_size, accumulate_k,
+                                        work->matrix->sums_from_c, &work->workspaces[i]));
+    }
+done:
+    return status;
+}
+
+static void release(factoring *work)
+{
+    for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
+        bb_tile_workspace_release(&work->workspaces[i]);
+    }
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        BB_RELEASE(&work->copies[0][f]);
+        BB_RELEASE(&work->copies[1][f]);
+    }
+    BB_RELEASE(&work->workspaces);
+    BB_RELEASE(&work->using);
+    BB_RELEASE(&work->accounts);
+    BB_RELEASE(&work->done);
+}
+
+static double energy_of(const bb_tile *tile)
+{
+    double sum = 0.0;
+    for (bb_index i = 0; i < tile->rows * tile->columns; ++i) {
+        double value = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
+        sum += value * value;
+    }
+    return sum;
+}
+
+// Which tiles of the factor its light sweeps take narrow.
+static bb_status choose_light(bb_tile_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    double *energies = NULL;
+    bb_index tiles = matrix->tile_rows;
+    BB_TRY(BB_ALLOCATE(tiles * (tiles + 1) / 2, &energies));
+    for (bb_index t = 0; t < tiles * (tiles + 1) / 2; ++t) {
+        energies[t] = energy_of(&matrix->tiles[t]);
+    }
+    BB_RELEASE(&matrix->light);
+    BB_TRY(BB_ZEROED(tiles * tiles, &matrix->light));
+    BB_TRY(bb_light_tiles(tiles, energies, matrix->sweep_energy, matrix->light));
+done:
+    BB_RELEASE(&energies);
+    return status;
+}
+
+bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
+                                  bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    factoring work = {.matrix = matrix, .outcome = outcome, .workers = bb_threads_count()};
+    BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
+               accumulate_k);
+    BB_TRY(prepare(&work, accumulate_k));
+    matrix->accumulate_k = accumulate_k;
+    BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
+    matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
+    if (!atomic_load(&work.stopped)) {
+        matrix->work = bb_tile_account_sum(matrix, work.accounts);
+        matrix->work.saturated = atomic_load(&work.saturated);
+        if (matrix->sweeps == BB_POLICY_SWEEPS_LIGHT) {
+            BB_TRY(choose_light(matrix));
+        }
+    }
+done:
+    release(&work);
+    return status;
+}
+
+double bb_tile_cholesky_flops(bb_index n, bb_index count)
+{
+    double rows = (double)n;
+    return rows * rows * rows / 3.0 + 2.0 * rows * rows * (double)count;
+}

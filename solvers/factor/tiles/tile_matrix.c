@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_matrix.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "solvers/factor/tiles/tile_account.h"
+
+#include <math.h>
+#include <string.h>
+
+static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
+{
+    bb_index left = n - tile * tile_size;
+    return left < tile_size ? left : tile_size;
+}
+
+static bb_index tiles_across(bb_index n, bb_index tile_size)
+{
+    return (n + tile_size - 1) / tile_size;
+}
+
+// Of a tile whose policy is not resolved.
+static bb_variant planned_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
+{
+    if (plan->map != NULL) {
+        return bb_policy_map_at(plan->map, row, column);
+    }
+    bb_variant variant = bb_policy_variant(&plan->policy, plan->arithmetic, row, column);
+    bool follows = plan->policy.diagonal == (int)BB_POLICY_FOLLOW;
+    return row == column && variant != BB_VARIANT_DP && !follows ? BB_VARIANT_SP : variant;
+}
+
+static bb_format tile_format(bb_variant variant, bb_index row, bb_index column)
+{
+    bb_format format = bb_variant_describe(variant)->output;
+    return row == column && format != BB_FORMAT_FP64 ? BB_FORMAT_FP32 : format;
+}
+
+static size_t tile_bytes(bb_format format, bb_index items)
+{
+    return (size_t)items * (size_t)bb_format_describe(format)->bytes;
+}
+
+bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column)
+{
+    return &matrix->tiles[row * (row + 1) / 2 + column];
+}
+
+size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
+{
+    size_t bytes = 0;
+    bb_index tile_rows = tiles_across(n, plan->tile_size);
+    for (bb_index row = 0; row < tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            bb_index items =
+                tile_extent(n, plan->tile_size, row) * tile_extent(n, plan->tile_size, column);
+            bytes +=
+                tile_bytes(tile_format(planned_variant(plan, row, column), row, column), items);
+        }
+    }
+    return bytes;
+}
+
+size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix)
+{
+    size_t bytes = 0;
+    bb_index count = matrix->tile_rows * (matrix->tile_rows + 1) / 2;
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_tile *tile = &matrix->tiles[t];
+        bytes += tile_bytes(tile->format, tile->rows * tile->columns);
+    }
+    return bytes;
+}
+
+void bb_tile_round(bb_tile *tile)
+{
+    if (tile->f32 != NULL && tile->format != BB_FORMAT_FP32) {
+        (void)bb_format_round_f32(tile->format, tile->f32, tile->rows * tile->columns, tile->f32);
+    }
+}
+
+typedef struct loading {
+    const bb_matrix_source *source;
+    const double *scale;
+    bb_tile_matrix *matrix;
+} loading;
+
+// From fp64 to the tile's format in one rounding.
+static void keep_values(bb_tile *tile, const double *values)
+{
+    bb_index items = tile->rows * tile->columns;
+    if (tile->f64 != NULL) {
+        memcpy(tile->f64, values, (size_t)items * sizeof *values);
+    } else {
+        (void)bb_format_narrow(tile->format, values, items, tile->f32);
+    }
+}
+
+// A tile of D A D and its norm.
+static bb_status fill_scaled(const loading *load, bb_index row, bb_index column, bb_view out,
+                             double *norm)
+{
+    bb_status status = BB_OK;
+    double *values = out.data;
+    BB_TRY(bb_matrix_source_fill(load->source, row, column, out));
+    for (bb_index i = 0; load->scale != NULL && i < out.shape[0]; ++i) {
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            values[i * out.shape[1] + j] *= load->scale[row + i] * load->scale[column + j];
+        }
+    }
+    *norm = bb_tile_norm_of(values, out.shape[0] * out.shape[1]);
+done:
+    return status;
+}
+
+static bb_status load_tile(const loading *load, bb_tile *tile, bb_index row, bb_index column)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    bb_index items = tile->rows * tile->columns;
+    BB_TRY(BB_ALLOCATE(items, &values));
+    BB_TRY(fill_scaled(load, row, column, bb_view_matrix(values, tile->rows, tile->columns),
+                       &tile->norm));
+    if (tile->format == BB_FORMAT_FP64) {
+        BB_TRY(BB_ALLOCATE(items, &tile->f64));
+    } else {
+        BB_TRY(BB_ALLOCATE(items, &tile->f32));
+    }
+    keep_values(tile, values);
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status load_tile_row(void *context, bb_index index)
+{
+    const loading *load = context;
+    bb_tile_matrix *matrix = load->matrix;
+    bb_index row = matrix->tile_rows - 1 - index; // the longest first
+    for (bb_index column = 0; column <= row; ++column) {
+        BB_RETURN_IF_FAILED(load_tile(load, bb_tile_matrix_at(matrix, row, column),
+                                      row * matrix->tile_size, column * matrix->tile_size));
+    }
+    return BB_OK;
+}
+
+typedef struct measuring {
+    loading load;
+    bb_index tile_size;
+    double *norms;
+} measuring;
+
+static bb_status measure_tile_row(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    const measuring *work = context;
+    double *values = NULL;
+    bb_index size = work->tile_size;
+    bb_index n = work->load.source->rows;
+    bb_index row = tiles_across(n, size) - 1 - index; // the longest first
+    BB_TRY(BB_ALLOCATE(size * size, &values));
+    for (bb_index column = 0; column <= row; ++column) {
+        bb_view tile =
+            bb_view_matrix(values, tile_extent(n, size, row), tile_extent(n, size, column));
+        BB_TRY(fill_scaled(&work->load, row * size, column * size, tile,
+                           &work->norms[row * (row + 1) / 2 + column]));
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_index tile_size,
+                        double *norms)
+{
+    measuring work = {
+        .load = {source, scale, NULL},
+          .tile_size = tile_size, .norms = norms
+    };
+    return bb_parallel_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
+}
+
+double bb_tile_norms_sum(bb_index tile_rows, const double *norms)
+{
+    double sum = 0.0;
+    for (bb_index row = 0; row < tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            double norm = norms[row * (row + 1) / 2 + column];
+            sum += (row == column ? 1.0 : 2.0) * norm * norm;
+        }
+    }
+    return sqrt(sum);
+}
+
+static double loaded_norm(const bb_tile_matrix *matrix)
+{
+    double sum = 0.0;
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            double norm = bb_tile_matrix_at(matrix, row, column)->norm;
+            sum += (row == column ? 1.0 : 2.0) * norm * norm;
+        }
+    }
+    return sqrt(sum);
+}
+
+// Tiles without values, as the map says.
+static bb_status lay_out(bb_tile_matrix *matrix, const bb_policy_map *map)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(map != NULL, BB_INTERNAL, "no map of the tiles");
+    BB_REQUIRE(map->tile_rows == matrix->tile_rows, BB_INVALID,
+               "map of %td tile rows, expected %td for %td rows in tiles of %td", map->tile_rows,
+               matrix->tile_rows, matrix->n, matrix->tile_size);
+    matrix->product_bound = map->product_bound;
+    matrix->product_variant = map->product_variant;
+    matrix->diagonal_follows = map->diagonal_follows;
+    BB_TRY(BB_ZEROED(matrix->tile_rows * (matrix->tile_rows + 1) / 2, &matrix->tiles));
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            bb_variant variant = bb_policy_map_at(map, row, column);
+            *bb_tile_matrix_at(matrix, row, column) =
+                (bb_tile){.variant = variant,
+                          .format = tile_format(variant, row, column),
+                          .rows = tile_extent(matrix->n, matrix->tile_size, row),
+                          .columns = tile_extent(matrix->n, matrix->tile_size, column)};
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
+                                const bb_tile_plan *plan, bb_tile_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *matrix = NULL;
+    bb_policy_map *own = NULL;
+    *out = NULL;
+    BB_REQUIRE(source->rows == source->columns && source->rows > 0, BB_INVALID,
+               "matrix %s is %td x %td, expected square and not empty", source->name, source->rows,
+               source->columns);
+    BB_REQUIRE(plan->tile_size > 0, BB_INVALID, "tile of %td rows, expected at least 1",
+               plan->tile_size);
+    BB_TRY(BB_ZEROED(1, &matrix));
+    matrix->n = source->rows;
+    // A tile larger than the matrix is the matrix: workspaces are sized by the tile.
+    matrix->tile_size = plan->tile_size < matrix->n ? plan->tile_size : matrix->n;
+    matrix->sweeps = plan->sweeps;
+    matrix->sweep_energy = plan->sweep_energy;
+    matrix->sums_from_c = plan->sums_from_c;
+    matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
+    if (plan->map == NULL) {
+        const bb_policy_facts facts = {
+            .tile_rows = matrix->tile_rows, .tile_size = matrix->tile_size, .noise_floor = NAN};
+        BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &own));
+    }
+    BB_TRY(lay_out(matrix, own != NULL ? own : plan->map));
+    loading load = {source, scale, matrix};
+    BB_TRY(bb_parallel_for(matrix->tile_rows, load_tile_row, &load));
+    matrix->norm = loaded_norm(matrix);
+    *out = matrix;
+    matrix = NULL;
+done:
+    bb_policy_map_destroy(&own);
+    bb_tile_matrix_destroy(&matrix);
+    return status;
+}
+
+void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
+{
+    if (*matrix == NULL) {
+        return;
+    }
+    bb_index count = (*matrix)->tile_rows * ((*matrix)->tile_rows + 1) / 2;
+    for (bb_index t = 0; (*matrix)->tiles != NULL && t < count; ++t) {
+        BB_RELEASE(&(*matrix)->tiles[t].f64);
+        BB_RELEASE(&(*matrix)->tiles[t].f32);
+    }
+    BB_RELEASE(&(*matrix)->light);
+    BB_RELEASE(&(*matrix)->tiles);
+    BB_RELEASE(matrix);
+}

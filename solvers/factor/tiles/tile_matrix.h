@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lower triangle of a symmetric matrix in square tiles, each tile with the variant that its policy
+// gave it: the variant says which format the tile is stored in and how products into it are
+// computed.
+//
+// On the CPU the narrow formats are emulated: a tile of a 16-bit format is kept in floats that hold
+// values of that format only, and counted with its true size.
+#ifndef BB_SOLVERS_FACTOR_TILES_TILE_MATRIX_H
+#define BB_SOLVERS_FACTOR_TILES_TILE_MATRIX_H
+
+#include "core/matrix_source.h"
+#include "precision/policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One tile, row-major, leading dimension = its column count.
+typedef struct bb_tile {
+    bb_variant variant; ///< of the products into it
+    bb_format format;   ///< of its values; diagonal tiles: fp64 or fp32
+    bb_index rows, columns;
+    double norm; ///< ||.||_F of A's tile, and of L's once that is final
+    double *f64; ///< values of a dp tile, NULL otherwise
+    float *f32;  ///< values of every other tile, NULL for dp
+} bb_tile;
+
+/// What the products of a factorization were. After a breakdown only `factored` holds: what else
+/// was done by then depends on the threads.
+typedef struct bb_tile_work {
+    bb_index factored;              ///< rows of the leading part that was factored
+    double flops[BB_VARIANT_COUNT]; ///< of the updates, by the variant that computed them
+    /// Bound on ||A - L L^T||_F / ||A||_F from the rounding of the products' operands
+    /// (certificate): each adds e ||L_ik||_F ||L_jk||_F with e of bb_variant_product_error and what
+    /// fp16 leaves of values below its range; potrf, trsm and the rounding of sums are not in it.
+    /// NaN where outputs are rounded (hp2, hp3).
+    double certificate;
+    bb_index saturated; ///< operands that e4m3 clipped
+} bb_tile_work;
+
+typedef struct bb_tile_matrix {
+    bb_index n;                 ///< rows of the matrix
+    bb_index tile_size;         ///< rows of every tile but the last
+    bb_index tile_rows;         ///< ceil(n / tile_size)
+    bb_tile *tiles;             ///< [tile_rows (tile_rows + 1) / 2], row by row
+    double norm;                ///< ||A||_F of what was loaded
+    double product_bound;       ///< the map's
+    bb_variant product_variant; ///< the map's
+    bool diagonal_follows;      ///< the map's
+    bb_policy_sweeps sweeps;    ///< the plan's
+    double sweep_energy;        ///< the plan's
+    bool sums_from_c;           ///< the plan's
+    unsigned char *light;  ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
+    bb_index accumulate_k; ///< of the factorization, for the sweeps
+    bb_tile_work work;     ///< of the factorization
+} bb_tile_matrix;
+
+/// What the tiles of a pipeline look like.
+typedef struct bb_tile_plan {
+    bb_index tile_size;
+    bb_variant arithmetic; ///< of the pipeline
+    bb_policy_config policy;
+    const bb_policy_map *map; ///< the resolved policy; NULL: of a policy that needs no facts
+    bb_policy_sweeps sweeps;  ///< whose products take the tiles' variants, not fp32
+    double sweep_energy;      ///< of light sweeps: bb_light_tiles
+    bool sums_from_c;         ///< fp16 sums start from C, not from 0
+} bb_tile_plan;
+
+/// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
+/// below. Errors: the source's, BB_MEMORY.
+BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale,
+                                   bb_index tile_size, double *norms);
+
+/// Frobenius norm of a symmetric matrix from those of its lower tiles.
+double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
+
+/// Pulls the lower triangle of D A D (n >= 1: an empty matrix is refused) from a symmetric source
+/// and rounds each tile to its format; `scale` [n] is the diagonal of D, or NULL for none. Potrf
+/// and trsm compute in fp32 unless the policy says dp, so a diagonal tile is kept in fp32 or fp64;
+/// its updates are syrk in that format, or products of the policy's variant where its `diagonal`
+/// says follow. Errors: BB_INVALID, BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
+                                           const bb_tile_plan *plan, bb_tile_matrix **out);
+void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
+
+/// Tile (row, column) with row >= column.
+bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column);
+
+/// Bytes of the stored triangle, each tile in its own format.
+size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
+
+/// The same, planned and not yet allocated.
+size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
+
+/// Rounds a tile's values to its format, after work in fp32.
+void bb_tile_round(bb_tile *tile);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_product.h"
+
+#include "core/memory.h"
+#include "solvers/factor/tiles/half_product.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k, bool from_c,
+                                   bb_tile_workspace *out)
+{
+    bb_index padded = (tile_size + BB_HALF_PANEL - 1) / BB_HALF_PANEL * BB_HALF_PANEL;
+    *out = (bb_tile_workspace){.accumulate_k = accumulate_k, .from_c = from_c};
+    return BB_ALLOCATE(padded * tile_size, &out->packed);
+}
+
+void bb_tile_workspace_release(bb_tile_workspace *workspace)
+{
+    BB_RELEASE(&workspace->packed);
+}
+
+static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile *c,
+                         bb_tile_workspace *workspace)
+{
+    const bb_half_kernel *kernel = bb_half_kernel_chosen();
+    bb_half_pack(b, c->columns, depth, workspace->packed);
+    for (bb_index first = 0; first < c->columns; first += BB_HALF_PANEL) {
+        bb_index left = c->columns - first;
+        const bb_half_task task = {.a = a,
+                                   .b = workspace->packed + first * depth,
+                                   .c = c->f32 + first,
+                                   .rows = c->rows,
+                                   .depth = depth,
+                                   .columns = left < BB_HALF_PANEL ? left : BB_HALF_PANEL,
+                                   .stride = c->columns,
+                                   .run = workspace->accumulate_k,
+                                   .from_c = workspace->from_c};
+        kernel->multiply(&task);
+    }
+}
+
+// C <- C - factor A B^T in fp32.
+static void product_fp32(float factor, const float *a, const float *b, bb_index depth, bb_tile *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)c->rows, (int)c->columns, (int)depth,
+                -factor, a, (int)depth, b, (int)depth, 1.0F, c->f32, (int)c->columns);
+}
+
+static void product_split(const float *a, const float *b, bb_index depth, bb_tile *c)
+{
+    const float *a_low = a + c->rows * depth;
+    const float *b_low = b + c->columns * depth;
+    product_fp32(1.0F, a, b, depth, c);
+    product_fp32(0x1p-11F, a, b_low, depth, c);
+    product_fp32(0x1p-11F, a_low, b, depth, c);
+}
+
+void bb_tile_product(bb_variant variant, const void *a, const void *b, bb_index depth, bb_tile *c,
+                     bb_tile_workspace *workspace)
+{
+    const bb_variant_info *info = bb_variant_describe(variant);
+    if (c->f64 != NULL) {
+        int k = (int)depth;
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)c->rows, (int)c->columns, k, -1.0,
+                    a, k, b, k, 1.0, c->f64, (int)c->columns);
+        return;
+    }
+    if (info->accumulator == BB_FORMAT_FP16) {
+        product_fp16(a, b, depth, c, workspace);
+    } else if (info->products == 3) {
+        product_split(a, b, depth, c);
+    } else {
+        product_fp32(1.0F, a, b, depth, c);
+    }
+    if (info->output != BB_FORMAT_FP32) {
+        (void)bb_format_round_f32(info->output, c->f32, c->rows * c->columns, c->f32);
+    }
+}
+
+void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c)
+{
+    int n = (int)c->rows;
+    int k = (int)depth;
+    if (c->f64 != NULL) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, -1.0, a, k, 1.0, c->f64, n);
+    } else {
+        cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, -1.0F, a, k, 1.0F, c->f32, n);
+    }
+}
+
+// Row-major lower is column-major upper: LAPACK factors U^T U with U = L^T.
+bb_index bb_tile_factor(bb_tile *diagonal)
+{
+    lapack_int n = (lapack_int)diagonal->rows;
+    return diagonal->f64 != NULL ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, diagonal->f64, n)
+                                 : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, diagonal->f32, n);
+}
+
+void bb_tile_solve(const void *diagonal, bb_tile *a)
+{
+    int m = (int)a->rows;
+    int n = (int)a->columns;
+    if (a->f64 != NULL) {
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0,
+                    diagonal, n, a->f64, n);
+        return;
+    }
+    cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0F,
+                diagonal, n, a->f32, n);
+    if (a->variant == BB_VARIANT_X3) {
+        bb_tile_round_to_planes(a);
+    } else {
+        bb_tile_round(a);
+    }
+}

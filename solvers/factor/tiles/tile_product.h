@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of the tile Cholesky: C <- C - A B^T in every variant, and the small factor and
+// solve.
+#ifndef BB_SOLVERS_FACTOR_TILES_TILE_PRODUCT_H
+#define BB_SOLVERS_FACTOR_TILES_TILE_PRODUCT_H
+
+#include "solvers/factor/tiles/tile_operand.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Scratch of one thread.
+typedef struct bb_tile_workspace {
+    float *packed; ///< a tile in the panels of solvers/factor/tiles/half_product.h
+    bb_index accumulate_k;
+    bool from_c; ///< fp16 sums start from C
+} bb_tile_workspace;
+
+BB_CHECKED bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k,
+                                              bool from_c, bb_tile_workspace *out);
+void bb_tile_workspace_release(bb_tile_workspace *workspace);
+
+/// C <- C - A B^T in a variant, then rounds C to the variant's output; A [c.rows][depth], B
+/// [c.columns][depth] are its operands (tile_operand.h). C is fp64 for dp and fp32 or narrower
+/// otherwise.
+void bb_tile_product(bb_variant variant, const void *a, const void *b, bb_index depth, bb_tile *c,
+                     bb_tile_workspace *workspace);
+
+/// C <- C - A A^T, lower triangle, in fp64 for a dp tile and in fp32 otherwise; A [c.rows][depth]
+/// in that type.
+void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c);
+
+/// Cholesky of a diagonal tile; returns 0, or the 1-based row of the pivot that failed.
+bb_index bb_tile_factor(bb_tile *diagonal);
+
+/// A <- A L^-T with the factored diagonal tile L, in doubles for a dp tile and in floats
+/// otherwise, then rounds A to its format, or to the two planes of x3.
+void bb_tile_solve(const void *diagonal, bb_tile *a);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sweeps of tile_cholesky.h with a factored matrix.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_operand.h"
+#include "solvers/factor/tiles/tile_sweep.h"
+
+#include <cblas.h>
+
+// Right-hand sides are swept in blocks of fixed height, so that the bits do not depend on threads.
+enum { BLOCK_ROWS = 32 };
+
+typedef struct sweeping {
+    const bb_tile_matrix *factor;
+    bb_index count;
+    double *x; // [count][n]
+    bool wide; // every tile is dp
+} sweeping;
+
+static bool all_dp(const bb_tile_matrix *matrix)
+{
+    for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
+        if (matrix->tiles[t].variant != BB_VARIANT_DP) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// A block of right-hand sides in the working type of the solve.
+typedef struct block {
+    const bb_tile_matrix *factor;
+    bb_index rows;
+    double *wide;   // [rows][n], or NULL
+    float *narrow;  // [rows][n], or NULL
+    float *scratch; // one tile, for dp tiles met by a narrow solve
+} block;
+
+// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
+static void subtract(const block *x, bb_index k, bb_index j)
+{
+    const bb_tile_matrix *factor = x->factor;
+    const bb_tile *tile = j < k ? bb_tile_matrix_at(factor, k, j) : bb_tile_matrix_at(factor, j, k);
+    CBLAS_TRANSPOSE transpose = j < k ? CblasTrans : CblasNoTrans;
+    int columns = (int)(j < k ? tile->rows : tile->columns);
+    int depth = (int)(j < k ? tile->columns : tile->rows);
+    int n = (int)factor->n;
+    bb_index from = j * factor->tile_size;
+    bb_index to = k * factor->tile_size;
+    if (x->wide != NULL) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0,
+                    x->wide + from, n, tile->f64, (int)tile->columns, 1.0, x->wide + to, n);
+    } else {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0F,
+                    x->narrow + from, n, bb_tile_as_f32(tile, x->scratch), (int)tile->columns, 1.0F,
+                    x->narrow + to, n);
+    }
+}
+
+// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
+static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
+{
+    const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
+    int n = (int)x->factor->n;
+    int size = (int)tile->rows;
+    bb_index at = k * x->factor->tile_size;
+    if (x->wide != NULL) {
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
+                    size, 1.0, tile->f64, size, x->wide + at, n);
+    } else {
+        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
+                    size, 1.0F, bb_tile_as_f32(tile, x->scratch), size, x->narrow + at, n);
+    }
+}
+
+static void sweep(const block *x)
+{
+    bb_index tiles = x->factor->tile_rows;
+    for (bb_index k = 0; k < tiles; ++k) {
+        for (bb_index j = 0; j < k; ++j) {
+            subtract(x, k, j);
+        }
+        divide(x, k, CblasTrans);
+    }
+    for (bb_index k = tiles - 1; k >= 0; --k) {
+        for (bb_index j = tiles - 1; j > k; --j) {
+            subtract(x, k, j);
+        }
+        divide(x, k, CblasNoTrans);
+    }
+}
+
+static bb_status sweep_block(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    const sweeping *work = context;
+    bb_index n = work->factor->n;
+    bb_index begin = index * BLOCK_ROWS;
+    bb_index rows = work->count - begin < BLOCK_ROWS ? work->count - begin : BLOCK_ROWS;
+    double *values = work->x + begin * n;
+    block x = {.factor = work->factor, .rows = rows};
+    if (work->wide) {
+        x.wide = values;
+        sweep(&x);
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(rows * n, &x.narrow));
+    BB_TRY(BB_ALLOCATE(work->factor->tile_size * work->factor->tile_size, &x.scratch));
+    for (bb_index i = 0; i < rows * n; ++i) {
+        x.narrow[i] = (float)values[i];
+    }
+    sweep(&x);
+    for (bb_index i = 0; i < rows * n; ++i) {
+        values[i] = x.narrow[i];
+    }
+done:
+    BB_RELEASE(&x.narrow);
+    BB_RELEASE(&x.scratch);
+    return status;
+}
+
+bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
+{
+    if (factor->sweeps != BB_POLICY_SWEEPS_SP && !all_dp(factor)) {
+        return bb_tile_sweep_narrow(factor, count, x);
+    }
+    sweeping work = {factor, count, x, all_dp(factor)};
+    return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
+}

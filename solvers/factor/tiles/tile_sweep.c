@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_sweep.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/scaling.h"
+#include "solvers/factor/tiles/tile_product.h"
+
+#include <cblas.h>
+#include <math.h>
+
+// Right-hand sides of a task: high enough that rounding L is little beside the products. Fixed, so
+// that the bits do not depend on the threads.
+enum { BLOCK_ROWS = 128 };
+
+typedef struct sweeping {
+    const bb_tile_matrix *factor;
+    bb_index count;
+    double *x; // [count][n]
+} sweeping;
+
+// A block of right-hand sides, tile column by tile column.
+typedef struct block {
+    const bb_tile_matrix *factor;
+    bb_index rows;
+    float *values; // tile column k at rows * k * tile_size, [rows][its columns]
+    float *left;   // operand made of X
+    float *right;  // operand made of L
+    float *turned; // a tile of L, transposed or narrowed
+    double scale[BLOCK_ROWS];
+    bb_tile_workspace workspace;
+} block;
+
+static bb_tile column_at(const block *x, bb_index k)
+{
+    const bb_tile *diagonal = bb_tile_matrix_at(x->factor, k, k);
+    return (bb_tile){.variant = BB_VARIANT_SP,
+                     .format = BB_FORMAT_FP32,
+                     .rows = x->rows,
+                     .columns = diagonal->rows,
+                     .f32 = x->values + x->rows * k * x->factor->tile_size};
+}
+
+static const void *operand(const bb_tile *tile, bb_operand format, float *copy)
+{
+    if (bb_tile_serves(tile, format)) {
+        return bb_tile_values(tile);
+    }
+    (void)bb_tile_convert(tile, format, copy);
+    return copy;
+}
+
+static bb_tile transposed(const bb_tile *tile, float *scratch, float *out)
+{
+    const float *values = bb_tile_as_f32(tile, scratch);
+    for (bb_index i = 0; i < tile->rows; ++i) {
+        for (bb_index j = 0; j < tile->columns; ++j) {
+            out[j * tile->rows + i] = values[i * tile->columns + j];
+        }
+    }
+    return (bb_tile){.variant = tile->variant,
+                     .format = tile->f64 != NULL ? BB_FORMAT_FP32 : tile->format,
+                     .rows = tile->columns,
+                     .columns = tile->rows,
+                     .f32 = out};
+}
+
+// Whether the product of X_j into X_k takes the variant of the tile between them.
+static bool follows(const bb_tile_matrix *factor, bb_index k, bb_index j)
+{
+    switch (factor->sweeps) {
+    case BB_POLICY_SWEEPS_FOLLOW:
+        return true;
+    case BB_POLICY_SWEEPS_FORWARD:
+        return j < k;
+    case BB_POLICY_SWEEPS_LIGHT:
+        return factor->light[(k > j ? k : j) * factor->tile_rows + (k > j ? j : k)] != 0;
+    default:
+        return false;
+    }
+}
+
+// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
+static void subtract(block *x, bb_index k, bb_index j)
+{
+    const bb_tile *tile = bb_tile_matrix_at(x->factor, k > j ? k : j, k > j ? j : k);
+    bb_tile from = column_at(x, j);
+    bb_tile to = column_at(x, k);
+    bb_tile factor = *tile;
+    // A dp tile among others is taken in fp32, as X is.
+    bool narrow = follows(x->factor, k, j);
+    bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
+    bb_operand format = bb_operand_of(variant);
+    if (j > k) {
+        factor = transposed(tile, x->right, x->turned);
+    }
+    const void *b = operand(&factor, format, x->right);
+    bb_tile_product(variant, operand(&from, format, x->left), b, from.columns, &to, &x->workspace);
+}
+
+// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
+static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
+{
+    const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
+    bb_tile at = column_at(x, k);
+    int size = (int)tile->rows;
+    cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows, size,
+                1.0F, bb_tile_as_f32(tile, x->right), size, at.f32, size);
+}
+
+// Brings the largest magnitude of every row to (1/2, 1] again.
+static void rescale(block *x)
+{
+    for (bb_index i = 0; i < x->rows; ++i) {
+        float largest = 0.0F;
+        for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+            bb_tile at = column_at(x, k);
+            for (bb_index j = 0; j < at.columns; ++j) {
+                largest = fmaxf(largest, fabsf(at.f32[i * at.columns + j]));
+            }
+        }
+        int exponent = 0;
+        if (!isfinite(largest) || largest == 0.0F) {
+            continue;
+        }
+        (void)frexpf(largest, &exponent);
+        x->scale[i] = ldexp(x->scale[i], -exponent);
+        for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+            bb_tile at = column_at(x, k);
+            for (bb_index j = 0; j < at.columns; ++j) {
+                at.f32[i * at.columns + j] = ldexpf(at.f32[i * at.columns + j], -exponent);
+            }
+        }
+    }
+}
+
+static void sweep(block *x)
+{
+    bb_index tiles = x->factor->tile_rows;
+    for (bb_index k = 0; k < tiles; ++k) {
+        for (bb_index j = 0; j < k; ++j) {
+            subtract(x, k, j);
+        }
+        divide(x, k, CblasTrans);
+    }
+    rescale(x); // a solution can be as large as the condition, each half of the way its root
+    for (bb_index k = tiles - 1; k >= 0; --k) {
+        for (bb_index j = tiles - 1; j > k; --j) {
+            subtract(x, k, j);
+        }
+        divide(x, k, CblasNoTrans);
+    }
+}
+
+static void load(block *x, const double *values)
+{
+    bb_index n = x->factor->n;
+    for (bb_index i = 0; i < x->rows; ++i) {
+        x->scale[i] = bb_scaling_row(BB_FORMAT_FP32, values + i * n, n);
+    }
+    for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+        bb_tile at = column_at(x, k);
+        for (bb_index i = 0; i < x->rows; ++i) {
+            for (bb_index j = 0; j < at.columns; ++j) {
+                double value = values[i * n + k * x->factor->tile_size + j];
+                at.f32[i * at.columns + j] = (float)(x->scale[i] * value);
+            }
+        }
+    }
+}
+
+static void store(const block *x, double *values)
+{
+    bb_index n = x->factor->n;
+    for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
+        bb_tile at = column_at(x, k);
+        for (bb_index i = 0; i < x->rows; ++i) {
+            for (bb_index j = 0; j < at.columns; ++j) {
+                values[i * n + k * x->factor->tile_size + j] =
+                    (double)at.f32[i * at.columns + j] / x->scale[i];
+            }
+        }
+    }
+}
+
+static bb_status sweep_block(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    const sweeping *work = context;
+    const bb_tile_matrix *factor = work->factor;
+    bb_index begin = index * BLOCK_ROWS;
+    bb_index size = factor->tile_size;
+    bb_index left = work->count - begin;
+    block x = {.factor = factor, .rows = left < BLOCK_ROWS ? left : BLOCK_ROWS};
+    BB_TRY(BB_ALLOCATE(x.rows * factor->n, &x.values));
+    BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.left));
+    BB_TRY(BB_ALLOCATE(2 * size * size, &x.right));
+    BB_TRY(BB_ALLOCATE(size * size, &x.turned));
+    BB_TRY(bb_tile_workspace_create(size, factor->accumulate_k, factor->sums_from_c, &x.workspace));
+    load(&x, work->x + begin * factor->n);
+    sweep(&x);
+    store(&x, work->x + begin * factor->n);
+done:
+    bb_tile_workspace_release(&x.workspace);
+    BB_RELEASE(&x.turned);
+    BB_RELEASE(&x.right);
+    BB_RELEASE(&x.left);
+    BB_RELEASE(&x.values);
+    return status;
+}
+
+bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, double *x)
+{
+    sweeping work = {factor, count, x};
+    return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/loop/loop_graphs_cuda.h"
+
+namespace control_loop
+{
+
+namespace
+{
+
+enum step_kind { DARK, HEAT, LIGHT };
+
+// A step's graph to be.
+struct capturing {
+    const graph_system *system;
+    step_kind kind;
+    bb_index set;
+    int row; // first of the window, -1: the device knows
+    int parity;
+    cudaGraphExec_t plan;
+};
+
+bb_status queue_products(const capturing &of, const loop_view &view, cudaStream_t stream)
+{
+    double *y[BB_CODED_TOGETHER] = {};
+    for (int axis = 0; axis < view.axes; ++axis) {
+        y[axis] = const_cast<double *>(view.y) + axis * view.window_rows;
+    }
+    const bb_coded_window window = {of.row < 0 ? 0 : of.row, view.window_rows,
+                                    of.row < 0 ? &view.now->window_row : nullptr};
+    return bb_coded_operator_queue(of.system->operators + of.set * view.axes, view.axes, &window,
+                                   view.x, y, stream);
+}
+
+// The kernels of a step, on a stream that is being captured.
+bb_status queue_step(const capturing &of, cudaStream_t stream)
+{
+    loop_view view = of.system->view;
+    view.state = of.system->states[of.parity];
+    view.next = of.system->states[1 - of.parity];
+    BB_RETURN_IF_FAILED(queue_state(view, stream));
+    if (of.kind != DARK) {
+        BB_RETURN_IF_FAILED(queue_input(view, stream));
+    }
+    if (of.kind != LIGHT) {
+        return queue_end(view, stream);
+    }
+    BB_RETURN_IF_FAILED(queue_reading(view, stream));
+    BB_RETURN_IF_FAILED(queue_products(of, view, stream));
+    return queue_outputs(view, stream);
+}
+
+bb_status capture(void *on, bb_index, void *arguments)
+{
+    capturing *of = static_cast<capturing *>(arguments);
+    cudaStream_t stream = static_cast<cudaStream_t>(on);
+    cudaGraph_t graph = nullptr;
+    BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    bb_status status = queue_step(*of, stream);
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (status != BB_OK) {
+        if (graph != nullptr) {
+            (void)cudaGraphDestroy(graph);
+        }
+        return status;
+    }
+    BB_CUDA_TRY(error);
+    error = cudaGraphInstantiate(&of->plan, graph, 0);
+    (void)cudaGraphDestroy(graph);
+    BB_CUDA_TRY(error);
+    error = cudaGraphUpload(of->plan, stream);
+    if (error != cudaSuccess) {
+        (void)cudaGraphExecDestroy(of->plan);
+        of->plan = nullptr;
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
+const bb_kernel capture_kernel = {"capture of a control loop", 1, nullptr, capture};
+
+bb_status take_graph(capturing *of, cudaGraphExec_t *out)
+{
+    BB_RETURN_IF_FAILED(bb_device_launch(of->system->device, &capture_kernel, 1, of));
+    *out = of->plan;
+    return BB_OK;
+}
+
+int row_of(const graph_system &system, int window)
+{
+    return system.any_row ? -1 : window;
+}
+
+} // namespace
+
+bb_status capture_graphs(const graph_system &system, loop_graphs *graphs)
+{
+    for (int parity = 0; parity < 2; ++parity) {
+        capturing dark = {&system, DARK, 0, 0, parity, nullptr};
+        capturing heat = {&system, HEAT, 0, 0, parity, nullptr};
+        BB_RETURN_IF_FAILED(take_graph(&dark, &graphs->dark[parity]));
+        BB_RETURN_IF_FAILED(take_graph(&heat, &graphs->heat[parity]));
+    }
+    return BB_OK;
+}
+
+bb_status capture_light(const graph_system &system, bb_index set,
+                        const std::vector<int32_t> &windows, loop_graphs *graphs)
+{
+    bool captured = false;
+    for (int32_t window : windows) {
+        for (int parity = 0; parity < 2; ++parity) {
+            const int row = row_of(system, window);
+            const light_key key = {set, row, parity};
+            if (graphs->light.count(key) == 0) {
+                capturing light = {&system, LIGHT, set, row, parity, nullptr};
+                cudaGraphExec_t plan = nullptr;
+                BB_RETURN_IF_FAILED(take_graph(&light, &plan));
+                graphs->light[key] = plan;
+                captured = true;
+            }
+        }
+    }
+    return captured ? bb_device_wait(system.device) : BB_OK;
+}
+
+cudaGraphExec_t light_graph(const graph_system &system, const loop_graphs &graphs, bb_index set,
+                            int window, int parity)
+{
+    return graphs.light.at({set, row_of(system, window), parity});
+}
+
+void release_graphs(loop_graphs *graphs)
+{
+    for (int parity = 0; parity < 2; ++parity) {
+        for (cudaGraphExec_t plan : {graphs->dark[parity], graphs->heat[parity]}) {
+            if (plan != nullptr) {
+                (void)cudaGraphExecDestroy(plan);
+            }
+        }
+    }
+    for (const auto &light : graphs->light) {
+        (void)cudaGraphExecDestroy(light.second);
+    }
+    graphs->light.clear();
+}
+
+} // namespace control_loop

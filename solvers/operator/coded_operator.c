@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/coded_operator.h"
+
+#include "core/memory.h"
+#include "core/portable.h"
+#include "solvers/operator/coded_product.h"
+#include "solvers/operator/device_matrix.h"
+#include "solvers/operator/low_rank_product.h"
+#include "solvers/operator/transform_product.h"
+
+#include <math.h>
+
+static const bb_kernel kernel = {
+    .name = "coded_product", .grain = BB_CODED_GRAIN, .cpu = bb_coded_multiply_rows};
+
+static const bb_kernel bfp8_kernel = {
+    .name = "coded_bfp8_product", .grain = BB_CODED_GRAIN, .cpu = bb_coded_multiply_bfp8};
+
+static const bb_kernel piece_kernel = {
+    .name = "coded_piece_product", .grain = 1, .cpu = bb_coded_multiply_groups};
+
+static const bb_kernel device_kernel = {
+    .name = "coded_product_there", .grain = 1, .cuda = bb_device_matrix_multiply};
+
+struct bb_coded_operator {
+    bb_device *device;
+    const bb_coded_matrix *matrix; // NULL on a GPU, which has a copy
+    bb_codec_config config;        // of the matrix
+    bb_index rows, columns;        // of the matrix
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+    float *x_f32;            // [columns] on the host, NULL for fp64 products
+    bool finite;             // no stored value is NaN, infinite or large
+    bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
+    void *device_x;          // [columns] in the multiply format on a GPU
+    void *device_y;          // [rows] on a GPU
+};
+
+static bb_status copy_to_device(bb_coded_operator *operation)
+{
+    bb_status status = BB_OK;
+    const bb_coded_matrix *matrix = operation->matrix;
+    size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
+    BB_TRY(bb_device_matrix_create(operation->device, matrix, &operation->there));
+    const bb_coded_stream *stream = bb_device_matrix_stream(operation->there);
+    BB_REQUIRE(
+        stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
+            bb_coded_stream_fits_fp32(stream),
+        BB_UNSUPPORTED,
+        "multiply fp64 of a quantiser with quotients above 16 bits on a GPU: choose a greater "
+        "tolerance, multiply: fp32 or device: cpu");
+    BB_TRY(bb_device_allocate(operation->device, (size_t)bb_coded_matrix_columns(matrix) * word,
+                              &operation->device_x));
+    BB_TRY(bb_device_allocate(operation->device,
+                              (size_t)bb_coded_matrix_rows(matrix) * sizeof(double),
+                              &operation->device_y));
+done:
+    return status;
+}
+
+bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
+                                   bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_operator *operation = NULL;
+    *out = NULL;
+    BB_REQUIRE(arithmetic.multiply <= BB_FORMAT_FP32 &&
+                   arithmetic.accumulate <= arithmetic.multiply,
+               BB_UNSUPPORTED,
+               "multiply %s with accumulate %s: expected fp64 or fp32, sums no narrower than "
+               "products",
+               bb_format_names[arithmetic.multiply], bb_format_names[arithmetic.accumulate]);
+    BB_TRY(BB_ZEROED(1, &operation));
+    operation->device = device;
+    operation->matrix = matrix;
+    operation->config = *bb_coded_matrix_config(matrix);
+    operation->rows = bb_coded_matrix_rows(matrix);
+    operation->columns = bb_coded_matrix_columns(matrix);
+    operation->arithmetic = arithmetic;
+    operation->run = 1;
+    if (arithmetic.multiply == BB_FORMAT_FP32) {
+        BB_TRY(BB_ALLOCATE(bb_coded_matrix_columns(matrix), &operation->x_f32));
+        BB_TRY(bb_coded_is_finite(matrix, &operation->finite));
+    }
+    if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
+        BB_TRY(copy_to_device(operation));
+        operation->matrix = NULL;
+    }
+    *out = operation;
+    operation = NULL;
+done:
+    bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+void bb_coded_operator_destroy(bb_coded_operator **operation)
+{
+    bb_coded_operator *whole = *operation;
+    if (whole != NULL) {
+        bb_device_matrix_destroy(&whole->there);
+        bb_device_release(whole->device, &whole->device_x);
+        bb_device_release(whole->device, &whole->device_y);
+        BB_RELEASE(&whole->x_f32);
+        BB_RELEASE(operation);
+    }
+}
+
+bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
+    bool mixed = arithmetic->multiply == BB_FORMAT_FP32 && arithmetic->accumulate == BB_FORMAT_FP64;
+    bool whole = run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
+    BB_REQUIRE(run == 1 || (mixed && whole), BB_UNSUPPORTED,
+               "runs of %td products: expected 1, or for fp32 products and fp64 sums a multiple of "
+               "%d up to %d",
+               run, (int)BB_GEMV_RUN_STEP, (int)BB_GEMV_RUN_MOST);
+    operation->run = run;
+done:
+    return status;
+}
+
+// x in fp32; whether its products with values below 2^BB_FINITE_EXPONENT are surely finite.
+BB_CLONES static bool narrow_x(const double *x, bb_index count, float *out)
+{
+    int large = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        out[j] = (float)x[j];
+        large |= !(fabsf(out[j]) <= 0x1p50F); // NaN too
+    }
+    return large == 0;
+}
+
+static bool fused_bfp8(const bb_coded_operator *operation)
+{
+    const bb_codec_config *config = &operation->config;
+    return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
+}
+
+// Products of low-rank tiles take their x in fp64, rounded where products are narrower; those with
+// transformed blocks round what they transformed.
+static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                const double *x, double *y)
+{
+    bb_status status = BB_OK;
+    bb_index columns = bb_coded_matrix_columns(operation->matrix);
+    double *rounded = NULL;
+    if (operation->x_f32 != NULL) {
+        BB_TRY(BB_ALLOCATE(columns, &rounded));
+        for (bb_index j = 0; j < columns; ++j) {
+            rounded[j] = (double)(float)x[j];
+        }
+    }
+    BB_TRY(bb_low_rank_multiply(operation->device, operation->matrix, operation->arithmetic, row,
+                                rows, rounded != NULL ? rounded : x, y));
+done:
+    BB_RELEASE(&rounded);
+    return status;
+}
+
+static bb_status multiply_here(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                               const double *x, double *y)
+{
+    bb_status status = BB_OK;
+    const bb_coded_matrix *matrix = operation->matrix;
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    bool finite =
+        operation->x_f32 != NULL && narrow_x(x, columns, operation->x_f32) && operation->finite;
+    bb_coded_product plain = {.words = bb_coded_matrix_words(matrix, row),
+                              .format = bb_coded_matrix_format(matrix),
+                              .arithmetic = operation->arithmetic,
+                              .run = operation->run,
+                              .columns = columns,
+                              .x = x,
+                              .x_f32 = operation->x_f32,
+                              .finite = finite,
+                              .y = y};
+    bb_piece_product pieces = {.matrix = matrix,
+                               .arithmetic = operation->arithmetic,
+                               .run = operation->run,
+                               .row = row,
+                               .rows = rows,
+                               .x = x,
+                               .x_f32 = operation->x_f32,
+                               .finite = finite,
+                               .y = y};
+    if (bb_coded_matrix_transform_plan(matrix) != NULL) {
+        BB_TRY(bb_transform_multiply(operation->device, matrix, operation->arithmetic, row, rows, x,
+                                     y));
+    } else if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
+        BB_TRY(multiply_tiles(operation, row, rows, x, y));
+    } else if (plain.words != NULL) {
+        BB_TRY(bb_device_launch(operation->device, &kernel, rows, &plain));
+    } else if (fused_bfp8(operation)) {
+        BB_TRY(bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces));
+    } else {
+        BB_TRY(bb_device_launch(operation->device, &piece_kernel,
+                                bb_coded_matrix_group_count(matrix), &pieces));
+    }
+    for (bb_index i = 0; i < rows; ++i) {
+        y[i] /= bb_coded_matrix_row_scale(matrix, row + i);
+    }
+done:
+    return status;
+}
+
+bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
+{
+    bb_stream_layout layout;
+    return bb_stream_layout_of(storage, &layout) && bb_stream_takes_limbs(layout.storage);
+}
+
+// Infinities of a matrix would meet limbs of zero; block floating point has none.
+static bool takes_limbs(const bb_coded_operator *operation)
+{
+    const bool never_infinite = operation->finite || operation->config.codec == (int)BB_CODEC_BFP;
+    return operation->run > 1 && never_infinite && bb_coded_operator_has_limbs(&operation->config);
+}
+
+static bb_stream_sums sums_of(const bb_coded_operator *operation)
+{
+    const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
+    return arithmetic->multiply == BB_FORMAT_FP64     ? BB_STREAM_WIDE
+           : arithmetic->accumulate == BB_FORMAT_FP32 ? BB_STREAM_NARROW
+           : takes_limbs(operation)                   ? BB_STREAM_LIMBS
+           : operation->run > 1                       ? BB_STREAM_RUNS
+                                                      : BB_STREAM_EACH;
+}
+
+static bb_status multiply_there(bb_coded_operator *operation, bb_index row, bb_index rows,
+                                const double *x, double *y)
+{
+    bb_status status = BB_OK;
+    bb_device *device = operation->device;
+    size_t columns = (size_t)operation->columns;
+    bool single = operation->x_f32 != NULL;
+    if (single) {
+        (void)narrow_x(x, (bb_index)columns, operation->x_f32);
+        BB_TRY(bb_device_upload(device, operation->device_x, operation->x_f32,
+                                columns * sizeof(float)));
+    } else {
+        BB_TRY(bb_device_upload(device, operation->device_x, x, columns * sizeof *x));
+    }
+    double *y_there = operation->device_y;
+    bb_device_product product = {.matrices = &operation->there,
+                                 .count = 1,
+                                 .sums = sums_of(operation),
+                                 .run = operation->run,
+                                 .row = row,
+                                 .x = operation->device_x,
+                                 .y = &y_there};
+    BB_TRY(bb_device_launch(device, &device_kernel, rows, &product));
+    BB_TRY(bb_device_download(device, y, operation->device_y, (size_t)rows * sizeof *y));
+done:
+    return status;
+}
+
+static bool on_cpu(const bb_coded_operator *operation)
+{
+    return operation->there == NULL;
+}
+
+static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(row >= 0 && rows >= 0 && rows <= operation->rows - row, BB_INVALID,
+               "rows %td to %td of a coded matrix of %td", row, row + rows, operation->rows);
+done:
+    return status;
+}
+
+bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb_index rows,
+                                  const double *x, double *y, double *seconds)
+{
+    bb_status status = BB_OK;
+    double elapsed = 0.0;
+    BB_TRY(check_rows(operation, row, rows));
+    BB_TRY(bb_device_timer_start(operation->device));
+    BB_TRY(on_cpu(operation) ? multiply_here(operation, row, rows, x, y)
+                             : multiply_there(operation, row, rows, x, y));
+    BB_TRY(bb_device_timer_stop(operation->device, &elapsed));
+    *seconds += elapsed;
+done:
+    return status;
+}
+
+static bb_status check_alike(const bb_coded_operator *first, const bb_coded_operator *other)
+{
+    bb_status status = BB_OK;
+    const bb_codec_config *a = &first->config;
+    const bb_codec_config *b = &other->config;
+    BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
+               "a product is queued on a GPU: this operator is the cpu's");
+    BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
+                   (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
+                   (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
+                   first->rows == other->rows && first->columns == other->columns &&
+                   first->arithmetic.multiply == other->arithmetic.multiply &&
+                   first->arithmetic.accumulate == other->arithmetic.accumulate &&
+                   first->run == other->run && bb_device_matrix_alike(first->there, other->there),
+               BB_INVALID,
+               "products in one launch: expected matrices of one shape and storage, multiplied in "
+               "one way on one device");
+done:
+    return status;
+}
+
+bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
+{
+    return !on_cpu(operation) && bb_device_matrix_stream(operation->there) != NULL;
+}
+
+bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
+                                  const bb_coded_window *window, const void *x, double *const *y,
+                                  void *stream)
+{
+    bb_status status = BB_OK;
+    const bb_coded_operator *first = operations[0];
+    bb_device_matrix *matrices[BB_CODED_TOGETHER];
+    bb_stream_sums sums = sums_of(first);
+    BB_REQUIRE(count >= 1 && count <= BB_CODED_TOGETHER, BB_INVALID,
+               "%d products in one launch: expected 1 to %d", count, (int)BB_CODED_TOGETHER);
+    BB_TRY(check_rows(first, window->row_at == NULL ? window->row : 0, window->rows));
+    for (int i = 0; i < count; ++i) {
+        BB_TRY(check_alike(first, operations[i]));
+        matrices[i] = operations[i]->there;
+        // One of them may have values that limbs do not take.
+        sums = sums_of(operations[i]) == BB_STREAM_RUNS ? BB_STREAM_RUNS : sums;
+    }
+    BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
+               "storage %s: which rows a product takes is known when it is queued",
+               bb_codec_names[first->config.codec]);
+    if (window->rows == 0) {
+        goto done;
+    }
+    bb_device_product product = {.matrices = matrices,
+                                 .count = count,
+                                 .sums = sums,
+                                 .run = first->run,
+                                 .row = window->row,
+                                 .row_at = window->row_at,
+                                 .x = x,
+                                 .y = y};
+    BB_TRY(bb_device_matrix_multiply(stream, window->rows, &product));
+done:
+    return status;
+}
+
+bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
+                                   bb_coded_block blocks[BB_CODED_BLOCKS], int *count)
+{
+    bb_status status = BB_OK;
+    const bb_coded_stream *stream =
+        on_cpu(operation) ? NULL : bb_device_matrix_stream(operation->there);
+    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
+               BB_UNSUPPORTED,
+               "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
+               bb_codec_names[operation->config.codec]);
+    const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
+    blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
+    blocks[1] = (bb_coded_block){(void *)(uintptr_t)operand.scales,
+                                 (size_t)operation->rows * sizeof *operand.scales};
+    *count = BB_CODED_BLOCKS;
+done:
+    return status;
+}
+
+bb_index bb_coded_operator_rows(const bb_coded_operator *operation)
+{
+    return operation->rows;
+}
+
+bb_index bb_coded_operator_columns(const bb_coded_operator *operation)
+{
+    return operation->columns;
+}
+
+bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
+{
+    return operation->arithmetic.multiply;
+}
+
+size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
+{
+    return on_cpu(operation) ? bb_coded_matrix_bytes(operation->matrix)
+                             : bb_device_matrix_bytes(operation->there);
+}
+
+double bb_coded_operator_flops(bb_index rows, bb_index columns)
+{
+    return 2.0 * (double)rows * (double)columns;
+}

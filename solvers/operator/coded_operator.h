@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coded matrix and how to apply it: y = C x on a device. Each stored value is decoded, multiplied
+// in one format and accumulated in another. The scheme of Bamakhrama et al. (wafer feed-forward) is
+// storage fp32, multiply fp32, accumulate fp64.
+//
+// Sums in fp64 take every product by itself, or runs of them: `run` products of a lane are summed
+// in fp32 and the run is promoted to fp64.
+//
+// The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,
+// ... in turn, then a tree of halves; each row is summed by one thread; a run is `run` columns of
+// each lane. cuda: the order of solvers/operator/coded_stream_cuda.h; in runs and in fp32 sums a
+// product is fused with its sum, and block floating point multiplies a block's unit once; sums in
+// fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2 and block floating point
+// of 4 and 8 bits are multiplied on tensor cores, whatever the run
+// (solvers/operator/stream_limbs_cuda.h); an x that is not finite then gives NaN. The two agree
+// within the error bound of either sum.
+//
+// Low-rank tiles and transformed blocks are never decoded: solvers/operator/low_rank_product.h,
+// low_rank_stream.h and transform_product.h. zfp is decoded piece by piece, on a GPU in the order
+// of solvers/operator/zfp_panels.h.
+#ifndef BB_SOLVERS_OPERATOR_CODED_OPERATOR_H
+#define BB_SOLVERS_OPERATOR_CODED_OPERATOR_H
+
+#include "core/device/device.h"
+#include "precision/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Formats of the products (operands rounded to it, product rounded to it) and of the sums.
+typedef struct bb_gemv_arithmetic {
+    bb_format multiply;   ///< BB_FORMAT_FP64 or BB_FORMAT_FP32
+    bb_format accumulate; ///< BB_FORMAT_FP64 or BB_FORMAT_FP32, no narrower than multiply
+} bb_gemv_arithmetic;
+
+enum {
+    BB_GEMV_RUN_STEP = 32,
+    BB_GEMV_RUN_MOST = 1024,
+};
+
+typedef struct bb_coded_operator bb_coded_operator;
+
+/// Makes the matrix ready on a device: the cpu uses it in place, and it must outlive the operator;
+/// a GPU takes a copy (solvers/operator/device_matrix.h) and a workspace, and the matrix may go.
+/// The device is borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic other
+/// than above), BB_MEMORY (host or device), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
+                                              bb_gemv_arithmetic arithmetic,
+                                              bb_coded_operator **out);
+void bb_coded_operator_destroy(bb_coded_operator **operation);
+
+/// From now on fp64 sums take fp32 products in runs of `run`, a multiple of BB_GEMV_RUN_STEP up to
+/// BB_GEMV_RUN_MOST, or, as at first, each by itself: 1. Errors: BB_UNSUPPORTED (another run, or
+/// another arithmetic).
+BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run);
+
+/// Whether runs of a storage are multiplied in limbs on a GPU, where no value of it is infinite.
+bool bb_coded_operator_has_limbs(const bb_codec_config *storage);
+
+/// y[i] = row (row + i) of C times x for i in [0, rows). x [columns] and y [rows] are on the host,
+/// in fp64; rounding to the multiply format happens here, the rows' scales are undone in fp64.
+/// `seconds` grows by the time on the device, transfers included. Errors: BB_INVALID (rows outside
+/// the matrix), BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row,
+                                             bb_index rows, const double *x, double *y,
+                                             double *seconds);
+
+/// Rows of a product on a GPU.
+typedef struct bb_coded_window {
+    bb_index row, rows;
+    const int32_t *row_at; ///< on the device, read in place of `row` when the product runs, not
+                           ///< written while another kernel of its graph may; NULL: `row` holds
+} bb_coded_window;
+
+enum {
+    BB_CODED_TOGETHER = 3, ///< most products of one launch: the axes of a displacement
+};
+
+/// Whether a product on a GPU can find its first row in the device's memory (bb_coded_window).
+bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
+
+/// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
+/// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
+/// multiple of 16 bytes; queued on `stream` (a cudaStream_t of the operators' device, which has to
+/// be the current one): nothing waits or allocates, so that a stream under capture takes it. The
+/// first operator's workspace serves one launch at a time. Errors: BB_INVALID (rows outside the
+/// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90,
+/// row_at with an operator that does not take it),
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
+                                             const bb_coded_window *window, const void *x,
+                                             double *const *y, void *stream);
+
+/// Where an operator's matrix lies on a GPU.
+typedef struct bb_coded_block {
+    void *address; ///< the device's
+    size_t bytes;
+} bb_coded_block;
+
+enum { BB_CODED_BLOCKS = 2 };
+
+/// Everything that differs between operators of one shape and storage, for whoever moves matrices.
+/// Errors: BB_UNSUPPORTED (an operator on the cpu, storage whose bytes the data decide).
+BB_CHECKED bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
+                                              bb_coded_block blocks[BB_CODED_BLOCKS], int *count);
+
+/// Shape of the matrix, and the format of products.
+bb_index bb_coded_operator_rows(const bb_coded_operator *operation);
+bb_index bb_coded_operator_columns(const bb_coded_operator *operation);
+bb_format bb_coded_operator_multiply(const bb_coded_operator *operation);
+
+/// Bytes of matrix that an application of all rows reads on the operator's device.
+size_t bb_coded_operator_bytes(const bb_coded_operator *operation);
+
+/// Floating-point operations of one application: 2 rows columns.
+double bb_coded_operator_flops(bb_index rows, bb_index columns);
+
+/// Arguments of products with plain formats on the cpu (solvers/operator/coded_product.h).
+typedef struct bb_coded_product {
+    const void *words; ///< of the first row to multiply
+    bb_format format;
+    bb_gemv_arithmetic arithmetic;
+    bb_index run; ///< fp32 products of a lane in a run, or 1
+    bb_index columns;
+    const double *x;    ///< [columns], for fp64 products
+    const float *x_f32; ///< [columns], for fp32 products
+    bool finite;        ///< known: no stored value and no product is NaN or infinite
+    double *y;          ///< [rows], scales not undone
+} bb_coded_product;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/coded_stream.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/codecs/bfp_core.h"
+#include "solvers/operator/stream_partition_core.h"
+
+#include <string.h>
+
+enum { LINE = 128, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
+
+struct bb_coded_stream {
+    bb_device *device;
+    bb_stream_layout layout;
+    bb_index rows, columns, tiles;
+    int blocks;
+    float step;
+    bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
+    size_t bytes;
+    void *words, *places, *scales, *sums, *counts; // on the device
+};
+
+bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
+{
+    static const bb_stream_layout plain[BB_FORMAT_COUNT] = {
+        [BB_FORMAT_FP64] = {BB_STREAM_FP64, 0, 128, 1024, 2},
+        [BB_FORMAT_FP32] = {BB_STREAM_FP32, 0, 128, 512,  4},
+        [BB_FORMAT_TF32] = {BB_STREAM_FP32, 0, 128, 512,  4},
+        [BB_FORMAT_BF16] = {BB_STREAM_BF16, 0, 256, 512,  4},
+        [BB_FORMAT_FP16] = {BB_STREAM_FP16, 0, 256, 512,  4},
+        [BB_FORMAT_E4M3] = {BB_STREAM_E4M3, 0, 512, 512,  4},
+        [BB_FORMAT_E5M2] = {BB_STREAM_E5M2, 0, 512, 512,  4},
+    };
+    int bits = (int)config->bits;
+    if (config->codec < (int)BB_FORMAT_COUNT) {
+        *out = plain[config->codec];
+    } else if (config->codec == (int)BB_CODEC_QUANTISER) {
+        *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 4};
+    } else if (config->codec != (int)BB_CODEC_BFP) {
+        return false;
+    } else if (bits == 4) {
+        *out = (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4};
+    } else if (bits == 8) {
+        *out = (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4};
+    } else if (bits == 16) {
+        *out = (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4};
+    } else {
+        *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
+    }
+    return true;
+}
+
+bool bb_stream_takes_limbs(bb_stream_storage storage)
+{
+    return storage == BB_STREAM_E4M3 || storage == BB_STREAM_E5M2 || storage == BB_STREAM_BFP8 ||
+           storage == BB_STREAM_BFP4;
+}
+
+// Tiles [first, first + count) on their way to the device.
+typedef struct packing {
+    const bb_coded_stream *stream;
+    const bb_coded_matrix *matrix;
+    bb_index first;
+    const bb_stream_place *places; // of the quantiser
+    uint32_t line;                 // where `out` begins
+    unsigned char *out;            // zeroed
+} packing;
+
+static bb_index least(bb_index a, bb_index b)
+{
+    return a < b ? a : b;
+}
+
+// A lane's values of a tile in the order of their chunks, `word` bytes each.
+static void order_chunks(int lane, int chunks, size_t word, const unsigned char *from,
+                         unsigned char *out)
+{
+    for (int c = 0; c < chunks; ++c) {
+        memcpy(out + (size_t)c * 4 * word,
+               from + (size_t)bb_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
+    }
+}
+
+static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+{
+    bb_index width = work->stream->layout.columns;
+    bb_index count = least(width, work->stream->columns - tile * width);
+    size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
+    const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
+    int values = (int)(width / BB_STREAM_LANES);
+    unsigned char natural[WIDEST_ROW] = {0};
+    memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
+    for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
+        size_t at = (size_t)(lane * values) * word;
+        order_chunks(lane, values / 4, word, natural + at, out + at);
+    }
+}
+
+// Word `word` of a plane of one block.
+static uint32_t plane_word(const int32_t *block, int width, int shift, int word)
+{
+    uint32_t out = 0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        uint32_t field = (uint32_t)(block[i] >> shift) & (uint32_t)((1ULL << width) - 1);
+        int across = width < 8 ? 4 * width : BB_BLOCK;
+        int bit = width < 8 ? 8 * (i % across) + width * (i / across) : width * i;
+        out |= bit / 32 == word ? field << (bit % 32) : 0;
+    }
+    return out;
+}
+
+// A block of `width` bits, the words of its planes `stride` bytes apart.
+static void pack_block(const int32_t *block, uint32_t width, size_t stride, unsigned char *out)
+{
+    int shift = (int)width;
+    for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
+        if ((width >> k & 1U) != 0) {
+            shift -= 1 << k;
+            for (int w = 0; w < 1 << k; ++w, out += stride) {
+                uint32_t word = plane_word(block, 1 << k, shift, w);
+                memcpy(out, &word, sizeof word);
+            }
+        }
+    }
+}
+
+static bool is_poisoned(const bb_bfp_layout *from, const unsigned char *parts, bb_index block)
+{
+    return bb_plane_signed(parts[from->exponents + (size_t)block], 8) == BB_BFP_POISONED;
+}
+
+// The block's mantissas, the lanes' chunks (`lanes_of` lanes a block) in their order.
+static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
+                           bb_index place, int lanes_of, int32_t out[BB_BLOCK])
+{
+    int32_t natural[BB_BLOCK];
+    int values = BB_BLOCK / lanes_of;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        natural[i] = is_poisoned(from, parts, block) ? 0 : bb_bfp_mantissa(from, parts, block, i);
+    }
+    for (int part = 0; part < lanes_of; ++part) {
+        order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
+                     (const unsigned char *)(natural + part * values),
+                     (unsigned char *)(out + part * values));
+    }
+}
+
+// Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
+static void bias_block(int bits, unsigned char *out)
+{
+    for (int i = bits / 8 - 1; i < BB_BLOCK * bits / 8; i += bits / 8) {
+        out[i] ^= 0x80U;
+    }
+}
+
+static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index tile,
+                     const unsigned char *parts, unsigned char *out)
+{
+    const bb_stream_layout *layout = &work->stream->layout;
+    bb_index blocks = layout->columns / BB_BLOCK;
+    bb_index first = tile * blocks;
+    bb_index count = least(blocks, from->blocks - first);
+    bool by_lane = layout->storage == BB_STREAM_BFP;
+    size_t block_bytes = 4 * (size_t)from->bits;
+    for (bb_index b = 0; b < count; ++b) {
+        int32_t block[BB_BLOCK];
+        block_in_order(from, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
+        unsigned char *to = out + (size_t)b * (by_lane ? 4 : block_bytes);
+        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4, to);
+        if (!by_lane && from->bits >= 8) {
+            bias_block(from->bits, to);
+        }
+    }
+    for (bb_index b = 0; b < count; ++b) {
+        // e + 127, the exponent field of 2^e; of a poisoned block infinity's.
+        out[(size_t)blocks * block_bytes + (size_t)b] =
+            is_poisoned(from, parts, first + b)
+                ? 255
+                : (unsigned char)(parts[from->exponents + (size_t)(first + b)] + 127);
+    }
+}
+
+static bb_status pack_tile(void *context, bb_index index)
+{
+    const packing *work = context;
+    const bb_coded_stream *stream = work->stream;
+    bb_index tile = work->first + index;
+    const bb_bfp_layout from = bb_bfp_layout_of(stream->layout.bits, stream->columns);
+    for (bb_index row = 0; row < stream->rows; ++row) {
+        unsigned char *out = work->out + (index * stream->rows + row) * stream->layout.row_bytes;
+        const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
+        if (parts == NULL) {
+            pack_plain(work, tile, row, out);
+        } else {
+            pack_bfp(work, &from, tile, parts, out);
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    packing work = {.stream = stream, .matrix = matrix};
+    bb_index tile_bytes = stream->rows * stream->layout.row_bytes;
+    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / tile_bytes);
+    stream->bytes = (size_t)(stream->tiles * tile_bytes);
+    BB_TRY(bb_device_allocate(stream->device, stream->bytes, &stream->words));
+    BB_TRY(BB_ZEROED(most * tile_bytes, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += most) {
+        bb_index count = least(most, stream->tiles - work.first);
+        memset(work.out, 0, (size_t)(count * tile_bytes));
+        BB_TRY(bb_parallel_for(count, pack_tile, &work));
+        BB_TRY(bb_device_upload(stream->device,
+                                (unsigned char *)stream->words + work.first * tile_bytes, work.out,
+                                (size_t)(count * tile_bytes)));
+        BB_TRY(bb_device_wait(stream->device));
+    }
+done:
+    BB_RELEASE(&work.out);
+    return status;
+}
+
+// Widths of a tile's rows.
+typedef struct measuring {
+    const bb_coded_matrix *matrix;
+    bb_index rows;
+    bb_stream_place *places; // [tiles][rows]
+} measuring;
+
+static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
+{
+    uint32_t magnitudes = 0;
+    uint32_t any = 0;
+    for (int i = 0; i < BB_QUANTISER_RUN; ++i) {
+        magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
+        any |= (uint32_t)quotients[i];
+    }
+    uint32_t width = any != 0;
+    while (magnitudes >> (width == 0 ? 0 : width - 1) != 0) {
+        ++width;
+    }
+    if (width > BB_STREAM_MOST_PLANES) {
+        return BB_STREAM_QUOTIENTS;
+    }
+    // Decoding takes time by the plane: a bit more a value is cheaper than one more of them.
+    return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
+}
+
+static bb_status measure_tile(void *context, bb_index tile)
+{
+    const measuring *work = context;
+    for (bb_index row = 0; row < work->rows; ++row) {
+        int32_t quotients[BB_QUANTISER_RUN];
+        bool whole = bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
+        work->places[tile * work->rows + row].width = whole ? width_of(quotients) : BB_STREAM_RAW;
+    }
+    return BB_OK;
+}
+
+static bb_status pack_quotients(void *context, bb_index index)
+{
+    const packing *work = context;
+    bb_index rows = work->stream->rows;
+    bb_index tile = work->first + index;
+    bb_index count = least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
+    for (bb_index row = 0; row < rows; ++row) {
+        bb_stream_place place = work->places[tile * rows + row];
+        unsigned char *out = work->out + (size_t)LINE * (place.line - work->line);
+        int32_t quotients[BB_QUANTISER_RUN] = {0};
+        if (place.width == BB_STREAM_RAW) {
+            float values[BB_QUANTISER_RUN] = {0.0F};
+            bb_coded_matrix_decode_f32(work->matrix, row, tile, values);
+            memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
+            memcpy(quotients, values, sizeof quotients);
+        } else {
+            (void)bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
+        }
+        for (bb_index b = 0; b < BB_STREAM_LANES; ++b) {
+            int32_t block[BB_BLOCK];
+            order_chunks((int)b, BB_BLOCK / 4, sizeof *block,
+                         (const unsigned char *)(quotients + b * BB_BLOCK), (unsigned char *)block);
+            if (place.width <= BB_STREAM_MOST_PLANES) {
+                pack_block(block, place.width, LINE, out + 4 * b);
+                continue;
+            }
+            for (int i = 0; i < BB_BLOCK; ++i) {
+                memcpy(out + LINE * i + 4 * b, block + i, 4);
+            }
+        }
+    }
+    return BB_OK;
+}
+
+static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix,
+                                  bb_stream_place *places)
+{
+    bb_status status = BB_OK;
+    packing work = {.stream = stream, .matrix = matrix, .places = places};
+    bb_index rows = stream->rows;
+    // A tile with every row at its widest.
+    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / (rows * LINE * BB_BLOCK));
+    BB_TRY(BB_ZEROED(most * rows * LINE * BB_BLOCK, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += most) {
+        bb_index count = least(most, stream->tiles - work.first);
+        const bb_stream_place *last = places + (work.first + count) * rows - 1;
+        work.line = places[work.first * rows].line;
+        BB_TRY(bb_parallel_for(count, pack_quotients, &work));
+        BB_TRY(bb_device_upload(
+            stream->device, (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
+            (size_t)LINE * (last->line + bb_stream_lines(last->width) - work.line)));
+        BB_TRY(bb_device_wait(stream->device));
+    }
+done:
+    BB_RELEASE(&work.out);
+    return status;
+}
+
+static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    bb_index count = stream->tiles * stream->rows;
+    size_t lines = 0;
+    measuring work = {.matrix = matrix, .rows = stream->rows};
+    // Kernels copy two places at once: one behind the last is read, too.
+    BB_TRY(BB_ZEROED(count + 1, &work.places));
+    BB_TRY(bb_parallel_for(stream->tiles, measure_tile, &work));
+    for (bb_index i = 0; i < count; ++i) {
+        BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
+                   "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
+        work.places[i].line = (uint32_t)lines;
+        stream->beyond_fp32 |= work.places[i].width >= BB_STREAM_QUOTIENTS;
+        lines += bb_stream_lines(work.places[i].width);
+    }
+    stream->step = bb_coded_matrix_step(matrix);
+    stream->bytes = LINE * lines + (size_t)count * sizeof *work.places;
+    BB_TRY(bb_device_allocate(stream->device, LINE * (lines + 1), &stream->words));
+    BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
+                              &stream->places));
+    BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
+                            (size_t)(count + 1) * sizeof *work.places));
+    BB_TRY(upload_quotients(stream, matrix, work.places));
+done:
+    BB_RELEASE(&work.places);
+    return status;
+}
+
+static bb_status upload_scales(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    double *scales = NULL;
+    size_t bytes = (size_t)stream->rows * sizeof *scales;
+    BB_TRY(BB_ALLOCATE(stream->rows, &scales));
+    for (bb_index row = 0; row < stream->rows; ++row) {
+        scales[row] = bb_coded_matrix_row_scale(matrix, row);
+    }
+    BB_TRY(bb_device_allocate(stream->device, bytes, &stream->scales));
+    BB_TRY(bb_device_upload(stream->device, stream->scales, scales, bytes));
+    BB_TRY(bb_device_wait(stream->device));
+done:
+    BB_RELEASE(&scales);
+    return status;
+}
+
+static bb_status take_workspace(bb_coded_stream *stream)
+{
+    bb_status status = BB_OK;
+    bb_device_report report;
+    bb_index group_rows = BB_STREAM_WARPS * stream->layout.warp_rows;
+    bb_index groups = (stream->rows + group_rows - 1) / group_rows;
+    BB_TRY(bb_device_describe(stream->device, &report));
+    stream->blocks = (int)report.units;
+    bb_index places = 0; // of any number of groups
+    for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
+        bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
+        bb_index of_parts = g * bb_stream_most_places(&parts);
+        places = of_parts > places ? of_parts : places;
+    }
+    BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
+                              &stream->sums));
+    // Read once before they are written, for the instructions' sake.
+    BB_TRY(bb_device_zero(stream->device, stream->sums,
+                          (size_t)(places * group_rows) * sizeof(double)));
+    BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
+    BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));
+done:
+    return status;
+}
+
+bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                 bb_coded_stream **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_stream *stream = NULL;
+    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &stream));
+    stream->device = device;
+    stream->rows = bb_coded_matrix_rows(matrix);
+    stream->columns = bb_coded_matrix_columns(matrix);
+    BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,
+               "storage %s: no streamed products on a GPU, choose "
+               "device: cpu",
+               bb_codec_names[config->codec]);
+    stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
+    BB_TRY(take_workspace(stream));
+    BB_TRY(upload_scales(stream, matrix));
+    BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
+                                        : upload_varying(stream, matrix));
+    *out = stream;
+    stream = NULL;
+done:
+    bb_coded_stream_destroy(&stream);
+    return status;
+}
+
+void bb_coded_stream_destroy(bb_coded_stream **stream)
+{
+    bb_coded_stream *whole = *stream;
+    if (whole != NULL) {
+        bb_device_release(whole->device, &whole->words);
+        bb_device_release(whole->device, &whole->places);
+        bb_device_release(whole->device, &whole->scales);
+        bb_device_release(whole->device, &whole->sums);
+        bb_device_release(whole->device, &whole->counts);
+        BB_RELEASE(stream);
+    }
+}
+
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
+{
+    return (bb_stream_task){.layout = stream->layout,
+                            .blocks = stream->blocks,
+                            .matrix_rows = stream->rows,
+                            .columns = stream->columns,
+                            .rows = stream->rows,
+                            .operands = 1,
+                            .operand = {{.words = stream->words,
+                                         .lies = stream->places,
+                                         .scales = stream->scales,
+                                         .step = stream->step}},
+                            .places = stream->sums,
+                            .counts = stream->counts};
+}
+
+bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)
+{
+    return !stream->beyond_fp32;
+}
+
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream)
+{
+    return stream->bytes;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coded matrix laid out for a GPU that streams it: y = C x in one launch, decoded on the way to
+// the product and never written decoded.
+//
+// Columns are cut into tiles, a tile's rows lie one after the other, so that whatever rows a
+// product takes are contiguous in every tile. A row of a tile is what 32 lanes decode: lane l has
+// the `columns / 32` columns from l columns / 32 on, in chunks of four columns whose order
+// bb_stream_chunk gives: eight lanes that read x at once meet no bank of shared memory twice. The
+// last tile is filled up with zeros, and so is x.
+//
+// Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
+// bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
+// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: word k of
+// lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. An exponent e is
+// stored as e + 127; a poisoned block has 255 and mantissas of zero. Quantiser: the
+// same words, as many as the widest block of the row's tile needs, rounded up where another plane
+// less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above 16 bits 32
+// words of quotients, or of fp32 where some value of the tile is not held as a quotient.
+#ifndef BB_SOLVERS_OPERATOR_CODED_STREAM_H
+#define BB_SOLVERS_OPERATOR_CODED_STREAM_H
+
+#include "core/device/device.h"
+#include "core/portable.h"
+#include "precision/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bb_stream_storage {
+    BB_STREAM_FP64,
+    BB_STREAM_FP32, ///< tf32 as well: its words are floats
+    BB_STREAM_BF16,
+    BB_STREAM_FP16,
+    BB_STREAM_E4M3,
+    BB_STREAM_E5M2,
+    BB_STREAM_BFP4,
+    BB_STREAM_BFP8,
+    BB_STREAM_BFP16,
+    BB_STREAM_BFP,
+    BB_STREAM_QUANTISER,
+    BB_STREAM_STORAGES,
+} bb_stream_storage;
+
+enum {
+    BB_STREAM_LANES = 32,
+    BB_STREAM_WARPS = 16,       ///< of a block
+    BB_STREAM_MOST_PLANES = 16, ///< widest quotient that is cut into planes
+    BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
+    BB_STREAM_RAW = 33,         ///< 32 words of fp32
+    BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
+};
+
+typedef struct bb_stream_layout {
+    bb_stream_storage storage;
+    int bits;           ///< of bfp
+    bb_index columns;   ///< of a tile
+    bb_index row_bytes; ///< of a tile's row, a multiple of 16; 0 where the data decide
+    bb_index warp_rows; ///< that a warp takes at once
+} bb_stream_layout;
+
+/// Where a row of a tile of the quantiser lies.
+typedef struct bb_stream_place {
+    uint32_t line;  ///< of 128 bytes
+    uint32_t width; ///< bits of a quotient, 0 to 16, or BB_STREAM_QUOTIENTS or BB_STREAM_RAW
+} bb_stream_place;
+
+/// How products are summed on the way: each promoted by itself, in runs, or not at all.
+typedef enum bb_stream_sums {
+    BB_STREAM_WIDE,   ///< fp64 products (fused with their sum), fp64 sums
+    BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
+    BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
+    BB_STREAM_NARROW, ///< the same, promoted once at the end
+    BB_STREAM_LIMBS,  ///< x in limbs of fp16 on tensor cores, fp32 sums of 128 columns, promoted
+} bb_stream_sums;
+
+/// One matrix of a product and what it is multiplied with; addresses are the device's.
+typedef struct bb_stream_operand {
+    const unsigned char *words;
+    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
+    const double *scales;        ///< [matrix rows], or NULL
+    float step;                  ///< of the quantiser
+    const void *x;               ///< [columns] in the products' format, at 16 bytes
+    double *y;                   ///< [rows], scales undone
+} bb_stream_operand;
+
+/// What blocks of a product have done.
+typedef struct bb_stream_counts {
+    unsigned turns;     ///< taken
+    unsigned published; ///< blocks whose sums are in their places
+    unsigned known;     ///< blocks of the second kernel that saw it
+} bb_stream_counts;
+
+enum {
+    BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
+};
+
+/// Products of matrices of one shape and storage in one launch, the same rows of each.
+typedef struct bb_stream_task {
+    bb_stream_layout layout;
+    bb_stream_sums sums;
+    int run;                       ///< products of a lane in a run, a multiple of 32
+    int blocks;                    ///< multiprocessors of the device
+    bb_index matrix_rows, columns; ///< of a matrix
+    bb_index row, rows;            ///< wanted
+    const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
+    int operands;
+    bb_stream_operand operand[BB_STREAM_OPERANDS];
+    double *places;           ///< workspace: sums of runs, [operands * rows][places]
+    bb_stream_counts *counts; ///< workspace: zero before and after
+} bb_stream_task;
+
+/// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane
+/// are 1, 2, 4 or 8.
+BB_DEVICE_FUNCTION
+int bb_stream_chunk(int chunks, int lane, int chunk)
+{
+    return chunk ^ (lane * chunks / 8 & (chunks - 1));
+}
+
+/// Lines of 128 bytes of a row of a tile of the quantiser.
+BB_DEVICE_FUNCTION
+uint32_t bb_stream_lines(uint32_t width)
+{
+    return width < BB_STREAM_QUOTIENTS ? width : 32;
+}
+
+typedef struct bb_coded_stream bb_coded_stream;
+
+/// Whether a codec has a layout here: plain formats, bfp and the quantiser.
+bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
+
+/// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow
+/// enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose of x; an x with a value that
+/// is not finite makes all sums NaN.
+bool bb_stream_takes_limbs(bb_stream_storage storage);
+
+/// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
+/// of others like it, BB_STREAM_OPERANDS together.
+/// Errors: BB_UNSUPPORTED (a codec without layout), BB_MEMORY (host or device), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                            bb_coded_stream **out);
+void bb_coded_stream_destroy(bb_coded_stream **stream);
+
+/// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the
+/// caller's to fill in.
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
+
+/// Whether what a stored value decodes to fits fp32: not so for quotients of more than 24 bits,
+/// which products in fp64 would take whole on the cpu.
+bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
+
+/// Bytes of matrix that a product of all rows reads.
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream);
+
+/// Queues a product (`arguments`: bb_stream_task) on a cudaStream_t; nothing waits, so that a
+/// stream that is being captured takes it. One product at a time uses a workspace.
+bb_status bb_stream_multiply_cuda(void *queue, bb_index rows, void *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

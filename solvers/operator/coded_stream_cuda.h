@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: the kernel of coded_stream.h over a storage (stream_storage_cuda.h) and a way
+// to sum (stream_sums_cuda.h).
+//
+// One block a multiprocessor. Its last warp is the producer: for each run of tiles that is its
+// block's (stream_partition_core.h) it brings the rows of a tile, which lie side by side, and the
+// tile's part of x into a ring of stages in shared memory, one bulk copy each. The other 16 warps
+// take four or two of the rows each and add them to a lane's sums, a lane its columns. At the end
+// of a run the lanes of a row are summed and written to the run's place. A second kernel, on the
+// device long before, adds the places when all blocks have said that theirs are there: a fence a
+// block, none a run.
+//
+// Floor: the bytes of the matrix. Beside them are the first stage's latency and the second kernel;
+// launches overlap (programmatic dependent launch): the next product's producers fill their rings
+// while this one's places are added, a stage at a time, for what the memory is flooded with is what
+// the second kernel waits behind.
+//
+// Order of the sums of a row: a lane's columns of a tile in the order of its chunks
+// (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
+// and a tree. It depends on the storage, the rows wanted, how many operands a launch has and the
+// number of multiprocessors, on nothing else: bits repeat.
+#ifndef BB_SOLVERS_OPERATOR_CODED_STREAM_CUDA_H
+#define BB_SOLVERS_OPERATOR_CODED_STREAM_CUDA_H
+
+#include "core/device/device_cuda.h"
+#include "solvers/operator/stream_producer_cuda.h"
+#include "solvers/operator/stream_sums_cuda.h"
+
+#include <cuda/atomic>
+
+namespace stream
+{
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+/// Lane l's columns of x of a tile, in the order of its chunks.
+template <class S, class Product>
+__device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out)[S::values])
+{
+    constexpr int chunks = S::values / 4;
+    const Product *own = x + lane * S::values;
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) {
+        const Product *from = own + 4 * bb_stream_chunk(chunks, lane, c);
+        if constexpr (sizeof(Product) == sizeof(float)) {
+            float4 four = *reinterpret_cast<const float4 *>(from);
+            out[4 * c] = four.x;
+            out[4 * c + 1] = four.y;
+            out[4 * c + 2] = four.z;
+            out[4 * c + 3] = four.w;
+        } else {
+            double2 a = reinterpret_cast<const double2 *>(from)[0];
+            double2 b = reinterpret_cast<const double2 *>(from)[1];
+            out[4 * c] = a.x;
+            out[4 * c + 1] = a.y;
+            out[4 * c + 2] = b.x;
+            out[4 * c + 3] = b.y;
+        }
+    }
+}
+
+/// The end of a block's multiplying warps: tells add_places that its sums are in their places.
+__device__ __forceinline__ void publish(const job &of)
+{
+    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&of.task.counts->published, 1U);
+    }
+}
+
+/// Waits until `blocks` have published: a microsecond sooner than for the end of their kernel. The
+/// last block to know clears the counts.
+__device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned blocks)
+{
+    if (threadIdx.x == 0) {
+        cuda::atomic_ref<unsigned, cuda::thread_scope_device> published(counts->published);
+        while (published.load(cuda::memory_order_acquire) < blocks) {
+            __nanosleep(64);
+        }
+        if (atomicAdd(&counts->known, 1U) == gridDim.x - 1U) {
+            *counts = {0U, 0U, 0U};
+        }
+    }
+    __syncthreads();
+}
+
+/// A warp that multiplies.
+template <class S, class Sums> struct consumer {
+    using product = typename Sums::product;
+    const job &of;
+    int warp, lane;
+    Sums sums;
+
+    __device__ __forceinline__ row_source find(const unsigned char *stage, const stage_note &note,
+                                               int row) const
+    {
+        if constexpr (S::varies) {
+            const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
+            // Rows beyond the last are those of the group's first: their sums are not read.
+            const uint2 place = places[row < note.rows ? row : 0];
+            const unsigned char *bytes =
+                note.far ? of.task.operand[note.operand].words + 128 * static_cast<size_t>(place.x)
+                         : stage + of.shape.lines_at + 128 * (place.x - places[0].x);
+            return row_source{bytes, place.y, of.task.operand[note.operand].step};
+        } else {
+            const int row_bytes =
+                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
+            return row_source{stage + row * row_bytes, static_cast<uint32_t>(of.task.layout.bits),
+                              0.0F};
+        }
+    }
+
+    __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
+    {
+        product x[S::values];
+        bool finite = true;
+        read_x<S>(reinterpret_cast<const product *>(stage + of.shape.x_at), lane, x);
+        if constexpr (S::varies) {
+#pragma unroll
+            for (int v = 0; v < S::values; ++v) {
+                finite = finite && isfinite(x[v]);
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < S::warp_rows; ++r) {
+            row_source row = find(stage, note, warp * S::warp_rows + r);
+            if (!S::varies || row.bits != 0 || !finite) {
+                sums.add(r, row, lane, x);
+            }
+        }
+        sums.turn();
+    }
+
+    // The lanes' sums of a run to its place.
+    __device__ __forceinline__ void leave(const stage_note &note)
+    {
+        double total[S::warp_rows];
+#pragma unroll
+        for (int r = 0; r < S::warp_rows; ++r) {
+            total[r] = sums.total(r);
+        }
+        // Half of the rows each to half of the lanes, as long as there are several.
+        int rows = S::warp_rows;
+        int half = lanes / 2;
+#pragma unroll
+        for (int step = 0; step < 5; ++step, half /= 2) {
+            const bool upper = (lane & half) != 0;
+            if (rows > 1) {
+                rows /= 2;
+#pragma unroll
+                for (int r = 0; r < rows; ++r) {
+                    double kept = upper ? total[rows + r] : total[r];
+                    double given = upper ? total[r] : total[rows + r];
+                    total[r] = kept + __shfl_xor_sync(everyone, given, half);
+                }
+            } else {
+                total[0] += __shfl_xor_sync(everyone, total[0], half);
+            }
+        }
+        constexpr int lanes_of_row = lanes / S::warp_rows;
+        const int own = warp * S::warp_rows + lane / lanes_of_row;
+        if (lane % lanes_of_row == 0 && own < note.rows) {
+            const bb_index row = note.operand * of.task.rows + note.row + own;
+            of.task.places[row * bb_stream_most_places(&of.parts) + note.place] = total[0];
+        }
+    }
+
+    __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
+    {
+        ring_place at = {0, 0};
+        start_after_kernel_before();
+        sums.start(of.task);
+        while (true) {
+            hopper::barrier_wait(&control->full[at.slot], at.parity);
+            const stage_note note = control->notes[at.slot];
+            if (note.operand < 0) {
+                break;
+            }
+            const bool wanted = warp * S::warp_rows < note.rows;
+            if (wanted) {
+                multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes, note);
+            }
+            __syncwarp();
+            if (lane == 0) {
+                hopper::barrier_arrive(&control->empty[at.slot]);
+            }
+            if (wanted && note.place >= 0) {
+                leave(note);
+                sums.clear();
+            }
+            at.advance(of.shape.stages);
+        }
+        publish(of);
+    }
+};
+
+template <class S, class Sums>
+__global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ job of)
+{
+    extern __shared__ __align__(128) unsigned char stages[];
+    __shared__ stage_control control;
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < of.shape.stages; ++s) {
+            hopper::barrier_start(&control.full[s], 1);
+            hopper::barrier_start(&control.landed[s], 1);
+            hopper::barrier_start(&control.empty[s], warps);
+        }
+        hopper::barrier_starts_visible();
+    }
+    __syncthreads();
+    if (warp < warps) {
+        consumer<S, Sums> own = {of, warp, lane, {}};
+        own.work(&control, stages);
+    } else if (lane == 0) {
+        const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
+        producer<S, typename Sums::product> own = {
+            of, &control, stages, {0, 0},
+               row
+        };
+        own.work();
+    }
+}
+
+/// y from the places, a warp a row.
+static __global__ void __launch_bounds__(lanes *adding_warps)
+    add_places(const __grid_constant__ job of, int rows_of_group)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const bb_index line = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
+    const int operand = static_cast<int>(line / of.task.rows);
+    const bb_index row = line - operand * of.task.rows;
+    const bool wanted = operand < of.task.operands;
+    const bb_stream_operand &own = of.task.operand[wanted ? operand : 0];
+    const int group = operand * of.groups + static_cast<int>(row) / rows_of_group;
+    const int count = wanted ? bb_stream_places(&of.parts, group) : 0;
+    const double *places = of.task.places + line * bb_stream_most_places(&of.parts);
+    const bb_index first = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
+    const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
+    double total = 0.0;
+    hopper::let_next_kernel_start();
+    // Once before the sums are there, so that the instructions are.
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) {
+            await_sums(of.task.counts, static_cast<unsigned>(of.parts.blocks));
+        }
+        total = 0.0;
+#pragma unroll 8
+        for (int i = lane; i < count; i += lanes) {
+            total += __ldcg(places + i);
+        }
+#pragma unroll
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            total += __shfl_xor_sync(everyone, total, half);
+        }
+        total /= scale;
+    }
+    if (wanted && lane == 0) {
+        own.y[row] = total;
+    }
+}
+
+#else
+
+// Bulk copies begin with sm_90: launch refuses other devices.
+template <class S, class Sums> __global__ void multiply(const __grid_constant__ job)
+{
+}
+static __global__ void add_places(const __grid_constant__ job, int)
+{
+}
+
+#endif
+
+// Shared memory a block may ask for on the device at hand.
+inline bb_status describe_device(int *most)
+{
+    int device = 0;
+    BB_CUDA_TRY(cudaGetDevice(&device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return BB_OK;
+}
+
+template <class S> stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes)
+{
+    constexpr int align = 128;
+    const bb_index of_16 = task.sums == BB_STREAM_WIDE ? 2 : 4;
+    stage_shape out = {};
+    int rows = group_rows<S> * static_cast<int>(task.layout.row_bytes);
+    if constexpr (S::varies) {
+        out.lines_at = (8 * group_rows<S> + 16 + align - 1) / align * align;
+        rows = out.lines_at + align * S::most_lines;
+    }
+    out.x_at = (rows + align - 1) / align * align;
+    out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
+    out.stages = room / out.bytes < most_stages ? room / out.bytes : most_stages;
+    out.whole_columns = task.columns / of_16 * of_16;
+    return out;
+}
+
+/// How a kernel of this family is launched.
+struct launch_plan {
+    void (*kernel)(job);
+    int threads;
+    int least_stages;
+    int x_bytes;      ///< of a stage, for x
+    int static_bytes; ///< of shared memory, beside
+    int more_bytes;   ///< after the stages
+};
+
+template <class S>
+bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
+{
+    int most = 0;
+    BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
+    BB_RETURN_IF_FAILED(describe_device(&most));
+    bb_index tiles = (task.columns + S::columns - 1) / S::columns;
+    bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
+    job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
+              shape_of<S>(task, most - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
+              static_cast<int>(groups)};
+    if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
+        (!S::varies && task.layout.row_bytes > S::row_bytes) ||
+        of.shape.stages < plan.least_stages) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "a coded product with rows of %td bytes: stages of %d bytes, of which "
+                             "the device's shared memory holds %d, expected %d",
+                             task.layout.row_bytes, of.shape.bytes, of.shape.stages,
+                             plan.least_stages);
+    }
+    int bytes = of.shape.stages * of.shape.bytes + plan.more_bytes;
+    BB_CUDA_TRY(
+        cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(task.blocks));
+    config.blockDim = dim3(static_cast<unsigned>(plan.threads));
+    config.dynamicSmemBytes = static_cast<size_t>(bytes);
+    config.stream = queue;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, of));
+    config.gridDim =
+        dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
+    config.blockDim = dim3(lanes * adding_warps);
+    config.dynamicSmemBytes = 0;
+    cudaError_t error = cudaLaunchKernelEx(&config, add_places, of, group_rows<S>);
+    if (error != cudaSuccess) { // or the counts would stay
+        (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
+template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
+{
+    return launch<S>(task,
+                     {multiply<S, Sums>, threads, 2,
+                      S::columns * static_cast<int>(sizeof(typename Sums::product)),
+                      static_cast<int>(sizeof(stage_control)), 0},
+                     queue);
+}
+
+template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStream_t queue)
+{
+    switch (task.sums) {
+    case BB_STREAM_WIDE:
+        return launch_sums<S, wide_sums<S>>(task, queue);
+    case BB_STREAM_EACH:
+        return launch_sums<S, each_sums<S>>(task, queue);
+    default: // runs, and one run
+        return launch_sums<S, run_sums<S>>(task, queue);
+    }
+}
+
+/// One storage a .cu file or two, so that they compile side by side.
+bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue);
+
+} // namespace stream
+
+#endif

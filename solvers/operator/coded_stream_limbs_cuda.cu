@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of streamed matrices of eight bits and fewer with x in limbs.
+#include "solvers/operator/stream_limbs_cuda.h"
+
+namespace stream
+{
+
+template <class S>
+static bb_status launch_storage_in_limbs(const bb_stream_task &task, cudaStream_t queue)
+{
+    return launch<S>(
+        task,
+        {multiply_limbs<S>, limb_threads, cuts, S::columns * static_cast<int>(sizeof(float)),
+         static_cast<int>(sizeof(stage_control) + sizeof(limb_control)), cuts * cut_bytes<S>},
+        queue);
+}
+
+bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue)
+{
+    switch (task.layout.storage) {
+    case BB_STREAM_E4M3:
+        return launch_storage_in_limbs<limbs_of_e4m3>(task, queue);
+    case BB_STREAM_E5M2:
+        return launch_storage_in_limbs<limbs_of_e5m2>(task, queue);
+    case BB_STREAM_BFP8:
+        return launch_storage_in_limbs<limbs_of_bfp8>(task, queue);
+    default:
+        return launch_storage_in_limbs<limbs_of_bfp4>(task, queue);
+    }
+}
+
+} // namespace stream

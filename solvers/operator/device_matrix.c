@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/device_matrix.h"
+
+#include "core/memory.h"
+#include "precision/codecs/low_rank.h"
+#include "solvers/operator/low_rank_stream.h"
+#include "solvers/operator/transform_stream.h"
+#include "solvers/operator/zfp_panels.h"
+
+static const bb_kernel stream_kernel = {
+    .name = "coded_stream_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_stream_multiply_cuda)};
+static const bb_kernel low_rank_kernel = {
+    .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
+static const bb_kernel transform_kernel = {
+    .name = "transform_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_transform_multiply_cuda)};
+static const bb_kernel zfp_kernel = {
+    .name = "zfp_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+
+typedef struct form form;
+
+struct bb_device_matrix {
+    const form *form;
+    bb_coded_stream *stream;
+    bb_low_rank_stream *tiles;
+    bb_transform_stream *blocks;
+    bb_zfp_panels *panels;
+};
+
+struct form {
+    bb_status (*create)(bb_device *device, const bb_coded_matrix *matrix, bb_device_matrix *out);
+    size_t (*bytes)(const bb_device_matrix *matrix);
+    bool (*alike)(const bb_device_matrix *one, const bb_device_matrix *other);
+    bb_status (*multiply)(void *queue, bb_index rows, const bb_device_product *product);
+};
+
+static bool always_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    (void)one;
+    (void)other;
+    return true;
+}
+
+static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
+                               bb_device_matrix *out)
+{
+    return bb_coded_stream_create(device, matrix, &out->stream);
+}
+
+static size_t stream_bytes(const bb_device_matrix *matrix)
+{
+    return bb_coded_stream_bytes(matrix->stream);
+}
+
+static bb_status multiply_streams(void *queue, bb_index rows, const bb_device_product *product)
+{
+    bb_stream_task task = bb_coded_stream_task(product->matrices[0]->stream);
+    task.row = product->row;
+    task.rows = rows;
+    task.row_at = product->row_at;
+    task.run = (int)product->run;
+    task.sums = product->sums;
+    task.operands = product->count;
+    for (int i = 0; i < product->count; ++i) {
+        task.operand[i] = bb_coded_stream_task(product->matrices[i]->stream).operand[0];
+        task.operand[i].x = product->x;
+        task.operand[i].y = product->y[i];
+    }
+    return stream_kernel.cuda(queue, rows, &task);
+}
+
+static bb_status create_tiles(bb_device *device, const bb_coded_matrix *matrix,
+                              bb_device_matrix *out)
+{
+    return bb_low_rank_stream_create(device, matrix, &out->tiles);
+}
+
+static size_t tile_bytes(const bb_device_matrix *matrix)
+{
+    return bb_low_rank_stream_bytes(matrix->tiles);
+}
+
+// A launch takes a bounded number of bands, more than a slit touches.
+static bb_status multiply_tiles(void *queue, bb_index rows, const bb_device_product *product)
+{
+    bb_low_rank_task task = {.sums = product->sums, .count = product->count};
+    for (bb_index done = 0, taken = 0; done < rows; done += taken) {
+        for (int i = 0; i < product->count; ++i) {
+            const bb_low_rank_stream *matrix = product->matrices[i]->tiles;
+            bb_low_rank_job *job = &task.jobs[i];
+            int cells = bb_low_rank_stream_cells(matrix);
+            task.cells = cells > task.cells ? cells : task.cells;
+            taken = bb_low_rank_stream_job(matrix, product->row + done, rows - done, job);
+            job->x = task.sums == BB_STREAM_WIDE ? product->x : NULL;
+            job->x_f32 = task.sums == BB_STREAM_WIDE ? NULL : product->x;
+            job->y = product->y[i] + done;
+        }
+        BB_RETURN_IF_FAILED(low_rank_kernel.cuda(queue, taken, &task));
+    }
+    return BB_OK;
+}
+
+static bb_status create_blocks(bb_device *device, const bb_coded_matrix *matrix,
+                               bb_device_matrix *out)
+{
+    return bb_transform_stream_create(device, matrix, &out->blocks);
+}
+
+static size_t block_bytes(const bb_device_matrix *matrix)
+{
+    return bb_transform_stream_bytes(matrix->blocks);
+}
+
+static bool blocks_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    return bb_transform_stream_alike(one->blocks, other->blocks);
+}
+
+static bb_status multiply_blocks(void *queue, bb_index rows, const bb_device_product *product)
+{
+    const bb_transform_stream *matrices[BB_TRANSFORM_JOBS];
+    bb_transform_task task;
+    for (int i = 0; i < product->count; ++i) {
+        matrices[i] = product->matrices[i]->blocks;
+    }
+    for (bb_index done = 0, taken = 0; done < rows; done += taken) {
+        taken = bb_transform_stream_task(matrices, product->count, product->row + done, rows - done,
+                                         &task);
+        task.sums = product->sums;
+        task.x = task.sums == BB_STREAM_WIDE ? product->x : NULL;
+        task.x_f32 = task.sums == BB_STREAM_WIDE ? NULL : product->x;
+        for (int i = 0; i < product->count; ++i) {
+            task.jobs[i].y = product->y[i] + done;
+        }
+        BB_RETURN_IF_FAILED(transform_kernel.cuda(queue, taken, &task));
+    }
+    return BB_OK;
+}
+
+static bb_status create_panels(bb_device *device, const bb_coded_matrix *matrix,
+                               bb_device_matrix *out)
+{
+    return bb_zfp_panels_create(device, matrix, &out->panels);
+}
+
+static size_t panel_bytes(const bb_device_matrix *matrix)
+{
+    return bb_zfp_panels_bytes(matrix->panels);
+}
+
+static bool panels_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    return bb_zfp_panels_alike(one->panels, other->panels);
+}
+
+static bb_status multiply_panels(void *queue, bb_index rows, const bb_device_product *product)
+{
+    bb_zfp_task task = bb_zfp_panels_task(product->matrices[0]->panels, product->row, rows);
+    task.sums = product->sums;
+    task.x = product->x;
+    task.operands = product->count;
+    for (int i = 0; i < product->count; ++i) {
+        const bb_zfp_panels *matrix = product->matrices[i]->panels;
+        task.operand[i] = bb_zfp_panels_task(matrix, product->row, rows).operand[0];
+        task.operand[i].y = product->y[i];
+    }
+    return zfp_kernel.cuda(queue, rows, &task);
+}
+
+static const form of_rows = {create_stream, stream_bytes, always_alike, multiply_streams};
+static const form of_tiles = {create_tiles, tile_bytes, always_alike, multiply_tiles};
+static const form of_blocks = {create_blocks, block_bytes, blocks_alike, multiply_blocks};
+static const form of_panels = {create_panels, panel_bytes, panels_alike, multiply_panels};
+
+static const form *form_of(int codec)
+{
+    switch (codec) {
+    case BB_CODEC_LOW_RANK:
+        return &of_tiles;
+    case BB_CODEC_TRANSFORM:
+        return &of_blocks;
+    case BB_CODEC_ZFP:
+        return &of_panels;
+    default:
+        return &of_rows;
+    }
+}
+
+bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
+                                  bb_device_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_device_matrix *made = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->form = form_of(bb_coded_matrix_config(matrix)->codec);
+    BB_TRY(made->form->create(device, matrix, made));
+    *out = made;
+    made = NULL;
+done:
+    bb_device_matrix_destroy(&made);
+    return status;
+}
+
+void bb_device_matrix_destroy(bb_device_matrix **matrix)
+{
+    bb_device_matrix *whole = *matrix;
+    if (whole != NULL) {
+        bb_coded_stream_destroy(&whole->stream);
+        bb_low_rank_stream_destroy(&whole->tiles);
+        bb_transform_stream_destroy(&whole->blocks);
+        bb_zfp_panels_destroy(&whole->panels);
+        BB_RELEASE(matrix);
+    }
+}
+
+size_t bb_device_matrix_bytes(const bb_device_matrix *matrix)
+{
+    return matrix->form->bytes(matrix);
+}
+
+bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    return one->form == other->form && one->form->alike(one, other);
+}
+
+const bb_coded_stream *bb_device_matrix_stream(const bb_device_matrix *matrix)
+{
+    return matrix->stream;
+}
+
+bb_status bb_device_matrix_multiply(void *queue, bb_index rows, void *product)
+{
+    const bb_device_product *of = product;
+    return of->matrices[0]->form->multiply(queue, rows, of);
+}
+
+bool bb_device_matrix_available(void)
+{
+    return stream_kernel.cuda != NULL;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coded matrix on a GPU in the form that its codec has there, and its products: rows of tiles
+// (coded_stream.h), low-rank tiles (low_rank_stream.h), transformed blocks (transform_stream.h) or
+// zfp panels (zfp_panels.h). A form is a row of the table in device_matrix.c.
+#ifndef BB_SOLVERS_OPERATOR_DEVICE_MATRIX_H
+#define BB_SOLVERS_OPERATOR_DEVICE_MATRIX_H
+
+#include "solvers/operator/coded_stream.h"
+
+typedef struct bb_device_matrix bb_device_matrix;
+
+/// Copies a matrix to a GPU, with a workspace; the matrix may go. Errors: BB_MEMORY (host or
+/// device), BB_DEVICE, BB_UNSUPPORTED (sizes beyond a form's).
+BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
+                                             bb_device_matrix **out);
+void bb_device_matrix_destroy(bb_device_matrix **matrix);
+
+/// Bytes of matrix that a product of all rows reads.
+size_t bb_device_matrix_bytes(const bb_device_matrix *matrix);
+
+/// Whether one launch may have both, matrices of one shape, codec and number of bits.
+bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other);
+
+/// The form of rows of tiles, which finds its rows on the device and whose bytes may be moved; NULL
+/// of another.
+const bb_coded_stream *bb_device_matrix_stream(const bb_device_matrix *matrix);
+
+/// Rows of up to BB_STREAM_OPERANDS matrices that are alike, times one vector.
+typedef struct bb_device_product {
+    bb_device_matrix *const *matrices;
+    int count;
+    bb_stream_sums sums;
+    bb_index run;          ///< of BB_STREAM_RUNS
+    bb_index row;          ///< first one
+    const int32_t *row_at; ///< on the device, read in place of `row`; NULL: `row` holds. Needs rows
+                           ///< of tiles
+    const void *x;         ///< on the device, in the format of the products, at 16 bytes
+    double *const *y;      ///< [count] of [rows] on the device, scales undone
+} bb_device_product;
+
+/// Queues it (`product`) on a cudaStream_t; nothing waits or allocates. One product at a time uses
+/// the first matrix's workspace.
+bb_status bb_device_matrix_multiply(void *queue, bb_index rows, void *product);
+
+/// Whether this build has such products.
+bool bb_device_matrix_available(void);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Low-rank tiles on a GPU: y = C x in two launches, the second of which reads its U while the first
+// is still at work (programmatic dependent launch, sm_90).
+//
+// First: a warp takes up to four rows of V of one tile, or two in fp32 (bb_low_rank_item): 16-byte
+// loads of V, x of the tile through shared memory, t = scale (V x). Second: a warp takes a row of
+// y: its row of U in 16-byte loads, then the band's t. Sums are those of a lane, then a tree over
+// the lanes; t is rounded to the format of products.
+//
+// What it should take for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
+// TB/s), counted on the response with burls of sim/bench/factor_bench.c at its tolerance: 4.8 MB
+// of V, U and items (0.2 bits a value), half of U not read, x 2.05 MB: under 6.9 MB, 1.6 us of
+// reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and
+// x) of 0.8 us each, sums 0.4 us, t through the last cache 0.7 us, sums 0.3 us: 5 to 6 us
+// predicted, 8.6 measured in a row of products (docs/performance.md, section 7).
+#ifndef BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
+#define BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
+
+#include "core/device/device.h"
+#include "precision/codecs/low_rank.h"
+#include "solvers/operator/coded_stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    BB_LOW_RANK_WARPS = 4, ///< of a block of either launch
+    BB_LOW_RANK_JOB_BANDS = 8,
+    BB_LOW_RANK_JOBS = 4,
+};
+
+/// Where a band lies on the device.
+typedef struct bb_low_rank_band_place {
+    size_t u_narrow, u_wide;                  ///< values from the matrix's first
+    uint32_t term;                            ///< of the matrix, a multiple of 8
+    uint32_t narrow, wide, dense_tiles, rows; ///< as in bb_low_rank_band
+} bb_low_rank_band_place;
+
+/// Some rows of one matrix times one vector; addresses are the device's.
+typedef struct bb_low_rank_job {
+    const unsigned char *v;
+    const uint16_t *u_narrow;
+    const float *u_wide;
+    const float *scale;
+    const bb_low_rank_item *items; ///< of the first band that is touched, and the next ones
+    void *terms;                   ///< workspace: doubles for products in fp64, else floats
+    const double *x;               ///< [columns], or NULL
+    const float *x_f32;            ///< the same, rounded, where `x` is NULL
+    double *y;                     ///< [rows]
+    uint32_t mesh_columns;
+    uint32_t item_count;
+    uint32_t row, rows; ///< from the first row of the first band
+    uint32_t band_rows;
+    bb_low_rank_band_place bands[BB_LOW_RANK_JOB_BANDS];
+} bb_low_rank_job;
+
+/// What is launched together: all jobs sum alike, and none writes what another reads.
+typedef struct bb_low_rank_task {
+    bb_stream_sums sums; ///< runs are 8 products
+    int count;
+    int cells;                                  ///< of the largest tile
+    uint32_t first_items[BB_LOW_RANK_JOBS + 1]; ///< blocks before a job's, filled in by the launch
+    uint32_t first_rows[BB_LOW_RANK_JOBS + 1];
+    bb_low_rank_job jobs[BB_LOW_RANK_JOBS];
+} bb_low_rank_task;
+
+typedef struct bb_low_rank_stream bb_low_rank_stream;
+
+/// Copies a low_rank matrix to a device, with room for its terms. Errors: BB_MEMORY, BB_DEVICE,
+/// BB_UNSUPPORTED (more than 2^32 terms or 64 GiB of V).
+BB_CHECKED bb_status bb_low_rank_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                               bb_low_rank_stream **out);
+void bb_low_rank_stream_destroy(bb_low_rank_stream **stream);
+
+/// Bytes of matrix that a product of all rows reads.
+size_t bb_low_rank_stream_bytes(const bb_low_rank_stream *stream);
+
+/// Rows from `row` on, as many of `rows` as a job has bands for; x, x_f32 and y are the caller's to
+/// fill in. Returns how many.
+bb_index bb_low_rank_stream_job(const bb_low_rank_stream *stream, bb_index row, bb_index rows,
+                                bb_low_rank_job *out);
+
+/// Cells of the largest tile, for tasks.
+int bb_low_rank_stream_cells(const bb_low_rank_stream *stream);
+
+/// Queues a bb_low_rank_task on a cudaStream_t; nothing waits, so that a stream that is being
+/// captured takes it. One task at a time uses a matrix's workspace.
+bb_status bb_low_rank_multiply_cuda(void *queue, bb_index rows, void *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

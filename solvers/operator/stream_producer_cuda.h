@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: what a launch of solvers/operator/coded_stream_cuda.h is made of, its ring of
+// stages in shared memory, and the warp that fills it.
+#ifndef BB_SOLVERS_OPERATOR_STREAM_PRODUCER_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_PRODUCER_CUDA_H
+
+#include "solvers/gpu/hopper_cuda.h"
+#include "solvers/operator/stream_partition_core.h"
+#include "solvers/operator/stream_storage_cuda.h"
+
+namespace stream
+{
+
+constexpr int lanes = BB_STREAM_LANES;
+constexpr int warps = BB_STREAM_WARPS; // that multiply
+constexpr int threads = lanes * (warps + 1);
+constexpr int adding_warps = 4; // of a block of the second kernel
+constexpr int most_stages = 12;
+constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
+constexpr uint32_t everyone = 0xffffffffU;
+
+/// Named barriers of a block, after that of __syncthreads.
+constexpr int barrier_of_sums = 1;   // the warps that multiply
+constexpr int barriers_of_bands = 2; // BB_STREAM_LIMBS: four warps that multiply, one each
+
+template <class S> constexpr int group_rows = warps *S::warp_rows;
+
+/// What the producer says of a stage.
+struct stage_note {
+    int operand; // -1: no more
+    int row;     // first of the group, of the rows wanted
+    int rows;    // of the group
+    int place;   // of the run that ends with this tile, else -1
+    int shift;   // quantiser: of the first row's bb_stream_place
+    bool far;    // quantiser: the rows are where they lie, not in the stage
+};
+
+struct stage_control {
+    uint64_t full[most_stages];
+    uint64_t empty[most_stages];
+    uint64_t landed[most_stages]; // rows that were brought ahead of their x
+    stage_note notes[most_stages];
+};
+
+/// A stage: the rows (quantiser: their places, then their lines), then x of the tile.
+struct stage_shape {
+    int stages;
+    int bytes;
+    int lines_at; // quantiser
+    int x_at;
+    bb_index whole_columns; // of x in whole 16 bytes
+};
+
+/// Products and how they are cut: groups of all operands after one another.
+struct job {
+    bb_stream_task task;
+    bb_stream_partition parts;
+    stage_shape shape;
+    int groups; // of an operand
+};
+
+/// Group `group` of all: which rows of which operand.
+struct group_place {
+    int operand;
+    bb_index row; // of the rows wanted
+    int rows;
+};
+
+template <class S> __device__ __forceinline__ group_place find_group(const job &of, int group)
+{
+    const int operand = static_cast<unsigned>(group) / static_cast<unsigned>(of.groups);
+    const bb_index row = static_cast<bb_index>(group - operand * of.groups) * group_rows<S>;
+    const bb_index left = of.task.rows - row;
+    return {operand, row, left < group_rows<S> ? static_cast<int>(left) : group_rows<S>};
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+/// The way through the ring of stages, of the producer and of each other warp.
+struct ring_place {
+    int slot;
+    uint32_t parity;
+
+    __device__ __forceinline__ void advance(int stages)
+    {
+        if (++slot == stages) {
+            slot = 0;
+            parity ^= 1U;
+        }
+    }
+};
+
+/// add_places may start now and no sooner: until the kernel before is over, the counts are those of
+/// the product before. A block lets it when all of its threads do.
+__device__ __forceinline__ void start_after_kernel_before()
+{
+    hopper::wait_for_kernel_before();
+    hopper::let_next_kernel_start();
+}
+
+/// One lane that fills stages.
+template <class S, class Product> struct producer {
+    const job &of;
+    stage_control *control;
+    unsigned char *stages;
+    ring_place at;
+    bb_index first_row; // of the matrix
+
+    __device__ __forceinline__ unsigned char *stage() const
+    {
+        return stages + static_cast<size_t>(at.slot) * of.shape.bytes;
+    }
+
+    // Bytes of a tile's x that are copied; the rest of it is written one by one.
+    __device__ __forceinline__ uint32_t x_bytes(int tile) const
+    {
+        bb_index left = of.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
+        bb_index count = left < S::columns ? left : S::columns;
+        return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
+    }
+    __device__ __forceinline__ void write_x_end(int operand, int tile) const
+    {
+        Product *x = reinterpret_cast<Product *>(stage() + of.shape.x_at);
+        const Product *from = static_cast<const Product *>(of.task.operand[operand].x);
+        for (int j = static_cast<int>(x_bytes(tile) / sizeof(Product)); j < S::columns; ++j) {
+            bb_index column = static_cast<bb_index>(tile) * S::columns + j;
+            x[j] = column < of.task.columns ? from[column] : Product(0);
+        }
+        hopper::plain_before_copies();
+    }
+
+    // Opens a stage and copies its rows, counted by `arrival` with `more` bytes; copy_x is to
+    // follow.
+    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile, uint64_t *arrival,
+                                              uint32_t more)
+    {
+        const group_place group = find_group<S>(of, run.group);
+        const bb_stream_operand &operand = of.task.operand[group.operand];
+        const int rows = group.rows;
+        const bb_index first =
+            static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
+        stage_note note = {group.operand,
+                           static_cast<int>(group.row),
+                           rows,
+                           tile + 1 == run.end ? run.place : -1,
+                           0,
+                           false};
+        bb_stream_place begin = {};
+        uint32_t places = 0;
+        uint32_t bytes = 0;
+        const unsigned char *from = operand.words;
+        if constexpr (S::varies) {
+            begin = operand.lies[first];
+            const bb_stream_place last = operand.lies[first + rows - 1];
+            const uint32_t lines = last.line + bb_stream_lines(last.width) - begin.line;
+            note.shift = static_cast<int>(first & 1);
+            note.far = lines > S::most_lines;
+            places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
+            bytes = note.far ? 0U : 128U * lines;
+            from += 128 * static_cast<size_t>(begin.line);
+        } else {
+            const int row_bytes =
+                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
+            bytes = static_cast<uint32_t>(rows * row_bytes);
+            from += first * row_bytes;
+        }
+        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
+        if (tile + 1 == of.parts.tiles) {
+            write_x_end(group.operand, tile);
+        }
+        control->notes[at.slot] = note;
+        hopper::barrier_expect(arrival, places + bytes + more);
+        if (places > 0) {
+            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
+        }
+        if (bytes > 0) {
+            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, arrival);
+        }
+    }
+    __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
+    {
+        if (x_bytes(tile) > 0) {
+            hopper::copy_bytes(stage() + of.shape.x_at,
+                               static_cast<const Product *>(
+                                   of.task.operand[find_group<S>(of, run.group).operand].x) +
+                                   static_cast<bb_index>(tile) * S::columns,
+                               x_bytes(tile), &control->full[at.slot]);
+        }
+    }
+
+    // The matrix does not depend on the kernel before; x and what is claimed do.
+    __device__ __forceinline__ int start(const bb_stream_run &run)
+    {
+        int tile = run.first;
+        for (int k = 0; tile < run.end && k < of.shape.stages && tile + 1 < of.parts.tiles; ++k) {
+            if (k >= stages_on_their_way) {
+                hopper::barrier_wait(&control->landed[k - stages_on_their_way], 0);
+            }
+            copy_rows(run, tile++, &control->landed[k], 0);
+            at.advance(of.shape.stages);
+        }
+        start_after_kernel_before();
+        at = {0, 0};
+        for (int k = run.first; k < tile; ++k) {
+            hopper::barrier_wait(&control->landed[at.slot], 0);
+            hopper::barrier_expect(&control->full[at.slot], x_bytes(k));
+            copy_x(run, k);
+            at.advance(of.shape.stages);
+        }
+        return tile;
+    }
+
+    __device__ __forceinline__ void finish()
+    {
+        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
+        control->notes[at.slot].operand = -1;
+        hopper::barrier_arrive(&control->full[at.slot]);
+    }
+
+    __device__ __forceinline__ void work()
+    {
+        bb_stream_run run = {0, 0, 0, 0};
+        int block = static_cast<int>(blockIdx.x);
+        int index = 0;
+        bool more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+        int tile = start(run);
+        int turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U)); // ahead of its time
+        while (true) {
+            for (; more && tile < run.end; ++tile) {
+                copy_rows(run, tile, &control->full[at.slot], x_bytes(tile));
+                copy_x(run, tile);
+                at.advance(of.shape.stages);
+            }
+            more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+            if (!more) {
+                if (!bb_stream_turn(&of.parts, turn, &run)) {
+                    break;
+                }
+                more = true;
+                turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U));
+            }
+            tile = run.first;
+        }
+        finish();
+    }
+};
+
+#endif
+
+} // namespace stream
+
+#endif

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: how a lane decodes its columns of a row of a tile, one type a storage.
+// Layouts are those of coded_stream.h.
+//
+// A storage has `columns` of a tile, `row_bytes` (most), `warp_rows` and, per lane, load(row, lane,
+// values), which fills columns / 32 values in the order of the lane's chunks, and unit(row, lane),
+// a power of two, the step or NaN that all of them are to be multiplied by (`has_unit` false: one).
+// What load and unit give, rounded to fp32, is what the codec decodes to fp32 on the cpu.
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STORAGE_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STORAGE_CUDA_H
+
+#include "precision/codecs/bfp_core.h"
+#include "solvers/operator/coded_stream.h"
+
+#include <cuda_fp16.h>
+
+namespace stream
+{
+
+__device__ __forceinline__ uint4 load_16(const unsigned char *from)
+{
+    return *reinterpret_cast<const uint4 *>(from);
+}
+
+__device__ __forceinline__ __half2 halves_of(uint32_t bits)
+{
+    __half2 out;
+    memcpy(&out, &bits, sizeof out);
+    return out;
+}
+
+__device__ __forceinline__ void widen(__half2 pair, float &a, float &b)
+{
+    float2 wide = __half22float2(pair);
+    a = wide.x;
+    b = wide.y;
+}
+
+// (a & b) ^ c in one instruction: of two constants the compiler would make two.
+__device__ __forceinline__ uint32_t mask_and_turn(uint32_t a, uint32_t b, uint32_t c)
+{
+#if defined(__CUDA_ARCH__)
+    uint32_t out;
+    asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(out) : "r"(a), "r"(b), "r"(c));
+    return out;
+#else
+    return (a & b) ^ c;
+#endif
+}
+
+// 2^e of e + 127; 255, infinity, stands with mantissas of zero for a poisoned block.
+__device__ __forceinline__ float unit_of(uint32_t exponent)
+{
+    return __uint_as_float(exponent << 23);
+}
+
+// The same of byte `which` of a word.
+__device__ __forceinline__ float unit_of(uint32_t exponents, int which)
+{
+    return __uint_as_float(__byte_perm(exponents, 0, 0x0444U | which << 12) >> 1);
+}
+
+/// A row of a tile as a lane finds it, in shared memory or where it lies.
+struct row_source {
+    const unsigned char *bytes;
+    uint32_t bits; // of bfp; width of the quantiser
+    float step;    // of the quantiser
+};
+
+/// What storages with rows of 512 bytes or a few more share.
+template <int COLUMNS, int ROW_BYTES, int WARP_ROWS> struct fixed_rows {
+    static constexpr int columns = COLUMNS;
+    static constexpr int values = COLUMNS / BB_STREAM_LANES;
+    static constexpr int row_bytes = ROW_BYTES;
+    static constexpr int warp_rows = WARP_ROWS;
+    static constexpr bool varies = false;      // bytes of a row from tile to tile
+    static constexpr bool of_any_bits = false; // bytes of a row with the bits of a value
+};
+
+struct without_unit {
+    static constexpr bool has_unit = false;
+    static __device__ float unit(row_source, int)
+    {
+        return 1.0F;
+    }
+};
+
+struct of_fp64 : fixed_rows<128, 1024, 2>, without_unit {
+    using value = double;
+    static __device__ __forceinline__ void load(row_source row, int lane, double (&c)[4])
+    {
+        const double2 *words = reinterpret_cast<const double2 *>(row.bytes) + 2 * lane;
+        double2 a = words[0];
+        double2 b = words[1];
+        c[0] = a.x;
+        c[1] = a.y;
+        c[2] = b.x;
+        c[3] = b.y;
+    }
+};
+
+struct of_fp32 : fixed_rows<128, 512, 4>, without_unit {
+    using value = float;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[4])
+    {
+        float4 words = reinterpret_cast<const float4 *>(row.bytes)[lane];
+        c[0] = words.x;
+        c[1] = words.y;
+        c[2] = words.z;
+        c[3] = words.w;
+    }
+};
+
+struct of_bf16 : fixed_rows<256, 512, 4>, without_unit {
+    using value = float;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[8])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            c[2 * k] = __uint_as_float(words[k] << 16);
+            c[2 * k + 1] = __uint_as_float(words[k] & 0xffff0000U);
+        }
+    }
+};
+
+struct of_fp16 : fixed_rows<256, 512, 4>, without_unit {
+    using value = float;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[8])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            widen(halves_of(words[k]), c[2 * k], c[2 * k + 1]);
+        }
+    }
+};
+
+// The two e4m3 in the low bytes.
+__device__ __forceinline__ void widen_e4m3(uint32_t two, float &a, float &b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    uint32_t halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<unsigned short>(two)));
+    widen(halves_of(halves), a, b);
+#else
+    a = bb_decode_e4m3(static_cast<uint8_t>(two));
+    b = bb_decode_e4m3(static_cast<uint8_t>(two >> 8));
+#endif
+}
+
+struct of_e4m3 : fixed_rows<512, 512, 4>, without_unit {
+    using value = float;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            widen_e4m3(words[k] & 0xffffU, c[4 * k], c[4 * k + 1]);
+            widen_e4m3(words[k] >> 16, c[4 * k + 2], c[4 * k + 3]);
+        }
+    }
+};
+
+struct of_e5m2 : fixed_rows<512, 512, 4>, without_unit {
+    using value = float;
+    // e5m2 is the upper byte of an fp16.
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            widen(halves_of(__byte_perm(words[k], 0, 0x1404)), c[4 * k], c[4 * k + 1]);
+            widen(halves_of(__byte_perm(words[k], 0, 0x3424)), c[4 * k + 2], c[4 * k + 3]);
+        }
+    }
+};
+
+/// Units of blocks whose exponents follow 512 bytes of mantissas, LANES_OF lanes a block.
+template <int LANES_OF> struct with_exponents {
+    static constexpr bool has_unit = true;
+    static __device__ __forceinline__ float unit(row_source row, int lane)
+    {
+        return unit_of(row.bytes[512 + lane / LANES_OF]);
+    }
+};
+
+struct of_bfp16 : fixed_rows<256, 528, 4>, with_exponents<4> {
+    using value = float;
+    // m + 2^15, as it is stored, is put below 2^23's exponent.
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[8])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            c[2 * k] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7410)) - 8421376.0F;
+            c[2 * k + 1] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7432)) - 8421376.0F;
+        }
+    }
+};
+
+struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
+    using value = float;
+    // The same with m + 2^7.
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            c[4 * k] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7440)) - 8388736.0F;
+            c[4 * k + 1] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7441)) - 8388736.0F;
+            c[4 * k + 2] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7442)) - 8388736.0F;
+            c[4 * k + 3] = __uint_as_float(__byte_perm(words[k], 0x4b000000U, 0x7443)) - 8388736.0F;
+        }
+    }
+};
+
+// Nibbles of two bytes of a word, bytes 0 and 2: m + 8 is put below the exponent of fp16's 1024, in
+// its place or sixteen times. Low nibbles are values i and i + 2, high ones i + 16 and i + 18.
+__device__ __forceinline__ void widen_nibbles(uint32_t word, float *c)
+{
+    __half2 low = halves_of(mask_and_turn(word, 0x000f000fU, 0x64086408U));
+    __half2 high = halves_of(mask_and_turn(word, 0x00f000f0U, 0x64806480U));
+    low = __hsub2(low, halves_of(0x64086408U));                           // 1032
+    high = __hfma2(high, halves_of(0x2c002c00U), halves_of(0xd480d480U)); // 1/16, -72
+    widen(low, c[0], c[2]);
+    widen(high, c[16], c[18]);
+}
+
+struct of_bfp4 : fixed_rows<1024, 544, 4>, with_exponents<1> {
+    using value = float;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
+    {
+        uint4 four = load_16(row.bytes + 16 * lane);
+        const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            widen_nibbles(words[k], c + 4 * k);
+            widen_nibbles(words[k] >> 8, c + 4 * k + 1);
+        }
+    }
+};
+
+// Appends the fields of the plane of width 2^K of a lane's block; returns the words after it.
+template <int K>
+__device__ __forceinline__ const uint32_t *append_plane(const uint32_t *words, uint32_t width,
+                                                        uint32_t (&v)[32])
+{
+    constexpr int bits = 1 << K;
+    constexpr int across = bits < 8 ? 4 * bits : 32;
+    if ((width >> K & 1U) == 0) {
+        return words;
+    }
+#pragma unroll
+    for (int j = 0; j < bits; ++j) {
+        uint32_t word = words[BB_STREAM_LANES * j];
+#pragma unroll
+        for (int f = 0; f < 32 / bits; ++f) {
+            constexpr int fields = bits < 8 ? 8 / bits : 1; // of a byte
+            int i = bits < 8 ? across * (f % fields) + 4 * j + f / fields : 32 / bits * j + f;
+            v[i] = v[i] << bits | (word >> (bits * f) & ((1U << bits) - 1U));
+        }
+    }
+    return words + BB_STREAM_LANES * bits;
+}
+
+// Bits of both halves of a __half2: an integer from 1 to 2047, and 2^-n.
+__host__ __device__ constexpr uint32_t both(uint32_t half)
+{
+    return half << 16 | half;
+}
+__host__ __device__ constexpr uint32_t half_of(uint32_t value)
+{
+    uint32_t exponent = 0;
+    while (value >> (exponent + 1) != 0) {
+        ++exponent;
+    }
+    return (exponent + 15) << 10 | (value << (10 - exponent) & 0x3ffU);
+}
+__host__ __device__ constexpr uint32_t half_of_power(int n)
+{
+    return static_cast<uint32_t>(15 - n) << 10;
+}
+
+// The same in fp16, exact up to 12 bits, two values at a time: a field is put below the exponent of
+// 1024 where it stands, and one multiplication takes both away. All planes pair value v with v + 2:
+// h[2 m + o] holds 4 m + o and 4 m + o + 2. TOP: the widest plane, whose fields are signed.
+template <int K, bool TOP>
+__device__ __forceinline__ void append_halves(const uint32_t *words, __half2 (&h)[16])
+{
+    constexpr int bits = 1 << K;
+    constexpr uint32_t sign = TOP ? 1U << (bits - 1) : 0U;
+#pragma unroll
+    for (int j = 0; j < bits; ++j) {
+        uint32_t word = words[BB_STREAM_LANES * j];
+#pragma unroll
+        for (int f = 0; f < 8 / bits; ++f) {
+            const int place = f * bits;
+            const uint32_t mask = both(((1U << bits) - 1U) << place);
+            const uint32_t magic = both(0x6400U | sign << place);
+            const __half2 scale = halves_of(both(half_of_power(place)));
+            const __half2 bias = halves_of(both(0x8000U | half_of((1024U >> place) + sign)));
+            const int m = f * bits + j; // of the pairs, f * 4 bits / 4 + j
+#pragma unroll
+            for (int o = 0; o < 2; ++o) {
+                __half2 field = halves_of(mask_and_turn(word >> (8 * o), mask, magic));
+                field = __hfma2(field, scale, bias);
+                if (TOP) {
+                    h[2 * m + o] = field;
+                } else {
+                    h[2 * m + o] =
+                        __hfma2(h[2 * m + o], halves_of(both(half_of(1U << bits))), field);
+                }
+            }
+        }
+    }
+}
+
+// Planes of width 2^K and narrower, after wider ones or (`first`) as the widest.
+template <int K>
+__device__ __forceinline__ const uint32_t *append_if(const uint32_t *words, uint32_t width,
+                                                     __half2 (&h)[16])
+{
+    if ((width >> K & 1U) == 0) {
+        return words;
+    }
+    if (width >> (K + 1) == 0) {
+        append_halves<K, true>(words, h);
+    } else {
+        append_halves<K, false>(words, h);
+    }
+    return words + (BB_STREAM_LANES << K);
+}
+
+__device__ __forceinline__ void load_narrow_planes(row_source row, int lane, float (&c)[32])
+{
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+    __half2 h[16];
+#pragma unroll
+    for (int p = 0; p < 16; ++p) {
+        h[p] = halves_of(0);
+    }
+    words = append_if<3>(words, row.bits, h);
+    words = append_if<2>(words, row.bits, h);
+    words = append_if<1>(words, row.bits, h);
+    append_if<0>(words, row.bits, h);
+#pragma unroll
+    for (int p = 0; p < 16; ++p) {
+        int v = 4 * (p / 2) + p % 2;
+        widen(h[p], c[v], c[v + 2]);
+    }
+}
+
+/// Integers of 0 to 16 bits from the words of all planes.
+__device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)[32])
+{
+    const uint32_t width = row.bits;
+    if (width <= 12) {
+        load_narrow_planes(row, lane, c);
+        return;
+    }
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+    uint32_t v[32] = {};
+    words = append_plane<4>(words, width, v);
+    words = append_plane<3>(words, width, v);
+    words = append_plane<2>(words, width, v);
+    words = append_plane<1>(words, width, v);
+    append_plane<0>(words, width, v);
+    int spare = 32 - static_cast<int>(width);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        c[i] = static_cast<float>(static_cast<int32_t>(v[i] << spare) >> spare);
+    }
+}
+
+/// bfp of any width but the ones above; rows of 128 bits + 32 bytes, bits from the layout.
+struct of_bfp {
+    using value = float;
+    static constexpr int columns = 1024;
+    static constexpr int values = 32;
+    static constexpr int row_bytes = 128 * (BB_BFP_MOST_BITS - 1) + 32;
+    static constexpr int warp_rows = 2;
+    static constexpr bool varies = false;
+    static constexpr bool has_unit = true;
+    static constexpr bool of_any_bits = true;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
+    {
+        load_planes(row, lane, c);
+    }
+    static __device__ __forceinline__ float unit(row_source row, int lane)
+    {
+        return unit_of(row.bytes[128 * row.bits + lane]);
+    }
+};
+
+/// Groups of rows of more than most_lines are read where they lie.
+struct of_quantiser {
+    using value = float;
+    static constexpr int columns = 1024;
+    static constexpr int values = 32;
+    static constexpr int row_bytes = 0;
+    static constexpr int warp_rows = 4;
+    static constexpr int most_lines = 384; // of a group in a stage: six bits a value
+    static constexpr bool varies = true;
+    static constexpr bool has_unit = true;
+    static constexpr bool of_any_bits = false;
+    static __device__ __forceinline__ float unit(row_source row, int)
+    {
+        return row.bits == BB_STREAM_RAW ? 1.0F : row.step;
+    }
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
+    {
+        const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+        if (row.bits <= BB_STREAM_MOST_PLANES) {
+            load_planes(row, lane, c);
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            uint32_t word = words[BB_STREAM_LANES * i];
+            c[i] = row.bits == BB_STREAM_RAW ? __uint_as_float(word)
+                                             : static_cast<float>(static_cast<int32_t>(word));
+        }
+    }
+};
+
+} // namespace stream
+
+#endif

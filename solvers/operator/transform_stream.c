@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/transform_stream.h"
+
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LANES = BB_TRANSFORM_LANES,
+    DEPTH = 4, // chunks that a lane should take
+    CHUNK_WORDS = 4,
+    NARROW_LEAST = -32,
+    NARROW_MOST = 31,
+    WIDE_MOST = (1 << 21) - 1,
+};
+
+struct bb_transform_stream {
+    bb_device *device;
+    bb_transform_shape shape;
+    bb_transform_bases bases;
+    bb_index rows, band_rows;
+    double step;
+    size_t bytes;
+    uint32_t *panel_slices;                                 // [bands][panels + 1], on the host
+    void *chunks, *slices, *lanes, *firsts, *basis, *parts; // on the device
+};
+
+typedef struct entry {
+    uint32_t row, cell;
+    int32_t quotient;
+} entry;
+
+// One frequency of a block of rows: its entries, narrow ones first, and who takes them.
+typedef struct frequency {
+    const entry *entries;
+    uint32_t narrow, others; // entries
+    bb_transform_lane lane;
+} frequency;
+
+// An array that grows.
+typedef struct list {
+    void *items;
+    bb_index count, capacity;
+    size_t item;
+} list;
+
+typedef struct builder {
+    const bb_coded_matrix *matrix;
+    const bb_transform_plan *plan;
+    bb_transform_stream *stream;
+    list chunks, slices, lanes, firsts;
+    entry *found, *sorted; // of one block of rows and a panel
+} builder;
+
+static bb_status extend(list *to, bb_index count, void **out)
+{
+    bb_status status = BB_OK;
+    if (to->count + count > to->capacity) {
+        bb_index capacity = to->count + count + to->capacity / 2 + 64;
+        BB_TRY(bb_memory_resize(capacity, to->item, &to->items));
+        to->capacity = capacity;
+    }
+    *out = (unsigned char *)to->items + (size_t)to->count * to->item;
+    memset(*out, 0, (size_t)count * to->item);
+    to->count += count;
+done:
+    return status;
+}
+
+static bb_index fill_up(bb_index count, bb_index step)
+{
+    return (count + step - 1) / step * step;
+}
+
+static bool is_narrow(int32_t quotient)
+{
+    return quotient >= NARROW_LEAST && quotient <= NARROW_MOST;
+}
+
+// Coefficients other than 0 of a block of rows and a panel; -1: one of its blocks is poisoned.
+static bb_index find(const builder *work, bb_index band, bb_index across, bb_index panel)
+{
+    const bb_transform_shape *shape = &work->stream->shape;
+    const bb_transform_plan *plan = work->plan;
+    bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
+    bb_index count = 0;
+    for (bb_index j = 0, m = panel; m < blocks; ++j, m += shape->panels) {
+        const bb_transform_block block = bb_transform_block_of(plan, band, across, m);
+        bb_transform_reader reader = bb_transform_read(
+            plan, bb_coded_matrix_transform_band(work->matrix, band), &block, across * blocks + m);
+        if (reader.poisoned) {
+            return -1;
+        }
+        while (bb_transform_next(&reader)) {
+            for (int i = 0; i < reader.count; ++i) {
+                if (reader.quotient[i] != 0) {
+                    work->found[count++] = (entry){
+                        reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
+                        reader.quotient[i]};
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const frequency *a = left;
+    const frequency *b = right;
+    int lanes = (int)b->lane.log_lanes - (int)a->lane.log_lanes;
+    int chunks = (int)(b->lane.narrow + b->lane.others) - (int)(a->lane.narrow + a->lane.others);
+    return lanes != 0 ? lanes : chunks != 0 ? chunks : (int)a->lane.row - (int)b->lane.row;
+}
+
+// Sorts what was found by frequency and width. More lanes first, so that lanes of a frequency start
+// at a multiple of their number.
+static bb_index sort(const builder *work, bb_index count, frequency *out)
+{
+    uint32_t first[2 * BB_TRANSFORM_ROWS + 1] = {0};
+    bool is_long[BB_TRANSFORM_ROWS] = {false};
+    bb_index rows = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        const entry *of = &work->found[i];
+        ++first[2 * of->row + !is_narrow(of->quotient) + 1];
+        is_long[of->row] |= of->quotient > WIDE_MOST || of->quotient < -WIDE_MOST - 1;
+    }
+    for (int k = 0; k < 2 * BB_TRANSFORM_ROWS; ++k) {
+        first[k + 1] += first[k];
+    }
+    for (uint32_t row = 0; row < BB_TRANSFORM_ROWS; ++row) {
+        const uint32_t *from = first + (size_t)2 * row;
+        frequency *to = &out[rows];
+        if (from[2] == from[0]) {
+            continue;
+        }
+        *to = (frequency){
+            work->sorted + from[0],
+            from[1] - from[0],
+            from[2] - from[1],
+            {.row = row, .present = 1, .is_long = is_long[row]}
+        };
+        uint32_t step = is_long[row] ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
+        to->lane.narrow = (to->narrow + BB_TRANSFORM_NARROW - 1) / BB_TRANSFORM_NARROW;
+        to->lane.others = (to->others + step - 1) / step;
+        uint32_t chunks = to->lane.narrow + to->lane.others;
+        while (to->lane.log_lanes < 5 && chunks > (uint32_t)DEPTH << to->lane.log_lanes) {
+            ++to->lane.log_lanes;
+        }
+        ++rows;
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        const entry *of = &work->found[i];
+        work->sorted[first[2 * of->row + !is_narrow(of->quotient)]++] = *of;
+    }
+    qsort(out, (size_t)rows, sizeof *out, compare);
+    return rows;
+}
+
+// Chunk `number` of a frequency.
+static void write_chunk(const frequency *of, uint32_t number, uint32_t out[CHUNK_WORDS])
+{
+    if (number < of->lane.narrow) {
+        uint32_t first = number * BB_TRANSFORM_NARROW;
+        for (uint32_t i = first; i < of->narrow && i < first + BB_TRANSFORM_NARROW; ++i) {
+            uint32_t word = of->entries[i].cell |
+                            ((uint32_t)of->entries[i].quotient << BB_TRANSFORM_CELL_BITS & 0xffffU);
+            out[(i - first) / 2] |= word << 16 * (i % 2);
+        }
+        return;
+    }
+    uint32_t step = of->lane.is_long ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
+    uint32_t first = (number - of->lane.narrow) * step;
+    for (uint32_t i = first; i < of->others && i < first + step; ++i) {
+        const entry *from = &of->entries[of->narrow + i];
+        if (of->lane.is_long) {
+            out[2 * (i - first)] = from->cell;
+            out[2 * (i - first) + 1] = (uint32_t)from->quotient;
+        } else {
+            out[i - first] = from->cell | (uint32_t)from->quotient << BB_TRANSFORM_CELL_BITS;
+        }
+    }
+}
+
+// One slice: the lanes of `count` frequencies, and their chunks as a warp reads them.
+static bb_status add_slice(builder *work, uint32_t group, const frequency *of, bb_index count)
+{
+    bb_status status = BB_OK;
+    const frequency *takes[LANES] = {NULL};
+    bb_transform_slice *slice = NULL;
+    uint32_t *lanes = NULL;
+    uint32_t *chunk = NULL;
+    bool any = true;
+    BB_TRY(extend(&work->slices, 1, (void **)&slice));
+    BB_TRY(extend(&work->lanes, LANES, (void **)&lanes));
+    *slice = (bb_transform_slice){(uint32_t)work->chunks.count, group};
+    for (bb_index k = 0, lane = 0; k < count; ++k) {
+        for (bb_index end = lane + ((bb_index)1 << of[k].lane.log_lanes); lane < end; ++lane) {
+            takes[lane] = &of[k];
+            lanes[lane] = bb_transform_lane_word(&of[k].lane);
+        }
+    }
+    for (uint32_t step = 0; any; ++step) {
+        any = false;
+        for (uint32_t lane = 0; lane < LANES && takes[lane] != NULL; ++lane) {
+            const bb_transform_lane *how = &takes[lane]->lane;
+            uint32_t number = bb_transform_lane_chunk(how, lane, step);
+            if (number < how->narrow + how->others) {
+                any = true;
+                BB_TRY(extend(&work->chunks, 1, (void **)&chunk));
+                write_chunk(takes[lane], number, chunk);
+            }
+        }
+    }
+done:
+    return status;
+}
+
+// Slices of a block of rows and a panel.
+static bb_status add_group(builder *work, bb_index band, bb_index across, bb_index panel)
+{
+    bb_status status = BB_OK;
+    uint32_t group = (uint32_t)(band * work->stream->shape.count[1] + across);
+    frequency of[BB_TRANSFORM_ROWS];
+    bb_index count = find(work, band, across, panel);
+    if (count < 0) {
+        of[0] = (frequency){
+            .lane = {.present = 1, .poisoned = 1}
+        };
+        BB_TRY(add_slice(work, group, of, 1));
+        goto done;
+    }
+    bb_index rows = sort(work, count, of);
+    for (bb_index first = 0, past = 0; first < rows; first = past) {
+        for (uint32_t lanes = 0; past < rows && lanes < LANES; ++past) {
+            lanes += 1U << of[past].lane.log_lanes;
+        }
+        BB_TRY(add_slice(work, group, of + first, past - first));
+    }
+done:
+    return status;
+}
+
+static bb_status add_band(builder *work, bb_index band)
+{
+    bb_status status = BB_OK;
+    const bb_transform_shape *shape = &work->stream->shape;
+    uint32_t *first = NULL;
+    for (bb_index panel = 0; panel <= shape->panels; ++panel) {
+        BB_TRY(extend(&work->firsts, 1, (void **)&first));
+        *first = (uint32_t)work->slices.count;
+        for (bb_index across = 0; panel < shape->panels && across < shape->count[1]; ++across) {
+            BB_TRY(add_group(work, band, across, panel));
+        }
+    }
+    BB_REQUIRE(work->chunks.count < UINT32_MAX && work->slices.count < UINT32_MAX / LANES,
+               BB_UNSUPPORTED, "transform matrix of %td chunks on a GPU, expected up to 2^32",
+               work->chunks.count);
+done:
+    return status;
+}
+
+static bb_status copy(bb_transform_stream *stream, const void *from, size_t bytes, void **to)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_device_allocate(stream->device, bytes + 16, to)); // none of them is empty
+    if (bytes > 0) {
+        BB_TRY(bb_device_upload(stream->device, *to, from, bytes));
+        BB_TRY(bb_device_wait(stream->device));
+    }
+done:
+    return status;
+}
+
+// What a transform of cells multiplies with, and one back of rows.
+static const double *basis_of(const bb_transform_plan *plan, int axis, int rest)
+{
+    const bb_transform_basis *basis = &plan->basis[axis][rest];
+    return axis < BB_TRANSFORM_LINES ? basis->forward : basis->inverse;
+}
+
+static bb_status upload_bases(bb_transform_stream *stream, const bb_transform_plan *plan)
+{
+    bb_status status = BB_OK;
+    double *values = NULL;
+    bb_index count = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        count = 0;
+        for (int i = 0; i < 2 * BB_TRANSFORM_AXES; ++i) {
+            const bb_transform_basis *basis = &plan->basis[i / 2][i % 2];
+            bb_index here = basis->n * basis->pitch;
+            stream->bases.first[i / 2][i % 2] = (uint32_t)count;
+            stream->bases.pitch[i / 2][i % 2] = (uint32_t)basis->pitch;
+            if (pass == 1 && here > 0) {
+                memcpy(values + count, basis_of(plan, i / 2, i % 2), (size_t)here * sizeof *values);
+            }
+            count += here;
+        }
+        if (pass == 0) {
+            BB_TRY(BB_ALLOCATE(count, &values));
+        }
+    }
+    stream->bases.values = (uint32_t)count;
+    BB_TRY(copy(stream, values, (size_t)count * sizeof *values, &stream->basis));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status upload(bb_transform_stream *stream, const builder *work)
+{
+    bb_status status = BB_OK;
+    const bb_index most = BB_TRANSFORM_JOB_BANDS * stream->band_rows;
+    size_t pitch = (size_t)fill_up(stream->rows < most ? stream->rows : most, 4);
+    size_t chunks = (size_t)work->chunks.count * work->chunks.item;
+    size_t slices = (size_t)work->slices.count * work->slices.item;
+    size_t lanes = (size_t)work->lanes.count * work->lanes.item;
+    size_t firsts = (size_t)work->firsts.count * work->firsts.item;
+    BB_TRY(copy(stream, work->chunks.items, chunks, &stream->chunks));
+    BB_TRY(copy(stream, work->slices.items, slices, &stream->slices));
+    BB_TRY(copy(stream, work->lanes.items, lanes, &stream->lanes));
+    BB_TRY(copy(stream, work->firsts.items, firsts, &stream->firsts));
+    BB_TRY(upload_bases(stream, work->plan));
+    BB_TRY(bb_device_allocate(
+        stream->device, (stream->shape.panels + BB_TRANSFORM_HELPERS) * pitch * sizeof(double),
+        &stream->parts));
+    stream->bytes = chunks + slices + lanes + firsts + stream->bases.values * sizeof(double);
+done:
+    return status;
+}
+
+static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
+    const bb_transform_shape *shape = &stream->shape;
+    bb_index most = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
+    builder work = {
+        .matrix = matrix,
+        .plan = plan,
+        .stream = stream,
+        .chunks = {.item = CHUNK_WORDS * sizeof(uint32_t)},
+        .slices = {.item = sizeof(bb_transform_slice)},
+        .lanes = {.item = sizeof(uint32_t)},
+        .firsts = {.item = sizeof(uint32_t)},
+    };
+    BB_TRY(BB_ALLOCATE(most, &work.found));
+    BB_TRY(BB_ALLOCATE(most, &work.sorted));
+    for (bb_index band = 0; band < shape->count[0]; ++band) {
+        BB_TRY(add_band(&work, band));
+    }
+    BB_TRY(upload(stream, &work));
+    stream->panel_slices = work.firsts.items;
+    work.firsts.items = NULL;
+done:
+    BB_RELEASE(&work.chunks.items);
+    BB_RELEASE(&work.slices.items);
+    BB_RELEASE(&work.lanes.items);
+    BB_RELEASE(&work.firsts.items);
+    BB_RELEASE(&work.found);
+    BB_RELEASE(&work.sorted);
+    return status;
+}
+
+static void shape_of(const bb_transform_plan *plan, bb_transform_shape *out)
+{
+    for (int axis = 0; axis < BB_TRANSFORM_AXES; ++axis) {
+        out->whole[axis] = (uint32_t)plan->whole[axis];
+        out->length[axis] = (uint32_t)plan->length[axis];
+        out->count[axis] = (uint32_t)plan->count[axis];
+    }
+    out->cells = out->length[BB_TRANSFORM_LINES] * out->length[BB_TRANSFORM_COLUMNS];
+    out->block_rows = out->length[BB_TRANSFORM_ROW_LINES] * out->length[BB_TRANSFORM_ROW_COLUMNS];
+    uint32_t blocks = out->count[BB_TRANSFORM_LINES] * out->count[BB_TRANSFORM_COLUMNS];
+    uint32_t most = BB_TRANSFORM_PANEL_CELLS / out->cells;
+    out->panels = (blocks + most - 1) / most;
+    out->panel_blocks = (blocks + out->panels - 1) / out->panels;
+}
+
+bb_status bb_transform_stream_create(bb_device *device, const bb_coded_matrix *matrix,
+                                     bb_transform_stream **out)
+{
+    bb_status status = BB_OK;
+    bb_transform_stream *stream = NULL;
+    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
+    *out = NULL;
+    BB_REQUIRE(bb_coded_matrix_columns(matrix) < (bb_index)UINT32_MAX &&
+                   bb_coded_matrix_rows(matrix) < (bb_index)UINT32_MAX,
+               BB_UNSUPPORTED, "transform matrix of %td x %td on a GPU, expected less than 2^32",
+               bb_coded_matrix_rows(matrix), bb_coded_matrix_columns(matrix));
+    BB_TRY(BB_ZEROED(1, &stream));
+    stream->device = device;
+    stream->rows = bb_coded_matrix_rows(matrix);
+    stream->band_rows = bb_coded_matrix_band(matrix);
+    stream->step = plan->step;
+    shape_of(plan, &stream->shape);
+    BB_TRY(build(stream, matrix));
+    *out = stream;
+    stream = NULL;
+done:
+    bb_transform_stream_destroy(&stream);
+    return status;
+}
+
+void bb_transform_stream_destroy(bb_transform_stream **stream)
+{
+    bb_transform_stream *whole = *stream;
+    if (whole != NULL) {
+        bb_device_release(whole->device, &whole->chunks);
+        bb_device_release(whole->device, &whole->slices);
+        bb_device_release(whole->device, &whole->lanes);
+        bb_device_release(whole->device, &whole->firsts);
+        bb_device_release(whole->device, &whole->basis);
+        bb_device_release(whole->device, &whole->parts);
+        BB_RELEASE(&whole->panel_slices);
+        BB_RELEASE(stream);
+    }
+}
+
+size_t bb_transform_stream_bytes(const bb_transform_stream *stream)
+{
+    return stream->bytes;
+}
+
+bool bb_transform_stream_alike(const bb_transform_stream *one, const bb_transform_stream *other)
+{
+    return memcmp(&one->shape, &other->shape, sizeof one->shape) == 0;
+}
+
+// Slices of a panel over the matrices and bands of a task.
+static uint32_t slices_of(const bb_transform_stream *const *streams, const bb_transform_task *task,
+                          uint32_t panel)
+{
+    uint32_t count = 0;
+    for (int j = 0; j < task->count; ++j) {
+        for (uint32_t b = task->band; b < task->band + task->bands; ++b) {
+            const uint32_t *first =
+                streams[j]->panel_slices + (size_t)b * (task->shape.panels + 1) + panel;
+            count += first[1] - first[0];
+        }
+    }
+    return count;
+}
+
+// Panels of more slices than `most` get help; the least `most`, in steps, for which there is enough
+// of it.
+static void add_helpers(const bb_transform_stream *const *streams, bb_transform_task *task)
+{
+    const uint32_t panels = task->shape.panels;
+    bool fits = false;
+    for (uint32_t most = 2 * BB_TRANSFORM_WARPS; !fits; most += most / 4) {
+        fits = true;
+        task->blocks = panels;
+        for (uint32_t panel = 0; fits && panel < panels; ++panel) {
+            uint32_t slices = slices_of(streams, task, panel);
+            for (uint32_t taken = most; fits && taken < slices; taken += most) {
+                fits = task->blocks < panels + BB_TRANSFORM_HELPERS;
+                if (fits) {
+                    task->helps[task->blocks++ - panels] = panel;
+                }
+            }
+        }
+    }
+}
+
+bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int count,
+                                  bb_index row, bb_index rows, bb_transform_task *out)
+{
+    const bb_transform_stream *first = streams[0];
+    bb_index band = row / first->band_rows;
+    bb_index past = (row + rows + first->band_rows - 1) / first->band_rows;
+    if (past > band + BB_TRANSFORM_JOB_BANDS) {
+        past = band + BB_TRANSFORM_JOB_BANDS;
+        rows = past * first->band_rows - row;
+    }
+    *out = (bb_transform_task){.count = count,
+                               .shape = first->shape,
+                               .bases = first->bases,
+                               .basis = first->basis,
+                               .row = (uint64_t)row,
+                               .rows = (uint32_t)rows,
+                               .band = (uint32_t)band,
+                               .bands = (uint32_t)(past - band),
+                               .part_pitch = (uint32_t)fill_up(rows, 4)};
+    for (int j = 0; j < count; ++j) {
+        const bb_transform_stream *of = streams[j];
+        out->jobs[j] = (bb_transform_job){.chunks = of->chunks,
+                                          .slices = of->slices,
+                                          .lanes = of->lanes,
+                                          .firsts = (const uint32_t *)of->firsts +
+                                                    (size_t)band * (of->shape.panels + 1),
+                                          .parts = of->parts,
+                                          .step = of->step};
+    }
+    add_helpers(streams, out);
+    return rows;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time stepping of a linear system with sparse inputs, in fp64.
+//
+// Explicit: T <- A T + B (u - g (T - T_out)), sparse A, diagonal B.
+// Crank-Nicolson, for M dT/dt = -S T + u / dt - g / dt (T - T_out) with symmetric S and diagonal M:
+//     (M + dt/2 S + g/2) D = -dt S T + u - g (T - T_out),    T <- T + D
+// by conjugate gradients with Jacobi preconditioning to 1e-13 of the right-hand side. The last move
+// is taken explicitly, T <- T + M^-1 (u - dt S T* - g (T* - T_out)) with T* = T + D/2 the mean of
+// both ends, so that what is exchanged at T* and what is stored balance to rounding, whatever the
+// residual. Second order; it does not damp what a step is too long for, and rings there.
+//
+// u are the inputs of a step (joules), g a moving diagonal: what single unknowns exchange with an
+// outside of temperature T_out in the step (joules a kelvin). With a partner j of unknown i both
+// take -g (T_i + T_j - T_out); implicit steps solve for D without the g/2 between the two, which
+// leaves them second order, and the last move has it.
+#ifndef BB_SOLVERS_STEP_STEPPER_H
+#define BB_SOLVERS_STEP_STEPPER_H
+
+#include "core/csr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bb_stepper bb_stepper;
+
+/// Sparse inputs of one step. Each unknown at most once in each list.
+typedef struct bb_stepper_input {
+    bb_index count;
+    const int32_t *where; ///< [count] unknowns that take u
+    const double *u;      ///< [count]
+    bb_index exchange_count;
+    const int32_t *exchange_where; ///< [exchange_count] unknowns that exchange
+    const double *exchange;        ///< [exchange_count] g, at least 0
+    double outside;                ///< T_out
+    bb_index partner; ///< 0, or: unknown i + partner exchanges with i, both through g at T_i + T_j
+} bb_stepper_input;
+
+/// Explicit steps from T = 0. `a` [n][n] and `b` [n] (the diagonal of B) are borrowed and must
+/// outlive the stepper. Errors: BB_INVALID (a not square), BB_MEMORY.
+BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out);
+
+/// Crank-Nicolson steps of `step` from T = 0. `s` [n][n], symmetric and not negative, and `m` [n],
+/// positive, are borrowed. Errors: BB_INVALID (s not square), BB_MEMORY.
+BB_CHECKED bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double step,
+                                                bb_stepper **out);
+void bb_stepper_destroy(bb_stepper **stepper);
+
+/// One step. Errors of implicit steps: BB_INVALID (no convergence, values that are not finite).
+BB_CHECKED bb_status bb_stepper_advance(bb_stepper *stepper, const bb_stepper_input *input);
+
+/// One step with inputs alone: unknown where[i] takes u[i], `count` of them.
+BB_CHECKED bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
+                                     const double *u);
+
+/// Sets `count` unknowns from `first` on to `values` [count].
+void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const double *values);
+
+/// The state [n]; valid until the next step.
+const double *bb_stepper_state(const bb_stepper *stepper);
+
+/// The state [n] at which the last step exchanged heat: that of its start, or T* of an implicit
+/// step. Valid until the next step.
+const double *bb_stepper_exchanged(const bb_stepper *stepper);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every device must do, run on the cpu by test_device.c and on a GPU by test_device_cuda.c.
+#ifndef BB_TESTS_CORE_DEVICE_DEVICE_CONFORMANCE_H
+#define BB_TESTS_CORE_DEVICE_DEVICE_CONFORMANCE_H
+
+#include "core/device/device.h"
+#include "core/device/non_finite.h"
+#include "core/memory.h"
+#include "tests/check.h"
+
+static bb_device *device_under_test;
+
+static void report_is_filled(void **state)
+{
+    bb_device_report report;
+    (void)state;
+    check_ok(bb_device_describe(device_under_test, &report));
+    assert_true(strlen(report.name) > 0);
+    assert_true(strlen(report.architecture) > 0);
+    assert_true(report.units >= 1);
+    assert_true(report.memory_bytes >= report.free_memory_bytes);
+}
+
+static void bytes_survive_the_round_trip(void **state)
+{
+    (void)state;
+    enum { N = 100003 };
+    static uint8_t sent[N], received[N];
+    void *block = NULL;
+    for (int i = 0; i < N; ++i) {
+        sent[i] = (uint8_t)(i * 37);
+    }
+    check_ok(bb_device_allocate(device_under_test, N, &block));
+    check_ok(bb_device_upload(device_under_test, block, sent, N));
+    check_ok(bb_device_download(device_under_test, received, block, N));
+    assert_memory_equal(sent, received, N);
+    check_ok(bb_device_zero(device_under_test, block, N));
+    check_ok(bb_device_download(device_under_test, received, block, N));
+    assert_int_equal(received[0] | received[N / 2] | received[N - 1], 0);
+    bb_device_release(device_under_test, &block);
+    assert_null(block);
+}
+
+// Sizes around a warp, a block and a range; NaN and infinities of both signs.
+static void non_finite_values_are_counted(void **state)
+{
+    (void)state;
+    const bb_index sizes[] = {0, 1, 31, 32, 33, 255, 257, 65536, 1000003};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+        bb_index count = sizes[s];
+        double *values = NULL;
+        void *block = NULL;
+        uint64_t expected = 0;
+        uint64_t found = 99;
+        check_ok(BB_ALLOCATE(count, &values));
+        for (bb_index i = 0; i < count; ++i) {
+            int odd = i % 1009 == 7;
+            expected += (uint64_t)odd;
+            values[i] = !odd ? (double)i : i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+        }
+        check_ok(bb_device_allocate(device_under_test, (size_t)count * 8, &block));
+        check_ok(bb_device_upload(device_under_test, block, values, (size_t)count * 8));
+        check_ok(bb_non_finite_count(device_under_test, block, BB_F64, count, &found));
+        assert_int_equal(found, expected);
+        bb_device_release(device_under_test, &block);
+        BB_RELEASE(&values);
+    }
+}
+
+static void timer_measures_work(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 << 20 };
+    void *block = NULL;
+    double seconds = -1.0;
+    check_ok(bb_device_allocate(device_under_test, BYTES, &block));
+    check_ok(bb_device_timer_start(device_under_test));
+    check_ok(bb_device_zero(device_under_test, block, BYTES));
+    check_ok(bb_device_timer_stop(device_under_test, &seconds));
+    assert_true(seconds >= 0.0 && isfinite(seconds));
+    check_ok(bb_device_wait(device_under_test));
+    bb_device_release(device_under_test, &block);
+}
+
+static void impossible_allocations_say_how_much(void **state)
+{
+    (void)state;
+    void *block = NULL;
+    check_fails(bb_device_allocate(device_under_test, (size_t)1 << 60, &block), BB_MEMORY,
+                "1152921504606846976 bytes asked for");
+    assert_null(block);
+    check_ok(bb_device_allocate(device_under_test, 16, &block)); // the device still works
+    bb_device_release(device_under_test, &block);
+}
+
+static int run_device_tests(bb_device_kind kind)
+{
+    char reason[256] = "";
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(kind, 0, &device_under_test) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(report_is_filled),
+        cmocka_unit_test(bytes_survive_the_round_trip),
+        cmocka_unit_test(non_finite_values_are_counted),
+        cmocka_unit_test(timer_measures_work),
+        cmocka_unit_test(impossible_allocations_say_how_much),
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device_under_test);
+    return failures;
+}
+
+#endif

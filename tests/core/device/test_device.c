@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.h"
+#include "tests/core/device/device_conformance.h"
+#include "tests/manual_clock.h"
+
+static void absent_devices_say_why(void **state)
+{
+    (void)state;
+    bb_device *device = NULL;
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        assert_true(strlen(reason) > 10);
+        check_fails(bb_device_open(BB_DEVICE_CUDA, 0, &device), BB_DEVICE,
+                    "device cuda is absent: ");
+    }
+    check_fails(bb_device_open(BB_DEVICE_CPU, 1, &device), BB_DEVICE, "expected 0..0");
+    assert_null(device);
+}
+
+static void the_timer_reads_the_clock(void **state)
+{
+    (void)state;
+    bb_device *device = NULL;
+    double seconds = NAN;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    manual_clock_start();
+    check_ok(bb_device_timer_start(device));
+    manual_clock_advance(250000000);
+    check_ok(bb_device_timer_stop(device, &seconds));
+    manual_clock_stop();
+    check_close(seconds, 0.25 + 1e-9 * MANUAL_READING_NS, 1e-12, 1.0);
+    bb_device_close(&device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absent_devices_say_why),
+        cmocka_unit_test(the_timer_reads_the_clock),
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    if (bb_threads_set(2) != BB_OK) {
+        return 1;
+    }
+    failures += run_device_tests(BB_DEVICE_CPU);
+    bb_threads_stop();
+    return failures;
+}

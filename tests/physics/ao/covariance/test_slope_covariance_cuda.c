@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The covariance on a cuda device against the host's, bit for bit: the operations and their order
+// are the same.
+#include "core/device/device_source.h"
+#include "core/random.h"
+#include "tests/check.h"
+#include "tests/physics/ao/sources.h"
+
+static bb_device *gpu;
+
+typedef struct window {
+    bb_index row, column, rows, columns, gap; // gap: items between the rows of the block
+} window;
+
+typedef struct request {
+    const bb_device_source *twin;
+    window at;
+    bb_view out;
+} request;
+
+// In the device's own order of work, which the download waits for.
+static bb_status fill_on(void *stream, bb_index items, void *arguments)
+{
+    const request *r = arguments;
+    (void)items;
+    return bb_device_source_fill(r->twin, stream, r->at.row, r->at.column, r->out);
+}
+
+static const bb_kernel filling = {.name = "filling", .cuda = fill_on};
+
+// Fills a window on both and compares every entry; what lies between the rows stays untouched.
+static void compare(const bb_device_source *twin, const bb_matrix_source *host, window w,
+                    bb_type type)
+{
+    const bb_index stride = w.columns + w.gap;
+    const size_t bytes = (size_t)(w.rows * stride) * bb_type_bytes(type);
+    double *expected = NULL;
+    unsigned char *got = NULL;
+    void *block = NULL;
+    check_ok(BB_ALLOCATE(w.rows * w.columns, &expected));
+    check_ok(BB_ALLOCATE((bb_index)bytes, &got));
+    check_ok(bb_device_allocate(gpu, bytes, &block));
+    check_ok(bb_device_zero(gpu, block, bytes));
+    check_ok(
+        bb_matrix_source_fill(host, w.row, w.column, bb_view_matrix(expected, w.rows, w.columns)));
+    request r = {twin, w, bb_device_matrix(block, type, w.rows, w.columns, stride)};
+    check_ok(bb_device_launch(gpu, &filling, 1, &r));
+    check_ok(bb_device_download(gpu, got, block, bytes));
+    for (bb_index i = 0; i < w.rows; ++i) {
+        for (bb_index j = 0; j < stride; ++j) {
+            const double wanted = j < w.columns ? expected[i * w.columns + j] : 0.0;
+            const bb_index k = i * stride + j;
+            if (type == BB_F64) {
+                assert_true(((double *)(void *)got)[k] == wanted);
+            } else {
+                assert_true(((float *)(void *)got)[k] == (float)wanted);
+            }
+        }
+    }
+    bb_device_release(gpu, &block);
+    BB_RELEASE(&expected);
+    BB_RELEASE(&got);
+}
+
+static bb_index draw(bb_index count, uint64_t index)
+{
+    return (bb_index)((double)count * bb_random_uniform(7, BB_STREAM_SELF_TEST, index));
+}
+
+// The whole matrix, then windows of any size, place and stride.
+static void compare_source(const bb_matrix_source *host)
+{
+    bb_device_source *twin = NULL;
+    check_ok(bb_device_source_create(host, gpu, &twin));
+    assert_true(twin->symmetric == host->symmetric && twin->rows == host->rows);
+    for (int t = 0; t < 2; ++t) {
+        const bb_type type = t == 0 ? BB_F64 : BB_F32;
+        compare(twin, host, (window){0, 0, host->rows, host->columns, 3}, type);
+        for (uint64_t k = 0; k < 40; ++k) {
+            window w = {draw(host->rows, 5 * k), draw(host->columns, 5 * k + 1), 0, 0,
+                        draw(9, 5 * k + 2)};
+            w.rows = 1 + draw(host->rows - w.row, 5 * k + 3);
+            w.columns = 1 + draw(host->columns - w.column, 5 * k + 4);
+            compare(twin, host, w, type);
+        }
+    }
+    bb_device_source_destroy(&twin);
+}
+
+static void compare_case(const ao_case *c)
+{
+    sources s = {0};
+    sources_create(c, &s);
+    for (int k = 0; k < SOURCE_COUNT; ++k) {
+        compare_source(bb_slope_covariance_source(s.covariance[k]));
+    }
+    sources_release(&s);
+}
+
+static void every_kind_of_pair_has_the_bits_of_the_host(void **state)
+{
+    (void)state;
+    ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
+    cases[1].stars[3].rotation_deg = 12.0;
+    cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
+    cases[2].stars[1].rotation_deg = -7.0;
+    cases[2].stars[1].magnification = 1.1;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        compare_case(&cases[k]);
+    }
+}
+
+// Ten layers and 3136 measurements: more layers than a round of the kernel takes, many patches.
+static void vlt_3136_has_the_bits_of_the_host(void **state)
+{
+    (void)state;
+    const ao_case c = case_vlt3136();
+    sources s = {0};
+    sources_create(&c, &s);
+    const bb_matrix_source *host = bb_slope_covariance_source(s.covariance[SOURCE_CMM]);
+    bb_device_source *twin = NULL;
+    check_ok(bb_device_source_create(host, gpu, &twin));
+    compare(twin, host, (window){0, 0, host->rows, host->columns, 0}, BB_F64);
+    compare(twin, host, (window){1033, 517, 1024, 1024, 0}, BB_F32);
+    bb_device_source_destroy(&twin);
+    sources_release(&s);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
+        print_error("%s\n", bb_status_message());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_pair_has_the_bits_of_the_host),
+        cmocka_unit_test(vlt_3136_has_the_bits_of_the_host),
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    return failures;
+}

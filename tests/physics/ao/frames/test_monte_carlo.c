@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.h"
+#include "physics/ao/frames/monte_carlo.h"
+#include "physics/ao/tomography.h"
+#include "tests/check.h"
+#include "tests/physics/ao/chain.h"
+
+enum { WAVELENGTHS = 2, SEPARATIONS = 2 };
+static const double wavelengths_m[WAVELENGTHS] = {1.65e-6, 2.2e-6};
+static const bb_index separations[SEPARATIONS] = {1, 4};
+
+typedef struct campaign {
+    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], structure[SEPARATIONS], fitting;
+    double residual_m2, rms_m;
+    double psf[16 * 16];
+    double pairs[WAVELENGTHS], stationary[WAVELENGTHS];
+} campaign;
+
+// Asymmetric: unequal lenslet counts and kinds of stars, a target off the axis.
+static ao_case small_case(void)
+{
+    ao_case c = case_without_stars(8.0, 8);
+    add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&c, BB_GUIDE_STAR_LGS, -12.0, 14.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -21.0);
+    c.stars[0].altitude_km = 90.0;
+    c.stars[0].lenslets = 7;
+    c.stars[1].shift_x_m = 0.2;
+    c.stars[2].magnitude = 11.0;
+    add_target(&c, 6.0, -4.0);
+    return c;
+}
+
+static campaign run(const ao_case *c, const double *r, const double *cee, bb_index frames)
+{
+    campaign out = {0};
+    const bb_ao_config config = case_config(c);
+    const bb_monte_carlo_config screens = {
+        .frames = frames, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
+    bb_tomography *problem = NULL;
+    bb_frame_sampler *sampler = NULL;
+    bb_outcome outcome = {0};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY, .strehl = out.stationary};
+    bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .strehl = out.pairs};
+    check_ok(bb_tomography_create(&config, true, &problem));
+    check_ok(
+        bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &stationary, &outcome));
+    check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
+    out.rms_m = score.residual_rms;
+    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    bb_monte_carlo_estimate estimate = {
+        .r = r, .correctable = out.correctable, .whole = out.whole, .psf = out.psf};
+    const bb_monte_carlo_task task = {.seed = 11,
+                                      .frames = frames,
+                                      .wavelength_count = WAVELENGTHS,
+                                      .wavelengths_m = wavelengths_m,
+                                      .estimate_count = 1,
+                                      .estimates = &estimate,
+                                      .psf_pixels = 16,
+                                      .separation_count = SEPARATIONS,
+                                      .separations = separations,
+                                      .structure = out.structure,
+                                      .fitting = &out.fitting};
+    check_ok(bb_monte_carlo_run(sampler, &task));
+    out.residual_m2 = estimate.residual_m2.mean;
+    bb_frame_sampler_destroy(&sampler);
+    bb_tomography_destroy(&problem);
+    return out;
+}
+
+static void agrees_with_the_covariances(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    chain k = chain_run(&c, true);
+    const campaign got = run(&c, k.r, k.cee, 200);
+    for (int w = 0; w < WAVELENGTHS; ++w) {
+        const double sigmas = (got.correctable[w].mean - got.pairs[w]) / got.correctable[w].error;
+        print_message("Strehl %.4f +- %.4f, by pairs %.4f (%.1f sigma), stationary %.4f\n",
+                      got.correctable[w].mean, got.correctable[w].error, got.pairs[w], sigmas,
+                      got.stationary[w]);
+        assert_true(fabs(sigmas) < 3.0);
+        assert_true(got.whole[w].mean < got.correctable[w].mean);
+    }
+    // The residual belongs to the Strehl ratio by pairs: over the pupil, without piston.
+    print_message("residual %.1f nm, of frames %.1f nm\n", 1e9 * got.rms_m,
+                  1e9 * sqrt(got.residual_m2));
+    check_relative(got.rms_m, sqrt(got.residual_m2), 0.02);
+    // Edge actuators, predicted worst, weigh more in a mean over actuator pairs than in the pupil.
+    assert_true(got.stationary[0] < got.pairs[0] - 0.005);
+    for (int s = 0; s < SEPARATIONS; ++s) {
+        print_message("structure function at %td lenslets: %.3f +- %.3f of theory\n",
+                      separations[s], got.structure[s].mean, got.structure[s].error);
+        assert_true(fabs(got.structure[s].mean - 1.0) < 3.0 * got.structure[s].error + 0.02);
+    }
+    // Beyond a circular cutoff, and what this mirror makes worse of it.
+    print_message("fitting: %.4f +- %.4f (d/r0)^(5/3)\n", got.fitting.mean, got.fitting.error);
+    assert_true(got.fitting.mean > 0.2740 && got.fitting.mean < 0.45);
+    // The image's value on the axis is the Strehl ratio of the whole residual.
+    check_relative(got.psf[8 * 16 + 8], got.whole[0].mean, 1e-12);
+    chain_release(&k);
+}
+
+static void does_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const ao_case c = small_case();
+    chain k = chain_run(&c, true);
+    const campaign one = run(&c, k.r, k.cee, 5);
+    check_ok(bb_threads_set(3));
+    const campaign three = run(&c, k.r, k.cee, 5);
+    bb_threads_stop();
+    assert_memory_equal(one.psf, three.psf, sizeof one.psf);
+    assert_memory_equal(one.correctable, three.correctable, sizeof one.correctable);
+    assert_memory_equal(one.structure, three.structure, sizeof one.structure);
+    chain_release(&k);
+}
+
+// Slopes of frames have the covariance that the sources say, noise and tilts included.
+static void slopes_have_their_covariance(void **state)
+{
+    (void)state;
+    enum { FRAMES = 600 };
+    ao_case c = small_case();
+    c.sensors.lenslets = 4;
+    c.stars[0].lenslets = 3;
+    const bb_ao_config config = case_config(&c);
+    const bb_monte_carlo_config screens = {
+        .frames = 1, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
+    bb_tomography *problem = NULL;
+    bb_frame_sampler *sampler = NULL;
+    bb_frame frame = {0};
+    double *expected = NULL;
+    double *sum = NULL;
+    check_ok(bb_tomography_create(&config, true, &problem));
+    const bb_index n = problem->cmm->rows;
+    const bb_index m = problem->targets[0].ctm->rows;
+    check_ok(BB_ALLOCATE(n * n + m * n, &expected));
+    check_ok(BB_ZEROED(n * n + m * n, &sum));
+    check_ok(bb_matrix_source_load(problem->cmm, expected));
+    check_ok(bb_matrix_source_load(problem->targets[0].ctm, expected + n * n));
+    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_create(sampler, &frame));
+    for (uint64_t f = 0; f < FRAMES; ++f) {
+        check_ok(bb_frame_draw(sampler, 2, f, &frame));
+        cblas_dger(CblasRowMajor, (int)n, (int)n, 1.0 / FRAMES, frame.guides, 1, frame.guides, 1,
+                   sum, (int)n);
+        cblas_dger(CblasRowMajor, (int)m, (int)n, 1.0 / FRAMES, frame.truth[0], 1, frame.guides, 1,
+                   sum + n * n, (int)n);
+    }
+    // A sample covariance is off by sqrt((c_ii c_jj + c_ij^2) / FRAMES), rms.
+    double off = 0.0;
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            const double spread = sqrt((expected[i * n + i] * expected[j * n + j] +
+                                        expected[i * n + j] * expected[i * n + j]) /
+                                       FRAMES);
+            const double sigmas = (sum[i * n + j] - expected[i * n + j]) / spread;
+            off += sigmas * sigmas / (double)(n * n);
+        }
+    }
+    double cross = 0.0;
+    for (bb_index k = n * n; k < n * n + m * n; ++k) {
+        cross += (sum[k] - expected[k]) * expected[k];
+    }
+    const double norm = frobenius(expected + n * n, m * n);
+    print_message("covariance of slopes: %.3f of its sampling error; Ctm %.3f of itself\n",
+                  sqrt(off), 1.0 + cross / (norm * norm));
+    assert_true(off > 0.5 && off < 1.6);
+    check_close(cross / (norm * norm), 0.0, 0.06, 1.0);
+    bb_frame_release(&frame);
+    bb_frame_sampler_destroy(&sampler);
+    bb_tomography_destroy(&problem);
+    BB_RELEASE(&expected);
+    BB_RELEASE(&sum);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_covariances),
+        cmocka_unit_test(does_not_depend_on_threads),
+        cmocka_unit_test(slopes_have_their_covariance),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

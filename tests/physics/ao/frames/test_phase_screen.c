@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/ao/covariance/structure_function.h"
+#include "physics/ao/frames/phase_screen.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+
+static const double pixel_m = 0.1;
+
+// An 11 m layer four times over, 0.8 m subapertures of 8 points.
+static bb_phase_screen make(bb_index points)
+{
+    bb_phase_screen screen = {0};
+    check_ok(bb_phase_screen_create(points, pixel_m, 25.0, 4, &screen));
+    return screen;
+}
+
+static bb_amplitude *draw(const bb_phase_screen *screen, uint64_t seed, uint64_t number)
+{
+    bb_amplitude *amplitudes = NULL;
+    check_ok(BB_ALLOCATE(screen->waves, &amplitudes));
+    bb_phase_screen_draw(screen, 1.0, seed, number, amplitudes);
+    return amplitudes;
+}
+
+static void sizes_suit_fftw(void **state)
+{
+    (void)state;
+    assert_int_equal(bb_phase_screen_points(2), 2);
+    assert_int_equal(bb_phase_screen_points(99), 100);
+    assert_int_equal(bb_phase_screen_points(101), 108);
+    assert_int_equal(bb_phase_screen_points(1023), 1024);
+}
+
+// The ensemble's, without drawing: from a subaperture to the diameter, along three directions.
+static void ensemble_has_von_karmans_structure_function(void **state)
+{
+    (void)state;
+    bb_phase_screen screen = make(440);
+    static const double distances[] = {0.8, 1.6, 3.2, 6.0, 8.0};
+    double worst = 0.0;
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; ++i) {
+        for (int direction = 0; direction < 3; ++direction) {
+            const double azimuth = 0.39 * direction;
+            const double got = bb_phase_screen_structure(&screen, 2.5, distances[i] * cos(azimuth),
+                                                         distances[i] * sin(azimuth));
+            const double expected = 2.5 * bb_structure_function(distances[i], 25.0);
+            worst = fmax(worst, fabs(got / expected - 1.0));
+        }
+    }
+    print_message("structure function within %.2f %%\n", 100.0 * worst);
+    assert_true(worst < 0.01);
+    bb_phase_screen_release(&screen);
+}
+
+// With a screen of finer waves and a shorter period, from a fraction of a subaperture on.
+static void finer_waves_complete_it(void **state)
+{
+    (void)state;
+    bb_phase_screen coarse = make(440);
+    bb_phase_screen fine = {0};
+    check_ok(bb_phase_screen_refine(&coarse, 660, 0.025, &fine));
+    static const double distances[] = {0.1, 0.2, 0.4, 0.8, 3.2};
+    double worst = 0.0;
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; ++i) {
+        const double got = bb_phase_screen_structure(&coarse, 1.0, distances[i], 0.0) +
+                           bb_phase_screen_structure(&fine, 1.0, distances[i], 0.0);
+        worst = fmax(worst, fabs(got / bb_structure_function(distances[i], 25.0) - 1.0));
+    }
+    print_message("with finer waves within %.2f %%\n", 100.0 * worst);
+    assert_true(worst < 0.011);
+    // Other waves, other numbers.
+    bb_amplitude *one = draw(&coarse, 1, 0);
+    bb_amplitude *two = draw(&fine, 1, 0);
+    assert_true(two[400][0] == 0.0 && two[330 * 300 + 300][0] != one[330 * 300 + 300][0]);
+    BB_RELEASE(&one);
+    BB_RELEASE(&two);
+    bb_phase_screen_release(&coarse);
+    bb_phase_screen_release(&fine);
+}
+
+// Drawn: the mean over screens, with its standard error, within 2 % and 4 errors of theory.
+static void drawn_screens_have_it_too(void **state)
+{
+    (void)state;
+    enum { SCREENS = 400, POINTS = 24 };
+    bb_phase_screen screen = make(320);
+    double position[POINTS];
+    for (int i = 0; i < POINTS; ++i) {
+        position[i] = 0.333 * i - 4.0;
+    }
+    bb_screen_axis x = {0};
+    bb_screen_axis y = {0};
+    check_ok(bb_screen_axis_create(&screen, true, POINTS, position, NULL, BB_SCREEN_POINT, &x));
+    check_ok(bb_screen_axis_create(&screen, false, POINTS, position, NULL, BB_SCREEN_POINT, &y));
+    double sum = 0.0;
+    double squares = 0.0;
+    for (uint64_t s = 0; s < SCREENS; ++s) {
+        double grid[POINTS * POINTS] = {0.0};
+        bb_amplitude *amplitudes = draw(&screen, 3, s);
+        check_ok(bb_phase_screen_add(&screen, amplitudes, &x, &y, grid));
+        double mean = 0.0;
+        for (int j = 0; j < POINTS; ++j) {
+            for (int i = 0; i + 6 < POINTS; ++i) {
+                const double along = grid[j * POINTS + i + 6] - grid[j * POINTS + i];
+                const double across = grid[(i + 6) * POINTS + j] - grid[i * POINTS + j];
+                mean += (along * along + across * across) / (2.0 * POINTS * (POINTS - 6));
+            }
+        }
+        sum += mean / SCREENS;
+        squares += mean * mean / SCREENS;
+        BB_RELEASE(&amplitudes);
+    }
+    const double expected = bb_structure_function(6 * 0.333, 25.0);
+    const double error = sqrt((squares - sum * sum) / (SCREENS - 1));
+    print_message("structure function at 2 m: %.4f +- %.4f of theory\n", sum / expected,
+                  error / expected);
+    check_close(sum, expected, 0.02, expected);
+    check_close(sum, expected, 4.0, error + 0.01 * expected / 4.0);
+    bb_screen_axis_release(&x);
+    bb_screen_axis_release(&y);
+    bb_phase_screen_release(&screen);
+}
+
+static void fft_and_sum_of_waves_agree(void **state)
+{
+    (void)state;
+    bb_phase_screen screen = make(48);
+    bb_amplitude *amplitudes = draw(&screen, 1, 7);
+    double *plane = NULL;
+    double *grid = NULL;
+    double position[48];
+    check_ok(BB_ZEROED(48 * 48, &plane));
+    check_ok(BB_ZEROED(48 * 48, &grid));
+    for (int i = 0; i < 48; ++i) {
+        position[i] = pixel_m * (i - 24);
+    }
+    bb_screen_axis x = {0};
+    bb_screen_axis y = {0};
+    check_ok(bb_screen_axis_create(&screen, true, 48, position, NULL, BB_SCREEN_POINT, &x));
+    check_ok(bb_screen_axis_create(&screen, false, 48, position, NULL, BB_SCREEN_POINT, &y));
+    check_ok(bb_phase_screen_plane(&screen, amplitudes, plane));
+    check_ok(bb_phase_screen_add(&screen, amplitudes, &x, &y, grid));
+    for (int k = 0; k < 48 * 48; ++k) {
+        check_close(grid[k], plane[k], 1e-11, 1.0);
+    }
+    BB_RELEASE(&amplitudes);
+    BB_RELEASE(&plane);
+    BB_RELEASE(&grid);
+    bb_screen_axis_release(&x);
+    bb_screen_axis_release(&y);
+    bb_phase_screen_release(&screen);
+}
+
+// One value of a screen at x by y, taken along x and y as said.
+static double taken(const bb_phase_screen *screen, const bb_amplitude *amplitudes, double at_x,
+                    double at_y, double width, bb_screen_taken along_x, bb_screen_taken along_y)
+{
+    bb_screen_axis x = {0};
+    bb_screen_axis y = {0};
+    double value = 0.0;
+    check_ok(bb_screen_axis_create(screen, true, 1, &at_x, &width, along_x, &x));
+    check_ok(bb_screen_axis_create(screen, false, 1, &at_y, &width, along_y, &y));
+    check_ok(bb_phase_screen_add(screen, amplitudes, &x, &y, &value));
+    bb_screen_axis_release(&x);
+    bb_screen_axis_release(&y);
+    return value;
+}
+
+static void differences_and_means_are_those_of_points(void **state)
+{
+    (void)state;
+    bb_phase_screen screen = make(48);
+    bb_amplitude *amplitudes = draw(&screen, 1, 8);
+    const double width = 0.37;
+    const bb_screen_taken point = BB_SCREEN_POINT;
+    const double difference =
+        taken(&screen, amplitudes, 0.61, -1.2, width, BB_SCREEN_DIFFERENCE, BB_SCREEN_POINT);
+    const double ends = taken(&screen, amplitudes, 0.61 + width / 2, -1.2, 0.0, point, point) -
+                        taken(&screen, amplitudes, 0.61 - width / 2, -1.2, 0.0, point, point);
+    check_close(difference, ends, 1e-12, 1.0);
+    double mean = 0.0;
+    for (int k = 0; k < 400; ++k) {
+        const double y = -1.2 + width * ((k + 0.5) / 400.0 - 0.5);
+        mean += taken(&screen, amplitudes, 0.61, y, 0.0, point, point) / 400.0;
+    }
+    check_close(taken(&screen, amplitudes, 0.61, -1.2, width, point, BB_SCREEN_MEAN), mean, 1e-4,
+                1.0);
+    BB_RELEASE(&amplitudes);
+    bb_phase_screen_release(&screen);
+}
+
+static void a_screen_is_its_address(void **state)
+{
+    (void)state;
+    bb_phase_screen screen = make(16);
+    bb_amplitude *first = draw(&screen, 1, 4);
+    bb_amplitude *other = draw(&screen, 1, 5);
+    bb_amplitude *again = draw(&screen, 1, 4);
+    assert_memory_equal(first, again, (size_t)screen.waves * sizeof *first);
+    assert_memory_not_equal(first, other, (size_t)screen.waves * sizeof *first);
+    BB_RELEASE(&first);
+    BB_RELEASE(&other);
+    BB_RELEASE(&again);
+    bb_phase_screen_release(&screen);
+    check_fails(bb_phase_screen_create(1, 0.1, 25.0, 4, &screen), BB_INVALID, "1 points");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_suit_fftw),
+        cmocka_unit_test(ensemble_has_von_karmans_structure_function),
+        cmocka_unit_test(finer_waves_complete_it),
+        cmocka_unit_test(drawn_screens_have_it_too),
+        cmocka_unit_test(fft_and_sum_of_waves_agree),
+        cmocka_unit_test(differences_and_means_are_those_of_points),
+        cmocka_unit_test(a_screen_is_its_address),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

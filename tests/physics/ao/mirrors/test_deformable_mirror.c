@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/mirrors/deformable_mirror.h"
+#include "tests/check.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+static void actuators_stand_on_the_lenslet_corners(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    check_ok(bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
+    // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
+    assert_int_equal(mirror.actuator_count, 100);
+    assert_int_equal(mirror.dropped_modes, 5);
+    assert_int_equal(mirror.measurement_count, 152);
+    for (bb_index a = 0; a < 100; ++a) {
+        const double rho = hypot((double)mirror.column[a] - 5.0, (double)mirror.row[a] - 5.0) / 5.0;
+        assert_true(rho > 0.1 && rho < 1.14);
+    }
+    bb_deformable_mirror_release(&mirror);
+}
+
+// Refused before the first allocation.
+static void mirrors_beyond_lapack_are_refused(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    const bb_index blocks = bb_memory_blocks();
+    check_fails(
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.0}, 250, NAN, &mirror),
+        BB_UNSUPPORTED, "expected at most 46340");
+    check_fails(
+        bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.28}, 300, NAN, &mirror),
+        BB_UNSUPPORTED, "a mirror of 300 lenslets");
+    assert_int_equal(bb_memory_blocks(), blocks);
+}
+
+// The truncated pseudo-inverse by the singular values of the whole interaction matrix, two ways.
+static void compare_with_singular_values(double obstruction, bb_index lenslets, double condition)
+{
+    bb_deformable_mirror mirror = {0};
+    const bb_pupil pupil = {.obstruction = obstruction};
+    check_ok(bb_deformable_mirror_create(8.0, &pupil, lenslets, condition, &mirror));
+    const bb_index m = mirror.measurement_count;
+    const bb_index k = mirror.actuator_count;
+    const bb_index rank = m < k ? m : k;
+    double *d = NULL, *u = NULL, *s = NULL, *vt = NULL, *expected = NULL;
+    check_ok(BB_ALLOCATE(m * k, &d));
+    check_ok(BB_ALLOCATE(m * rank, &u));
+    check_ok(BB_ALLOCATE(rank, &s));
+    check_ok(BB_ALLOCATE(rank * k, &vt));
+    check_ok(BB_ALLOCATE(k * m, &expected));
+    check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, d));
+    assert_int_equal(LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', (lapack_int)m, (lapack_int)k, d,
+                                    (lapack_int)k, s, u, (lapack_int)rank, vt, (lapack_int)k),
+                     0);
+    bb_index kept = 0;
+    while (kept < rank && s[kept] >= s[0] / mirror.condition) {
+        cblas_dscal((int)k, 1.0 / s[kept], vt + kept * k, 1);
+        ++kept;
+    }
+    assert_int_equal(mirror.dropped_modes, k - kept);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, (int)k, (int)m, (int)kept, 1.0, vt, (int)k,
+                u, (int)rank, 0.0, expected, (int)m);
+    double worst = 0.0;
+    double peak = 0.0;
+    for (bb_index i = 0; i < k * m; ++i) {
+        worst = fmax(worst, fabs(mirror.projector[i] - expected[i]));
+        peak = fmax(peak, fabs(expected[i]));
+    }
+    print_message("%td lenslets, %td of %td modes dropped: %.2g of the peak\n", lenslets, k - kept,
+                  k, worst / peak);
+    assert_true(worst < 1e-10 * peak);
+    BB_RELEASE(&d);
+    BB_RELEASE(&u);
+    BB_RELEASE(&s);
+    BB_RELEASE(&vt);
+    BB_RELEASE(&expected);
+    bb_deformable_mirror_release(&mirror);
+}
+
+static void projector_is_the_truncated_pseudo_inverse(void **state)
+{
+    (void)state;
+    compare_with_singular_values(0.2, 10, NAN);
+    compare_with_singular_values(0.16, 16, NAN);
+    compare_with_singular_values(0.2, 10, 20.0);
+    compare_with_singular_values(0.0, 3, 2.0);
+}
+
+static void influence_couples_a_fifth_to_the_neighbour(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {.diameter_m = 8.0, .lenslets = 16};
+    check_relative(bb_deformable_mirror_influence(&mirror, 0.0), 1e-6, 1e-15);
+    // rho = 2/n at the neighbour: exp(-(4/n^2) n^2 ln(1/c) / 4) = c.
+    check_relative(bb_deformable_mirror_influence(&mirror, 0.5), 0.2e-6, 1e-13);
+    check_relative(bb_deformable_mirror_influence(&mirror, 1.0), 0.2e-6 * 0.008, 1e-13);
+}
+
+static void interaction_is_the_point_difference(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    check_ok(bb_deformable_mirror_create(6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN, &mirror));
+    // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
+    assert_int_equal(mirror.measurement_count, 18);
+    assert_int_equal(mirror.actuator_count, 16);
+    double *interaction = NULL;
+    check_ok(BB_ALLOCATE(18 * 16, &interaction));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.0}, interaction));
+    // Subaperture 4 is centred on (0, 0); actuator 10 at (1, 1) m.
+    const double near = bb_deformable_mirror_influence(&mirror, 1.0);
+    const double far = bb_deformable_mirror_influence(&mirror, sqrt(5.0));
+    const double slope = (near - far) / 2.0 * 206264.806247;
+    check_relative(interaction[4 * 16 + 10], slope, 1e-10);
+    check_relative(interaction[(9 + 4) * 16 + 10], slope, 1e-10);
+    check_relative(interaction[4 * 16 + 5], -slope, 1e-10);
+    BB_RELEASE(&interaction);
+    bb_deformable_mirror_release(&mirror);
+}
+
+// Dx D is the orthogonal projector on the modes kept: symmetric, idempotent, of their trace.
+static void projector_inverts_the_modes_kept(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
+    const bb_index a = mirror.actuator_count;
+    const bb_index m = mirror.measurement_count;
+    double *interaction = NULL;
+    double *product = NULL;
+    check_ok(BB_ALLOCATE(m * a, &interaction));
+    check_ok(BB_ZEROED(a * a, &product));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
+    double trace = 0.0;
+    for (bb_index i = 0; i < a; ++i) {
+        for (bb_index k = 0; k < m; ++k) {
+            for (bb_index j = 0; j < a; ++j) {
+                product[i * a + j] += mirror.projector[i * m + k] * interaction[k * a + j];
+            }
+        }
+        trace += product[i * a + i];
+    }
+    check_close(trace, (double)(a - mirror.dropped_modes), 1e-10, 1.0);
+    assert_true(mirror.dropped_modes >= 1); // piston at least
+    for (bb_index i = 0; i < a; ++i) {
+        for (bb_index j = 0; j < a; ++j) {
+            double square = 0.0;
+            for (bb_index k = 0; k < a; ++k) {
+                square += product[i * a + k] * product[k * a + j];
+            }
+            check_close(square, product[i * a + j], 1e-12, 1.0);
+            check_close(product[j * a + i], product[i * a + j], 1e-12, 1.0);
+        }
+    }
+    BB_RELEASE(&interaction);
+    BB_RELEASE(&product);
+    bb_deformable_mirror_release(&mirror);
+}
+
+// Share of a plane's voltages that the projector gives back.
+static double tilt_kept(bb_index lenslets, double condition)
+{
+    bb_deformable_mirror mirror = {0};
+    double *interaction = NULL;
+    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition,
+                                         &mirror));
+    const bb_index m = mirror.measurement_count;
+    const bb_index a = mirror.actuator_count;
+    check_ok(BB_ALLOCATE(m * a, &interaction));
+    check_ok(
+        bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
+    double got = 0.0;
+    double whole = 0.0;
+    for (bb_index k = 0; k < m; ++k) {
+        double slope = 0.0;
+        double answer = 0.0;
+        for (bb_index i = 0; i < a; ++i) {
+            const double x = (double)(2 * mirror.column[i] - lenslets);
+            slope += interaction[k * a + i] * x;
+            answer += mirror.projector[i * m + k] * x;
+            whole += k == 0 ? x * x : 0.0;
+        }
+        got += slope * answer;
+    }
+    BB_RELEASE(&interaction);
+    bb_deformable_mirror_release(&mirror);
+    return got / whole;
+}
+
+static void the_usual_condition_keeps_the_tilts(void **state)
+{
+    (void)state;
+    static const bb_index lenslets[] = {6, 10, 11, 15, 16, 23};
+    for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
+        assert_true(tilt_kept(lenslets[i], NAN) > 0.95);
+    }
+    assert_true(tilt_kept(16, sqrt(30.0)) < 0.1);
+}
+
+static void no_subaperture_is_an_error(void **state)
+{
+    (void)state;
+    bb_deformable_mirror mirror = {0};
+    check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 1, NAN, &mirror),
+                BB_INVALID, "a mirror of 1 lenslets");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(actuators_stand_on_the_lenslet_corners),
+        cmocka_unit_test(mirrors_beyond_lapack_are_refused),
+        cmocka_unit_test(projector_is_the_truncated_pseudo_inverse),
+        cmocka_unit_test(influence_couples_a_fifth_to_the_neighbour),
+        cmocka_unit_test(interaction_is_the_point_difference),
+        cmocka_unit_test(projector_inverts_the_modes_kept),
+        cmocka_unit_test(the_usual_condition_keeps_the_tilts),
+        cmocka_unit_test(no_subaperture_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/ao/score/error_budget.h"
+#include "tests/check.h"
+#include "tests/physics/ao/chain.h"
+
+static ao_case laser_case(void)
+{
+    ao_case c = case_without_stars(8.0, 5);
+    add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -21.0);
+    c.stars[0].altitude_km = 90.0;
+    c.stars[1].magnitude = 11.0;
+    c.stars[1].lenslets = 4;
+    add_target(&c, 6.0, -4.0);
+    return c;
+}
+
+// The noise's covariance is what Cmm has with it and not without it, entry by entry.
+static void noise_is_what_it_adds_to_the_covariance(void **state)
+{
+    (void)state;
+    const ao_case c = laser_case();
+    const bb_ao_config config = case_config(&c);
+    chain noisy = chain_assemble(&c, true);
+    chain clean = chain_assemble(&c, false);
+    bb_tomography *problem = NULL;
+    double *noise = NULL;
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    const bb_matrix_source source = bb_error_budget_noise(problem);
+    assert_int_equal(source.rows, noisy.n);
+    check_ok(BB_ALLOCATE(noisy.n * noisy.n, &noise));
+    check_ok(bb_matrix_source_load(&source, noise));
+    double largest = 0.0;
+    double crossed = 0.0;
+    for (bb_index k = 0; k < noisy.n * noisy.n; ++k) {
+        check_close(noise[k], noisy.cmm[k] - clean.cmm[k], 1e-13, noisy.cmm[0]);
+        largest = fmax(largest, noise[k]);
+        crossed = fmax(crossed, k % (noisy.n + 1) != 0 ? fabs(noise[k]) : 0.0);
+    }
+    assert_true(largest > 1e-6 && crossed > 0.0); // elongated spots tie x to y
+    // The rms of a star's slopes is the root of the mean of its diagonal.
+    const bb_sensor *sensor = &problem->guides.sensors[1];
+    double sum = 0.0;
+    for (bb_index i = sensor->first; i < sensor->first + 2 * sensor->count; ++i) {
+        sum += noise[i * noisy.n + i];
+    }
+    check_relative(bb_error_budget_slope_noise(problem, 1),
+                   sqrt(sum / (2.0 * (double)sensor->count)), 1e-12);
+    BB_RELEASE(&noise);
+    bb_tomography_destroy(&problem);
+    chain_release(&noisy);
+    chain_release(&clean);
+}
+
+// Variances of terms add up to that of all of them together.
+static void terms_add_up(void **state)
+{
+    (void)state;
+    ao_case c = laser_case();
+    const double wind[] = {10.0, 25.0};
+    const bb_error_terms_config terms = {
+        .fitting = true,
+        .fitting_coefficient = 0.2740,
+        .frame_delay_ms = 2.0,
+        .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}
+    };
+    bb_ao_config config = case_config(&c);
+    config.error_terms = &terms;
+    bb_tomography *problem = NULL;
+    bb_error_budget budget;
+    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    check_ok(bb_error_budget_of_terms(&terms, problem, 0, &budget));
+    const bb_tomography_target *target = &problem->targets[0];
+    assert_true(budget.fitting > 0.0 && budget.lag > 0.0 && budget.aliasing == 0.0);
+    check_relative(budget.fitting + budget.lag,
+                   bb_point_spread_variance(target->spread, target->terms), 1e-12);
+    // 0.2740 (d / r0)^(5/3) rad^2 at 500 nm, less what the outer scale takes and what of it is
+    // piston.
+    const double radian = 500e-9 / (2.0 * M_PI);
+    const double expected =
+        0.2740 * pow(8.0 / 5.0 / problem->atmosphere.r0_m, 5.0 / 3.0) * radian * radian;
+    check_relative(budget.fitting, expected, 0.06);
+    bb_tomography_destroy(&problem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_is_what_it_adds_to_the_covariance),
+        cmocka_unit_test(terms_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clamp and ring without a wafer: an even rise decays as exp(-h_w t / C) in each, matrices taken
+// from explicit and implicit models agree, nothing of the wafer is left in them.
+#include "core/memory.h"
+#include "physics/wafer/heat/bare_clamp.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static const bb_ring_config RING = {
+    .width_mm = 9.0,
+    .thickness_mm = 5.0,
+    .heat_capacity_j_per_m3_k = 2e6,
+    .conductivity_w_per_m_k = 1.3,
+    .water_exchange_w_per_m2_k = 2000.0,
+    .gap_exchange_w_per_m2_k = 100.0,
+};
+
+typedef struct table {
+    bb_disc_mesh *mesh;
+    bb_edge_ring *ring;
+    bb_thermal *thermal;
+    bb_bare_clamp *bare;
+} table;
+
+static void make(int stepping, double duration, table *out)
+{
+    bb_wafer_material_config small = SILICON;
+    small.diameter_mm = 60.0;
+    check_ok(bb_disc_mesh_create(0.030, 0.001, &out->mesh));
+    check_ok(bb_edge_ring_create(out->mesh, &small, &RING, &out->ring));
+    const bb_thermal_setting setting = {.ring = out->ring, .stepping = stepping};
+    check_ok(bb_thermal_create_in(out->mesh, &small, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting,
+                                  &out->thermal));
+    check_ok(bb_bare_clamp_create(out->thermal, duration, &out->bare));
+}
+
+static void drop(table *of)
+{
+    bb_bare_clamp_destroy(&of->bare);
+    bb_thermal_destroy(&of->thermal);
+    bb_edge_ring_destroy(&of->ring);
+    bb_disc_mesh_destroy(&of->mesh);
+}
+
+static void rows_sum_to_the_loss_to_the_water(void **state)
+{
+    (void)state;
+    table at[2];
+    for (int k = 0; k < 2; ++k) {
+        make(k, 0.025, &at[k]);
+        const bb_bare_clamp *bare = at[k].bare;
+        assert_int_equal(bare->count, at[k].thermal->size - at[k].thermal->node_count);
+        assert_int_equal(bare->steps, 3);
+        check_relative(bare->step, 0.025 / 3.0, 1e-15);
+        const bb_csr *s = &bare->conductance;
+        for (bb_index row = 0; row < s->rows; ++row) {
+            double sum = 0.0;
+            for (bb_index i = s->row_start[row]; i < s->row_start[row + 1]; ++i) {
+                sum += s->value[i];
+                assert_true(s->column[i] == row || s->value[i] <= 0.0);
+            }
+            check_close(sum, at[k].thermal->loss[bare->first + row], 1e-12, 1.0);
+        }
+    }
+    const bb_csr *a = &at[0].bare->conductance;
+    const bb_csr *b = &at[1].bare->conductance;
+    assert_int_equal(bb_csr_nonzeros(a), bb_csr_nonzeros(b));
+    for (bb_index i = 0; i < bb_csr_nonzeros(a); ++i) {
+        check_close(a->value[i], b->value[i], 1e-12, 1.0);
+    }
+    drop(&at[0]);
+    drop(&at[1]);
+}
+
+// K of an even rise is the loss alone, so that it falls at h_w / (c d) everywhere in a layer.
+static void an_even_rise_falls_at_the_layers_rate(void **state)
+{
+    (void)state;
+    table at;
+    double *rise = NULL;
+    double *through = NULL;
+    bb_ledger ledger = {0};
+    make(0, 1.0, &at);
+    const bb_bare_clamp *bare = at.bare;
+    check_ok(BB_ALLOCATE(bare->count, &rise));
+    check_ok(BB_ALLOCATE(bare->count, &through));
+    for (bb_index i = 0; i < bare->count; ++i) {
+        rise[i] = 1.0;
+    }
+    check_ok(bb_csr_multiply(&bare->conductance, rise, through));
+    bb_bare_clamp_book(bare, rise, &ledger);
+    double clamp = 0.0;
+    double ring = 0.0;
+    for (bb_index i = 0; i < bare->count; ++i) {
+        const bool in_clamp = i < at.thermal->clamp_count;
+        const double rate = through[i] / at.thermal->capacity[bare->first + i];
+        check_relative(rate, in_clamp ? 3000.0 / (2e6 * 8e-3) : 2000.0 / (2e6 * 5e-3), 1e-10);
+        *(in_clamp ? &clamp : &ring) += through[i] * bare->step;
+    }
+    check_relative(ledger.lost, clamp, 1e-10);
+    check_relative(ledger.lost_ring, ring, 1e-10);
+    BB_RELEASE(&rise);
+    BB_RELEASE(&through);
+    drop(&at);
+}
+
+static void no_time_is_refused(void **state)
+{
+    (void)state;
+    table at;
+    bb_bare_clamp *none = NULL;
+    make(1, 1.0, &at);
+    check_fails(bb_bare_clamp_create(at.thermal, 0.0, &none), BB_INVALID, "expected above 0");
+    assert_null(none);
+    drop(&at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_sum_to_the_loss_to_the_water),
+        cmocka_unit_test(an_even_rise_falls_at_the_layers_rate),
+        cmocka_unit_test(no_time_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

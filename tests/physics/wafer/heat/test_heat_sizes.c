@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counted unknowns against those of the meshes themselves.
+#include "core/memory.h"
+#include "physics/wafer/heat/clamp_grid.h"
+#include "physics/wafer/heat/edge_ring.h"
+#include "physics/wafer/heat/heat_sizes.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static void counts_are_those_of_the_meshes(void **state)
+{
+    (void)state;
+    static const double spacings[] = {10.0, 7.3, 5.0, 3.0, 2.0, 1.3, 1.0};
+    static const double coarse[] = {10.0, 11.0, 12.5, 6.0, 3.0, 7.7};
+    static const double diameters[] = {300.0, 200.0, 47.0};
+    bb_ring_config ring = {.thickness_mm = 5.0,
+                           .heat_capacity_j_per_m3_k = 2e6,
+                           .conductivity_w_per_m_k = 1.3,
+                           .water_exchange_w_per_m2_k = 3000.0,
+                           .gap_exchange_w_per_m2_k = 100.0};
+    for (int i = 0; i < 7 * 6 * 3; ++i) {
+        bb_wafer_material_config wafer = SILICON;
+        bb_clamp_config clamp = CLAMP;
+        const bb_mesh_config mesh = {.spacing_mm = spacings[i % 7]};
+        wafer.diameter_mm = diameters[i / 42];
+        clamp.spacing_mm = fmax(coarse[i / 7 % 6], mesh.spacing_mm);
+        ring.width_mm = 2.5 * mesh.spacing_mm;
+        bb_disc_mesh *disc = NULL;
+        bb_clamp_grid *grid = NULL;
+        bb_edge_ring *around = NULL;
+        check_ok(bb_disc_mesh_create(0.5e-3 * wafer.diameter_mm, 1e-3 * mesh.spacing_mm, &disc));
+        check_ok(bb_clamp_grid_create(disc, 1e-3 * clamp.spacing_mm, &grid));
+        check_ok(bb_edge_ring_create(disc, &wafer, &ring, &around));
+        const bb_heat_sizes sizes = bb_heat_sizes_of(&wafer, &mesh, &clamp, &ring);
+        assert_int_equal((bb_index)sizes.nodes, disc->node_count);
+        assert_int_equal((bb_index)sizes.clamp, grid->node_count);
+        assert_int_equal((bb_index)sizes.ring, around->mesh->node_count);
+        assert_true(bb_heat_sizes_of(&wafer, &mesh, &clamp, NULL).ring == 0.0);
+        bb_edge_ring_destroy(&around);
+        bb_clamp_grid_destroy(&grid);
+        bb_disc_mesh_destroy(&disc);
+    }
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// The seed's wafer has 283,993 nodes and a clamp of 8,209; a mesh that no machine holds is counted.
+static void any_size_is_counted(void **state)
+{
+    (void)state;
+    bb_mesh_config mesh = {.spacing_mm = 0.5};
+    const bb_heat_sizes seed = bb_heat_sizes_of(&SILICON, &mesh, &CLAMP, NULL);
+    assert_true(seed.nodes == 283993.0 && seed.clamp == 8209.0);
+    bb_wafer_material_config wafer = SILICON;
+    mesh.spacing_mm = 0.05;
+    wafer.diameter_mm = 450.0;
+    const double area = acos(-1.0) / 4.0 * 9000.0 * 9000.0;
+    check_relative(bb_heat_sizes_of(&wafer, &mesh, &CLAMP, NULL).nodes, area, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_those_of_the_meshes),
+        cmocka_unit_test(any_size_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

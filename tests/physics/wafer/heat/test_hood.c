@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/wafer/heat/hood.h"
+#include "physics/wafer/heat/thermal.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static const bb_hood_config HOOD = {
+    .exchange_w_per_m2_k = 200.0, .width_mm = 40.3, .height_mm = 20.1, .rise_k = -0.5};
+
+typedef struct setup {
+    bb_disc_mesh *mesh;
+    bb_scan *scan;
+    bb_hood hood;
+    int32_t *node;
+    double *exchange;
+} setup;
+
+static setup make(double spacing)
+{
+    setup at = {0};
+    check_ok(bb_disc_mesh_create(0.150, spacing, &at.mesh));
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &at.scan));
+    at.hood = bb_hood_make(at.mesh, at.scan, &HOOD);
+    check_ok(BB_ALLOCATE(at.hood.most, &at.node));
+    check_ok(BB_ALLOCATE(at.hood.most, &at.exchange));
+    return at;
+}
+
+static void drop(setup *at)
+{
+    BB_RELEASE(&at->node);
+    BB_RELEASE(&at->exchange);
+    bb_scan_destroy(&at->scan);
+    bb_disc_mesh_destroy(&at->mesh);
+}
+
+// Whole on the wafer, exactly its area; beside it nothing; over the edge what the disc has of it.
+static void covers_its_area(void **state)
+{
+    (void)state;
+    setup at = make(0.0007);
+    static const struct {
+        double centre[2];
+        double tolerance;
+    } places[] = {
+        {{0.0, 0.0},        1e-12},
+        {{0.01234, -0.071}, 1e-12},
+        {{0.1, 0.1},        5e-3 },
+        {{-0.13, 0.055},    5e-3 },
+        {{0.3, 0.0},        0.0  },
+    };
+    const double whole = 0.0403 * 0.0201;
+    for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
+        const double *c = places[p].centre;
+        bb_index count = bb_hood_cover(&at.hood, c, 2e-3, at.node, at.exchange);
+        double sum = 0.0;
+        assert_true(count <= at.hood.most);
+        for (bb_index i = 0; i < count; ++i) {
+            assert_true(i == 0 || at.node[i] > at.node[i - 1]);
+            assert_true(at.exchange[i] <= 2e-3 * 200.0 * at.mesh->node_area[at.node[i]] + 1e-18);
+            sum += at.exchange[i];
+        }
+        double inside = bb_scan_area_inside(0.15, c[0] - 0.02015, c[0] + 0.02015, c[1] - 0.01005,
+                                            c[1] + 0.01005);
+        check_close(sum, 2e-3 * 200.0 * inside, places[p].tolerance, 2e-3 * 200.0 * whole);
+    }
+    drop(&at);
+}
+
+// With the slit in the light, straight on in the dark, parked after the last exposure.
+static void follows_the_slit(void **state)
+{
+    (void)state;
+    setup at = make(0.003);
+    const bb_scan *scan = at.scan;
+    double c[2];
+    double next[2];
+    for (bb_index field = 40; field < 42; ++field) {
+        const bb_field *of = &scan->fields[field];
+        bb_hood_centre(&at.hood, field, 0.017, c); // the middle of the light steps
+        check_close(c[0], of->x, 1e-15, 1.0);
+        check_close(c[1], of->y, 1e-12, 1.0);
+        bb_hood_centre(&at.hood, field, 0.018, next);
+        check_relative((next[1] - c[1]) / 1e-3, of->up ? scan->speed : -scan->speed, 1e-9);
+        bb_hood_centre(&at.hood, field + 1, 0.0, next);
+        bb_hood_centre(&at.hood, field, 0.070, c);
+        check_close(c[0], next[0], 1e-14, 1.0);
+        check_close(c[1], next[1], 1e-14, 1.0);
+        double light[2];
+        double half[2];
+        bb_hood_centre(&at.hood, field, 0.034, light);
+        bb_hood_centre(&at.hood, field, 0.052, half);
+        check_close(half[0], 0.5 * (light[0] + next[0]), 1e-14, 1.0);
+        check_close(half[1], 0.5 * (light[1] + next[1]), 1e-14, 1.0);
+    }
+    bb_index last = scan->field_count - 1;
+    bb_hood_centre(&at.hood, last, 0.034, c);
+    bb_hood_centre(&at.hood, last, 0.060, next);
+    assert_true(c[0] == next[0] && c[1] == next[1]);
+    drop(&at);
+}
+
+static void limits_the_step(void **state)
+{
+    (void)state;
+    bb_disc_mesh *mesh = NULL;
+    bb_thermal *bare = NULL;
+    bb_thermal *covered = NULL;
+    const double capacity = 2330.0 * 712.0 * 775e-6;
+    const bb_thermal_setting setting = {.hood_exchange = 4e4};
+    bb_hood_config strong = HOOD;
+    strong.exchange_w_per_m2_k = 4e4;
+    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &bare));
+    check_ok(
+        bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &covered));
+    check_relative(2.0 / covered->stable_step - 2.0 / bare->stable_step, 4e4 / capacity, 1e-10);
+    check_relative(1.0 / covered->positive_step - 1.0 / bare->positive_step, 4e4 / capacity, 1e-10);
+    check_relative(bb_thermal_wafer_limit(&SILICON, &CLAMP, &strong, 0.0005), covered->stable_step,
+                   1e-12);
+    // The hood is no part of A.
+    assert_memory_equal(covered->step_matrix.value, bare->step_matrix.value,
+                        (size_t)bb_csr_nonzeros(&bare->step_matrix) * sizeof(double));
+    bb_thermal_destroy(&covered);
+    check_fails(
+        bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER,
+                             1.001 * bb_thermal_wafer_limit(&SILICON, &CLAMP, &strong, 0.0005),
+                             &setting, &covered),
+        BB_INVALID, "explicit steps are not stable");
+    bb_thermal_destroy(&bare);
+    bb_disc_mesh_destroy(&mesh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(covers_its_area),
+        cmocka_unit_test(follows_the_slit),
+        cmocka_unit_test(limits_the_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/overlay/dwell.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static const bb_metrology_config POINTS = {.columns = 13, .rows = 19};
+
+typedef struct setup {
+    bb_scan *scan;
+    bb_slit_grid slit;
+    bb_dwell *dwell;
+} setup;
+
+static setup make(bb_index field)
+{
+    setup made = {0};
+    bb_response_config config = {
+        .slit_points = {21, 18},
+          .field_rows = BB_INTEGER_UNSET
+    };
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &made.scan));
+    check_ok(bb_slit_grid_make(&config, made.scan, &made.slit));
+    check_ok(bb_dwell_create(&made.slit, &made.scan->fields[field], &POINTS, &made.dwell));
+    return made;
+}
+
+static void drop(setup *made)
+{
+    bb_dwell_destroy(&made->dwell);
+    bb_scan_destroy(&made->scan);
+}
+
+// u linear in place and time: MA is u at the point and at the dose-weighted mean time.
+static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
+{
+    (void)state;
+    for (bb_index f = 44; f < 46; ++f) {
+        setup at = make(f);
+        bb_dwell *dwell = at.dwell;
+        const bb_field *field = &dwell->field;
+        double window[378];
+        assert_int_equal(dwell->count, 13 * 19);
+        for (bb_index step = 0; step < 34; ++step) {
+            bb_index first = 21 * bb_slit_grid_offset(&at.slit, field, step);
+            for (bb_index p = 0; p < 378; ++p) {
+                window[p] = 1e-6 * bb_slit_grid_x(&at.slit, field, first + p) -
+                            2e-6 * bb_slit_grid_y(&at.slit, field, first + p) +
+                            1e-10 * (double)step;
+            }
+            bb_dwell_add(dwell, step, window);
+        }
+        for (bb_index i = 0; i < dwell->count; ++i) {
+            double time = 0.0;
+            double square = 0.0;
+            for (bb_index step = 0; step < 34; ++step) {
+                double dose = bb_scan_dose_fraction(at.scan, field, step, dwell->x[i], dwell->y[i]);
+                time += dose * (double)step;
+                square += dose * (double)(step * step);
+            }
+            check_close(dwell->weight[i], 1.0, 1e-13, 1.0);
+            check_close(dwell->mean[i], 1e-6 * dwell->x[i] - 2e-6 * dwell->y[i] + 1e-10 * time,
+                        1e-12, 1e-7);
+            check_close(bb_dwell_deviation(dwell, i), 1e-10 * sqrt(square - time * time), 1e-5,
+                        1e-10);
+        }
+        bb_dwell_reset(dwell);
+        assert_true(dwell->weight[0] == 0.0 && dwell->mean[5] == 0.0);
+        drop(&at);
+    }
+}
+
+static void points_outside_the_usable_radius_are_not_scored(void **state)
+{
+    (void)state;
+    setup at = make(0);
+    assert_true(at.dwell->count > 0 && at.dwell->count < 13 * 19);
+    for (bb_index i = 0; i < at.dwell->count; ++i) {
+        assert_true(hypot(at.dwell->x[i], at.dwell->y[i]) <= 0.147);
+    }
+    drop(&at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_sum_to_the_dose_and_linear_fields_pass),
+        cmocka_unit_test(points_outside_the_usable_radius_are_not_scored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coupled element: shapes, rigid motions, states of constant strain and curvature, loads, and
+// the constants of docs/physics-wafer.md 1.4 isotropic and cubic.
+#include "physics/wafer/response/membrane_element.h"
+#include "physics/wafer/response/plate_element.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double SIDE = 0.002;
+static const int CORNER[4][2] = {
+    {0, 0},
+    {1, 0},
+    {1, 1},
+    {0, 1}
+};
+
+static bb_plate silicon(int elasticity)
+{
+    bb_wafer_material_config wafer = SILICON;
+    wafer.elasticity = elasticity;
+    wafer.c11_gpa = 165.7;
+    wafer.c12_gpa = 63.9;
+    wafer.c44_gpa = 79.6;
+    return bb_plate_make(&wafer, &CLAMP);
+}
+
+// w = x^3 y^3 and its kin are in the space: nodal values give them back between the nodes.
+static void shapes_hold_bicubics_and_bilinears(void **state)
+{
+    (void)state;
+    for (int power = 0; power < 16; ++power) {
+        int m = power % 4;
+        int n = power / 4;
+        bb_plate_shapes at;
+        bb_plate_shapes_at(0.3, 0.8, SIDE, &at);
+        double w[4] = {0.0};
+        double q = 0.0;
+        for (int k = 0; k < 4; ++k) {
+            double x = CORNER[k][0];
+            double y = CORNER[k][1];
+            const double dof[4] = {pow(x, m) * pow(y, n),
+                                   m == 0 ? 0.0 : m * pow(x, m - 1) * pow(y, n),
+                                   n == 0 ? 0.0 : n * pow(x, m) * pow(y, n - 1),
+                                   m == 0 || n == 0 ? 0.0 : m * n * pow(x, m - 1) * pow(y, n - 1)};
+            for (int i = 0; i < 4; ++i) {
+                w[0] += at.w[4 * k + i] * dof[i];
+                w[1] += at.w_x[4 * k + i] * dof[i] * SIDE;
+                w[2] += at.w_yy[4 * k + i] * dof[i] * SIDE * SIDE;
+                w[3] += at.w_xy[4 * k + i] * dof[i] * SIDE * SIDE;
+            }
+            q += at.q[k] * pow(x, m % 2) * pow(y, n % 2);
+        }
+        check_close(w[0], pow(0.3, m) * pow(0.8, n), 1e-14, 1.0);
+        check_close(w[1], m == 0 ? 0.0 : m * pow(0.3, m - 1) * pow(0.8, n), 1e-13, 1.0);
+        check_close(w[2], n < 2 ? 0.0 : n * (n - 1) * pow(0.3, m) * pow(0.8, n - 2), 1e-13, 1.0);
+        check_close(w[3], m * n == 0 ? 0.0 : m * n * pow(0.3, m - 1) * pow(0.8, n - 1), 1e-13, 1.0);
+        check_close(q, pow(0.3, m % 2) * pow(0.8, n % 2), 1e-15, 1.0);
+    }
+}
+
+// Unknowns of a quadratic state: u = a x + b y, v = b x + c y, w = (e x^2 + f y^2) / 2 + g x y + r.
+typedef struct quadratic {
+    double a, b, c, e, f, g, r;
+} quadratic;
+
+static void fill_state(const quadratic *of, double out[BB_PLATE_ELEMENT])
+{
+    for (int k = 0; k < 4; ++k) {
+        double x = SIDE * CORNER[k][0];
+        double y = SIDE * CORNER[k][1];
+        out[6 * k] = of->a * x + of->b * y;
+        out[6 * k + 1] = of->b * x + of->c * y;
+        out[6 * k + 2] = 0.5 * (of->e * x * x + of->f * y * y) + of->g * x * y + of->r;
+        out[6 * k + 3] = SIDE * (of->e * x + of->g * y);
+        out[6 * k + 4] = SIDE * (of->f * y + of->g * x);
+        out[6 * k + 5] = SIDE * SIDE * of->g;
+    }
+}
+
+static double energy(const double matrix[BB_PLATE_ELEMENT][BB_PLATE_ELEMENT], const double *x)
+{
+    double sum = 0.0;
+    for (int i = 0; i < BB_PLATE_ELEMENT; ++i) {
+        for (int j = 0; j < BB_PLATE_ELEMENT; ++j) {
+            sum += 0.5 * x[i] * matrix[i][j] * x[j];
+        }
+    }
+    return sum;
+}
+
+static double expected_energy(const bb_plate *plate, const quadratic *of)
+{
+    double stretch = of->a * of->a + of->c * of->c + 2.0 * plate->poisson * of->a * of->c +
+                     4.0 * plate->shear * of->b * of->b;
+    double bend = of->e * of->e + of->f * of->f + 2.0 * plate->poisson * of->e * of->f +
+                  4.0 * plate->shear * of->g * of->g;
+    return 0.5 * SIDE * SIDE * (plate->membrane * stretch + plate->bending * bend);
+}
+
+static void constant_strains_have_their_energy(void **state)
+{
+    (void)state;
+    static const quadratic states[] = {
+        {1, 0, 0,  0, 0, 0,  0},
+        {0, 1, 0,  0, 0, 0,  0},
+        {1, 0, 2,  0, 0, 0,  0},
+        {0, 0, 0,  1, 0, 0,  0},
+        {0, 0, 0,  0, 0, 1,  0},
+        {0, 0, 0,  1, 3, 0,  0},
+        {1, 2, -1, 2, 1, -3, 4},
+        {0, 0, 0,  0, 0, 0,  1}
+    };
+    for (int elasticity = 0; elasticity < 3; ++elasticity) {
+        bb_plate plate = silicon(elasticity);
+        bb_plate_element element;
+        bb_plate_element_make(&plate, SIDE, &element);
+        for (size_t i = 0; i < sizeof states / sizeof *states; ++i) {
+            double x[BB_PLATE_ELEMENT];
+            // Curvatures of the size that makes both energies alike.
+            quadratic of = states[i];
+            of.e *= 1e3;
+            of.f *= 1e3;
+            of.g *= 1e3;
+            fill_state(&of, x);
+            check_close(energy(element.elastic, x), expected_energy(&plate, &of), 1e-9,
+                        SIDE * SIDE * plate.membrane);
+        }
+    }
+}
+
+// The membrane of the coupled element is that of the element that stands alone.
+static void membrane_part_is_the_membrane_element(void **state)
+{
+    (void)state;
+    bb_plate plate = silicon(BB_ELASTICITY_CUBIC_110);
+    bb_plate_element element;
+    bb_membrane_element membrane;
+    bb_plate_element_make(&plate, SIDE, &element);
+    bb_membrane_element_make(&plate, SIDE, &membrane);
+    for (int i = 0; i < 8; ++i) {
+        for (int j = 0; j < 8; ++j) {
+            int at = 6 * (i / 2) + i % 2;
+            int with = 6 * (j / 2) + j % 2;
+            check_close(element.elastic[at][with] + element.springs[at][with],
+                        membrane.stiffness[i][j], 1e-14, plate.membrane);
+        }
+        for (int l = 0; l < 4; ++l) {
+            check_close(element.load[6 * (i / 2) + i % 2][l], membrane.load[i][l], 1e-14,
+                        plate.thermal * SIDE);
+        }
+    }
+}
+
+// Springs see u0 + (d/2) grad w and w: a tilt w = s x with u = -s d/2 leaves only k_n.
+static void springs_hold_the_bottom(void **state)
+{
+    (void)state;
+    bb_plate plate = silicon(BB_ELASTICITY_ISOTROPIC);
+    bb_plate_element element;
+    bb_plate_element_make(&plate, SIDE, &element);
+    double x[BB_PLATE_ELEMENT] = {0.0};
+    for (int k = 0; k < 4; ++k) {
+        x[6 * k] = -0.5 * plate.thickness;
+        x[6 * k + 2] = SIDE * CORNER[k][0];
+        x[6 * k + 3] = SIDE;
+    }
+    double expected = 0.5 * plate.normal * pow(SIDE, 4) / 3.0;
+    check_relative(energy(element.springs, x), expected, 1e-12);
+    for (int k = 0; k < 4; ++k) {
+        x[6 * k] = 0.5 * plate.thickness;
+    }
+    expected += 0.5 * plate.tangential * SIDE * SIDE * plate.thickness * plate.thickness;
+    check_relative(energy(element.springs, x), expected, 1e-12);
+    check_close(energy(element.elastic, x), 0.0, 1e-12, plate.membrane * SIDE * SIDE);
+}
+
+// Work of the loads on constant strain and curvature: N_T div u and -M_T lap w, times the area.
+static void loads_do_their_work(void **state)
+{
+    (void)state;
+    bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100);
+    bb_plate_element element;
+    bb_plate_element_make(&plate, SIDE, &element);
+    quadratic of = {1.0, 0.5, 3.0, 4.0, 5.0, 6.0, 7.0};
+    double x[BB_PLATE_ELEMENT];
+    const double t[4] = {1.0, 2.0, 4.0, 5.0};
+    fill_state(&of, x);
+    double work[2] = {0.0, 0.0};
+    for (int i = 0; i < BB_PLATE_ELEMENT; ++i) {
+        for (int l = 0; l < 4; ++l) {
+            work[0] += x[i] * element.load[i][l] * t[l];
+            work[1] += x[i] * element.moment[i][l] * t[l];
+        }
+    }
+    double area = SIDE * SIDE * 3.0; // times the mean temperature
+    check_relative(work[0], plate.thermal * 4.0 * area, 1e-12);
+    // The curvatures are small differences of corner values.
+    check_relative(work[1], -plate.thermal * plate.thickness / 6.0 * 9.0 * area, 1e-9);
+}
+
+// docs/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along <110>.
+static void cubic_constants_are_those_of_silicon(void **state)
+{
+    (void)state;
+    static const double known[2][3] = {
+        {141.06, 39.26, 79.60},
+        {169.76, 10.56, 50.90}
+    };
+    for (int i = 0; i < 2; ++i) {
+        bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100 + i);
+        double q11 = 1e-9 * plate.membrane / plate.thickness;
+        check_close(q11, known[i][0], 5e-3, 1.0);
+        check_close(q11 * plate.poisson, known[i][1], 5e-3, 1.0);
+        check_close(q11 * plate.shear, known[i][2], 5e-3, 1.0);
+        check_relative(plate.thermal / (plate.expansion * plate.thickness), 180.317e9, 1e-5);
+        check_relative(plate.contraction, 63.9 / 165.7, 1e-14);
+        check_relative(plate.bending, plate.membrane * plate.thickness * plate.thickness / 12.0,
+                       1e-14);
+    }
+}
+
+// C44 = (C11 - C12) / 2 makes the crystal isotropic, with E and nu of C11 and C12.
+static void isotropic_crystals_are_isotropic(void **state)
+{
+    (void)state;
+    bb_wafer_material_config wafer = SILICON;
+    double e = 160.0;
+    double nu = 0.28;
+    wafer.c11_gpa = e * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu));
+    wafer.c12_gpa = e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu));
+    wafer.c44_gpa = 0.5 * e / (1.0 + nu);
+    bb_plate plain = bb_plate_make(&wafer, &CLAMP);
+    for (int i = 0; i < 2; ++i) {
+        wafer.elasticity = BB_ELASTICITY_CUBIC_100 + i;
+        bb_plate cubic = bb_plate_make(&wafer, &CLAMP);
+        check_relative(cubic.poisson, plain.poisson, 1e-14);
+        check_relative(cubic.shear, plain.shear, 1e-14);
+        check_relative(cubic.contraction, plain.contraction, 1e-14);
+        check_relative(cubic.membrane, plain.membrane, 1e-14);
+        check_relative(cubic.bending, plain.bending, 1e-14);
+        check_relative(cubic.thermal, plain.thermal, 1e-14);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_hold_bicubics_and_bilinears),
+        cmocka_unit_test(constant_strains_have_their_energy),
+        cmocka_unit_test(membrane_part_is_the_membrane_element),
+        cmocka_unit_test(springs_hold_the_bottom),
+        cmocka_unit_test(loads_do_their_work),
+        cmocka_unit_test(cubic_constants_are_those_of_silicon),
+        cmocka_unit_test(isotropic_crystals_are_isotropic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of the coupled plate as a driver pulls them: against forward solves and the closed-form
+// kernel, the same from any block and any number of threads, and what burls do to them.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/wafer/heat/burl_map.h"
+#include "physics/wafer/response/plate_response.h"
+#include "physics/wafer/response/plate_sample.h"
+#include "physics/wafer/response/response.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+typedef struct setup {
+    bb_disc_mesh *mesh;
+    bb_coupled_plate *plate;
+    bb_temperature_grid *grid;
+    bb_scan *scan;
+    bb_slit_grid slit;
+    const bb_field *field; // next to the middle of the wafer
+} setup;
+
+static setup make(double spacing, const bb_burl_config *burls)
+{
+    setup at = {0};
+    double *springs = NULL;
+    bb_grid_config cells = {64, 60};
+    bb_response_config config = {
+        .slit_points = {5, 9},
+          .field_rows = BB_INTEGER_UNSET
+    };
+    bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
+    check_ok(bb_disc_mesh_create(0.150, spacing, &at.mesh));
+    if (burls != NULL) {
+        check_ok(BB_ALLOCATE(at.mesh->cell_count, &springs));
+        check_ok(bb_burl_map_fill(burls, at.mesh, springs));
+    }
+    check_ok(bb_coupled_plate_create(at.mesh, &plate, springs, NULL, &at.plate));
+    BB_RELEASE(&springs);
+    check_ok(bb_temperature_grid_create(at.mesh, &cells, &at.grid));
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &at.scan));
+    check_ok(bb_slit_grid_make(&config, at.scan, &at.slit));
+    at.field = at.scan->fields;
+    while (at.field->row != 0 || at.field->column != 0) {
+        ++at.field;
+    }
+    return at;
+}
+
+static void drop(setup *at)
+{
+    bb_scan_destroy(&at->scan);
+    bb_temperature_grid_destroy(&at->grid);
+    bb_coupled_plate_destroy(&at->plate);
+    bb_disc_mesh_destroy(&at->mesh);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
+static void spread(const setup *at, const double *s, double *t)
+{
+    const bb_csr *matrix = &at->grid->restriction;
+    memset(t, 0, (size_t)at->mesh->node_count * sizeof *t);
+    for (bb_index j = 0; j < matrix->rows; ++j) {
+        for (bb_index i = matrix->row_start[j]; i < matrix->row_start[j + 1]; ++i) {
+            bb_index node = matrix->column[i];
+            t[node] += at->grid->area[j] * matrix->value[i] * s[j] / at->mesh->node_area[node];
+        }
+    }
+}
+
+static void solve(const setup *at, const double *t, double *x)
+{
+    double *right = NULL;
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at->mesh->node_count, &right));
+    bb_coupled_plate_load(at->plate, t, NULL, right);
+    check_ok(bb_coupled_plate_solve(at->plate, right, x));
+    BB_RELEASE(&right);
+}
+
+// E (T_S - T_nodes) at a slit point: the part of z that rows take from the centres of cells.
+static double local_change(const setup *at, const double *s, const double *t, bb_index point)
+{
+    bb_plate_sample sample;
+    bb_index cell[4];
+    double weight[4];
+    double change = 0.0;
+    bb_plate_sample_make(at->mesh, &at->plate->plate, bb_slit_grid_x(&at->slit, at->field, point),
+                         bb_slit_grid_y(&at->slit, at->field, point), BB_AXIS_Z, &sample);
+    double sum = bb_temperature_grid_weigh(at->grid, sample.x, sample.y, cell, weight);
+    for (int k = 0; k < 4; ++k) {
+        change += weight[k] / sum * s[cell[k]] - sample.bilinear[k] * t[sample.node[k]];
+    }
+    return bb_plate_local_height(&at->plate->plate) * change;
+}
+
+// The second block: rows . tau of the cells = forward solve under tau; the first is as ever, and
+// what a range of columns across both gives is what whole rows have.
+static void the_second_block_is_of_moments(void **state)
+{
+    (void)state;
+    enum { ROWS = 9 };
+    setup at = make(0.005, NULL);
+    const bb_index cells = at.grid->cell_count;
+    bb_plate_response one;
+    bb_plate_response two;
+    double *tau = NULL;
+    double *spread_tau = NULL;
+    double *cold = NULL;
+    double *right = NULL;
+    double *x = NULL;
+    double *rows = NULL;
+    double *plain = NULL;
+    double *part = NULL;
+    check_ok(BB_ALLOCATE(cells, &tau));
+    check_ok(BB_ALLOCATE(at.mesh->node_count, &spread_tau));
+    check_ok(BB_ZEROED(at.mesh->node_count, &cold));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &right));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(ROWS * 2 * cells, &rows));
+    check_ok(BB_ALLOCATE(ROWS * cells, &plain));
+    check_ok(BB_ALLOCATE(ROWS * 300, &part));
+    for (bb_index j = 0; j < cells; ++j) {
+        tau[j] = at.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
+    }
+    spread(&at, tau, spread_tau);
+    bb_coupled_plate_load(at.plate, cold, spread_tau, right);
+    check_ok(bb_coupled_plate_solve(at.plate, right, x));
+    for (int axis = 0; axis < 3; ++axis) {
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &one);
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 2, &two);
+        assert_int_equal(two.source.columns, 2 * cells);
+        check_ok(bb_matrix_source_fill(&one.source, 30, 0, bb_view_matrix(plain, ROWS, cells)));
+        check_ok(bb_matrix_source_fill(&two.source, 30, 0, bb_view_matrix(rows, ROWS, 2 * cells)));
+        for (bb_index p = 0; p < ROWS; ++p) {
+            const double *row = rows + p * 2 * cells;
+            double sum = 0.0;
+            double size = 0.0;
+            assert_memory_equal(row, plain + p * cells, (size_t)cells * sizeof *row);
+            for (bb_index j = 0; j < cells; ++j) {
+                sum += row[cells + j] * tau[j];
+                size += fabs(row[cells + j] * tau[j]);
+                assert_true(at.grid->area[j] > 0.0 || row[cells + j] == 0.0);
+            }
+            check_close(sum,
+                        bb_coupled_plate_at(at.plate, x, cold,
+                                            bb_slit_grid_x(&at.slit, at.field, 30 + p),
+                                            bb_slit_grid_y(&at.slit, at.field, 30 + p), axis),
+                        1e-12, size);
+        }
+        check_ok(
+            bb_matrix_source_fill(&two.source, 30, cells - 100, bb_view_matrix(part, ROWS, 300)));
+        for (bb_index i = 0; i < ROWS * 300; ++i) {
+            assert_true(part[i] == rows[i / 300 * 2 * cells + cells - 100 + i % 300]);
+        }
+    }
+    BB_RELEASE(&tau);
+    BB_RELEASE(&spread_tau);
+    BB_RELEASE(&cold);
+    BB_RELEASE(&right);
+    BB_RELEASE(&x);
+    BB_RELEASE(&rows);
+    BB_RELEASE(&plain);
+    BB_RELEASE(&part);
+    drop(&at);
+}
+
+static void rows_are_forward_solves_and_blocks_agree(void **state)
+{
+    (void)state;
+    const bb_burl_config burls = {
+        .pitch_mm = 7.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.05, .seed = 1};
+    setup at = make(0.005, &burls);
+    bb_index cells = at.grid->cell_count;
+    bb_plate_response plate;
+    double *s = NULL;
+    double *t = NULL;
+    double *x = NULL;
+    double *rows = NULL;
+    double *part = NULL;
+    check_ok(BB_ALLOCATE(cells, &s));
+    check_ok(BB_ALLOCATE(at.mesh->node_count, &t));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(40 * cells, &rows));
+    check_ok(BB_ALLOCATE(3 * 500, &part));
+    for (bb_index j = 0; j < cells; ++j) {
+        s[j] = at.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
+    }
+    spread(&at, s, t);
+    solve(&at, t, x);
+    for (int axis = 0; axis < 3; ++axis) {
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
+        check_ok(bb_matrix_source_fill(&plate.source, 30, 0, bb_view_matrix(rows, 40, cells)));
+        for (bb_index p = 0; p < 40; ++p) {
+            double sum = 0.0;
+            double size = 0.0;
+            for (bb_index j = 0; j < cells; ++j) {
+                sum += rows[p * cells + j] * s[j];
+                size += fabs(rows[p * cells + j] * s[j]);
+                assert_true(at.grid->area[j] > 0.0 || rows[p * cells + j] == 0.0);
+            }
+            double forward =
+                bb_coupled_plate_at(at.plate, x, t, bb_slit_grid_x(&at.slit, at.field, 30 + p),
+                                    bb_slit_grid_y(&at.slit, at.field, 30 + p), axis);
+            if (axis == (int)BB_AXIS_Z) {
+                forward += local_change(&at, s, t, 30 + p);
+            }
+            check_close(sum, forward, 1e-12, size);
+        }
+        check_ok(bb_matrix_source_fill(&plate.source, 41, 1700, bb_view_matrix(part, 3, 500)));
+        for (bb_index i = 0; i < 3 * 500; ++i) {
+            assert_true(part[i] == rows[(11 + i / 500) * cells + 1700 + i % 500]);
+        }
+    }
+    BB_RELEASE(&s);
+    BB_RELEASE(&t);
+    BB_RELEASE(&x);
+    BB_RELEASE(&rows);
+    BB_RELEASE(&part);
+    drop(&at);
+}
+
+static void threads_leave_the_bits(void **state)
+{
+    (void)state;
+    double *whole[2] = {NULL, NULL};
+    bb_index items = 0;
+    for (int run = 0; run < 2; ++run) {
+        check_ok(bb_threads_set(run == 0 ? 1 : 3));
+        setup at = make(0.008, NULL);
+        bb_plate_response plate;
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, BB_AXIS_Z, 1, &plate);
+        items = plate.source.rows * plate.source.columns;
+        check_ok(BB_ALLOCATE(items, &whole[run]));
+        check_ok(bb_matrix_source_load(&plate.source, whole[run]));
+        bb_scan_destroy(&at.scan);
+        bb_temperature_grid_destroy(&at.grid);
+        bb_coupled_plate_destroy(&at.plate);
+        bb_disc_mesh_destroy(&at.mesh);
+    }
+    assert_memory_equal(whole[0], whole[1], (size_t)items * sizeof(double));
+    BB_RELEASE(&whole[0]);
+    BB_RELEASE(&whole[1]);
+    check_ok(bb_threads_set(1));
+}
+
+// Displacement of slit point `point` under a Gaussian in the middle of the wafer.
+static double heated(const setup *at, const bb_matrix_source *source, bb_index point)
+{
+    bb_index cells = at->grid->cell_count;
+    double *row = NULL;
+    double sum = 0.0;
+    check_ok(BB_ALLOCATE(cells, &row));
+    check_ok(bb_matrix_source_fill(source, point, 0, bb_view_matrix(row, 1, cells)));
+    for (bb_index j = 0; j < cells; ++j) {
+        double x =
+            at->grid->origin_x + ((double)(j % at->grid->columns) + 0.5) * at->grid->cell_width;
+        double y =
+            at->grid->origin_y + ((double)(j / at->grid->columns) + 0.5) * at->grid->cell_height;
+        sum += row[j] * 0.1 * exp(-(x * x + y * y) / (0.02 * 0.02));
+    }
+    BB_RELEASE(&row);
+    return sum;
+}
+
+// Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the
+// same but for the mesh.
+static void kernel_and_plate_agree_inside(void **state)
+{
+    (void)state;
+    static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
+    setup at = make(0.0025, NULL);
+    bb_response *response = NULL;
+    check_ok(bb_response_create(&SILICON, &CLAMP, at.grid, &response));
+    for (int axis = 0; axis < 3; ++axis) {
+        bb_field_response kernel;
+        bb_plate_response plate;
+        double worst = 0.0;
+        double peak = 0.0;
+        check_ok(bb_field_response_make(response, &at.slit, at.field, axis, &kernel));
+        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
+        for (bb_index point = 7; point < at.slit.field_points; point += 61) {
+            double a = heated(&at, &kernel.source, point);
+            double b = heated(&at, &plate.source, point);
+            worst = fmax(worst, fabs(a - b));
+            peak = fmax(peak, fabs(a));
+        }
+        print_message("axis %d: kernel and plate at 2.5 mm differ by %.1e of %.3f nm\n", axis,
+                      worst / peak, 1e9 * peak);
+        assert_true(worst < bound[axis] * peak);
+    }
+    bb_response_destroy(&response);
+    drop(&at);
+}
+
+// Largest difference between the displacement around a point under heat at that point, here and
+// two burls further, over its largest value: both move by whole burls and cells.
+static double variance_under_translation(const bb_burl_config *burls)
+{
+    setup at = make(0.004, burls);
+    double worst = 0.0;
+    double peak = 0.0;
+    double *value[2] = {NULL, NULL};
+    double *t = NULL;
+    double *x = NULL;
+    enum { POINTS = 24 };
+    const double shift = 0.016;
+    check_ok(BB_ALLOCATE(at.mesh->node_count, &t));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    for (int place = 0; place < 2; ++place) {
+        check_ok(BB_ALLOCATE(POINTS, &value[place]));
+        for (bb_index i = 0; i < at.mesh->node_count; ++i) {
+            double dx = bb_disc_mesh_x(at.mesh, i) - place * shift;
+            double dy = bb_disc_mesh_y(at.mesh, i);
+            t[i] = 0.1 * exp(-(dx * dx + dy * dy) / (0.008 * 0.008));
+        }
+        solve(&at, t, x);
+        for (int p = 0; p < POINTS; ++p) {
+            value[place][p] =
+                bb_coupled_plate_at(at.plate, x, t, place * shift + 0.001 * p, 0.003, BB_AXIS_X);
+            peak = fmax(peak, fabs(value[place][p]));
+        }
+    }
+    for (int p = 0; p < POINTS; ++p) {
+        worst = fmax(worst, fabs(value[0][p] - value[1][p]));
+    }
+    BB_RELEASE(&value[0]);
+    BB_RELEASE(&value[1]);
+    BB_RELEASE(&t);
+    BB_RELEASE(&x);
+    drop(&at);
+    return worst / peak;
+}
+
+static void burls_break_the_invariance(void **state)
+{
+    (void)state;
+    bb_burl_place place = {16.0, 0.0};
+    bb_burl_config burls = {.pitch_mm = 8.0, .footprint_mm = 4.0, .seed = 1};
+    double uniform = variance_under_translation(NULL);
+    double regular = variance_under_translation(&burls);
+    burls.missing = (bb_list){&place, 1};
+    double missing = variance_under_translation(&burls);
+    burls.missing.count = 0;
+    burls.scatter = 0.2;
+    double scattered = variance_under_translation(&burls);
+    print_message("translation changes u by %.1e (uniform), %.1e (burls), %.1e (one missing), "
+                  "%.1e (20 %% scatter)\n",
+                  uniform, regular, missing, scattered);
+    assert_true(missing > 10.0 * regular && scattered > 10.0 * regular && uniform < 2e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_forward_solves_and_blocks_agree),
+        cmocka_unit_test(the_second_block_is_of_moments),
+        cmocka_unit_test(threads_leave_the_bits),
+        cmocka_unit_test(kernel_and_plate_agree_inside),
+        cmocka_unit_test(burls_break_the_invariance),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The panel solve against cholmod_l_solve on the stiffness of a coarse coupled plate, sparse
+// right-hand sides against dense ones, and index arrays that do not hold together.
+#include "core/memory.h"
+#include "physics/wafer/response/plate_assembly.h"
+#include "physics/wafer/response/supernode_solve.h"
+#include "tests/check.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+#include <cholmod.h>
+
+enum { WIDTH = 7 };
+
+typedef struct setup {
+    bb_disc_mesh *mesh;
+    bb_upper_triangle matrix;
+    bb_plate_factor *factor;
+    const bb_supernodes *view;
+} setup;
+
+static setup make(void)
+{
+    setup at = {0};
+    bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
+    bb_plate_element element;
+    int64_t *order = NULL;
+    check_ok(bb_disc_mesh_create(0.150, 0.006, &at.mesh));
+    bb_plate_element_make(&plate, at.mesh->spacing, &element);
+    check_ok(bb_plate_assemble(at.mesh, &element, NULL, &at.matrix));
+    check_ok(BB_ALLOCATE(at.matrix.unknowns, &order));
+    check_ok(bb_plate_order(at.mesh, order));
+    check_ok(bb_plate_factor_create(&at.matrix, order, &at.factor));
+    at.view = bb_plate_factor_supernodes(at.factor);
+    BB_RELEASE(&order);
+    return at;
+}
+
+static void drop(setup *at)
+{
+    bb_plate_factor_destroy(&at->factor);
+    bb_upper_triangle_release(&at->matrix);
+    bb_disc_mesh_destroy(&at->mesh);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static double entry(bb_index i, bb_index column)
+{
+    return sin(1.0 + 0.7 * (double)i + 2.3 * (double)column);
+}
+
+// CHOLMOD's own answer, column-major.
+static void solve_by_cholmod(const setup *at, double *out)
+{
+    cholmod_common common;
+    bb_index n = at->matrix.unknowns;
+    (void)cholmod_l_start(&common);
+    common.supernodal = CHOLMOD_SUPERNODAL;
+    cholmod_sparse sparse = {.nrow = (size_t)n,
+                             .ncol = (size_t)n,
+                             .nzmax = (size_t)at->matrix.start[n],
+                             .p = at->matrix.start,
+                             .i = at->matrix.row,
+                             .x = at->matrix.value,
+                             .stype = 1,
+                             .itype = CHOLMOD_LONG,
+                             .xtype = CHOLMOD_REAL,
+                             .dtype = CHOLMOD_DOUBLE,
+                             .sorted = 1,
+                             .packed = 1};
+    cholmod_factor *factor = cholmod_l_analyze(&sparse, &common);
+    (void)cholmod_l_factorize(&sparse, factor, &common);
+    cholmod_dense *right =
+        cholmod_l_allocate_dense((size_t)n, WIDTH, (size_t)n, CHOLMOD_REAL, &common);
+    for (bb_index i = 0; i < n * WIDTH; ++i) {
+        ((double *)right->x)[i] = entry(i % n, i / n);
+    }
+    cholmod_dense *x = cholmod_l_solve(CHOLMOD_A, factor, right, &common);
+    memcpy(out, x->x, (size_t)(n * WIDTH) * sizeof *out);
+    (void)cholmod_l_free_dense(&x, &common);
+    (void)cholmod_l_free_dense(&right, &common);
+    (void)cholmod_l_free_factor(&factor, &common);
+    (void)cholmod_l_finish(&common);
+}
+
+static void answers_are_cholmods(void **state)
+{
+    (void)state;
+    setup at = make();
+    bb_index n = at.matrix.unknowns;
+    double *x = NULL;
+    double *expected = NULL;
+    check_ok(BB_ALLOCATE(n * WIDTH, &x));
+    check_ok(BB_ALLOCATE(n * WIDTH, &expected));
+    const int64_t *place = bb_plate_factor_places(at.factor);
+    for (bb_index i = 0; i < n * WIDTH; ++i) {
+        x[place[i / WIDTH] * WIDTH + i % WIDTH] = entry(i / WIDTH, i % WIDTH);
+    }
+    check_ok(bb_supernodes_solve(at.view, WIDTH, 0, NULL, x));
+    solve_by_cholmod(&at, expected);
+    double worst = 0.0;
+    for (bb_index column = 0; column < WIDTH; ++column) {
+        double error = 0.0;
+        double norm = 0.0;
+        for (bb_index i = 0; i < n; ++i) {
+            double e = expected[column * n + i];
+            error = fmax(error, fabs(x[place[i] * WIDTH + column] - e));
+            norm = fmax(norm, fabs(e));
+        }
+        worst = fmax(worst, error / norm);
+    }
+    print_message("%lld unknowns, %lld supernodes: CHOLMOD's answers to %.1e\n", (long long)n,
+                  (long long)at.view->count, worst);
+    assert_true(worst < 1e-12);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+    drop(&at);
+}
+
+// Supernodes that are left out hold zeros: the values are the same, not only close.
+static void sparse_sides_give_the_same(void **state)
+{
+    (void)state;
+    setup at = make();
+    bb_index n = at.matrix.unknowns;
+    double *dense = NULL;
+    double *sparse = NULL;
+    check_ok(BB_ZEROED(n * WIDTH, &dense));
+    check_ok(BB_ZEROED(n * WIDTH, &sparse));
+    const int64_t touched[4] = {0, n / 3, n / 3, n - 1};
+    for (int k = 0; k < 4; ++k) {
+        dense[touched[k] * WIDTH + k] = sparse[touched[k] * WIDTH + k] = 1.0 + k;
+    }
+    check_ok(bb_supernodes_solve(at.view, WIDTH, 0, NULL, dense));
+    check_ok(bb_supernodes_solve(at.view, WIDTH, 4, touched, sparse));
+    for (bb_index i = 0; i < n * WIDTH; ++i) {
+        assert_true(dense[i] == sparse[i]);
+    }
+    assert_true(dense[0] > 0.0);
+    BB_RELEASE(&dense);
+    BB_RELEASE(&sparse);
+    drop(&at);
+}
+
+static void broken_indices_are_refused(void **state)
+{
+    (void)state;
+    setup at = make();
+    bb_supernodes broken = *at.view;
+    int64_t *first = NULL;
+    int64_t *row = NULL;
+    check_ok(bb_supernodes_check(at.view));
+    broken.unknowns += 1;
+    check_fails(bb_supernodes_check(&broken), BB_INVALID, "do not cover its unknowns");
+    broken = *at.view;
+    check_ok(BB_ALLOCATE(broken.count + 1, &first));
+    memcpy(first, broken.first, (size_t)(broken.count + 1) * sizeof *first);
+    first[3] = first[2];
+    broken.first = first;
+    check_fails(bb_supernodes_check(&broken), BB_INVALID, "supernode 2 of the factor");
+    broken = *at.view;
+    check_ok(BB_ALLOCATE(broken.row_count, &row));
+    memcpy(row, broken.row, (size_t)broken.row_count * sizeof *row);
+    row[broken.row_start[1] - 1] = broken.unknowns;
+    broken.row = row;
+    check_fails(bb_supernodes_check(&broken), BB_INVALID, "out of order");
+    memcpy(row, broken.permutation, (size_t)broken.unknowns * sizeof *row);
+    row[5] = -1;
+    broken = *at.view;
+    broken.permutation = row;
+    check_fails(bb_supernodes_check(&broken), BB_INVALID, "place 5");
+    BB_RELEASE(&first);
+    BB_RELEASE(&row);
+    drop(&at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_cholmods),
+        cmocka_unit_test(sparse_sides_give_the_same),
+        cmocka_unit_test(broken_indices_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

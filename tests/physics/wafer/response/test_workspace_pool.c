@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/wafer/response/workspace_pool.h"
+#include "tests/check.h"
+
+static void what_is_given_back_is_taken_again(void **state)
+{
+    (void)state;
+    bb_workspace_pool *pool = NULL;
+    double *taken[3] = {NULL, NULL, NULL};
+    check_ok(bb_workspace_pool_create(5, &pool));
+    check_ok(bb_workspace_pool_take(pool, &taken[0]));
+    check_ok(bb_workspace_pool_take(pool, &taken[1]));
+    assert_ptr_not_equal(taken[0], taken[1]);
+    double *first = taken[0];
+    double *second = taken[1];
+    bb_index blocks = bb_memory_blocks();
+    bb_workspace_pool_give(pool, &taken[0]);
+    bb_workspace_pool_give(pool, &taken[1]);
+    bb_workspace_pool_give(pool, &taken[2]); // NULL is fine
+    assert_null(taken[0]);
+    check_ok(bb_workspace_pool_take(pool, &taken[0]));
+    check_ok(bb_workspace_pool_take(pool, &taken[1]));
+    assert_ptr_equal(taken[0], second);
+    assert_ptr_equal(taken[1], first);
+    assert_int_equal(bb_memory_blocks(), blocks);
+    bb_memory_fail_at(1);
+    check_fails(bb_workspace_pool_take(pool, &taken[2]), BB_MEMORY, "");
+    bb_memory_fail_at(0);
+    assert_null(taken[2]);
+    bb_workspace_pool_give(pool, &taken[0]);
+    bb_workspace_pool_give(pool, &taken[1]);
+    bb_workspace_pool_destroy(&pool);
+    bb_workspace_pool_destroy(&pool);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static bb_status use(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    double *taken = NULL;
+    BB_TRY(bb_workspace_pool_take(context, &taken));
+    for (int i = 0; i < 100; ++i) {
+        taken[i] = (double)(index + i);
+    }
+    for (int i = 0; i < 100; ++i) {
+        BB_REQUIRE(taken[i] == (double)(index + i), BB_INTERNAL, "two tasks have one workspace");
+    }
+done:
+    bb_workspace_pool_give(context, &taken);
+    return status;
+}
+
+static void threads_share_a_pool(void **state)
+{
+    (void)state;
+    bb_workspace_pool *pool = NULL;
+    check_ok(bb_threads_set(4));
+    check_ok(bb_workspace_pool_create(100, &pool));
+    bb_index before = bb_memory_blocks();
+    check_ok(bb_parallel_for(2000, use, pool));
+    assert_true(bb_memory_blocks() - before <= 4);
+    bb_workspace_pool_destroy(&pool);
+    bb_threads_stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_given_back_is_taken_again),
+        cmocka_unit_test(threads_share_a_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

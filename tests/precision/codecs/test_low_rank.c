@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
+#include "tests/precision/codecs/low_rank_problem.h"
+
+#include <string.h>
+
+enum { TILES = 1024 };
+
+// Squared errors of every tile of every band, from whole rows; returns the largest over its limit.
+static double worst_tile(const response *of, const bb_coded_matrix *matrix, double tolerance)
+{
+    const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
+    double *row = NULL;
+    double worst = 0.0;
+    check_ok(BB_ALLOCATE(of->layout.columns, &row));
+    for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(matrix); ++b) {
+        const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
+        double squares[TILES] = {0.0};
+        for (bb_index i = 0; i < band->rows; ++i) {
+            const double *exact = of->values + (band->row + i) * of->layout.columns;
+            bb_coded_matrix_decode(matrix, band->row + i, 0, of->layout.columns, row);
+            for (bb_index j = 0; j < of->layout.columns; ++j) {
+                bb_index tile = j / mesh->columns / mesh->tile_lines * mesh->across +
+                                j % mesh->columns / mesh->tile_columns;
+                squares[tile] += (row[j] - exact[j]) * (row[j] - exact[j]);
+            }
+        }
+        for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+            const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+            double values = (double)(band->rows * at.columns * at.lines);
+            worst = fmax(worst, sqrt(squares[t] / values) / tolerance);
+            check_close(sqrt(squares[t]), band->tiles[t].error, 1e-6, tolerance * sqrt(values));
+        }
+    }
+    BB_RELEASE(&row);
+    return worst;
+}
+
+// Whole and ragged tiles, ragged last bands, a mesh of odd width.
+static void every_tile_keeps_its_tolerance(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index row_columns, row_lines, mesh_columns, mesh_lines, band, columns, rows;
+    } shapes[] = {
+        {11, 9,  128, 125, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {7,  11, 61,  47,  3,                16,               8               },
+        {1,  5,  33,  3,   2,                9,                2               },
+        {4,  3,  8,   4,   16,               64,               16              },
+    };
+    static const double tolerances[] = {1e-6, 1e-5, 1e-4, 1e-2};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        response of = response_make(shapes[s].row_columns, shapes[s].row_lines,
+                                    shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
+            bb_codec_config config = low_rank(tolerances[k]);
+            config.band_lines = shapes[s].band;
+            config.tile_columns = shapes[s].columns;
+            config.tile_rows = shapes[s].rows;
+            bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+            double worst = worst_tile(&of, matrix, tolerances[k]);
+            assert_true(worst <= 1.0);
+            bb_coded_matrix_destroy(&matrix);
+        }
+        BB_RELEASE(&of.values);
+    }
+}
+
+// The same codes at any power of two: fp16 neither overflows nor loses bits below.
+static void size_does_not_matter(void **state)
+{
+    (void)state;
+    static const double exponents[] = {-60.0, -30.0, 30.0, 60.0};
+    response of = response_make(7, 6, 64, 40, 1.0);
+    bb_codec_config config = low_rank(0x1p-14);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    size_t bytes = bb_coded_matrix_bytes(matrix);
+    double first[2560], other[2560];
+    bb_coded_matrix_decode(matrix, 17, 0, 2560, first);
+    bb_coded_matrix_destroy(&matrix);
+    for (int e = 0; e < 4; ++e) {
+        double size = exp2(exponents[e]);
+        response scaled = response_make(7, 6, 64, 40, size);
+        config.tolerance = 0x1p-14 * size;
+        matrix = low_rank_encode(&scaled, &config);
+        assert_int_equal(bb_coded_matrix_bytes(matrix), bytes);
+        bb_coded_matrix_decode(matrix, 17, 0, 2560, other);
+        for (int j = 0; j < 2560; ++j) {
+            assert_true(other[j] == first[j] * size);
+        }
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&scaled.values);
+    }
+    BB_RELEASE(&of.values);
+}
+
+static void noise_is_dense_and_zeros_are_free(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 0.0);
+    bb_codec_config config = low_rank(1e-3);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 0);
+    bb_coded_matrix_destroy(&matrix);
+    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
+        of.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
+    }
+    matrix = low_rank_encode(&of, &config);
+    assert_int_equal(bb_coded_matrix_low_rank_band(matrix, 0)->dense_tiles, 4);
+    assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&of, matrix) < 17.0);
+    bb_coded_matrix_destroy(&matrix);
+    config.tolerance = 1e-6; // beyond fp16
+    matrix = low_rank_encode(&of, &config);
+    assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&of, matrix) > 32.0 && response_bits(&of, matrix) < 33.0);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void far_fields_do_not_vanish(void **state)
+{
+    (void)state;
+    const bb_codec_config config = low_rank(1e-3);
+    response_keeps_far_fields(&config, 3, 8, 1e-3);
+}
+
+static void what_cannot_be_held_poisons_its_tile(void **state)
+{
+    (void)state;
+    static const double specials[] = {NAN, INFINITY, 0x1p100};
+    double row[2560];
+    for (int s = 0; s < 3; ++s) {
+        response of = response_make(3, 8, 64, 40, 1.0);
+        of.values[10 * 2560 + 25 * 64 + 40] = specials[s];
+        bb_codec_config config = low_rank(1e-4);
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
+        for (bb_index i = 0; i < 24; i += 7) {
+            bb_coded_matrix_decode(matrix, i, 0, 2560, row);
+            for (int j = 0; j < 2560; ++j) {
+                assert_true(!!isnan(row[j]) == (j % 64 >= 32 && j / 64 >= 20));
+            }
+        }
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&of.values);
+    }
+}
+
+static void all_ways_of_decoding_agree(void **state)
+{
+    (void)state;
+    response of = response_make(5, 7, 61, 47, 1.0);
+    bb_codec_config config = low_rank(1e-4);
+    config.band_lines = 4;
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    response_decodes_one_way(&of, matrix, 20);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    response of = response_make(7, 10, 64, 40, 1.0);
+    bb_codec_config config = low_rank(1e-5);
+    config.band_lines = 3;
+    check_ok(bb_threads_set(1));
+    bb_coded_matrix *one = low_rank_encode(&of, &config);
+    bb_coded_matrix *four = response_encode_by_four(&of, &config);
+    for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(one); ++b) {
+        const bb_low_rank_band *a = bb_coded_matrix_low_rank_band(one, b);
+        const bb_low_rank_band *c = bb_coded_matrix_low_rank_band(four, b);
+        assert_int_equal(a->v_bytes, c->v_bytes);
+        assert_int_equal(a->terms, c->terms);
+        assert_memory_equal(a->v, c->v, a->v_bytes);
+        assert_memory_equal(a->scale, c->scale, (size_t)a->terms * sizeof *a->scale);
+        assert_memory_equal(a->u_narrow, c->u_narrow, (size_t)(a->rows * a->narrow) * 2);
+        assert_memory_equal(a->u_wide, c->u_wide, (size_t)(a->rows * a->wide) * 4);
+    }
+    bb_coded_matrix_destroy(&one);
+    bb_coded_matrix_destroy(&four);
+    BB_RELEASE(&of.values);
+}
+
+static void wide_factors_cost_twice(void **state)
+{
+    (void)state;
+    response of = response_make(7, 12, 64, 40, 1.0);
+    bb_codec_config config = low_rank(1e-3);
+    bb_coded_matrix *narrow = low_rank_encode(&of, &config);
+    config.bits = 32.0;
+    bb_coded_matrix *wide = low_rank_encode(&of, &config);
+    assert_true(worst_tile(&of, wide, config.tolerance) <= 1.0);
+    assert_int_equal(bb_coded_matrix_low_rank_band(wide, 0)->narrow, 0);
+    assert_true(response_bits(&of, wide) > 1.3 * response_bits(&of, narrow));
+    bb_coded_matrix_destroy(&narrow);
+    bb_coded_matrix_destroy(&wide);
+    BB_RELEASE(&of.values);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 1.0);
+    const bb_codec_config config = low_rank(1e-4);
+    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    response_fails_without_memory(&of, &config);
+    BB_RELEASE(&of.values);
+}
+
+static void keys_are_checked(void **state)
+{
+    (void)state;
+    char sentence[256];
+    bb_codec_config config = low_rank(1e-3);
+    assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, sentence, sizeof sentence));
+    config.bits = 8.0;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    assert_string_equal(sentence, "bits: 8, low_rank takes 16 or 32");
+    config.bits = 16.0;
+    config.tile_columns = 57;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    assert_non_null(strstr(sentence, "1280 cells"));
+    config.tile_columns = BB_INTEGER_UNSET;
+    config.tolerance = NAN;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    bb_codec_describe(&config, sentence, sizeof sentence);
+    assert_non_null(strstr(sentence, "low rank"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_tile_keeps_its_tolerance),
+        cmocka_unit_test(size_does_not_matter),
+        cmocka_unit_test(noise_is_dense_and_zeros_are_free),
+        cmocka_unit_test(far_fields_do_not_vanish),
+        cmocka_unit_test(what_cannot_be_held_poisons_its_tile),
+        cmocka_unit_test(all_ways_of_decoding_agree),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(wide_factors_cost_twice),
+        cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(keys_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

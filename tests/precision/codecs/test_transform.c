@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
+#include "precision/codecs/transform.h"
+#include "tests/precision/codecs/low_rank_problem.h"
+
+#include <string.h>
+
+// Root mean square error of every block over the tolerance, and of every value over its bound;
+// returns the larger of the two largest.
+static double worst_block(const response *of, const bb_coded_matrix *matrix, double tolerance)
+{
+    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
+    bb_index columns = of->layout.columns;
+    double *decoded = NULL;
+    double worst = 0.0;
+    check_ok(BB_ALLOCATE(of->layout.rows * columns, &decoded));
+    for (bb_index i = 0; i < of->layout.rows; ++i) {
+        bb_coded_matrix_decode(matrix, i, 0, columns, decoded + i * columns);
+    }
+    for (bb_index b = 0; b < plan->count[0] * plan->count[1]; ++b) {
+        for (bb_index m = 0; m < plan->count[2] * plan->count[3]; ++m) {
+            const bb_transform_block block =
+                bb_transform_block_of(plan, b / plan->count[1], b % plan->count[1], m);
+            double squares = 0.0;
+            for (bb_index k = 0; k < block.rows * block.cells; ++k) {
+                bb_index i = k / block.cells;
+                bb_index j = k % block.cells;
+                bb_index row = (block.first[0] + i / block.size[1]) * plan->whole[1] +
+                               block.first[1] + i % block.size[1];
+                bb_index column = (block.first[2] + j / block.size[3]) * plan->whole[3] +
+                                  block.first[3] + j % block.size[3];
+                double exact = of->values[row * columns + column];
+                double error = decoded[row * columns + column] - exact;
+                squares += error * error;
+                worst = fmax(worst, fabs(error) / bb_codec_bound(bb_coded_matrix_config(matrix),
+                                                                 tolerance, fabs(exact), 2.0));
+            }
+            double values = (double)(block.rows * block.cells);
+            worst = fmax(worst, sqrt(squares / values) / (tolerance * (1.0 + 1e-9)));
+        }
+    }
+    BB_RELEASE(&decoded);
+    return worst;
+}
+
+// Whole and ragged blocks along every axis, rows without a grid, columns without a mesh.
+static void every_block_keeps_its_tolerance(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index row_columns, row_lines, mesh_columns, mesh_lines, lines, across, columns, rows;
+    } shapes[] = {
+        {7,  9,  64,  40, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {11, 13, 61,  47, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {1,  5,  33,  3,  2,                4,                16,               8               },
+        {5,  4,  9,   11, 3,                2,                1,                3               },
+        {4,  3,  500, 1,  16,               1,                32,               2               },
+    };
+    static const double tolerances[] = {1e-9, 1e-6, 1e-4, 1e-2};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        response of = response_make(shapes[s].row_columns, shapes[s].row_lines,
+                                    shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        of.layout.mesh_columns = shapes[s].mesh_lines == 1 ? 0 : of.layout.mesh_columns;
+        of.layout.row_columns = shapes[s].row_columns == 1 ? 0 : of.layout.row_columns;
+        for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
+            bb_codec_config config = response_transform(tolerances[k]);
+            config.band_lines = shapes[s].lines;
+            config.band_columns = shapes[s].across;
+            config.tile_columns = shapes[s].columns;
+            config.tile_rows = shapes[s].rows;
+            bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+            assert_true(worst_block(&of, matrix, tolerances[k]) <= 1.0);
+            assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
+            bb_coded_matrix_destroy(&matrix);
+        }
+        BB_RELEASE(&of.values);
+    }
+}
+
+// Whole-number coefficients of one value of a block: T' T = 1 and ties to even, by hand. A block of
+// 2 x 2 cells of 1, 2, 3, 4 has the coefficients 5, -1, -2, 0 over its step of 1.
+static void a_block_by_hand(void **state)
+{
+    (void)state;
+    double values[] = {1.0, 2.0, 3.0, 4.0};
+    double out[4];
+    const bb_matrix_layout layout = {.rows = 1, .columns = 4, .mesh_columns = 2};
+    bb_codec_config config = response_transform(0.5);
+    config.tile_columns = 2;
+    config.tile_rows = 2;
+    bb_coded_matrix *matrix = NULL;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 1, 4)));
+    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
+    const bb_transform_band *band = bb_coded_matrix_transform_band(matrix, 0);
+    const bb_transform_block block = bb_transform_block_of(plan, 0, 0, 0);
+    bb_transform_reader reader = bb_transform_read(plan, band, &block, 0);
+    static const int expected[] = {5, -1, -2, 0}; // by cell: lines, then columns
+    assert_true(bb_transform_next(&reader));
+    assert_int_equal(reader.count, 4);
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(reader.quotient[i], expected[reader.order[i].cell]);
+    }
+    assert_false(bb_transform_next(&reader));
+    // A word of the map, one of widths, four coefficients of 4 bits in 4 words, and the index.
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (1 + 1 + 4 + 2));
+    bb_coded_matrix_decode(matrix, 0, 0, 4, out);
+    for (int i = 0; i < 4; ++i) {
+        check_close(out[i], values[i], 1e-14, 1.0);
+    }
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// Every width with the extremes of it, at every lane.
+static void widths_hold_their_extremes(void **state)
+{
+    (void)state;
+    for (int length = 1; length <= 32; ++length) {
+        int width = bb_transform_width(bb_transform_code(length));
+        assert_true(width >= length && (length > 13 || width == length));
+        uint32_t words[32] = {0};
+        int32_t high = (int32_t)((1U << (length - 1)) - 1U);
+        for (int i = 0; i < 32; ++i) {
+            uint64_t value = (uint32_t)(i % 2 == 0 ? high : -high - 1);
+            value &= width == 32 ? UINT32_MAX : (1U << width) - 1U;
+            for (int b = 0; b < width; ++b) {
+                int bit = i * width + b;
+                words[bit / 32] |= (uint32_t)(value >> b & 1U) << (bit % 32);
+            }
+        }
+        for (int i = 0; i < 32; ++i) {
+            assert_int_equal(bb_transform_quotient(words, width, i), i % 2 == 0 ? high : -high - 1);
+        }
+    }
+    assert_int_equal(bb_transform_ones(0xffffffffU), 32);
+    assert_int_equal(bb_transform_ones(0x80000101U), 3);
+}
+
+static void zeros_and_constants_are_cheap(void **state)
+{
+    (void)state;
+    response of = response_make(7, 9, 64, 40, 0.0);
+    bb_codec_config config = response_transform(1e-4);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    double row[2560];
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (32 + 1)); // the index
+    bb_coded_matrix_decode(matrix, 17, 0, 2560, row);
+    for (int j = 0; j < 2560; ++j) {
+        assert_true(row[j] == 0.0);
+    }
+    bb_coded_matrix_destroy(&matrix);
+    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
+        of.values[i] = 0.25;
+    }
+    matrix = low_rank_encode(&of, &config);
+    // 0.25 sqrt(5040) / 2e-4 = 88741: 18 bits, of 20; 5 words of map, 1 of widths.
+    assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (33 + 32 * (5 + 1 + 20)));
+    assert_true(worst_block(&of, matrix, config.tolerance) <= 1.0);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+// Values below half a step whose sum a quantiser of values would lose.
+static void far_fields_do_not_vanish(void **state)
+{
+    (void)state;
+    const bb_codec_config config = response_transform(1e-3);
+    // A step of 2e-3 on a coefficient of 7.1e-3.
+    response_keeps_far_fields(&config, 7, 9, 0.15);
+}
+
+static void what_cannot_be_held_poisons_its_block(void **state)
+{
+    (void)state;
+    static const double specials[] = {NAN, INFINITY, -INFINITY, 1e300, 1e10};
+    double row[2560];
+    for (int s = 0; s < 5; ++s) {
+        response of = response_make(7, 18, 64, 40, 1.0);
+        bb_codec_config config = response_transform(1e-4); // 1e10: beyond 2^31 steps
+        of.values[(10 * 7 + 3) * 2560 + 25 * 64 + 40] = specials[s];
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        assert_true(bb_coded_matrix_non_finite(matrix) >= 1);
+        assert_true(s > 2 || bb_coded_matrix_non_finite(matrix) == 1);
+        for (bb_index i = 0; i < of.layout.rows; i += 5) {
+            bb_coded_matrix_decode(matrix, i, 0, 2560, row);
+            for (int j = 0; j < 2560; ++j) {
+                bool inside = i >= 63 && j % 64 / 8 == 5 && j / 64 / 10 == 2;
+                assert_true(!!isnan(row[j]) == inside);
+            }
+        }
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&of.values);
+    }
+}
+
+static void all_ways_of_decoding_agree(void **state)
+{
+    (void)state;
+    response of = response_make(5, 7, 61, 47, 1.0);
+    bb_codec_config config = response_transform(1e-4);
+    config.band_lines = 4;
+    config.band_columns = 3;
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    response_decodes_one_way(&of, matrix, 10);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    response of = response_make(7, 10, 64, 40, 1.0);
+    bb_codec_config config = response_transform(1e-5);
+    config.band_lines = 3;
+    bb_coded_matrix *one = low_rank_encode(&of, &config);
+    bb_coded_matrix *four = response_encode_by_four(&of, &config);
+    assert_int_equal(bb_coded_matrix_transform_bands(one), 4);
+    for (bb_index b = 0; b < 4; ++b) {
+        const bb_transform_band *a = bb_coded_matrix_transform_band(one, b);
+        const bb_transform_band *c = bb_coded_matrix_transform_band(four, b);
+        assert_memory_equal(a->first, c->first, 33 * sizeof *a->first);
+        assert_memory_equal(a->words, c->words, a->first[32] * sizeof *a->words);
+    }
+    bb_coded_matrix_destroy(&one);
+    bb_coded_matrix_destroy(&four);
+    BB_RELEASE(&of.values);
+}
+
+// Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
+static void bits_follow_smoothness(void **state)
+{
+    (void)state;
+    response of = response_make(14, 18, 128, 125, 1.0);
+    bb_codec_config config = response_transform(1e-4);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    config.codec = BB_CODEC_QUANTISER;
+    bb_coded_matrix *quotients = low_rank_encode(&of, &config);
+    assert_true(response_bits(&of, matrix) < 0.35 * response_bits(&of, quotients));
+    bb_coded_matrix_destroy(&matrix);
+    bb_coded_matrix_destroy(&quotients);
+    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
+        of.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
+    }
+    config = response_transform(0.01);
+    matrix = low_rank_encode(&of, &config);
+    assert_true(worst_block(&of, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&of, matrix) <
+                9.5); // 3 sigma of 50 steps: 9 bits, 0.16 of widths and map
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 1.0);
+    const bb_codec_config config = response_transform(1e-4);
+    response_fails_without_memory(&of, &config);
+    BB_RELEASE(&of.values);
+}
+
+static void keys_are_checked(void **state)
+{
+    (void)state;
+    char sentence[256];
+    bb_codec_config config = response_transform(1e-3);
+    assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    check_relative(bb_codec_bound(&config, 1e-3, 0.0, 0.0), 1e-3 * sqrt(5040.0), 1e-5);
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, sentence, sizeof sentence));
+    config.tile_columns = 14;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    assert_string_equal(sentence, "tile_columns: a block of 7 x 9 rows and 14 x 10 cells, expected "
+                                  "at most 8192 values");
+    config.tile_columns = 1024;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    assert_non_null(strstr(sentence, "at most 1024"));
+    config.tile_columns = BB_INTEGER_UNSET;
+    config.bits = 8.0;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    config.bits = NAN;
+    config.tolerance = NAN;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+    config.tolerance = 1e-3;
+    bb_codec_describe(&config, sentence, sizeof sentence);
+    assert_string_equal(sentence, "transform 0.001, 8 x 10 x 7 x 9");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_block_keeps_its_tolerance),
+        cmocka_unit_test(a_block_by_hand),
+        cmocka_unit_test(widths_hold_their_extremes),
+        cmocka_unit_test(zeros_and_constants_are_cheap),
+        cmocka_unit_test(far_fields_do_not_vanish),
+        cmocka_unit_test(what_cannot_be_held_poisons_its_block),
+        cmocka_unit_test(all_ways_of_decoding_agree),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(bits_follow_smoothness),
+        cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(keys_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

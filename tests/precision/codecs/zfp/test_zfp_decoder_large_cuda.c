@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays and streams of more than 2^32 bytes on a GPU, all of their values against libzfp by
+// memcmp: values beyond the 2^32nd, bits beyond the 2^35th. libzfp codes and decodes one period,
+// which is repeated along the slowest axis: blocks know nothing of each other, so that streams of
+// whole blocks laid end to end are the stream of the arrays laid end to end. No power of two is a
+// whole number of a period's parts: what is read or written that far off is other values. Skipped
+// where memory does not suffice. "few" as argument: three periods, for slow tools.
+#include "tests/device_pair.h"
+#include "tests/precision/codecs/zfp/zfp_arrays.h"
+
+#include <inttypes.h>
+
+// A period is eight times the same part: bits of one need not be whole bytes, those of eight are.
+enum { PARTS = 8, GUARD_BYTES = 64 };
+
+typedef struct problem {
+    bb_type type;
+    bb_zfp_shape part;
+    double tolerance; // 0: at a fixed rate of `rate` bits a value
+    double rate;
+    bb_index run_blocks;
+    uint64_t values, value_bytes, stream_bits; // to exceed: a 16th beyond 2^32 or 2^35
+} problem;
+
+// One period, and `copies` of it.
+typedef struct repeated {
+    bb_zfp_stream period, whole;
+    bb_zfp_index index, whole_index;
+    unsigned char *room, *bytes; // streams
+    unsigned char *theirs;       // [value_bytes] a period by libzfp
+    size_t value_bytes;
+    bb_index copies;
+} repeated;
+
+static int skipped;
+
+static bb_index *slowest(bb_zfp_shape *shape)
+{
+    bb_index *extents[] = {&shape->nx, &shape->ny, &shape->nz, &shape->nw};
+    return extents[shape->dimensions - 1];
+}
+
+// Ends of a stream, of which libzfp fills up the last word.
+static uint64_t bits_of(const bb_zfp_stream *stream, const bb_zfp_index *index)
+{
+    if (index->lengths == NULL) {
+        return (uint64_t)bb_zfp_stream_blocks(stream) * stream->settings.maximum_bits;
+    }
+    const bb_index group = bb_zfp_run_groups(index->runs) - 1;
+    uint64_t end = index->bases[group];
+    for (bb_index run = group * BB_ZFP_GROUP_RUNS; run < index->runs; ++run) {
+        end += index->lengths[run];
+    }
+    return end;
+}
+
+static void code_period(const problem *of, repeated *out)
+{
+    const bool is_double = of->type == BB_F64;
+    random_bits random = {5};
+    out->period = (bb_zfp_stream){.type = of->type, .shape = of->part};
+    const bb_index count = bb_zfp_stream_values(&out->period);
+    const size_t part_bytes = (size_t)count * bb_type_bytes(of->type);
+    assert_int_equal(*slowest(&out->period.shape) % 4, 0);
+    *slowest(&out->period.shape) *= PARTS;
+    out->value_bytes = PARTS * part_bytes;
+    const bb_index room = 2 * (bb_index)out->value_bytes + 4096;
+    check_ok(BB_ALLOCATE((bb_index)out->value_bytes, &out->theirs));
+    check_ok(BB_ALLOCATE(room, &out->room));
+    draw_values(&random, 0, is_double, count, out->theirs);
+    for (size_t part = 1; part < PARTS; ++part) {
+        memcpy(out->theirs + part * part_bytes, out->theirs, part_bytes);
+    }
+    bitstream *bits = stream_open(out->room, (size_t)room);
+    zfp_stream *zfp = zfp_stream_open(bits);
+    zfp_field *field = field_of(&out->period.shape, is_double, out->theirs);
+    if (of->tolerance > 0.0) {
+        (void)zfp_stream_set_accuracy(zfp, of->tolerance);
+    } else {
+        (void)zfp_stream_set_rate(zfp, of->rate, zfp_field_type(field),
+                                  (unsigned)of->part.dimensions, zfp_false);
+    }
+    out->period.bytes = out->room;
+    out->period.settings = (bb_zfp_settings){zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp};
+    out->period.size = zfp_compress(zfp, field);
+    out->period.bits = 8 * (uint64_t)out->period.size;
+    memset(out->theirs, 0x5a, out->value_bytes);
+    zfp_stream_rewind(zfp);
+    assert_true(zfp_decompress(zfp, field) > 0);
+    zfp_field_free(field);
+    zfp_stream_close(zfp);
+    stream_close(bits);
+    check_ok(bb_zfp_index_create(&out->period, of->run_blocks, &out->index));
+    assert_int_equal(out->index.run_blocks, of->run_blocks);
+    out->period.bits = bits_of(&out->period, &out->index);
+    assert_int_equal(out->period.bits % 8, 0);
+    out->period.size = (size_t)out->period.bits / 8;
+}
+
+static bb_index copies_beyond(uint64_t all, uint64_t of_one)
+{
+    return (bb_index)(all / of_one) + 1;
+}
+
+// Sizes of the whole, as many periods as go beyond what is asked for.
+static void size_whole(const problem *of, repeated *out)
+{
+    const bb_index wanted[] = {
+        copies_beyond(of->values, (uint64_t)bb_zfp_stream_values(&out->period)),
+        copies_beyond(of->value_bytes, out->value_bytes),
+        copies_beyond(of->stream_bits, out->period.bits),
+    };
+    for (int i = 0; i < 3; ++i) {
+        out->copies = wanted[i] > out->copies ? wanted[i] : out->copies;
+    }
+    out->copies = few ? 3 : out->copies;
+    out->whole = out->period;
+    *slowest(&out->whole.shape) *= out->copies;
+    out->whole.size *= (size_t)out->copies;
+    out->whole.bits *= (uint64_t)out->copies;
+    out->whole_index = (bb_zfp_index){.run_blocks = of->run_blocks};
+    out->whole_index.runs =
+        (bb_zfp_stream_blocks(&out->whole) + of->run_blocks - 1) / of->run_blocks;
+}
+
+static size_t available_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    uint64_t kilobytes = 0;
+    while (file != NULL && kilobytes == 0 && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "MemAvailable: %" SCNu64, &kilobytes);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return 1024 * (size_t)kilobytes;
+}
+
+// With an eighth to spare.
+static bool has_room(const repeated *of)
+{
+    const size_t values = of->value_bytes * (size_t)of->copies;
+    const size_t index = 3 * (size_t)of->whole_index.runs; // 18 bits a run, 24 at most
+    const size_t on_host = (of->whole.size + 2 * index) / 8 * 9;
+    const size_t on_device = (of->whole.size + index + values) / 8 * 9;
+    bb_device_report report;
+    check_ok(bb_device_describe(gpu, &report));
+    if (report.free_memory_bytes < on_device || available_bytes() < on_host) {
+        print_message("skipped: %zu bytes of the GPU's memory wanted, %zu free; %zu of the host's, "
+                      "%zu free\n",
+                      on_device, report.free_memory_bytes, on_host, available_bytes());
+        return false;
+    }
+    return true;
+}
+
+static void repeat_stream(repeated *of)
+{
+    check_ok(BB_ALLOCATE((bb_index)of->whole.size, &of->bytes));
+    for (bb_index copy = 0; copy < of->copies; ++copy) {
+        memcpy(of->bytes + (size_t)copy * of->period.size, of->room, of->period.size);
+    }
+    of->whole.bytes = of->bytes;
+    if (of->index.lengths == NULL) {
+        return;
+    }
+    const bb_index runs = of->index.runs;
+    const bb_index groups = bb_zfp_run_groups(runs);
+    assert_int_equal(runs % BB_ZFP_GROUP_RUNS, 0);
+    assert_int_equal(of->whole_index.runs, of->copies * runs);
+    check_ok(BB_ALLOCATE(of->copies * runs, &of->whole_index.lengths));
+    check_ok(BB_ALLOCATE(of->copies * groups, &of->whole_index.bases));
+    for (bb_index copy = 0; copy < of->copies; ++copy) {
+        memcpy(of->whole_index.lengths + copy * runs, of->index.lengths,
+               (size_t)runs * sizeof *of->index.lengths);
+        for (bb_index group = 0; group < groups; ++group) {
+            of->whole_index.bases[copy * groups + group] =
+                (uint64_t)copy * of->period.bits + of->index.bases[group];
+        }
+    }
+}
+
+// Some periods at a time.
+static void expect_periods(const repeated *of, const void *values)
+{
+    unsigned char *found = NULL;
+    unsigned char *expected = NULL;
+    bb_index most = 1 + (1 << 24) / (bb_index)of->value_bytes;
+    check_ok(BB_ALLOCATE(most * (bb_index)of->value_bytes, &found));
+    check_ok(BB_ALLOCATE(most * (bb_index)of->value_bytes, &expected));
+    for (bb_index copy = 0; copy < most; ++copy) {
+        memcpy(expected + (size_t)copy * of->value_bytes, of->theirs, of->value_bytes);
+    }
+    for (bb_index copy = 0; copy < of->copies; copy += most) {
+        const bb_index count = most < of->copies - copy ? most : of->copies - copy;
+        const size_t at = (size_t)copy * of->value_bytes;
+        const size_t bytes = (size_t)count * of->value_bytes;
+        check_ok(bb_device_download(gpu, found, (const char *)values + at, bytes));
+        if (memcmp(found, expected, bytes) != 0) {
+            print_error("values differ between byte %zu and byte %zu\n", at, at + bytes);
+            fail();
+        }
+    }
+    unsigned char guard[GUARD_BYTES];
+    check_ok(bb_device_download(
+        gpu, guard, (const char *)values + (size_t)of->copies * of->value_bytes, sizeof guard));
+    for (int i = 0; i < GUARD_BYTES; ++i) {
+        assert_int_equal(guard[i], 0);
+    }
+    BB_RELEASE(&found);
+    BB_RELEASE(&expected);
+}
+
+static void forget(repeated *of)
+{
+    bb_zfp_index_release(&of->index);
+    bb_zfp_index_release(&of->whole_index);
+    BB_RELEASE(&of->room);
+    BB_RELEASE(&of->bytes);
+    BB_RELEASE(&of->theirs);
+}
+
+static void check_problem(const problem *of)
+{
+    repeated all = {.copies = 0};
+    bb_zfp_decoder *decoder = NULL;
+    void *values = NULL;
+    double seconds = 0.0;
+    code_period(of, &all);
+    size_whole(of, &all);
+    if (!has_room(&all)) {
+        forget(&all);
+        ++skipped;
+        skip();
+    }
+    repeat_stream(&all);
+    const size_t bytes = (size_t)all.copies * all.value_bytes;
+    check_ok(bb_zfp_decoder_create(gpu, &all.whole, &all.whole_index, 1, &decoder));
+    check_ok(bb_device_allocate(gpu, bytes + GUARD_BYTES, &values));
+    check_ok(bb_device_zero(gpu, values, bytes + GUARD_BYTES));
+    check_ok(bb_zfp_decoder_run(decoder, values, &seconds));
+    expect_periods(&all, values);
+    print_message("  %td values in %zu bytes, stream of %" PRIu64 " bits, decoded in %.3f s\n",
+                  bb_zfp_stream_values(&all.whole), bytes, all.whole.bits, seconds);
+    bb_zfp_decoder_destroy(&decoder);
+    bb_device_release(gpu, &values);
+    forget(&all);
+}
+
+static void values_of_a_fixed_rate_have_64_bit_numbers(void **state)
+{
+    (void)state;
+    check_problem(&(problem){
+        .type = BB_F32,
+        .part = {1, 4 * 10007, 1, 1, 1},
+        .rate = 8.0,
+        .run_blocks = 3,
+        .values = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
+    });
+}
+
+static void streams_of_a_variable_rate_have_64_bit_positions(void **state)
+{
+    (void)state;
+    check_problem(&(problem){
+        .type = BB_F32,
+        .part = {2, 510, 12, 1, 1},
+        .tolerance = 1e-7,
+        .run_blocks = 1,
+        .value_bytes = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
+    });
+}
+
+static void doubles_that_a_warp_decodes_have_64_bit_places(void **state)
+{
+    (void)state;
+    check_problem(&(problem){
+        .type = BB_F64,
+        .part = {3, 39, 31, 12, 1},
+        .tolerance = 1e-16,
+        .run_blocks = 2,
+        .value_bytes = UINT64_C(17) << 28,
+        .stream_bits = UINT64_C(17) << 31,
+    });
+}
+
+int main(int argc, char **argv)
+{
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_a_fixed_rate_have_64_bit_numbers),
+        cmocka_unit_test(streams_of_a_variable_rate_have_64_bit_positions),
+        cmocka_unit_test(doubles_that_a_warp_decodes_have_64_bit_places),
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    close_devices();
+    return failures > 0 ? failures : skipped > 0 ? 77 : 0;
+}

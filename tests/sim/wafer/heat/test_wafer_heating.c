@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The heating that all pipelines of a wafer study share: its energy is accounted for at every
+// exposure, it is linear in the dose, and what it keeps does not depend on what else is scored.
+#include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/wafer_study.h"
+#include "tests/sim/driver.h"
+
+// A configuration, its problem and its heating.
+typedef struct heated {
+    bb_config *config;
+    bb_wafer_config physics;
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+} heated;
+
+static void heat(const driver_case *of, heated *out)
+{
+    *out = (heated){0};
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(of, &out->config));
+    const bb_wafer_study *study = bb_config_study(out->config);
+    out->physics = bb_wafer_study_physics(study);
+    check_ok(bb_wafer_problem_create(&out->physics, &out->problem));
+    check_ok(bb_wafer_heating_run(out->problem, &out->heating));
+}
+
+static void drop(heated *of)
+{
+    bb_wafer_heating_release(&of->heating);
+    bb_wafer_problem_destroy(&of->problem);
+    bb_config_destroy(&of->config);
+}
+
+// Energy of one whole field, J: dose times area.
+static double field_joules(const heated *of)
+{
+    const bb_scan_config *scan = of->physics.scan;
+    return 1e-3 * scan->dose_mj_per_cm2 * 1e-2 * scan->field_width_mm * scan->field_height_mm;
+}
+
+static void every_exposure_has_its_dose(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
+          "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}
+    };
+    const double fields[] = {1.0, 2.5, 1.0};
+    heated at;
+    heat(&of, &at);
+    double whole = 0.0;
+    assert_int_equal(at.heating.exposed_count, 3);
+    for (bb_index f = 0; f < 3; ++f) {
+        whole += fields[f] * field_joules(&at);
+        check_relative(at.heating.ledgers[f].deposited, whole, 1e-10);
+        assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+    }
+    drop(&at);
+}
+
+// Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
+static void substeps_converge_to_first_order(void **state)
+{
+    (void)state;
+    static const char *const substeps[] = {"mesh.substeps=1", "mesh.substeps=2", "mesh.substeps=4",
+                                           "mesh.substeps=32"};
+    heated at[4];
+    double errors[3];
+    for (int s = 0; s < 4; ++s) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL, {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}
+        };
+        heat(&of, &at[s]);
+        assert_true(fabs(at[s].heating.imbalance[2]) < 1e-12);
+        check_relative(at[s].heating.ledgers[2].deposited, at[0].heating.ledgers[2].deposited,
+                       1e-12);
+    }
+    const bb_wafer_heating *fine = &at[3].heating;
+    const double *expected = bb_wafer_heating_input(fine, 0, fine->light_steps - 1);
+    for (int s = 0; s < 3; ++s) {
+        const double *got = bb_wafer_heating_input(&at[s].heating, 0, fine->light_steps - 1);
+        errors[s] = 0.0;
+        for (bb_index j = 0; j < fine->cell_count; ++j) {
+            errors[s] = fmax(errors[s], fabs(got[j] - expected[j]));
+        }
+    }
+    print_message("errors %.2e %.2e %.2e K\n", errors[0], errors[1], errors[2]);
+    // Against 32 substeps the errors stand as 31 : 15 : 7.
+    check_relative(errors[0] / errors[1], 31.0 / 15.0, 0.1);
+    check_relative(errors[1] / errors[2], 15.0 / 7.0, 0.1);
+    for (int s = 0; s < 4; ++s) {
+        drop(&at[s]);
+    }
+}
+
+static void energy_is_accounted_for(void **state)
+{
+    (void)state;
+    static const driver_case cases[] = {
+        {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}                                 },
+        {CONFIG_WAFER_SMALL,                        {"scan.fields=[50]"}                   },
+ // No way to the clamp, and none to the water.
+        {CONFIG_WAFER_SMALL,                        {"clamp.exchange_w_per_m2_k=0.0"}      },
+        {CONFIG_WAFER_SMALL,                        {"clamp.water_exchange_w_per_m2_k=0.0"}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        heated at;
+        heat(&cases[c], &at);
+        double worst = 0.0;
+        double clipped = 0.0;
+        double per_field = field_joules(&at);
+        for (bb_index f = 0; f < at.heating.exposed_count; ++f) {
+            const bb_ledger *ledger = &at.heating.ledgers[f];
+            worst = fmax(worst, fabs(at.heating.imbalance[f]));
+            assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+            // What falls beside the wafer is known, the rest is put in.
+            clipped += at.heating.clipped_joules[f];
+            assert_true(at.heating.clipped_joules[f] >= 0.0);
+            check_relative(ledger->deposited + clipped, (double)(f + 1) * per_field, 1e-10);
+            check_close(ledger->deposited - ledger->lost - ledger->stored_wafer -
+                            ledger->stored_clamp,
+                        0.0, 1e-11, ledger->deposited);
+        }
+        const bb_ledger *last = &at.heating.ledgers[at.heating.exposed_count - 1];
+        assert_true((last->stored_clamp > 0.0) == (c != 2));
+        assert_true((last->lost > 0.0) == (c < 2));
+        print_message("%td exposures, %.4g J, imbalance at most %.1e\n", at.heating.exposed_count,
+                      last->deposited, worst);
+        drop(&at);
+    }
+}
+
+static void heating_is_linear_in_the_dose(void **state)
+{
+    (void)state;
+    const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
+    const driver_case twice = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
+    heated a;
+    heated b;
+    heat(&once, &a);
+    heat(&twice, &b);
+    bb_index count = 2 * a.heating.light_steps * a.heating.cell_count;
+    double peak = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        peak = fmax(peak, a.heating.inputs[i]);
+        check_relative(b.heating.inputs[i], 2.0 * a.heating.inputs[i], 1e-12);
+    }
+    assert_true(peak > 0.01 && peak < 1.0); // K, of 30 mJ/cm2 in 775 um of silicon: 0.23 at most
+    drop(&a);
+    drop(&b);
+}
+
+// Temperatures of a scored field are those of the wafer then, whichever fields are scored.
+static void scored_fields_do_not_disturb(void **state)
+{
+    (void)state;
+    const driver_case many = {CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}};
+    const driver_case one = {CONFIG_WAFER_SMALL, {"scan.fields=[2]"}};
+    heated a;
+    heated b;
+    heat(&many, &a);
+    heat(&one, &b);
+    assert_int_equal(a.heating.exposed_count, 3);
+    assert_int_equal(b.heating.exposed_count, 3);
+    size_t bytes = (size_t)a.heating.cell_count * sizeof(double);
+    for (bb_index step = 0; step < a.heating.light_steps; ++step) {
+        assert_memory_equal(bb_wafer_heating_input(&a.heating, 2, step),
+                            bb_wafer_heating_input(&b.heating, 0, step), bytes);
+    }
+    assert_memory_equal(a.heating.ledgers, b.heating.ledgers, 3 * sizeof *a.heating.ledgers);
+    drop(&a);
+    drop(&b);
+}
+
+// The first light step starts from a cold wafer: its input is half of what stands at its end, which
+// holds all heat put in so far. Heat in cells: sum of S times area times heat capacity.
+static void inputs_are_means_over_a_step(void **state)
+{
+    (void)state;
+    // No exchange, so that all heat stays in the wafer; a field that is whole.
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}
+    };
+    heated at;
+    heat(&of, &at);
+    const bb_wafer_material_config *wafer = at.physics.wafer;
+    double per_area =
+        wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;
+    const bb_temperature_grid *grid = at.problem->grid;
+    double total = at.heating.ledgers[0].deposited;
+    double before = 0.0;
+    for (bb_index step = 0; step < at.heating.light_steps; ++step) {
+        double joules = 0.0;
+        const double *s = bb_wafer_heating_input(&at.heating, 0, step);
+        for (bb_index j = 0; j < grid->cell_count; ++j) {
+            joules += per_area * grid->area[j] * s[j];
+        }
+        assert_true(joules > before && joules < total);
+        before = joules;
+    }
+    // Halfway through the last step all but the last tail of the slit is in.
+    check_relative(before, total, 1e-2);
+    drop(&at);
+}
+
+static void fail_everywhere(const driver_case *of)
+{
+    heated at;
+    heat(of, &at);
+    bb_index blocks = bb_memory_blocks();
+    for (bb_index k = 1;; ++k) {
+        bb_wafer_heating again;
+        bb_memory_fail_at(k);
+        bb_status status = bb_wafer_heating_run(at.problem, &again);
+        bool happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        if (!happened) {
+            assert_int_equal(status, BB_OK);
+            bb_wafer_heating_release(&again);
+            assert_int_equal(bb_memory_blocks(), blocks);
+            break;
+        }
+        assert_int_equal(status, BB_MEMORY);
+        assert_null(again.inputs);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+    drop(&at);
+}
+
+static void a_failure_leaves_nothing(void **state)
+{
+    (void)state;
+    static const driver_case cases[] = {
+        {CONFIG_WAFER_SMALL, {NULL}                                                           },
+        {CONFIG_WAFER_SMALL,
+         {"hood.exchange_w_per_m2_k=200", "ring.width_mm=9.0", "mesh.stepping=crank-nicolson"}},
+        {CONFIG_WAFER_SMALL,
+         {"scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[1]",
+          "wafers={count: 2, exchange_s: 0.1}", "probes=[{name: a}, {name: b, layer: clamp}]"}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        fail_everywhere(&cases[c]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(energy_is_accounted_for),
+        cmocka_unit_test(substeps_converge_to_first_order),
+        cmocka_unit_test(every_exposure_has_its_dose),
+        cmocka_unit_test(heating_is_linear_in_the_dose),
+        cmocka_unit_test(scored_fields_do_not_disturb),
+        cmocka_unit_test(inputs_are_means_over_a_step),
+        cmocka_unit_test(a_failure_leaves_nothing),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

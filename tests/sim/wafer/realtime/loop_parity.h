@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's loop against the offline path on the cpu: fp64 heat, coded products of the same
+// matrices, dwell. The loop's state is in fp32, which bounds what they may differ by.
+#ifndef BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
+#define BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
+
+#include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/heat/wafer_march.h"
+#include "sim/wafer/realtime/loop_matrix.h"
+#include "sim/wafer/realtime/wafer_realtime.h"
+#include "tests/sim/driver.h"
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}, "                              \
+    "{name: e4m3, storage: e4m3, scale: row, multiply: fp32, accumulate: fp64, "                   \
+    "accumulate_run: 32}, {name: low-rank, storage: {codec: low_rank, "                            \
+    "tolerance_of_range: 2.9e-5}, multiply: fp32, accumulate: fp64}]"
+
+static const driver_case loop_small = {
+    CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}
+};
+
+// So small that many loops can be made.
+#define SMALLEST                                                                                   \
+    "response.axes=[x, y, z]", PIPELINES, "response.grid={columns: 20, rows: 19}",                 \
+        "response.slit_points={columns: 4, rows: 4}", "mesh.spacing_mm=5.0"
+
+static const driver_case loop_smallest = {CONFIG_WAFER_SMALL, {SMALLEST}};
+
+enum { LOOP_AXES = 3 };
+
+// Relative to the largest of each: fp32 rounds 100 steps of the state, and displacements are sums
+// of both signs.
+static const double state_bound = 1e-5;
+static const double output_bound = 1e-5;
+
+typedef struct truth {
+    bb_config *config;
+    const bb_wafer_study *study;
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+    double *state;                    // [size] after the last step
+    bb_device *cpu;                   // of the offline path
+    bb_device *devices[BB_LOOP_GPUS]; // of the loop: those there are, over again
+} truth;
+
+static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *of)
+{
+    bb_wafer_march march = {0};
+    *of = (truth){0};
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(what, &of->config));
+    of->study = bb_config_study(of->config);
+    const bb_wafer_config physics = bb_wafer_study_physics(of->study);
+    check_ok(bb_wafer_problem_create(&physics, &of->problem));
+    check_ok(bb_wafer_heating_run(of->problem, &of->heating));
+    check_ok(bb_wafer_march_open(of->problem, &march));
+    const bb_scan *scan = of->problem->scan;
+    for (bb_index field = 0; field < of->heating.exposed_count; ++field) {
+        check_ok(bb_wafer_march_expose(&march, field));
+        for (bb_index part = 0; part < scan->light_steps + scan->dark_steps; ++part) {
+            check_ok(bb_wafer_march_step(&march, part));
+        }
+    }
+    const bb_index size = of->problem->thermal->size;
+    check_ok(BB_ALLOCATE(size, &of->state));
+    memcpy(of->state, bb_stepper_state(march.stepper), (size_t)size * sizeof *of->state);
+    bb_wafer_march_release(&march);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &of->cpu));
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        check_ok(bb_device_open(kind, g % bb_device_count(kind, NULL, 0), &of->devices[g]));
+    }
+}
+
+static inline void close_truth(truth *of)
+{
+    BB_RELEASE(&of->state);
+    bb_wafer_heating_release(&of->heating);
+    bb_wafer_problem_destroy(&of->problem);
+    bb_config_destroy(&of->config);
+    bb_device_close(&of->cpu);
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        bb_device_close(&of->devices[g]);
+    }
+}
+
+// Largest difference over the largest expected value.
+static inline double distance_f32(bb_index count, const float *got, const double *expected)
+{
+    double worst = 0.0;
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        worst = fmax(worst, fabs((double)got[i] - expected[i]));
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    return worst / largest;
+}
+
+static inline double distance(bb_index count, const double *got, const double *expected)
+{
+    double worst = 0.0;
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        worst = fmax(worst, fabs(got[i] - expected[i]));
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    return worst / largest;
+}
+
+// Means of one field and axis by the offline path, with the same matrix.
+static inline const double *dwell_means(const truth *of, const bb_wafer_loop *loop, bb_index field,
+                                        int axis)
+{
+    const bb_slit_grid *slit = &of->problem->slit;
+    bb_dwell *dwell = of->problem->dwells[field];
+    bb_coded_operator *operation = NULL;
+    double *window = NULL;
+    double seconds = 0.0;
+    bb_coded_matrix *matrix = NULL;
+    bb_coding_report report;
+    check_ok(BB_ALLOCATE(slit->window_points, &window));
+    check_ok(bb_loop_matrix_encode(of->study, of->problem, loop->pipeline, field, axis, &report,
+                                   &matrix));
+    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu, matrix, &operation));
+    bb_dwell_reset(dwell);
+    for (bb_index step = 0; step < of->heating.light_steps; ++step) {
+        const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+        check_ok(bb_coded_operator_apply(operation, row, slit->window_points,
+                                         bb_wafer_heating_input(&of->heating, field, step), window,
+                                         &seconds));
+        bb_dwell_add(dwell, step, window);
+    }
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&window);
+    return dwell->mean;
+}
+
+static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index field)
+{
+    const bb_index cells = of->heating.cell_count;
+    const bb_index count = of->problem->dwells[field]->count;
+    float *x = NULL;
+    double *z = NULL;
+    check_ok(BB_ALLOCATE(cells, &x));
+    check_ok(BB_ALLOCATE(LOOP_AXES * loop->points, &z));
+    check_ok(bb_control_loop_reading(loop->parts[0].loop, x));
+    check_ok(bb_wafer_loop_outputs(loop, z));
+    double reading = distance_f32(
+        cells, x, bb_wafer_heating_input(&of->heating, field, of->heating.light_steps - 1));
+    assert_true(reading <= state_bound);
+    for (int axis = 0; axis < LOOP_AXES; ++axis) {
+        double away = distance(count, z + axis * loop->points, dwell_means(of, loop, field, axis));
+        print_message("%s, field %td, %c: reading %.2g, means %.2g of the largest\n",
+                      loop->pipeline->name, field, "xyz"[axis], reading, away);
+        assert_true(away <= output_bound);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&z);
+}
+
+// All steps from rest, each waited for and fields checked, or a field's queued at once; `z`
+// [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the end, which every part has.
+static inline void run_all(const truth *of, bb_wafer_loop *loop, bool check, double *z,
+                           float *state)
+{
+    const bb_index size = of->problem->thermal->size;
+    float *other = NULL;
+    check_ok(BB_ALLOCATE(size, &other));
+    check_ok(bb_wafer_loop_reset(loop));
+    for (bb_index period = 0; period < loop->period_count; ++period) {
+        check_ok(bb_wafer_loop_begin(loop, period));
+        for (bb_index step = 0; step < loop->steps; ++step) {
+            check_ok(bb_wafer_loop_step(loop));
+            if (check) {
+                check_ok(bb_wafer_loop_wait(loop));
+            }
+        }
+        check_ok(bb_wafer_loop_outputs(loop, z + period * LOOP_AXES * loop->points));
+        if (check && bb_wafer_loop_scored(loop, period) >= 0) {
+            check_field(of, loop, bb_wafer_loop_scored(loop, period));
+        }
+    }
+    check_ok(bb_control_loop_state(loop->parts[0].loop, state));
+    for (int g = 1; g < loop->gpus; ++g) {
+        check_ok(bb_control_loop_state(loop->parts[g].loop, other));
+        assert_memory_equal(state, other, (size_t)size * sizeof *state);
+    }
+    BB_RELEASE(&other);
+}
+
+// How a loop is run, of the keys of realtime.
+typedef struct loop_way {
+    int matrices;
+    bb_index gpus;
+    bb_device *const *devices;
+} loop_way;
+
+// What came of one pipeline's loop; twice from rest, the same bits. Owner: the caller.
+typedef struct loop_answer {
+    bb_index count, size; // of z, of state
+    double *z;
+    float *state;
+} loop_answer;
+
+static inline void release_answer(loop_answer *answer)
+{
+    BB_RELEASE(&answer->z);
+    BB_RELEASE(&answer->state);
+}
+
+static inline loop_answer answer_of(const truth *of, bb_index pipeline, const loop_way *way)
+{
+    const bb_product_pipeline *pipelines = of->study->pipelines.items;
+    bb_wafer_study study = *of->study;
+    bb_wafer_loop *loop = NULL;
+    loop_answer out[2] = {{.size = of->problem->thermal->size}};
+    study.realtime.matrices = way->matrices;
+    study.realtime.gpus = way->gpus;
+    check_ok(
+        bb_wafer_loop_create(&study, of->problem, &pipelines[pipeline], way->devices, 0, &loop));
+    assert_int_equal(loop->period_count, of->problem->scored[of->problem->scored_count - 1] + 1);
+    out[0].count = loop->period_count * LOOP_AXES * loop->points;
+    for (int run = 0; run < 2; ++run) {
+        check_ok(BB_ZEROED(out[0].count, &out[run].z));
+        check_ok(BB_ALLOCATE(out[0].size, &out[run].state));
+        run_all(of, loop, run == 0, out[run].z, out[run].state);
+    }
+    double away = distance_f32(out[0].size, out[0].state, of->state);
+    print_message("%s, %s, %d: state %.2g of the largest\n", loop->pipeline->name,
+                  bb_loop_mode_names[way->matrices], loop->gpus, away);
+    assert_true(away <= state_bound);
+    assert_memory_equal(out[0].z, out[1].z, (size_t)out[0].count * sizeof *out->z);
+    assert_memory_equal(out[0].state, out[1].state, (size_t)out[0].size * sizeof *out->state);
+    release_answer(&out[1]);
+    bb_wafer_loop_destroy(&loop);
+    return out[0];
+}
+
+// Bit for bit.
+static inline void check_same(const loop_answer *a, const loop_answer *b)
+{
+    assert_true(a->count == b->count && a->size == b->size);
+    assert_memory_equal(a->state, b->state, (size_t)a->size * sizeof *a->state);
+    assert_memory_equal(a->z, b->z, (size_t)a->count * sizeof *a->z);
+}
+
+// Every pipeline but the reference.
+static inline void check_parity(bb_device_kind kind, const driver_case *what)
+{
+    truth of;
+    open_truth(kind, what, &of);
+    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
+        const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
+        loop_answer answer = answer_of(&of, pipeline, &plain);
+        release_answer(&answer);
+    }
+    close_truth(&of);
+}
+
+// What `bitbudget realtime` publishes of a study on a GPU. Owner of both: the caller.
+static inline bb_results *run_harness(const driver_case *of, bb_config **config)
+{
+    bb_results *results = NULL;
+    bb_text table = {0};
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(of, config));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_wafer_realtime_run(bb_config_study(*config), results, &table));
+    print_message("%s", bb_text_string(&table));
+    bb_text_release(&table);
+    return results;
+}
+
+#endif

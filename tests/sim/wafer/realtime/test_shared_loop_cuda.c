@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Axes on two GPUs and three: bit for bit what the same parts give on one GPU, whose launches are
+// of the same axes; what one part on one GPU gives within rounding, of low-rank tiles bit for bit.
+// "few" as argument: as test_wafer_loop_cuda.c.
+#include "tests/sim/wafer/realtime/loop_parity.h"
+
+static bb_index there; // GPUs
+static const driver_case *layout = &loop_small;
+
+// Largest difference over the largest value.
+static void check_near(const loop_answer *a, const loop_answer *b)
+{
+    const double away = distance(a->count, a->z, b->z);
+    print_message("outputs %.2g of the largest\n", away);
+    assert_memory_equal(a->state, b->state, (size_t)a->size * sizeof *a->state);
+    assert_true(away <= output_bound);
+}
+
+static void compare(const truth *of, bb_index pipeline, int matrices)
+{
+    const bb_product_pipeline *pipelines = of->study->pipelines.items;
+    const bool tiles = pipelines[pipeline].storage.codec == (int)BB_CODEC_LOW_RANK;
+    bb_device *here[BB_LOOP_GPUS] = {of->devices[0], of->devices[0], of->devices[0]};
+    const loop_way one = {matrices, 1, here};
+    loop_answer whole = answer_of(of, pipeline, &one);
+    for (bb_index gpus = 2; gpus <= LOOP_AXES && gpus <= there; ++gpus) {
+        const loop_way apart = {matrices, gpus, of->devices};
+        const loop_way together = {matrices, gpus, here};
+        loop_answer shared = answer_of(of, pipeline, &apart);
+        loop_answer same = answer_of(of, pipeline, &together);
+        check_same(&shared, &same);
+        if (tiles) {
+            check_same(&shared, &whole);
+        } else {
+            check_near(&shared, &whole);
+        }
+        release_answer(&shared);
+        release_answer(&same);
+    }
+    release_answer(&whole);
+}
+
+static void gpus_agree(void **state)
+{
+    (void)state;
+    truth of;
+    open_truth(BB_DEVICE_CUDA, layout, &of);
+    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
+        const bb_product_pipeline *pipelines = of.study->pipelines.items;
+        compare(&of, pipeline, BB_LOOP_RESIDENT);
+        if (!isnan(bb_codec_bits_per_value(&pipelines[pipeline].storage))) {
+            compare(&of, pipeline, BB_LOOP_STREAMED);
+        }
+    }
+    close_truth(&of);
+}
+
+static void the_harness_measures_every_gpu(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL,
+        {"device=cuda", "response.axes=[x, y, z]", PIPELINES, "realtime.steps=300",
+          "realtime.warm_up_steps=20", "realtime.pipeline=e4m3", "realtime.matrices=streamed",
+          "realtime.gpus=2"}
+    };
+    bb_config *config = NULL;
+    bb_results *results = run_harness(&of, &config);
+    const double *stages = driver_dataset(results, "stage_p50_us")->numbers;
+    for (int gpu = 0; gpu < 2; ++gpu) { // of light steps
+        assert_true(stages[(2 + gpu) * BB_STEP_STAGES + BB_STEP_PRODUCTS] > 0.0);
+    }
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+}
+
+int main(int argc, char **argv)
+{
+    char reason[256] = "";
+    there = bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason);
+    if (there < 2) {
+        print_message("skipped: %d GPUs, expected 2 at least %s\n", (int)there, reason);
+        return 77;
+    }
+    const struct CMUnitTest few[] = {cmocka_unit_test(gpus_agree)};
+    const struct CMUnitTest tests[] = {few[0], cmocka_unit_test(the_harness_measures_every_gpu)};
+    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+        layout = &loop_smallest;
+        return cmocka_run_group_tests(few, NULL, driver_leave);
+    }
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices that cross field by field and axes on several devices, without a GPU: on an emulation of
+// loop and stream the outputs are those of resident matrices on one device, bit for bit, whichever
+// slot a field gets; and the harness shows matrices that come too late.
+#include "sim/hdf5_library.h"
+#include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_report.h"
+#include "tests/sim/wafer/realtime/emulated_loop.h"
+#include "tests/sim/wafer/realtime/loop_parity.h"
+
+enum { E4M3 = 2 };
+
+#define READINGS 5e-6 // s, that the clock is read in
+
+// An unscored field between two, an odd number of fields, and one alone.
+static const driver_case layouts[] = {
+    {CONFIG_WAFER_SMALL, {SMALLEST}                         },
+    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[0, 1, 2]"}},
+    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}      },
+};
+
+static void outputs_do_not_depend_on_mode_or_devices(void **state)
+{
+    (void)state;
+    for (size_t layout = 0; layout < sizeof layouts / sizeof *layouts; ++layout) {
+        truth of;
+        open_truth(BB_DEVICE_CPU, &layouts[layout], &of);
+        const bb_product_pipeline *pipelines = of.study->pipelines.items;
+        emulated_know(of.study, of.problem, &pipelines[E4M3], of.cpu);
+        const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
+        loop_answer expected = answer_of(&of, E4M3, &plain);
+        for (int way = 1; way < 6; way += layout == 0 ? 1 : 4) {
+            const loop_way other = {way % 2 == 0 ? BB_LOOP_RESIDENT : BB_LOOP_STREAMED, 1 + way / 2,
+                                    of.devices};
+            loop_answer got = answer_of(&of, E4M3, &other);
+            check_same(&got, &expected);
+            release_answer(&got);
+        }
+        release_answer(&expected);
+        emulated_forget();
+        close_truth(&of);
+    }
+}
+
+// What the tests below have in common: a loop of pipeline e4m3, streamed, on `gpus` devices.
+typedef struct rig {
+    truth of;
+    bb_wafer_study study;
+    bb_wafer_loop *loop;
+} rig;
+
+static void open_rig(const driver_case *what, bb_index gpus, rig *out)
+{
+    open_truth(BB_DEVICE_CPU, what, &out->of);
+    const bb_product_pipeline *pipelines = out->of.study->pipelines.items;
+    out->study = *out->of.study;
+    out->study.realtime.matrices = BB_LOOP_STREAMED;
+    out->study.realtime.gpus = gpus;
+    emulated_know(&out->study, out->of.problem, &pipelines[E4M3], out->of.cpu);
+    check_ok(bb_wafer_loop_create(&out->study, out->of.problem, &pipelines[E4M3], out->of.devices,
+                                  0, &out->loop));
+}
+
+static void close_rig(rig *of)
+{
+    bb_wafer_loop_destroy(&of->loop);
+    emulated_forget();
+    close_truth(&of->of);
+}
+
+static void run_period(bb_wafer_loop *loop, bb_index period, double *z)
+{
+    check_ok(bb_wafer_loop_reset(loop));
+    check_ok(bb_wafer_loop_begin(loop, period));
+    for (bb_index step = 0; step < loop->steps; ++step) {
+        check_ok(bb_wafer_loop_step(loop));
+    }
+    check_ok(bb_wafer_loop_wait(loop));
+    check_ok(bb_wafer_loop_outputs(loop, z));
+}
+
+// In turn each field crosses once; out of turn it is sent for when it begins.
+static void fields_out_of_turn_are_sent_for(void **state)
+{
+    (void)state;
+    static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
+    rig of;
+    double *z[3] = {NULL, NULL, NULL};
+    double *again = NULL;
+    open_rig(&layouts[1], 2, &of);
+    const bb_index count = LOOP_AXES * of.loop->points;
+    check_ok(BB_ALLOCATE(count, &again));
+    emulated_copies = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
+        const bb_index field = order[i];
+        if (z[field] == NULL) {
+            check_ok(BB_ALLOCATE(count, &z[field]));
+            run_period(of.loop, field, z[field]);
+        } else {
+            run_period(of.loop, field, again);
+            assert_memory_equal(z[field], again, (size_t)count * sizeof *again);
+        }
+        if (i == 4) {
+            assert_int_equal(emulated_copies, 2 * 5);
+        }
+    }
+    assert_true(emulated_copies > 2 * 10);
+    assert_memory_not_equal(z[0], z[1], (size_t)count * sizeof *again);
+    for (int field = 0; field < 3; ++field) {
+        BB_RELEASE(&z[field]);
+    }
+    BB_RELEASE(&again);
+    close_rig(&of);
+}
+
+// Fields of 8 steps, a step a millisecond.
+static const driver_case short_fields = {
+    CONFIG_WAFER_SMALL,
+    {SMALLEST, "scan.fields=[0, 1, 2]", "scan.light_steps=5", "scan.dark_steps=3",
+      "realtime.pipeline=e4m3", "realtime.steps=160", "realtime.warm_up_steps=16"}
+};
+
+// Releases keep their times; the first step of a field has the stage, and what waited is late.
+static bb_index check_waits(const bb_wafer_realtime *measured, int gpus)
+{
+    bb_index late = 0;
+    for (bb_index k = 0; k < measured->count; ++k) {
+        for (int g = 0; g < gpus; ++g) {
+            const bb_step_record *record = &measured->records[g][k];
+            const double waited = record->stage[BB_STEP_MATRICES];
+            assert_int_equal(isnan(waited), record->step != 0);
+            check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
+            assert_true(isnan(waited) || record->latency >= waited);
+            assert_true(record->latency == measured->records[0][k].latency);
+            late += g == 0 && waited > 0.0;
+        }
+    }
+    return late;
+}
+
+static void check_report(const rig *of, const bb_wafer_realtime *measured, bool late)
+{
+    bb_results *results = NULL;
+    bb_text table = {0};
+    check_ok(bb_results_create(&results));
+    check_ok(bb_realtime_report(of->loop, measured, results, &table));
+    print_message("%s", bb_text_string(&table));
+    const double *period = bb_results_find(results, "stream/period_s")->numbers;
+    const double *latency = bb_results_find(results, "stream/latency_s")->numbers;
+    const double *transfer = bb_results_find(results, "stream/transfer_s")->numbers;
+    const double *compute = bb_results_find(results, "stream/compute_s")->numbers;
+    // By hand: the larger of the two, and their sum.
+    check_relative(period[1], fmax(transfer[1], compute[1]), 1e-12);
+    check_relative(latency[1], transfer[1] + compute[1], 1e-12);
+    check_relative(transfer[0], transfer[1] * measured->field.ratio, 1e-12);
+    // Readings of the clock aside: copies in a row, of a field alone its steps after its copy.
+    const double steps = 1e-9 * (double)(of->loop->steps * EMULATED_STEP_NS);
+    check_close(compute[2], steps, READINGS, 1.0);
+    check_close(transfer[2], emulated_copy_s, READINGS, 1.0);
+    check_close(latency[2], emulated_copy_s + steps, READINGS, 1.0);
+    check_close(period[2], fmax(emulated_copy_s, steps), READINGS, 1.0);
+    assert_true(bb_results_find(results, "stream/fields")->numbers[0] == 20.0);
+    const double waited = bb_results_find(results, "stream/fields_waited")->numbers[0];
+    assert_true(waited == (late ? 20.0 : 0.0));
+    assert_int_equal(bb_results_find(results, "results/stage_p50_us")->count,
+                     4 * of->loop->gpus * BB_STEP_STAGES);
+    assert_int_equal(bb_results_find(results, "worst/stage_us")->count,
+                     10 * of->loop->gpus * BB_STEP_STAGES);
+    assert_string_equal(bb_results_note_text(results, "results", "matrices"), "streamed");
+    assert_non_null(strstr(bb_text_string(&table), "predicted for fp32"));
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_image_build(results, &image, &bytes));
+    assert_true(bytes > 0);
+    BB_RELEASE(&image);
+    bb_results_destroy(&results);
+    bb_text_release(&table);
+}
+
+// Copies of 1 ms are there; those that take longer than a field's steps, released or back to back,
+// are not.
+static void matrices_that_come_late_show(void **state)
+{
+    (void)state;
+    double steps = 0.0;
+    check_ok(bb_hdf5_start());
+    for (int gpus = 1; gpus <= 3; gpus += 2) {
+        for (int late = 0; late < 2; ++late) {
+            rig of;
+            bb_wafer_realtime measured;
+            emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
+            open_rig(&short_fields, gpus, &of);
+            check_ok(bb_wafer_realtime_measure(of.loop, &measured));
+            assert_int_equal(measured.count, 160);
+            steps = measured.field.each;
+            const bb_index waits = check_waits(&measured, gpus);
+            assert_int_equal(waits, late == 1 ? 20 : 0);
+            check_report(&of, &measured, late == 1);
+            bb_wafer_realtime_release(&measured);
+            close_rig(&of);
+        }
+    }
+    emulated_copy_s = 0.0;
+}
+
+static void what_cannot_be_shared_or_streamed_is_said(void **state)
+{
+    (void)state;
+    const driver_case streamed = {
+        CONFIG_WAFER_SMALL, {PIPELINES, "realtime.matrices=streamed"}
+    };
+    const driver_case shared = {
+        CONFIG_WAFER_SMALL, {"response.axes=[x, y]", "realtime.gpus=3"}
+    };
+    const driver_case four = {CONFIG_WAFER_SMALL, {"realtime.gpus=4"}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&streamed, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    check_ok(bb_wafer_loop_check(study, &pipelines[E4M3]));
+    check_fails(
+        bb_wafer_loop_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
+        "pipeline low-rank, storage: realtime.matrices: streamed moves plain formats and bfp");
+    bb_config_destroy(&config);
+    check_fails(driver_load(&shared, &config), BB_INVALID, "1 problem");
+    check_fails(driver_load(&four, &config), BB_INVALID, "1 problem");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_do_not_depend_on_mode_or_devices),
+        cmocka_unit_test(fields_out_of_turn_are_sent_for),
+        cmocka_unit_test(matrices_that_come_late_show),
+        cmocka_unit_test(what_cannot_be_shared_or_streamed_is_said),
+    };
+    manual_clock_start();
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

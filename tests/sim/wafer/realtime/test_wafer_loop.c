@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
+// it refuses, in words; the harness on the emulation, and the report of a measurement that is made
+// up.
+#include "sim/hdf5_library.h"
+#include "sim/interrupt.h"
+#include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_report.h"
+#include "tests/sim/wafer/realtime/emulated_loop.h"
+#include "tests/sim/wafer/realtime/loop_parity.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void refuse(const char *override, const char *pipeline, const char *sentence)
+{
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}
+    };
+    bb_config *config = NULL;
+    check_ok(driver_load(&of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    bb_index which = 0;
+    while (strcmp(pipelines[which].name, pipeline) != 0) {
+        ++which;
+    }
+    if (sentence == NULL) {
+        check_ok(bb_wafer_loop_check(study, &pipelines[which]));
+    } else {
+        check_fails(bb_wafer_loop_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
+    }
+    bb_config_destroy(&config);
+}
+
+static void what_the_loop_cannot_do_is_said(void **state)
+{
+    (void)state;
+    refuse("title=x", "e4m3", NULL);
+    refuse("mesh.substeps=2", "e4m3", "mesh.substeps = 2: the loop on a GPU takes whole steps");
+    refuse("mesh.stepping=crank-nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
+    refuse("mesh.through_thickness=two_mode", "e4m3", "the loop on a GPU has the mean alone");
+    refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");
+    refuse("ring={width_mm: 10.0}", "e4m3", "ring.width_mm = 10: the loop on a GPU has no ring");
+    refuse("title=x", "reference", "pipeline reference, multiply: the loop on a GPU multiplies in");
+    refuse("pipelines.2.storage={codec: zfp, mode: precision, bits: 12}", "seed", NULL);
+}
+
+static void the_pipeline_is_chosen_by_name(void **state)
+{
+    (void)state;
+    const driver_case plain = {CONFIG_WAFER_SMALL, {NULL}};
+    const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
+    const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&plain, &config));
+    assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 1);
+    bb_config_destroy(&config);
+    check_ok(driver_load(&named, &config));
+    assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 5);
+    bb_config_destroy(&config);
+    check_fails(driver_load(&wrong, &config), BB_INVALID, "1 problem");
+}
+
+// Whoever interrupts waits for what is queued.
+static void a_queue_of_seconds_is_refused(void **state)
+{
+    (void)state;
+    const driver_case most = {
+        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}
+    };
+    const driver_case unpaced = {
+        CONFIG_WAFER_SMALL,
+        {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}
+    };
+    const driver_case more = {
+        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}
+    };
+    const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
+    bb_config *config = NULL;
+    check_ok(driver_load(&most, &config));
+    bb_config_destroy(&config);
+    check_ok(driver_load(&unpaced, &config)); // has no period
+    bb_config_destroy(&config);
+    check_fails(driver_load(&more, &config), BB_INVALID, "1 problem");
+    check_fails(driver_load(&many, &config), BB_INVALID, "1 problem");
+}
+
+static void a_study_on_the_cpu_is_refused(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}
+    };
+    bb_config *config = NULL;
+    bb_text table = {0};
+    check_ok(driver_load(&of, &config));
+    check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+                "device: the loop runs on a cuda device");
+    bb_config_destroy(&config);
+}
+
+// Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
+static void invent(bb_wafer_realtime *out, bb_index count)
+{
+    *out = (bb_wafer_realtime){
+        .count = count,
+        .wall_seconds = 0.07,
+        .interrupted = true,
+        .field = {.each = 5e-3, .queued = 4e-3}
+    };
+    check_ok(BB_ALLOCATE(count, &out->records[0]));
+    for (bb_index k = 0; k < count; ++k) {
+        bool light = k % 35 < 17;
+        out->records[0][k] = (bb_step_record){
+            .release = 1e-3 * (double)k,
+            .latency = k == 40 ? 1.5e-3 : 1e-4,
+            .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, NAN, 4e-5},
+            .exposure = (int32_t)(k / 35),
+            .step = (int32_t)(k % 35),
+            .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
+        };
+    }
+    bb_host_facts_read(&out->before);
+    out->after = out->before;
+}
+
+static double number(const bb_results *results, const char *path, bb_index at)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    assert_non_null(dataset);
+    return dataset->numbers[at];
+}
+
+static void check_numbers(const bb_results *results)
+{
+    assert_true(number(results, "results/steps", 0) == 70.0);
+    assert_true(number(results, "results/steps", 1) == 34.0);
+    assert_true(number(results, "results/steps", 2) == 0.0);
+    assert_true(number(results, "results/misses", 0) == 1.0);
+    check_relative(number(results, "results/latency_p50_us", 0), 100.0, 1e-12);
+    check_relative(number(results, "results/latency_max_us", 1), 1500.0, 1e-12);
+    check_relative(number(results, "results/latency_max_us", 3), 100.0, 1e-12);
+    check_relative(number(results, "results/stage_p50_us", BB_STEP_STAGES + BB_STEP_PRODUCTS), 30.0,
+                   1e-12);
+    assert_true(number(results, "worst/exposure", 0) == 1.0);
+    assert_true(number(results, "worst/step", 0) == 5.0);
+    check_relative(number(results, "worst/release_s", 0), 0.04, 1e-12);
+    assert_true(number(results, "latency/count", 100) + number(results, "latency/count", 99) ==
+                69.0);
+    assert_true(number(results, "latency/count", 1500) + number(results, "latency/count", 1499) ==
+                1.0);
+    assert_string_equal(bb_results_note_text(results, "results", "ended"), "by an interrupt");
+    assert_non_null(bb_results_note_text(results, "host", "processor"));
+}
+
+static void report_of(const char *release, double period_us)
+{
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}
+    };
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    bb_wafer_realtime measured;
+    check_ok(driver_load(&of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_wafer_problem problem = {.scored_count = 2};
+    const bb_wafer_loop loop = {.study = study,
+                                .problem = &problem,
+                                .pipeline = (bb_product_pipeline *)study->pipelines.items + 6,
+                                .steps = 35,
+                                .axes = 2,
+                                .gpus = 1};
+    invent(&measured, 70);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_realtime_report(&loop, &measured, results, &table));
+    print_message("%s", bb_text_string(&table));
+    assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
+    assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
+    assert_non_null(
+        strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
+    check_numbers(results);
+    const double period = number(results, "results/period_us", 0);
+    assert_true(isnan(period_us) ? isnan(period) : period == period_us);
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_image_build(results, &image, &bytes));
+    assert_true(bytes > 0);
+    BB_RELEASE(&image);
+    bb_wafer_realtime_release(&measured);
+    bb_results_destroy(&results);
+    bb_text_release(&table);
+    bb_config_destroy(&config);
+}
+
+// There is no period back to back.
+static void a_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    check_ok(bb_hdf5_start());
+    report_of("realtime.release=fixed", 1000.0);
+    report_of("realtime.release=back_to_back", NAN);
+}
+
+static void periods_give_what_the_offline_path_does(void **state)
+{
+    (void)state;
+    check_parity(BB_DEVICE_CPU, &loop_small);
+}
+
+enum { STEPS = 35 }; // of a field
+
+#define READINGS 2e-6 // s, that the clock of a step is read in
+
+// Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
+// of exposures 0 to 2 the second is not scored.
+static void check_records(const bb_wafer_realtime *measured, bool fixed)
+{
+    for (bb_index k = 0; k < measured->count; ++k) {
+        const bb_step_record *record = &measured->records[0][k];
+        const bb_index at = (k + 12) % (3 * STEPS);
+        assert_int_equal(record->exposure, at / STEPS);
+        assert_int_equal(record->step, at % STEPS);
+        const bool light = record->step < 17;
+        assert_int_equal(record->kind, !light                  ? BB_STEP_DARK
+                                       : record->exposure == 1 ? BB_STEP_HEAT
+                                                               : BB_STEP_LIGHT);
+        check_close(record->latency, 1e-9 * EMULATED_STEP_NS, READINGS, 1.0);
+        assert_int_equal(isnan(record->stage[BB_STEP_PRODUCTS]), record->kind != BB_STEP_LIGHT);
+        if (fixed) {
+            check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
+        }
+    }
+    check_relative(measured->records[0][0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->records[0][0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+}
+
+// The harness on the emulation, of pipeline e4m3.
+static void run(const driver_case *of, bb_wafer_realtime *measured)
+{
+    bb_config *config = NULL;
+    bb_device *cpu = NULL;
+    bb_wafer_problem *problem = NULL;
+    bb_wafer_loop *loop = NULL;
+    check_ok(driver_load(of, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    check_ok(bb_wafer_problem_create(&physics, &problem));
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
+    assert_int_equal(loop->steps, STEPS);
+    check_ok(bb_wafer_realtime_measure(loop, measured));
+    bb_wafer_loop_destroy(&loop);
+    bb_wafer_problem_destroy(&problem);
+    bb_device_close(&cpu);
+    bb_config_destroy(&config);
+}
+
+// Runs it and looks at the records.
+static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
+{
+    bb_wafer_realtime measured;
+    run(of, &measured);
+    assert_int_equal(measured.count, count);
+    assert_int_equal(measured.interrupted, interrupted);
+    check_records(&measured, fixed);
+    const double wall = 1e-9 * EMULATED_STEP_NS +
+                        (double)(count - 1) * (fixed ? 1e-3 : 1e-9 * EMULATED_STEP_NS + READINGS);
+    check_close(measured.wall_seconds, wall, fixed ? READINGS : (double)count * READINGS, 1.0);
+    // Whoever interrupts does not wait for whole fields.
+    assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
+                            : measured.field.each > 0.0 && measured.field.queued > 0.0);
+    assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
+    bb_wafer_realtime_release(&measured);
+}
+
+#define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
+
+static void the_harness_takes_every_step_in_turn(void **state)
+{
+    (void)state;
+    const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
+    const driver_case back_to_back = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back"}
+    };
+    measure(&fixed, 150, true, false);
+    measure(&back_to_back, 150, false, false);
+}
+
+// Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
+// longer delays those whose releases it passes, and no others. A host that is kept from looking
+// finds a shorter queue.
+static void the_device_keeps_the_times(void **state)
+{
+    (void)state;
+    static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
+                                        "realtime.ahead=200"};
+    static const bb_index queued[] = {1, 9, 200};
+    static const bb_index least[] = {0, 2, -1};
+    for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
+        const driver_case fixed = {
+            CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
+        };
+        bb_wafer_realtime measured;
+        emulated_slow_in = 12 + 41;
+        emulated_stall_in = 60;
+        emulated_ahead = queued[i];
+        run(&fixed, &measured);
+        assert_int_equal(measured.count, 150);
+        assert_int_equal(measured.least_queued, least[i]);
+        check_close(measured.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
+        for (bb_index k = 0; k < 150; ++k) {
+            const bb_step_record *record = &measured.records[0][k];
+            const double late = k >= 40 && k < 43 ? 2.5e-3 - 0.985e-3 * (double)(k - 40) : 0.0;
+            check_close(record->latency, 15e-6 + late, 1e-12, 1.0);
+            check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
+            check_close(record->stage[BB_STEP_HOST], 1e-6 + late, 1e-12, 1.0);
+            assert_int_equal(record->step, (k + 12) % STEPS);
+        }
+        bb_wafer_realtime_release(&measured);
+    }
+}
+
+// Back to back, a step is released by the end of the one before.
+static void the_device_keeps_steps_back_to_back(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}
+    };
+    bb_wafer_realtime measured;
+    emulated_slow_in = 12 + 41;
+    run(&of, &measured);
+    assert_int_equal(measured.count, 150);
+    check_close(measured.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
+    for (bb_index k = 0; k < 150; ++k) {
+        const bb_step_record *record = &measured.records[0][k];
+        check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
+        check_close(record->release, 15e-6 * (double)k + (k > 40 ? 2.5e-3 : 0.0), 1e-12, 1.0);
+    }
+    bb_wafer_realtime_release(&measured);
+}
+
+// What was queued before it is still measured: of 40 steps those after the warm-up.
+static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
+{
+    (void)state;
+    const driver_case of = {
+        CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}
+    };
+    bb_wafer_realtime measured;
+    check_ok(bb_interrupt_install());
+    emulated_signal_in = 40;
+    run(&of, &measured);
+    assert_true(measured.interrupted);
+    assert_int_equal(measured.count, 28);
+    bb_wafer_realtime_release(&measured);
+}
+
+// The step under way is still measured: 12 before, and 28 of those asked for.
+static void an_interrupt_ends_it_early(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    check_ok(bb_interrupt_install());
+    emulated_signal_in = 40;
+    measure(&of, 28, true, true);
+    assert_false(bb_interrupt_noted());
+}
+
+// Before the first measured step there is nothing to keep: the program ends as anywhere else.
+static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
+{
+    (void)state;
+    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; ++i) {
+        bb_threads_stop();
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            check_ok(bb_interrupt_install());
+            emulated_signal = numbers[i];
+            emulated_signal_in = 5;
+            measure(&of, 0, true, true);
+            _exit(0);
+        }
+        int how = 0;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 128 + numbers[i]);
+    }
+}
+
+// What is refused leaves the thread as it was.
+static void a_thread_is_as_it_was_afterwards(void **state)
+{
+    (void)state;
+    bb_host_conduct conduct;
+    bb_host_conduct_enter(&conduct, true);
+    print_message("%s; memory %s; %s\n", conduct.core, conduct.memory, conduct.policy);
+    assert_true(conduct.core[0] != '\0' && conduct.memory[0] != '\0' && conduct.policy[0] != '\0');
+    bb_host_conduct_leave(&conduct);
+    assert_false(conduct.pinned || conduct.locked || conduct.raised);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_give_what_the_offline_path_does),
+        cmocka_unit_test(the_harness_takes_every_step_in_turn),
+        cmocka_unit_test(the_device_keeps_the_times),
+        cmocka_unit_test(the_device_keeps_steps_back_to_back),
+        cmocka_unit_test(an_interrupt_leaves_the_queue_to_be_seen),
+        cmocka_unit_test(an_interrupt_ends_it_early),
+        cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
+        cmocka_unit_test(what_the_loop_cannot_do_is_said),
+        cmocka_unit_test(the_pipeline_is_chosen_by_name),
+        cmocka_unit_test(a_queue_of_seconds_is_refused),
+        cmocka_unit_test(a_study_on_the_cpu_is_refused),
+        cmocka_unit_test(a_report_says_what_was_measured),
+        cmocka_unit_test(a_thread_is_as_it_was_afterwards),
+    };
+    manual_clock_start();
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

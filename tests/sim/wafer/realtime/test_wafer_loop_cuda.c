@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer's loop on a GPU against the offline path on the cpu, and the harness that times it.
+// "few" as argument: smaller matrices, and no harness, which makes thousands of launches without a
+// call that slow tools take for their end.
+#include "tests/sim/wafer/realtime/loop_parity.h"
+
+static const driver_case *layout = &loop_small;
+
+static void the_loop_agrees_with_the_offline_path(void **state)
+{
+    (void)state;
+    check_parity(BB_DEVICE_CUDA, layout);
+}
+
+// Matrices that cross field by field give the bits of those that stay, and axes in several parts of
+// one device what the offline path does; those parts' launches are of other sizes, so that their
+// sums have bits of their own.
+static void modes_and_parts_agree(void **state)
+{
+    (void)state;
+    truth of;
+    open_truth(BB_DEVICE_CUDA, layout, &of);
+    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
+        const bb_product_pipeline *pipelines = of.study->pipelines.items;
+        const bool streams = !isnan(bb_codec_bits_per_value(&pipelines[pipeline].storage));
+        bb_device *here[BB_LOOP_GPUS] = {of.devices[0], of.devices[0], of.devices[0]};
+        for (int gpus = 1; gpus <= LOOP_AXES; ++gpus) {
+            const loop_way resident = {BB_LOOP_RESIDENT, gpus, here};
+            const loop_way streamed = {BB_LOOP_STREAMED, gpus, here};
+            loop_answer stays = answer_of(&of, pipeline, &resident);
+            if (streams) {
+                loop_answer crosses = answer_of(&of, pipeline, &streamed);
+                check_same(&crosses, &stays);
+                release_answer(&crosses);
+            }
+            release_answer(&stays);
+        }
+    }
+    close_truth(&of);
+}
+
+static void check_table_1(const bb_results *results)
+{
+    const double *period = bb_results_find(results, "stream/period_s")->numbers;
+    const double *latency = bb_results_find(results, "stream/latency_s")->numbers;
+    const double *transfer = bb_results_find(results, "stream/transfer_s")->numbers;
+    const double *compute = bb_results_find(results, "stream/compute_s")->numbers;
+    check_relative(period[1], fmax(transfer[1], compute[1]), 1e-12);
+    check_relative(latency[1], transfer[1] + compute[1], 1e-12);
+    assert_true(period[2] > 0.0 && latency[2] > 0.0 && transfer[2] > 0.0);
+}
+
+static void the_harness_measures_every_step(void **state)
+{
+    (void)state;
+    static const char *const releases[] = {
+        "realtime={release: fixed, steps: 300}",
+        "realtime={release: back_to_back, steps: 300}",
+        "realtime={release: fixed, steps: 300, ahead: 16}",
+        "realtime={release: back_to_back, steps: 300, ahead: 64}",
+        "realtime={release: fixed, steps: 300, matrices: streamed}",
+        "realtime={release: back_to_back, steps: 300, matrices: streamed, ahead: 16}"};
+    for (int i = 0; i < 6; ++i) {
+        const driver_case of = {
+            CONFIG_WAFER_SMALL,
+            {"device=cuda", PIPELINES, releases[i], "realtime.warm_up_steps=20",
+              "realtime.pipeline=e4m3"}
+        };
+        bb_config *config = NULL;
+        bb_results *results = run_harness(&of, &config);
+        const double *steps = driver_dataset(results, "steps")->numbers;
+        assert_true(steps[0] == 300.0 && steps[1] + steps[2] + steps[3] == 300.0);
+        assert_true(steps[1] > 0.0 && steps[2] > 0.0 && steps[3] > 0.0);
+        assert_true(driver_dataset(results, "latency_p50_us")->numbers[0] > 0.0);
+        const bool ahead = i == 2 || i == 3 || i == 5;
+        assert_int_equal(!isnan(driver_dataset(results, "least_queued")->numbers[0]), ahead);
+        if (i >= 4) {
+            check_table_1(results);
+        }
+        bb_results_destroy(&results);
+        bb_config_destroy(&config);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    const struct CMUnitTest few[] = {
+        cmocka_unit_test(the_loop_agrees_with_the_offline_path),
+        cmocka_unit_test(modes_and_parts_agree),
+    };
+    const struct CMUnitTest tests[] = {
+        few[0],
+        few[1],
+        cmocka_unit_test(the_harness_measures_every_step),
+    };
+    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+        layout = &loop_smallest;
+        return cmocka_run_group_tests(few, NULL, driver_leave);
+    }
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

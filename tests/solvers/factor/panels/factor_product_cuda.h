@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of matrices that are not decoded (low-rank tiles, transformed blocks) on a GPU against
+// the cpu's.
+#ifndef BB_TESTS_SOLVERS_FACTOR_PANELS_FACTOR_PRODUCT_CUDA_H
+#define BB_TESTS_SOLVERS_FACTOR_PANELS_FACTOR_PRODUCT_CUDA_H
+
+#include "solvers/operator/coded_operator.h"
+#include "tests/device_pair.h"
+#include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/solvers/dense.h"
+#include "tests/solvers/operator/path_bound.h"
+
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+enum { WAYS = 4 };
+static const way ways[WAYS] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+
+static inline void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how,
+                         bb_index row, bb_index rows, const double *x, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    bb_coded_operator_destroy(&operation);
+}
+
+// Products and sums of both sides; factors and coefficients cancel less than values, which 20
+// covers, and a GPU rounds x before it is transformed, too.
+static inline double bound(const way *how)
+{
+    return 40.0 * (12.0 * bb_format_unit_roundoff(how->arithmetic.multiply) +
+                   90.0 * bb_format_unit_roundoff(how->arithmetic.accumulate));
+}
+
+// Twice the same bits, the cpu's to rounding, and within the certificate.
+static inline void compare(const response *of, const bb_coded_matrix *matrix, const double *x,
+                           const way *how, bb_index row, bb_index rows)
+{
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    apply(cpu, matrix, how, row, rows, x, expected);
+    apply(gpu, matrix, how, row, rows, x, y);
+    apply(gpu, matrix, how, row, rows, x, again);
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < of->layout.columns; ++j) {
+            magnitude += fabs(of->values[(row + i) * of->layout.columns + j] * x[j]);
+        }
+        if (isnan(expected[i])) {
+            assert_true(isnan(y[i]));
+        } else {
+            check_close(y[i], expected[i], bound(how), magnitude + 1e-30);
+        }
+    }
+    bb_index unbounded = 0;
+    (void)path_bound_check(matrix, how->arithmetic, how->run, row, rows, x, y, &unbounded);
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+// A codec's settings for a tolerance, in bands of so many lines.
+typedef bb_codec_config (*banded)(double tolerance, bb_index band);
+
+// Meshes of all remainders, and one that is not known.
+static inline void compare_meshes(banded config_of, bb_index most_band, bb_index band_step)
+{
+    static const bb_index meshes[][2] = {
+        {128, 125},
+        {61,  47 },
+        {33,  3  },
+        {500, 1  }
+    };
+    for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
+        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 5, x);
+        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= few ? 1e6 : 1e3) {
+            for (bb_index band = 1; band <= (few ? 1 + band_step : most_band); band += band_step) {
+                const bb_codec_config config = config_of(tolerance, band);
+                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+                for (int how = 0; how < WAYS; ++how) {
+                    compare(&of, matrix, x, &ways[how], 0, 91);
+                    compare(&of, matrix, x, &ways[how], 13, 35);
+                    compare(&of, matrix, x, &ways[how], 90, 1);
+                }
+                bb_coded_matrix_destroy(&matrix);
+            }
+        }
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
+}
+
+// A row of zeros, noise, more terms, and what is not finite.
+static inline void compare_kinds(bb_codec_config config)
+{
+    response of = response_make(5, 24, 61, 47, 0.0);
+    double *x = dense_new(of.layout.columns);
+    dense_random(of.layout.columns, 5, x);
+    for (int kind = 0; kind < 4; ++kind) {
+        if (kind == 1) {
+            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+        } else if (kind == 2) {
+            config.tolerance = 1e-7;
+        } else if (kind == 3) {
+            of.values[70 * of.layout.columns + 999] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        for (int how = 0; how < WAYS; how += few ? 2 : 1) {
+            compare(&of, matrix, x, &ways[how], 3, 110);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+#ifdef BB_HAVE_CUDA
+// Two products after one another in one graph, the second from the first's workspace, and x that
+// changes between launches.
+static inline void replay(const bb_codec_config *config)
+{
+    enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
+    response of = response_make(7, 13, 128, 125, 1.0);
+    bb_coded_matrix *matrix = low_rank_encode(&of, config);
+    bb_coded_operator *operation = NULL;
+    double *host_x = dense_new(COLUMNS);
+    float *narrow = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 32));
+    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    double *halves[] = {y, (double *)y + HALF};
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
+                                     &halves[1], stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < (few ? 2 : 5); ++round) {
+        dense_random(COLUMNS, 10 + (uint64_t)round, host_x);
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)host_x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, host_x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, ROWS - HALF, host_x, expected + HALF,
+                                         &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    BB_RELEASE(&narrow);
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&host_x);
+    BB_RELEASE(&of.values);
+}
+#endif
+
+#endif

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The factorization by panels against fp64: residuals of the factor and of R in every arithmetic,
+// sizes around a block, breakdowns by place, repetition bit for bit.
+#include "tests/solvers/factor/panels/panel_problem.h"
+
+static bool few; // sizes, for tools that slow the kernels down a hundredfold
+
+// Bounds of bf16, hp2, hp3 and fp8 are three times what the tile Cholesky of the cpu, which
+// emulates the arithmetic, leaves at most of these matrices; the noise is what it needs to stay
+// definite.
+static const struct {
+    bb_panel_plan plan;
+    double noise;          // on the diagonal of the covariance
+    double factor, result; // largest errors
+} cases[] = {
+    {{.arithmetic = BB_VARIANT_DP, .block = 128},                                     0.05, 2e-15,  2e-15},
+    {{.arithmetic = BB_VARIANT_SP, .block = 256},                                     0.05, 1e-6,   1e-6 },
+    {{.arithmetic = BB_VARIANT_SP, .block = 640},                                     0.05, 1e-6,   1e-6 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 1024},                                   0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 128},                                     0.05, 2e-6,   2e-6 },
+    {{.arithmetic = BB_VARIANT_X3, .block = 256},                                     0.05, 2e-6,   2e-6 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256},                                    0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true},          0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.05,                                                                                  5e-4,
+     1e-3                                                                                                },
+    {{.arithmetic = BB_VARIANT_HP1,
+      .block = 128,
+      .sweeps = BB_POLICY_SWEEPS_LIGHT,
+      .sweep_energy = 0.02},
+     0.05,                                                                                  5e-4,
+     1e-3                                                                                                },
+    {{.arithmetic = BB_VARIANT_TF32, .block = 256},                                   0.05, 1e-3,   1e-3 },
+    {{.arithmetic = BB_VARIANT_HP2, .block = 128},                                    0.5,  1.3e-3, 3e-5 },
+    {{.arithmetic = BB_VARIANT_HP2,
+      .block = 256,
+      .diagonal_follows = true,
+      .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.5,                                                                                   1.3e-3,
+     5e-5                                                                                                },
+    {{.arithmetic = BB_VARIANT_HP3, .block = 128},                                    0.5,  2e-3,   6e-5 },
+    {{.arithmetic = BB_VARIANT_HP3,
+      .block = 256,
+      .diagonal_follows = true,
+      .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+     0.5,                                                                                   2e-3,
+     1e-4                                                                                                },
+    {{.arithmetic = BB_VARIANT_BF16, .block = 128},                                   0.5,  1.5e-3, 6e-5 },
+    {{.arithmetic = BB_VARIANT_FP8, .block = 128},                                    4.0,  1.2e-2, 4e-4 },
+};
+enum { CASES = sizeof cases / sizeof *cases, FEW_CASE = 6 };
+
+static bool left_out(int c)
+{
+    return few && c != FEW_CASE;
+}
+
+// A covariance with D A D of a unit diagonal, and `sides` random rows of B D.
+typedef struct posed {
+    problem of;
+    double *scale, *given;
+    solved found;
+} posed;
+
+static void start(posed *p, bb_index n, bb_index sides, double noise)
+{
+    *p = (posed){
+        .of = {.n = n, .sides = sides}
+    };
+    p->of.a = dense_new(n * n);
+    p->of.b = dense_new(sides * n + 1);
+    p->given = dense_new(n * n);
+    p->scale = dense_new(n);
+    dense_covariance(n, 400.0, noise, p->of.a);
+    memcpy(p->given, p->of.a, (size_t)(n * n) * sizeof *p->given);
+    scale_matrix(n, p->of.a, p->scale);
+    dense_random(sides * n, 7, p->of.b);
+    p->of.given = p->given;
+    p->of.scale = p->scale;
+}
+
+static void finish(posed *p)
+{
+    release_solved(&p->found);
+    BB_RELEASE(&p->of.a);
+    BB_RELEASE(&p->of.b);
+    BB_RELEASE(&p->given);
+    BB_RELEASE(&p->scale);
+}
+
+static void solve(posed *p, const bb_panel_plan *plan)
+{
+    release_solved(&p->found);
+    run(&p->of, plan, &p->found);
+}
+
+// ||D A D - L L^T|| / ||D A D||, Frobenius.
+static double factor_error(const posed *p)
+{
+    const bb_index n = p->of.n;
+    double *rest = remainder_of(n, p->of.a, p->found.lower);
+    double error = dense_norm(n * n, rest) / dense_norm(n * n, p->of.a);
+    BB_RELEASE(&rest);
+    return error;
+}
+
+// ||B - X A|| / (||X|| ||A||) of the scaled system, Frobenius.
+static double result_error(const posed *p)
+{
+    const bb_index n = p->of.n;
+    const bb_index items = p->of.sides * n;
+    if (items == 0) {
+        return 0.0;
+    }
+    double *rest = dense_new(items);
+    memcpy(rest, p->of.b, (size_t)items * sizeof *rest);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->of.sides, (int)n, (int)n, -1.0,
+                p->found.x, (int)n, p->of.a, (int)n, 1.0, rest, (int)n);
+    double error =
+        dense_norm(items, rest) / (dense_norm(items, p->found.x) * dense_norm(n * n, p->of.a));
+    BB_RELEASE(&rest);
+    return error;
+}
+
+static void check_errors(const posed *p, int c)
+{
+    assert_int_equal(p->found.outcome.kind, BB_OUTCOME_OK);
+    const double factor = factor_error(p);
+    const double result = result_error(p);
+    print_message("n %td, %s, block %td: factor %.1e, result %.1e\n", p->of.n,
+                  bb_variant_describe(cases[c].plan.arithmetic)->name, cases[c].plan.block, factor,
+                  result);
+    check_close(factor, 0.0, cases[c].factor, 1.0);
+    check_close(result, 0.0, cases[c].result, 1.0);
+}
+
+static void every_arithmetic_factors_and_solves(void **state)
+{
+    (void)state;
+    static const bb_index sizes[] = {1, 2, 127, 128, 129, 500, 1000, 1153, 2100};
+    for (size_t s = few ? 4 : 0; s < (few ? 6 : sizeof sizes / sizeof *sizes); ++s) {
+        for (int c = 0; c < CASES; ++c) {
+            posed p;
+            start(&p, sizes[s], sizes[s] % 3 == 0 ? 0 : 1 + sizes[s] / 4, cases[c].noise);
+            solve(&p, &cases[c].plan);
+            check_errors(&p, c);
+            finish(&p);
+        }
+    }
+}
+
+static void results_repeat_bit_for_bit(void **state)
+{
+    (void)state;
+    const bb_index n = few ? 400 : 1500;
+    for (int c = 0; c < CASES; ++c) {
+        posed p, again;
+        if (left_out(c)) {
+            continue;
+        }
+        start(&p, n, 200, cases[c].noise);
+        start(&again, n, 200, cases[c].noise);
+        solve(&p, &cases[c].plan);
+        solve(&again, &cases[c].plan);
+        assert_memory_equal(p.found.lower, again.found.lower, (size_t)(n * n) * sizeof(double));
+        assert_memory_equal(p.found.x, again.found.x, (size_t)(200 * n) * sizeof(double));
+        finish(&p);
+        finish(&again);
+    }
+}
+
+static void a_map_chooses_the_products_of_every_block(void **state)
+{
+    (void)state;
+    static const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3};
+    static unsigned char narrow[36];
+    if (few) {
+        skip();
+    }
+    for (int i = 0; i < 6; ++i) {
+        for (int j = 0; j < 6; ++j) {
+            narrow[i * 6 + j] = i - j > 1;
+        }
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        const bb_panel_plan plans[] = {
+            {.arithmetic = BB_VARIANT_X3, .block = 256},
+            {.arithmetic = variants[v],   .block = 256, .narrow = narrow},
+            {.arithmetic = variants[v],                           .block = 256              },
+        };
+        double errors[3];
+        posed p;
+        start(&p, 1500, 64, 0.5);
+        for (int i = 0; i < 3; ++i) {
+            solve(&p, &plans[i]);
+            assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+            errors[i] = factor_error(&p);
+        }
+        print_message("%s: x3 %.1e, mixed %.1e, uniform %.1e\n",
+                      bb_variant_describe(variants[v])->name, errors[0], errors[1], errors[2]);
+        assert_true(errors[0] < 0.1 * errors[1] && errors[1] < errors[2]);
+        finish(&p);
+    }
+}
+
+// All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
+static void light_sweeps_are_between_the_others(void **state)
+{
+    (void)state;
+    const bb_panel_plan plans[] = {
+        {.arithmetic = BB_VARIANT_HP1, .block = 128                    },
+        { .arithmetic = BB_VARIANT_HP1,                .block = 128, .sweeps = BB_POLICY_SWEEPS_LIGHT},
+        { .arithmetic = BB_VARIANT_HP1,
+         .block = 128,
+         .sweeps = BB_POLICY_SWEEPS_LIGHT,
+         .sweep_energy = 0.02},
+        {                                             .arithmetic = BB_VARIANT_HP1,
+         .block = 128,
+         .sweeps = BB_POLICY_SWEEPS_LIGHT,
+         .sweep_energy = 1.0},
+        {                                 .arithmetic = BB_VARIANT_HP1,                            .block = 128,                                 .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+    };
+    const bb_index n = few ? 400 : 1500;
+    const size_t bytes = (size_t)(200 * n) * sizeof(double);
+    double *found[5];
+    posed p;
+    start(&p, n, 200, 0.05);
+    for (int i = 0; i < 5; ++i) {
+        solve(&p, &plans[i]);
+        assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+        found[i] = dense_new(200 * n);
+        memcpy(found[i], p.found.x, bytes);
+    }
+    assert_memory_equal(found[1], found[0], bytes);
+    assert_memory_not_equal(found[2], found[0], bytes);
+    assert_memory_not_equal(found[2], found[3], bytes);
+    assert_memory_equal(found[3], found[4], bytes);
+    for (int i = 0; i < 5; ++i) {
+        BB_RELEASE(&found[i]);
+    }
+    finish(&p);
+}
+
+static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, double pivot,
+                            bb_outcome_kind kind)
+{
+    char place[32];
+    snprintf(place, sizeof place, "row %td:", row);
+    p->given[row * p->of.n + row] = pivot;
+    solve(p, plan);
+    assert_int_equal(p->found.outcome.kind, kind);
+    assert_non_null(strstr(p->found.outcome.detail, place));
+}
+
+static void a_breakdown_names_its_row(void **state)
+{
+    (void)state;
+    static const bb_index rows[] = {0, 700, 1499};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        for (int c = 0; c < CASES; ++c) {
+            posed p;
+            if (left_out(c)) {
+                continue;
+            }
+            start(&p, 1500, 10, cases[c].noise);
+            check_breakdown(&p, &cases[c].plan, rows[i], -1.0, BB_OUTCOME_NOT_SPD);
+            check_breakdown(&p, &cases[c].plan, rows[i], NAN, BB_OUTCOME_NON_FINITE);
+            finish(&p);
+        }
+    }
+}
+
+// Two GPUs against one: the same sums in other parts.
+static void gpus_share_a_factorization(void **state)
+{
+    (void)state;
+    bb_device *devices[2] = {gpu, NULL};
+    if (few || bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
+        print_message("skipped: one GPU\n");
+        skip();
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 1, &devices[1]));
+    for (int c = 0; c < CASES; ++c) {
+        const bb_panel_plan *plan = &cases[c].plan;
+        posed p;
+        start(&p, 3000, 300, cases[c].noise);
+        run_on(&p.of, plan, 2, devices, &p.found);
+        check_errors(&p, c);
+        finish(&p);
+    }
+    bb_device_close(&devices[1]);
+}
+
+static void impossible_plans_are_refused(void **state)
+{
+    (void)state;
+    bb_panel_cholesky *factor = NULL;
+    bb_panel_plan plan = {.n = 1000, .block = 100, .arithmetic = BB_VARIANT_SP};
+    check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "multiple of 128");
+    plan = (bb_panel_plan){.n = 1000, .block = 128, .arithmetic = BB_VARIANT_COUNT};
+    check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "a variant");
+    plan = (bb_panel_plan){.n = 1000000, .block = 1024, .arithmetic = BB_VARIANT_X3};
+    check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_MEMORY, "free");
+    assert_true(bb_panel_plan_bytes(&plan, 1) > 2e12);
+}
+
+// What is taken is what was planned, to the hundredth.
+static void memory_is_planned(void **state)
+{
+    (void)state;
+    static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,
+                                          BB_VARIANT_FP8};
+    if (few) {
+        skip();
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        bb_panel_cholesky *factor = NULL;
+        bb_device_report before, after;
+        const bb_panel_plan plan = {
+            .n = 30000, .block = 1024, .sides = 2000, .arithmetic = variants[v]};
+        check_ok(bb_device_describe(gpu, &before));
+        check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+        check_ok(bb_device_describe(gpu, &after));
+        bb_panel_cholesky_destroy(&factor);
+        const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
+        check_relative(taken, bb_panel_plan_bytes(&plan, 1), 0.05);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    few = count > 1 && strcmp(arguments[1], "few") == 0;
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_arithmetic_factors_and_solves),
+        cmocka_unit_test(results_repeat_bit_for_bit),
+        cmocka_unit_test(a_map_chooses_the_products_of_every_block),
+        cmocka_unit_test(light_sweeps_are_between_the_others),
+        cmocka_unit_test(a_breakdown_names_its_row),
+        cmocka_unit_test(gpus_share_a_factorization),
+        cmocka_unit_test(impossible_plans_are_refused),
+        cmocka_unit_test(memory_is_planned),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    return failed;
+}

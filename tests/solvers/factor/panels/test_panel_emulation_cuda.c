@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The backward errors ||A - L L^T||_F / ||A||_F of the factorization by panels against those of the
+// tile Cholesky of the CPU, which emulates the arithmetic: within a factor of three. And where the
+// sums of hp3 start and how often they are rounded, told from sums that rounding in fp16 stops.
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "tests/solvers/factor/panels/panel_problem.h"
+
+static double backward_error(bb_index n, const double *a, const double *lower)
+{
+    double *rest = remainder_of(n, a, lower);
+    double error = dense_norm(n * n, rest) / dense_norm(n * n, a);
+    BB_RELEASE(&rest);
+    return error;
+}
+
+static double emulated_error(bb_index n, bb_index tile, bb_variant variant, double *a)
+{
+    bb_tile_matrix *matrix = NULL;
+    bb_outcome outcome = {0};
+    bb_view view = bb_view_matrix(a, n, n);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant};
+    double *lower = dense_new(n * n);
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            const bb_tile *t = bb_tile_matrix_at(matrix, i / tile, j / tile);
+            const bb_index at = i % tile * t->columns + j % tile;
+            lower[i * n + j] = t->f64 != NULL ? t->f64[at] : (double)t->f32[at];
+        }
+    }
+    double error = backward_error(n, a, lower);
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&lower);
+    return error;
+}
+
+static void the_cpu_emulates_the_errors(void **state)
+{
+    (void)state;
+    enum { N = 1000, BLOCK = 128 };
+    int apart = 0; // counted, so that one run shows all of them
+    const bb_variant variants[] = {BB_VARIANT_SP,  BB_VARIANT_BF16, BB_VARIANT_HP1, BB_VARIANT_HP2,
+                                   BB_VARIANT_HP3, BB_VARIANT_X3,   BB_VARIANT_FP8};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        for (int which = 0; which < 2; ++which) {
+            const bb_panel_plan arithmetic = {.arithmetic = variants[v], .block = BLOCK};
+            spd_matrix matrix;
+            solved found;
+            double *scale = dense_new(N);
+            const double roundoff = bb_variant_unit_roundoff(variants[v]);
+            spd_create(6, N, roundoff, &matrix);
+            if (which == 1) { // every block matters; definite in fp8 too
+                dense_covariance(N, 200.0, fmax(0.3, 50.0 * roundoff), matrix.a);
+            }
+            scale_matrix(N, matrix.a, scale);
+            const problem of = {.n = N, .a = matrix.a};
+            run(&of, &arithmetic, &found);
+            assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
+            const double error = backward_error(N, matrix.a, found.lower);
+            const double emulated = emulated_error(N, BLOCK, variants[v], matrix.a);
+            print_message("%s, %s: %.2e on the GPU, %.2e emulated\n",
+                          bb_variant_describe(variants[v])->name,
+                          which == 1 ? "covariance" : "type 6", error, emulated);
+            apart += !(error < 3.0 * emulated && emulated < 3.0 * error);
+            release_solved(&found);
+            BB_RELEASE(&scale);
+            BB_RELEASE(&matrix.a);
+        }
+    }
+    assert_int_equal(apart, 0);
+}
+
+enum { DEPTH = 1024, PANEL = DEPTH, COUNT = DEPTH + 2 * PANEL };
+
+// c - sum of DEPTH products as hp3 has it on the GPU: the first is -first, the others are -part
+// each. The entry (r, s) of the last two panels of a matrix whose other rows are those of I.
+static double half_sum(double c, double first, double part)
+{
+    const bb_index s = DEPTH + 5;
+    const bb_index r = DEPTH + PANEL + 9;
+    const bb_panel_plan arithmetic = {.arithmetic = BB_VARIANT_HP3, .block = PANEL};
+    const double wide = ldexp(1.0, -(-ilogb(part) / 2)); // both factors are powers of two
+    double *a = dense_new((bb_index)COUNT * COUNT);
+    solved found;
+    for (bb_index i = 0; i < COUNT; ++i) {
+        a[i * COUNT + i] = i < DEPTH ? 1.0 : 16384.0;
+    }
+    for (bb_index k = 0; k < DEPTH; ++k) {
+        const double left = k == 0 ? 64.0 : wide;
+        const double right = -(k == 0 ? first : part) / left;
+        a[s * COUNT + k] = a[k * COUNT + s] = left;
+        a[r * COUNT + k] = a[k * COUNT + r] = right;
+    }
+    a[r * COUNT + s] = a[s * COUNT + r] = c;
+    const problem posed = {.n = COUNT, .a = a};
+    run(&posed, &arithmetic, &found);
+    assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
+    const double sum = found.lower[r * COUNT + s] * found.lower[s * COUNT + s];
+    release_solved(&found);
+    BB_RELEASE(&a);
+    return sum;
+}
+
+// Beside 2048 fp16 has steps of 2, so that no addend up to 1 changes it. DEPTH parts of 1/32 are
+// 64: they are there where they are summed by themselves, and lost where each run of up to 32 is
+// added to 2048.
+static void sums_of_hp3_start_from_zero(void **state)
+{
+    (void)state;
+    const double kept = half_sum(2048.0, 1.0 / 32, 1.0 / 32);
+    print_message("2048 + %d/32 = %.1f\n", DEPTH, kept);
+    check_relative(kept, 2048.0 + DEPTH / 32.0, 1e-3);
+    // With 2048 as the first addend: the least part that is not lost says how many are summed
+    // between two roundings.
+    double least = INFINITY;
+    for (int e = 1; e <= 10; ++e) {
+        const double part = ldexp(1.0, -e);
+        const double sum = half_sum(0.0, 2048.0, part);
+        print_message("2048 first, then %d/2^%d: %.1f\n", DEPTH - 1, e, sum);
+        least = sum > 2048.0 + 0.5 * DEPTH * part ? fmin(least, part) : least;
+    }
+    print_message("the least part that counts is 1/%.0f\n", 1.0 / least);
+    assert_true(least == 1.0 / 8); // 16 of 1/16 are 1, a tie that goes to 2048; 16 of 1/8 count
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    check_ok(bb_threads_set(4));
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cpu_emulates_the_errors),
+        cmocka_unit_test(sums_of_hp3_start_from_zero),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    bb_threads_stop();
+    return failed;
+}

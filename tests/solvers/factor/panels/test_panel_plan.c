@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of a factorization by panels, planned without a GPU. 21.45 and 11.89 GB are what the
+// plan said of n = 98,304 in panels of 1024 on an H200 (docs/performance.md), where 21.46 and 11.89
+// GB were taken.
+#include "solvers/factor/panels/panel_plan.h"
+#include "tests/check.h"
+
+static bb_panel_plan plan_of(bb_index n, bb_index block, bb_variant arithmetic)
+{
+    return (bb_panel_plan){.n = n, .block = block, .arithmetic = arithmetic};
+}
+
+static void the_figures_of_the_benchmarks(void **state)
+{
+    (void)state;
+    bb_panel_plan plan = plan_of(98304, 1024, BB_VARIANT_HP1);
+    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
+    assert_int_equal((bb_index)bb_panel_factor_bytes(&plan), 19528679424);
+    plan.diagonal_follows = true;
+    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 11890311696);
+    assert_int_equal((bb_index)bb_panel_factor_bytes(&plan), 9965666304);
+    plan = plan_of(98304, 1024, BB_VARIANT_X3);
+    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
+}
+
+// sides rows: the planes of all columns, a panel's words and a scale.
+static void right_hand_sides_are_shared_by_the_gpus(void **state)
+{
+    (void)state;
+    bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_X3);
+    const double alone = bb_panel_plan_bytes(&plan, 1);
+    plan.sides = 1000;
+    check_close(bb_panel_plan_bytes(&plan, 1) - alone,
+                1000.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0), 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&plan, 4) - alone,
+                250.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0), 0.5, 1.0);
+}
+
+static void a_wide_format_keeps_one_array(void **state)
+{
+    (void)state;
+    const bb_panel_plan dp = plan_of(4096, 256, BB_VARIANT_DP);
+    const bb_panel_plan sp = plan_of(4096, 256, BB_VARIANT_SP);
+    const bb_panel_plan tf32 = plan_of(4096, 256, BB_VARIANT_TF32);
+    check_close(bb_panel_factor_bytes(&dp), 2.0 * bb_panel_factor_bytes(&sp), 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&tf32, 1), bb_panel_plan_bytes(&sp, 1), 0.5, 1.0);
+}
+
+static void a_map_keeps_both_planes(void **state)
+{
+    (void)state;
+    const unsigned char narrow[16] = {0};
+    bb_panel_plan plan = plan_of(1024, 256, BB_VARIANT_HP1);
+    plan.diagonal_follows = true;
+    const double one = bb_panel_factor_bytes(&plan);
+    plan.narrow = narrow;
+    check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
+    plan.narrow = NULL;
+    plan.sides = 1; // swept backward with three products
+    check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
+    plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
+    check_close(bb_panel_factor_bytes(&plan), one, 0.5, 1.0);
+}
+
+// fp16 tiles beside the panels, and no second plane that holds anything; bf16 operands beside L.
+static void further_variants_keep_further_arrays(void **state)
+{
+    (void)state;
+    const double plane = 3.0 * 2.0 * 512.0 * 512.0; // of six blocks of 512 x 512, folded
+    const bb_panel_plan hp1 = plan_of(2048, 512, BB_VARIANT_HP1);
+    const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
+    const bb_panel_plan sp = plan_of(2048, 512, BB_VARIANT_SP);
+    const bb_panel_plan bf16 = plan_of(2048, 512, BB_VARIANT_BF16);
+    const bb_panel_plan fp8 = plan_of(2048, 512, BB_VARIANT_FP8);
+    check_close(bb_panel_plan_bytes(&hp2, 1) - bb_panel_plan_bytes(&hp1, 1),
+                2.0 * 2048.0 * 512 * 2.0, 0.5, 1.0);
+    check_close(bb_panel_factor_bytes(&hp1) - bb_panel_factor_bytes(&hp2), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&bf16, 1) - bb_panel_plan_bytes(&sp, 1), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_factor_bytes(&bf16), bb_panel_factor_bytes(&sp), 0.5, 1.0);
+    check_close(bb_panel_plan_bytes(&fp8, 1) - bb_panel_plan_bytes(&bf16, 1), 4.0 * 4.0, 0.5, 1.0);
+}
+
+static void what_cannot_be_planned_takes_nothing(void **state)
+{
+    (void)state;
+    bb_panel_arithmetic arithmetic;
+    const bb_panel_plan odd = plan_of(1024, 100, BB_VARIANT_HP1);
+    check_fails(bb_panel_arithmetic_of(&odd, &arithmetic), BB_INVALID, "multiple of 128");
+    check_close(bb_panel_plan_bytes(&odd, 1), 0.0, 0.0, 1.0);
+    check_close(bb_panel_factor_bytes(&odd), 0.0, 0.0, 1.0);
+    bb_status_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_figures_of_the_benchmarks),
+        cmocka_unit_test(right_hand_sides_are_shared_by_the_gpus),
+        cmocka_unit_test(a_wide_format_keeps_one_array),
+        cmocka_unit_test(a_map_keeps_both_planes),
+        cmocka_unit_test(further_variants_keep_further_arrays),
+        cmocka_unit_test(what_cannot_be_planned_takes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

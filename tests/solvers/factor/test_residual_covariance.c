@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/residual_covariance.h"
+#include "tests/solvers/dense.h"
+
+#include <lapacke.h>
+
+enum { N = 1100, M = 23, FEW = 9 }; // more than one panel
+
+static double *cmm, *ctm, *ctt, *r;
+
+static int setup(void **state)
+{
+    (void)state;
+    cmm = dense_new((bb_index)N * N);
+    ctm = dense_new(M * N);
+    ctt = dense_new(M * M);
+    r = dense_new(M * N);
+    dense_covariance(N, 15.0, 0.1, cmm);
+    dense_random(M * N, 6, ctm);
+    dense_random(M * N, 7, r);
+    dense_covariance(M, 4.0, 0.0, ctt);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    BB_RELEASE(&cmm);
+    BB_RELEASE(&ctm);
+    BB_RELEASE(&ctt);
+    BB_RELEASE(&r);
+    return 0;
+}
+
+static void score(double *cee)
+{
+    bb_view views[3] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N),
+                        bb_view_matrix(ctt, M, M)};
+    bb_matrix_source cmm_source = bb_matrix_source_dense(&views[0], "Cmm", "1");
+    bb_matrix_source ctm_source = bb_matrix_source_dense(&views[1], "Ctm", "1");
+    bb_matrix_source ctt_source = bb_matrix_source_dense(&views[2], "Ctt", "1");
+    bb_residual_task task = {r, &ctm_source, &ctt_source, cee};
+    check_ok(bb_residual_covariance(&cmm_source, 1, &task));
+}
+
+static double direct(bb_index i, bb_index j)
+{
+    double sum = ctt[i * M + j];
+    for (bb_index k = 0; k < N; ++k) {
+        sum -= r[i * N + k] * ctm[j * N + k] + ctm[i * N + k] * r[j * N + k];
+        for (bb_index l = 0; l < N; ++l) {
+            sum += r[i * N + k] * cmm[k * N + l] * r[j * N + l];
+        }
+    }
+    return sum;
+}
+
+static void any_estimate_matches_the_definition(void **state)
+{
+    (void)state;
+    double *cee = dense_new(M * M);
+    score(cee);
+    for (bb_index i = 0; i < M; i += 5) {
+        for (bb_index j = 0; j < M; j += 4) {
+            check_close(cee[i * M + j], direct(i, j), 1e-12, cee[0]);
+            assert_true(cee[i * M + j] == cee[j * M + i]);
+        }
+    }
+    BB_RELEASE(&cee);
+}
+
+// Estimates of unequal rows in one pass: the second is of the first rows of the other.
+static void estimates_share_a_pass(void **state)
+{
+    (void)state;
+    double *cee = dense_new(M * M);
+    double *few = dense_new(FEW * FEW);
+    bb_view whole = bb_view_matrix(ctt, M, M);
+    bb_view views[5] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N), whole,
+                        bb_view_matrix(ctm, FEW, N), bb_view_block(whole, 0, FEW, 0, FEW)};
+    bb_matrix_source sources[5];
+    for (int i = 0; i < 5; ++i) {
+        sources[i] = bb_matrix_source_dense(&views[i], "C", "1");
+    }
+    bb_residual_task tasks[2] = {
+        {r, &sources[1], &sources[2], cee},
+        {r, &sources[3], &sources[4], few}
+    };
+    check_ok(bb_residual_covariance(&sources[0], 2, tasks));
+    for (bb_index i = 0; i < FEW; ++i) {
+        for (bb_index j = 0; j < FEW; ++j) {
+            check_close(few[i * FEW + j], cee[i * M + j], 1e-12, cee[0]);
+        }
+    }
+    check_close(few[1], direct(0, 1), 1e-12, cee[0]);
+    assert_true(bb_residual_covariance_bytes(N, M + FEW) == 8.0 * 1024.0 * (N + M + FEW));
+    BB_RELEASE(&cee);
+    BB_RELEASE(&few);
+}
+
+// For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
+static void exact_estimate_matches_the_short_form(void **state)
+{
+    (void)state;
+    double *cee = dense_new(M * M);
+    double *full = dense_new((bb_index)N * N);
+    memcpy(full, cmm, (size_t)N * N * sizeof *full);
+    memcpy(r, ctm, (size_t)M * N * sizeof *r);
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, full, N, r, N), 0);
+    score(cee);
+    for (bb_index i = 0; i < M; ++i) {
+        double expected = ctt[i * M + i];
+        for (bb_index k = 0; k < N; ++k) {
+            expected -= r[i * N + k] * ctm[i * N + k];
+        }
+        check_close(cee[i * M + i], expected, 1e-11, expected);
+    }
+    BB_RELEASE(&cee);
+    BB_RELEASE(&full);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    double *one = dense_new(M * M);
+    double *four = dense_new(M * M);
+    check_ok(bb_threads_set(1));
+    score(one);
+    check_ok(bb_threads_set(4));
+    score(four);
+    assert_memory_equal(one, four, M * M * sizeof *one);
+    bb_threads_stop();
+    BB_RELEASE(&one);
+    BB_RELEASE(&four);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(any_estimate_matches_the_definition, setup, teardown),
+        cmocka_unit_test_setup_teardown(estimates_share_a_pass, setup, teardown),
+        cmocka_unit_test_setup_teardown(exact_estimate_matches_the_short_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

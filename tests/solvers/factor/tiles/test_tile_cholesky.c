@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "tests/solvers/spd_matrices.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+static bb_tile_plan plan_of(bb_variant arithmetic, bb_index tile)
+{
+    return (bb_tile_plan){
+        .tile_size = tile,
+        .arithmetic = arithmetic,
+        .policy = {.kind = BB_POLICY_BAND, .width = 1, .inside = BB_VARIANT_SP}
+    };
+}
+
+static bb_tile_matrix *load(double *a, bb_index n, const bb_tile_plan *plan)
+{
+    bb_tile_matrix *matrix = NULL;
+    bb_view view = bb_view_matrix(a, n, n);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    return matrix;
+}
+
+static double value_at(const bb_tile_matrix *matrix, bb_index i, bb_index j)
+{
+    bb_index size = matrix->tile_size;
+    const bb_tile *tile = bb_tile_matrix_at(matrix, i / size, j / size);
+    bb_index at = i % size * tile->columns + j % size;
+    return tile->f64 != NULL ? tile->f64[at] : (double)tile->f32[at];
+}
+
+// ||A - L L^T||_F / ||A||_F.
+static double backward_error(const bb_tile_matrix *factor, const double *a)
+{
+    bb_index n = factor->n;
+    double *l = dense_new(n * n);
+    double *residual = dense_new(n * n);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            l[i * n + j] = value_at(factor, i, j);
+        }
+    }
+    memcpy(residual, a, (size_t)(n * n) * sizeof *a);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, l, (int)n, l,
+                (int)n, 1.0, residual, (int)n);
+    double error = dense_norm(n * n, residual) / dense_norm(n * n, a);
+    BB_RELEASE(&l);
+    BB_RELEASE(&residual);
+    return error;
+}
+
+// Every variant, sizes that are and are not multiples of the tile. The factor's error is of the
+// order of the unit roundoff of what is rounded: operands, and for hp2 and hp3 also the output at
+// each of the tile_rows updates, and for hp3 each of the 32/4 partial sums.
+static void factors_have_the_error_of_their_variant(void **state)
+{
+    (void)state;
+    const struct {
+        bb_variant variant;
+        double bound;
+    } cases[] = {
+        {BB_VARIANT_DP,   1e-15},
+        {BB_VARIANT_SP,   5e-7 },
+        {BB_VARIANT_TF32, 1e-3 },
+        {BB_VARIANT_HP1,  1e-3 },
+        {BB_VARIANT_HP2,  4e-3 },
+        {BB_VARIANT_HP3,  8e-3 },
+        {BB_VARIANT_BF16, 8e-3 },
+        {BB_VARIANT_X3,   1e-6 },
+        {BB_VARIANT_FP8,  1e-1 },
+    };
+    const bb_index sizes[] = {1, 2, 3, 5, 31, 32, 33, 200};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+        bb_index n = sizes[s];
+        double *a = dense_new(n * n);
+        dense_covariance(n, 20.0, 0.3, a); // fp8 needs this much noise
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+            bb_outcome outcome = {0};
+            bb_tile_plan plan = plan_of(cases[c].variant, 32);
+            if (cases[c].variant == BB_VARIANT_DP) {
+                plan.policy.kind = BB_POLICY_UNIFORM;
+            }
+            bb_tile_matrix *matrix = load(a, n, &plan);
+            check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+            assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+            check_close(backward_error(matrix, a), 0.0, cases[c].bound, 1.0);
+            bb_tile_matrix_destroy(&matrix);
+        }
+        BB_RELEASE(&a);
+    }
+}
+
+// Coarser arithmetic really is coarser: a variant that silently ran in fp32 would pass the bounds.
+static void variants_differ_in_the_expected_order(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    const bb_variant order[] = {BB_VARIANT_DP, BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,
+                                BB_VARIANT_HP3};
+    double *a = dense_new(N * N);
+    double previous = 0.0;
+    dense_covariance(N, 20.0, 0.05, a);
+    for (int v = 0; v < 5; ++v) {
+        bb_outcome outcome = {0};
+        bb_tile_plan plan = plan_of(order[v], 32);
+        if (v == 0) {
+            plan.policy.kind = BB_POLICY_UNIFORM;
+        }
+        bb_tile_matrix *matrix = load(a, N, &plan);
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        double error = backward_error(matrix, a);
+        assert_true(error > previous);
+        previous = error;
+        bb_tile_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&a);
+}
+
+static void dp_agrees_with_lapack(void **state)
+{
+    (void)state;
+    enum { N = 150, M = 37 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    dense_covariance(N, 30.0, 0.01, a);
+    dense_random(M * N, 4, x);
+    memcpy(expected, x, (size_t)(M * N) * sizeof *x);
+    bb_tile_plan plan = plan_of(BB_VARIANT_DP, 40);
+    plan.policy.kind = BB_POLICY_UNIFORM;
+    bb_tile_matrix *matrix = load(a, N, &plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    for (bb_index i = 0; i < M * N; ++i) {
+        check_close(x[i], expected[i], 1e-10, 1.0 + fabs(expected[i]));
+    }
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
+// Errors of a factor and a solve with a plan, relative to fp64.
+static void errors_of(const bb_tile_plan *plan, double *factor_error, double *solve_error)
+{
+    enum { N = 200, M = 140 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    dense_covariance(N, 20.0, 0.3, a);
+    dense_random(M * N, 4, x);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] *= 1e-7; // below fp16's range
+        expected[i] = x[i];
+    }
+    bb_tile_matrix *matrix = load(a, N, plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    *factor_error = backward_error(matrix, a);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    double norm = dense_norm(M * N, expected);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] -= expected[i];
+    }
+    *solve_error = dense_norm(M * N, x) / norm;
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
+// Diagonal updates and sweeps that follow the variant: as accurate as fp32 in x3, of the variant's
+// roundoff otherwise, and not the bits of what stays in fp32. 48 does not divide 200.
+static void diagonal_and_sweeps_follow_the_variant(void **state)
+{
+    (void)state;
+    const struct {
+        bb_variant variant;
+        double factor, solve;
+    } cases[] = {
+        {BB_VARIANT_X3,   1e-6, 1e-5},
+        {BB_VARIANT_TF32, 1e-3, 5e-3},
+        {BB_VARIANT_HP1,  1e-3, 5e-3},
+        {BB_VARIANT_HP2,  4e-3, 3e-2},
+        {BB_VARIANT_HP3,  8e-3, 5e-2},
+        {BB_VARIANT_BF16, 8e-3, 4e-2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        double factor[3], solve[3];
+        bb_tile_plan plan = {.tile_size = 48, .arithmetic = cases[c].variant};
+        errors_of(&plan, &factor[0], &solve[0]);
+        plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
+        errors_of(&plan, &factor[1], &solve[1]);
+        plan.policy.diagonal = BB_POLICY_FOLLOW;
+        errors_of(&plan, &factor[2], &solve[2]);
+        assert_true(factor[0] == factor[1]);
+        assert_true(solve[0] != solve[1]);
+        assert_true(factor[2] != factor[1]);
+        check_close(factor[2], 0.0, cases[c].factor, 1.0);
+        check_close(solve[2], 0.0, cases[c].solve, 1.0);
+        print_message("%s: factor %.1e %.1e, solve %.1e %.1e %.1e\n",
+                      bb_variant_describe(cases[c].variant)->name, factor[0], factor[2], solve[0],
+                      solve[1], solve[2]);
+    }
+    // With sp or dp there is nothing to follow.
+    double once[2], again[2];
+    bb_tile_plan plan = {.tile_size = 48, .arithmetic = BB_VARIANT_DP};
+    errors_of(&plan, &once[0], &once[1]);
+    plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
+    plan.policy.diagonal = BB_POLICY_FOLLOW;
+    errors_of(&plan, &again[0], &again[1]);
+    assert_memory_equal(once, again, sizeof once);
+}
+
+// All tiles light are sweeps that follow, none is fp32, and the error grows with what is light.
+static void sweeps_take_light_tiles_narrow(void **state)
+{
+    (void)state;
+    double errors[4];
+    double factor, follow;
+    const double energies[4] = {0.0, 1e-3, 0.1, 1.0};
+    bb_tile_plan plan = {
+        .tile_size = 16, .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_FOLLOW};
+    errors_of(&plan, &factor, &follow);
+    plan.sweeps = BB_POLICY_SWEEPS_LIGHT;
+    for (int e = 0; e < 4; ++e) {
+        plan.sweep_energy = energies[e];
+        errors_of(&plan, &factor, &errors[e]);
+    }
+    print_message("light %.1e %.1e %.1e %.1e, follow %.1e\n", errors[0], errors[1], errors[2],
+                  errors[3], follow);
+    assert_true(errors[3] == follow);
+    assert_true(errors[0] <= errors[1] && errors[1] < errors[2] && errors[2] < errors[3]);
+}
+
+// The certificate bounds the error that the products made: what is left of the backward error is
+// fp32 rounding. Nor is it a wild overestimate: here it is 18 to 27 times the error, because it
+// adds up what 300 roundings of either sign mostly cancel; x3, whose error is mostly fp32's, has 2.
+// Where roundings agree it has 1 to 4: tests/solvers/factor/tiles/test_tile_account.c.
+static void certificates_bound_the_error(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    const bb_variant variants[] = {BB_VARIANT_DP,  BB_VARIANT_SP, BB_VARIANT_TF32, BB_VARIANT_BF16,
+                                   BB_VARIANT_HP1, BB_VARIANT_X3, BB_VARIANT_FP8};
+    double *a = dense_new(N * N);
+    dense_covariance(N, 20.0, 0.4, a);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        bb_outcome outcome = {0};
+        bb_tile_plan plan = {
+            .tile_size = 48, .arithmetic = variants[v], .policy = {.diagonal = BB_POLICY_FOLLOW}};
+        bb_tile_matrix *matrix = load(a, N, &plan);
+        check_relative(matrix->norm, dense_norm(N * N, a), 1e-12);
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+        double error = backward_error(matrix, a);
+        double certificate = matrix->work.certificate;
+        print_message("%s: error %.1e, certificate %.1e\n", bb_variant_describe(variants[v])->name,
+                      error, certificate);
+        assert_true(error <= certificate + 5e-7);
+        assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0 : certificate < 32.0 * error);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_tile_plan rounded = {.tile_size = 48, .arithmetic = BB_VARIANT_HP2};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = load(a, N, &rounded);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_true(isnan(matrix->work.certificate));
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+}
+
+// Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
+// fp16's range, had they not been scaled again between the sweeps.
+static void sweeps_stay_in_range(void **state)
+{
+    (void)state;
+    enum { N = 150, M = 3 };
+    double *a = dense_new(N * N);
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    bb_outcome outcome = {0};
+    spd_spectrum(N, 1e6, 5, a);
+    dense_random(M * N, 4, x);
+    memcpy(expected, x, (size_t)(M * N) * sizeof *x);
+    const bb_tile_plan plan = {
+        .tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps = BB_POLICY_SWEEPS_FOLLOW};
+    bb_tile_matrix *matrix = load(a, N, &plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
+    double norm = dense_norm(M * N, expected);
+    assert_true(norm > 65504.0 * 10.0);
+    for (bb_index i = 0; i < M * N; ++i) {
+        x[i] -= expected[i];
+    }
+    check_close(dense_norm(M * N, x), 0.0, 1e6 * 0x1p-22, norm);
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
+}
+
+static void breakdown(bb_index row, double value, bb_outcome_kind kind, const char *detail)
+{
+    enum { N = 100 };
+    double *a = dense_new(N * N);
+    bb_outcome outcome = {0};
+    dense_covariance(N, 3.0, 0.1, a);
+    a[row * N + row] = value;
+    bb_tile_plan plan = plan_of(BB_VARIANT_HP1, 32);
+    bb_tile_matrix *matrix = load(a, N, &plan);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, kind);
+    if (strstr(outcome.detail, detail) == NULL) {
+        print_error("'%s' lacks '%s'\n", outcome.detail, detail);
+        fail();
+    }
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+}
+
+static void breakdowns_name_tile_and_row(void **state)
+{
+    (void)state;
+    breakdown(0, -1.0, BB_OUTCOME_NOT_SPD, "tile (0, 0), row 0");
+    breakdown(50, 0.0, BB_OUTCOME_NOT_SPD, "tile (1, 1), row 50");
+    breakdown(99, -3.0, BB_OUTCOME_NOT_SPD, "tile (3, 3), row 99");
+    breakdown(40, NAN, BB_OUTCOME_NON_FINITE, "tile (1, 1), row 40");
+    breakdown(70, INFINITY, BB_OUTCOME_NON_FINITE, "tile (2, 2), row 70");
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    enum { N = 300, M = 70 };
+    double *a = dense_new(N * N);
+    double *right = dense_new(M * N);
+    double *first = dense_new(M * N);
+    double *x = dense_new(M * N);
+    dense_covariance(N, 40.0, 0.02, a);
+    dense_random(M * N, 9, right);
+    for (bb_index threads = 1; threads <= 4; threads *= 2) {
+        bb_outcome outcome = {0};
+        bb_tile_plan plan = plan_of(BB_VARIANT_HP1, 48);
+        check_ok(bb_threads_set(threads));
+        bb_tile_matrix *matrix = load(a, N, &plan);
+        memcpy(x, right, (size_t)(M * N) * sizeof *x);
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        check_ok(bb_tile_cholesky_solve(matrix, M, x));
+        if (threads == 1) {
+            memcpy(first, x, (size_t)(M * N) * sizeof *x);
+        }
+        assert_memory_equal(first, x, (size_t)(M * N) * sizeof *x);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_threads_stop();
+    BB_RELEASE(&a);
+    BB_RELEASE(&right);
+    BB_RELEASE(&first);
+    BB_RELEASE(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_have_the_error_of_their_variant),
+        cmocka_unit_test(variants_differ_in_the_expected_order),
+        cmocka_unit_test(dp_agrees_with_lapack),
+        cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
+        cmocka_unit_test(sweeps_stay_in_range),
+        cmocka_unit_test(sweeps_take_light_tiles_narrow),
+        cmocka_unit_test(certificates_bound_the_error),
+        cmocka_unit_test(breakdowns_name_tile_and_row),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

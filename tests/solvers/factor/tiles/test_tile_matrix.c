@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/scaling.h"
+#include "solvers/factor/tiles/tile_matrix.h"
+#include "tests/solvers/dense.h"
+
+enum { N = 25, TILE = 10 };
+
+static double values[N * N];
+
+static bb_tile_matrix *load(const double *scale, bb_variant arithmetic, bb_policy_config policy)
+{
+    bb_tile_plan plan = {.tile_size = TILE, .arithmetic = arithmetic, .policy = policy};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view = bb_view_matrix(values, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    dense_covariance(N, 5.0, 0.3, values);
+    check_ok(bb_tile_matrix_create(&source, scale, &plan, &matrix));
+    return matrix;
+}
+
+static void tiles_hold_rounded_values_of_their_place(void **state)
+{
+    (void)state;
+    bb_tile_matrix *matrix = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
+    const bb_tile *tile = bb_tile_matrix_at(matrix, 2, 1);
+    assert_int_equal(tile->rows, 5);
+    assert_int_equal(tile->columns, 10);
+    for (bb_index i = 0; i < tile->rows; ++i) {
+        for (bb_index j = 0; j < tile->columns; ++j) {
+            double expected = bb_format_round(BB_FORMAT_FP16, values[(20 + i) * N + 10 + j]);
+            assert_true((double)tile->f32[i * 10 + j] == expected);
+        }
+    }
+    bb_tile_matrix_destroy(&matrix);
+    assert_null(matrix);
+}
+
+static void scale_is_applied_before_rounding(void **state)
+{
+    (void)state;
+    double diagonal[N], scale[N];
+    for (bb_index i = 0; i < N; ++i) {
+        diagonal[i] = 1.3;
+    }
+    check_ok(bb_scaling_unit_diagonal(diagonal, N, scale));
+    bb_tile_matrix *matrix = load(scale, BB_VARIANT_SP, (bb_policy_config){0});
+    const bb_tile *tile = bb_tile_matrix_at(matrix, 1, 1);
+    check_close(tile->f32[3 * 10 + 3], 1.0, 1e-7, 1.0);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+static void policy_gives_each_tile_its_variant(void **state)
+{
+    (void)state;
+    bb_policy_config band = {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP};
+    bb_tile_matrix *matrix = load(NULL, BB_VARIANT_HP3, band);
+    assert_int_equal(bb_tile_matrix_at(matrix, 0, 0)->variant, BB_VARIANT_DP);
+    assert_int_equal(bb_tile_matrix_at(matrix, 1, 0)->variant, BB_VARIANT_DP);
+    assert_int_equal(bb_tile_matrix_at(matrix, 2, 0)->variant, BB_VARIANT_HP3);
+    assert_non_null(bb_tile_matrix_at(matrix, 1, 0)->f64);
+    assert_non_null(bb_tile_matrix_at(matrix, 2, 0)->f32);
+    assert_int_equal(bb_tile_matrix_bytes(matrix), 8 * (100 + 100 + 25 + 100 + 50) + 2 * 50);
+    bb_tile_matrix_destroy(&matrix);
+    // A diagonal tile is never narrower than fp32.
+    matrix = load(NULL, BB_VARIANT_HP3, (bb_policy_config){0});
+    assert_int_equal(bb_tile_matrix_at(matrix, 2, 2)->variant, BB_VARIANT_SP);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+static void tiles_larger_than_the_matrix_are_the_matrix(void **state)
+{
+    (void)state;
+    bb_tile_plan plan = {.tile_size = 65536, .arithmetic = BB_VARIANT_SP};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view = bb_view_matrix(values, N, N);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    assert_int_equal(matrix->tile_size, N);
+    assert_int_equal(matrix->tile_rows, 1);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+static void sources_that_are_not_square_are_refused(void **state)
+{
+    (void)state;
+    bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_SP};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view = bb_view_matrix(values, 5, 6);
+    bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
+                "matrix A is 5 x 6, expected square");
+    plan.tile_size = 0;
+    view = bb_view_matrix(values, 5, 5);
+    source = bb_matrix_source_dense(&view, "A", "1");
+    check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID, "tile of 0 rows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_hold_rounded_values_of_their_place),
+        cmocka_unit_test(scale_is_applied_before_rounding),
+        cmocka_unit_test(policy_gives_each_tile_its_variant),
+        cmocka_unit_test(tiles_larger_than_the_matrix_are_the_matrix),
+        cmocka_unit_test(sources_that_are_not_square_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

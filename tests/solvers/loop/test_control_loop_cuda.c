@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A control loop on a GPU against the same steps in C: state and reading bit for bit, products and
+// outputs within the bound of their sums.
+#include "precision/codec.h"
+#include "solvers/loop/control_loop.h"
+#include "solvers/loop/sliced_rows.h"
+#include "tests/solvers/sparse.h"
+
+enum {
+    UNKNOWNS = 3000,
+    READ = 2500, // of them, by W
+    CELLS = 1024,
+    ROWS = 90, // of C
+    WINDOW = 18,
+    POINTS = 7,
+    AXES = 3,
+    SETS = 2,
+    LIGHT = 9,
+    DARK = 4,
+    INPUTS = 50, // most a step
+};
+
+static bb_device *gpu;
+
+// A period as it is added, and its arrays.
+typedef struct input_data {
+    bb_loop_period period;
+    int32_t input_begin[LIGHT + 1], output_begin[LIGHT + 1], window[LIGHT];
+    int32_t where[LIGHT * INPUTS];
+    double input[LIGHT * INPUTS];
+    bb_loop_output output[LIGHT * POINTS];
+} input_data;
+
+// The system, and the loop by hand.
+typedef struct plant {
+    bb_csr a, w;
+    bb_sliced_rows a_rows, w_rows;
+    double *b;
+    bb_coded_matrix *coded[SETS][AXES];
+    bb_coded_operator *operators[SETS * AXES];
+    bb_control_loop *loop;
+    float *state, *next, *x, *part;
+    double z[AXES * POINTS], z_magnitude[AXES * POINTS];
+    double y[AXES * WINDOW], y_magnitude[AXES * WINDOW];
+} plant;
+
+static void encode(int storage, uint64_t seed, bb_coded_matrix **out)
+{
+    const bb_codec_config codec = bb_codec_plain((bb_format)storage);
+    const bb_matrix_layout layout = {.rows = ROWS, .columns = CELLS, .range = 1.0};
+    double *values = dense_new((bb_index)ROWS * CELLS);
+    dense_random((bb_index)ROWS * CELLS, seed, values);
+    check_ok(bb_coded_matrix_create(&codec, BB_ROW_SCALE_ROW, &layout, out));
+    check_ok(bb_coded_matrix_encode(*out, 0, bb_view_matrix(values, ROWS, CELLS)));
+    BB_RELEASE(&values);
+}
+
+static void plant_open(plant *of, int storage)
+{
+    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    *of = (plant){0};
+    sparse_random(UNKNOWNS, UNKNOWNS, 0, 12, 41, 77, &of->a);
+    sparse_random(CELLS, READ, 0, BB_SLICED_LONG, 0, 0, &of->w);
+    check_ok(bb_sliced_rows_of(&of->a, &of->a_rows));
+    check_ok(bb_sliced_rows_of(&of->w, &of->w_rows));
+    of->b = dense_new(UNKNOWNS);
+    dense_random(UNKNOWNS, 5, of->b);
+    for (int k = 0; k < SETS * AXES; ++k) {
+        encode(storage, (uint64_t)(100 + k), &of->coded[k / AXES][k % AXES]);
+        check_ok(bb_coded_operator_create(gpu, of->coded[k / AXES][k % AXES], arithmetic,
+                                          &of->operators[k]));
+        check_ok(bb_coded_operator_sum_in_runs(of->operators[k], 32));
+    }
+    const bb_loop_system system = {&of->a, of->b, &of->w, WINDOW,
+                                   POINTS, AXES,  SETS,   of->operators};
+    check_ok(bb_control_loop_create(gpu, &system, &of->loop));
+    of->state = sparse_floats(UNKNOWNS);
+    of->next = sparse_floats(UNKNOWNS);
+    of->x = sparse_floats(CELLS);
+    of->part = sparse_floats(CELLS);
+}
+
+static void plant_close(plant *of)
+{
+    bb_control_loop_destroy(&of->loop);
+    for (int k = 0; k < SETS * AXES; ++k) {
+        bb_coded_operator_destroy(&of->operators[k]);
+        bb_coded_matrix_destroy(&of->coded[k / AXES][k % AXES]);
+    }
+    bb_sliced_rows_release(&of->a_rows);
+    bb_sliced_rows_release(&of->w_rows);
+    bb_csr_release(&of->a);
+    bb_csr_release(&of->w);
+    BB_RELEASE(&of->b);
+    BB_RELEASE(&of->state);
+    BB_RELEASE(&of->next);
+    BB_RELEASE(&of->x);
+    BB_RELEASE(&of->part);
+}
+
+// Inputs of other unknowns in every step; step 0 has none.
+static void fill_input(input_data *of, uint64_t seed)
+{
+    int32_t at = 0;
+    for (int step = 0; step < LIGHT; ++step) {
+        of->input_begin[step] = at;
+        for (int k = 0; k < step * INPUTS / LIGHT; ++k, ++at) {
+            of->where[at] = (int32_t)((53 * k + 11 * step) % UNKNOWNS);
+            of->input[at] = bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)at);
+        }
+    }
+    of->input_begin[LIGHT] = at;
+}
+
+// Windows that move by other strides; some points have no output in a step.
+static void fill_output(input_data *of, uint64_t seed)
+{
+    int32_t at = 0;
+    for (int step = 0; step < LIGHT; ++step) {
+        of->window[step] = (int32_t)((13 * step + (int)seed) % (ROWS - WINDOW + 1));
+        of->output_begin[step] = at;
+        for (int point = step % 3; point < POINTS; point += 2, ++at) {
+            bb_loop_output *output = &of->output[at];
+            output->point = point;
+            for (int k = 0; k < 4; ++k) {
+                output->corner[k] = (int32_t)((3 * point + 5 * k + step) % WINDOW);
+                output->weight[k] =
+                    bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + 4 * at + k));
+            }
+        }
+    }
+    of->output_begin[LIGHT] = at;
+}
+
+static void fill(bb_index set, uint64_t seed, input_data *of)
+{
+    fill_input(of, seed);
+    of->period = (bb_loop_period){.set = set,
+                                  .light_steps = LIGHT,
+                                  .dark_steps = DARK,
+                                  .input_begin = of->input_begin,
+                                  .input_where = of->where,
+                                  .input = of->input};
+    if (set >= 0) {
+        fill_output(of, seed);
+        of->period.window = of->window;
+        of->period.output_begin = of->output_begin;
+        of->period.output = of->output;
+    }
+}
+
+static void multiply(plant *of, const input_data *from, int step)
+{
+    double *row = dense_new(CELLS);
+    for (int i = 0; i < AXES * WINDOW; ++i) {
+        const bb_coded_matrix *matrix = of->coded[from->period.set][i / WINDOW];
+        bb_index which = from->window[step] + i % WINDOW;
+        double scale = bb_coded_matrix_row_scale(matrix, which);
+        bb_coded_matrix_decode(matrix, which, 0, CELLS, row);
+        of->y[i] = of->y_magnitude[i] = 0.0;
+        for (int j = 0; j < CELLS; ++j) {
+            of->y[i] += row[j] / scale * (double)of->x[j];
+            of->y_magnitude[i] += fabs(row[j] / scale * (double)of->x[j]);
+        }
+    }
+    BB_RELEASE(&row);
+}
+
+static void add_outputs(plant *of, const input_data *from, int step)
+{
+    for (int k = from->output_begin[step]; k < from->output_begin[step + 1]; ++k) {
+        const bb_loop_output *output = &from->output[k];
+        for (int axis = 0; axis < AXES; ++axis) {
+            for (int c = 0; c < 4; ++c) {
+                int at = axis * WINDOW + output->corner[c];
+                of->z[axis * POINTS + output->point] += output->weight[c] * of->y[at];
+                of->z_magnitude[axis * POINTS + output->point] +=
+                    fabs(output->weight[c]) * of->y_magnitude[at];
+            }
+        }
+    }
+}
+
+// The step as solvers/loop/control_loop.h has it.
+static void emulate(plant *of, const input_data *from, int step)
+{
+    bb_sliced_rows_multiply(&of->a_rows, of->state, of->next);
+    for (int k = step < LIGHT ? from->input_begin[step] : 0;
+         step < LIGHT && k < from->input_begin[step + 1]; ++k) {
+        int32_t where = from->where[k];
+        of->next[where] = fmaf((float)of->b[where], (float)from->input[k], of->next[where]);
+    }
+    if (step < LIGHT && from->period.set >= 0) {
+        bb_sliced_rows_multiply(&of->w_rows, of->state, of->x);
+        bb_sliced_rows_multiply(&of->w_rows, of->next, of->part);
+        for (int j = 0; j < CELLS; ++j) {
+            of->x[j] = 0.5F * (of->x[j] + of->part[j]);
+        }
+        multiply(of, from, step);
+        add_outputs(of, from, step);
+    }
+    float *done_with = of->state;
+    of->state = of->next;
+    of->next = done_with;
+}
+
+static void check_state(plant *of)
+{
+    float *state = sparse_floats(UNKNOWNS);
+    check_ok(bb_control_loop_state(of->loop, state));
+    assert_memory_equal(state, of->state, UNKNOWNS * sizeof *state);
+    BB_RELEASE(&state);
+}
+
+// fp32 products, runs of 32 of them in fp32: 34 roundings at most, and those of x.
+static void check_outputs(plant *of)
+{
+    float *x = sparse_floats(CELLS);
+    double y[AXES * WINDOW], z[AXES * POINTS];
+    check_ok(bb_control_loop_reading(of->loop, x));
+    assert_memory_equal(x, of->x, CELLS * sizeof *x);
+    check_ok(bb_control_loop_windows(of->loop, y));
+    check_ok(bb_control_loop_outputs(of->loop, z));
+    for (int i = 0; i < AXES * WINDOW; ++i) {
+        check_close(y[i], of->y[i], 36.0 * 0x1p-24, of->y_magnitude[i]);
+    }
+    for (int i = 0; i < AXES * POINTS; ++i) {
+        check_close(z[i], of->z[i], 36.0 * 0x1p-24, of->z_magnitude[i]);
+    }
+    BB_RELEASE(&x);
+}
+
+static void check_stamps(const plant *of, const input_data *from, int step)
+{
+    const bb_loop_stamps stamps = bb_control_loop_stamps(of->loop, 0);
+    bool light = step < LIGHT;
+    bool products = light && from->period.set >= 0;
+    assert_true(stamps.ns[BB_LOOP_STATE] > 0 && stamps.ns[BB_LOOP_END] >= stamps.ns[BB_LOOP_STATE]);
+    assert_int_equal(stamps.ns[BB_LOOP_INPUT] > 0, light);
+    assert_int_equal(stamps.ns[BB_LOOP_READING] > 0, products);
+    assert_int_equal(stamps.ns[BB_LOOP_OUTPUT] > 0, products);
+}
+
+static void run_period(plant *of, const input_data *from, bb_index which)
+{
+    memset(of->z, 0, sizeof of->z);
+    memset(of->z_magnitude, 0, sizeof of->z_magnitude);
+    check_ok(bb_control_loop_begin(of->loop, which));
+    for (int step = 0; step < LIGHT + DARK; ++step) {
+        check_ok(bb_control_loop_step(of->loop));
+        check_ok(bb_control_loop_wait(of->loop));
+        check_stamps(of, from, step);
+        emulate(of, from, step);
+        check_state(of);
+    }
+    if (from->period.set >= 0) {
+        check_outputs(of);
+    }
+    check_fails(bb_control_loop_step(of->loop), BB_INVALID, "expected a period that has begun");
+}
+
+static void steps_are_those_of_the_emulation(void **state)
+{
+    (void)state;
+    static const int storages[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3};
+    static const bb_index sets[] = {1, -1, 0, 1};
+    static input_data periods[4];
+    for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
+        plant of;
+        plant_open(&of, storages[s]);
+        for (int p = 0; p < 4; ++p) {
+            memset(&periods[p], 0, sizeof periods[p]);
+            fill(sets[p], (uint64_t)(p + 1), &periods[p]);
+            check_ok(bb_control_loop_add(of.loop, &periods[p].period));
+        }
+        for (int p = 0; p < 4; ++p) {
+            run_period(&of, &periods[p], p);
+        }
+        // From rest again, and the periods in another order.
+        check_ok(bb_control_loop_reset(of.loop));
+        memset(of.state, 0, UNKNOWNS * sizeof *of.state);
+        run_period(&of, &periods[2], 2);
+        run_period(&of, &periods[0], 0);
+        plant_close(&of);
+    }
+}
+
+// All steps of a period from rest, queued at once.
+static void run_queued(const plant *of, bb_index period, double z[AXES * POINTS])
+{
+    check_ok(bb_control_loop_reset(of->loop));
+    check_ok(bb_control_loop_begin(of->loop, period));
+    for (int step = 0; step < LIGHT + DARK; ++step) {
+        check_ok(bb_control_loop_step(of->loop));
+    }
+    check_ok(bb_control_loop_wait(of->loop));
+    check_ok(bb_control_loop_outputs(of->loop, z));
+}
+
+// Steps that are queued without waiting give the same bits.
+static void a_queue_of_steps_is_the_same(void **state)
+{
+    (void)state;
+    static input_data data;
+    double z[2][AXES * POINTS];
+    plant of;
+    plant_open(&of, BB_FORMAT_FP32);
+    fill(0, 9, &data);
+    check_ok(bb_control_loop_add(of.loop, &data.period));
+    for (int wait = 0; wait < 2; ++wait) {
+        check_ok(bb_control_loop_reset(of.loop));
+        check_ok(bb_control_loop_begin(of.loop, 0));
+        for (int step = 0; step < LIGHT + DARK; ++step) {
+            check_ok(bb_control_loop_step(of.loop));
+            if (wait == 1) {
+                check_ok(bb_control_loop_wait(of.loop));
+            }
+        }
+        check_ok(bb_control_loop_wait(of.loop));
+        check_ok(bb_control_loop_outputs(of.loop, z[wait]));
+    }
+    assert_memory_equal(z[0], z[1], sizeof z[0]);
+    plant_close(&of);
+}
+
+// Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
+// its own until they are overwritten.
+static void held_steps_keep_their_times(void **state)
+{
+    (void)state;
+    enum { STEPS = LIGHT + DARK, APART_NS = 300000 };
+    static input_data data;
+    double z[2][AXES * POINTS];
+    uint64_t start = 0;
+    uint64_t end = 0;
+    plant of;
+    plant_open(&of, BB_FORMAT_E4M3);
+    fill(0, 9, &data);
+    check_ok(bb_control_loop_add(of.loop, &data.period));
+    run_queued(&of, 0, z[0]);
+    check_ok(bb_control_loop_reset(of.loop));
+    check_ok(bb_control_loop_clock(of.loop, &start));
+    start += 5000000;
+    check_ok(bb_control_loop_begin(of.loop, 0));
+    for (uint64_t step = 0; step < STEPS; ++step) {
+        check_ok(bb_control_loop_hold(of.loop, start + step * APART_NS));
+        check_ok(bb_control_loop_step(of.loop));
+    }
+    for (bb_index step = 0; step < STEPS; ++step) {
+        const bb_index left = STEPS - 1 - step;
+        check_ok(bb_control_loop_await(of.loop, left, step % 2 == 0 ? 20000 : 0));
+        const bb_loop_stamps stamps = bb_control_loop_stamps(of.loop, left);
+        assert_true(stamps.ns[BB_LOOP_STATE] >= start + (uint64_t)step * APART_NS);
+        assert_true(stamps.ns[BB_LOOP_STATE] >= end);
+        assert_int_equal(stamps.ns[BB_LOOP_OUTPUT] > 0, step < LIGHT);
+        end = stamps.ns[BB_LOOP_END];
+    }
+    check_ok(bb_control_loop_outputs(of.loop, z[1]));
+    assert_memory_equal(z[0], z[1], sizeof z[0]);
+    plant_close(&of);
+}
+
+// A period that takes another set of matrices is that of the other set from the start, bit for bit.
+static void a_period_takes_any_set(void **state)
+{
+    (void)state;
+    static input_data data;
+    double z[SETS][AXES * POINTS], found[AXES * POINTS];
+    plant of;
+    plant_open(&of, BB_FORMAT_E4M3);
+    for (int set = 0; set < SETS; ++set) {
+        fill(set, 9, &data);
+        check_ok(bb_control_loop_add(of.loop, &data.period));
+        run_queued(&of, set, z[set]);
+    }
+    for (int turn = 0; turn < 4; ++turn) {
+        const int set = (turn + 1) % SETS;
+        check_ok(bb_control_loop_use(of.loop, 0, set));
+        run_queued(&of, 0, found);
+        assert_memory_equal(found, z[set], sizeof found);
+    }
+    assert_memory_not_equal(z[0], z[1], sizeof found);
+    check_fails(bb_control_loop_use(of.loop, 0, SETS), BB_INVALID, "set 2 of 2 for period 0");
+    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "period 2 of a control loop");
+    fill(-1, 9, &data);
+    check_ok(bb_control_loop_add(of.loop, &data.period));
+    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "a period with products");
+    plant_close(&of);
+}
+
+static void periods_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static input_data data;
+    plant of;
+    plant_open(&of, BB_FORMAT_FP32);
+    fill(0, 9, &data);
+    data.period.set = SETS;
+    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "set 2 of 2");
+    data.period.set = 0;
+    data.window[3] = ROWS - WINDOW + 1;
+    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "window of 18 rows");
+    data.window[3] = 0;
+    data.output[1].point = POINTS;
+    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "point 7 of 7");
+    data.output[1].point = 0;
+    data.where[2] = UNKNOWNS;
+    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "unknown 3000 of 3000");
+    check_fails(bb_control_loop_begin(of.loop, 0), BB_INVALID, "period 0 of a control loop");
+    plant_close(&of);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_device_open(BB_DEVICE_CUDA, 0, &gpu) == BB_OK ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_device_close(&gpu);
+    bb_threads_stop();
+    return bb_memory_blocks() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_those_of_the_emulation),
+        cmocka_unit_test(a_queue_of_steps_is_the_same),
+        cmocka_unit_test(held_steps_keep_their_times),
+        cmocka_unit_test(a_period_takes_any_set),
+        cmocka_unit_test(periods_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

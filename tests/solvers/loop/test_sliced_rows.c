@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sparse rows in slices against the same rows in fp64.
+#include "solvers/loop/sliced_rows.h"
+#include "tests/solvers/sparse.h"
+
+#include <float.h>
+
+typedef struct shape {
+    bb_index rows, columns, least, most, apart, far;
+} shape;
+
+static const shape shapes[] = {
+    {1000, 700, 0, 24, 37, 90}, // empty, short and long rows in the same slices
+    {64,   50,  3, 3,  0,  0 }, // whole slices of one width
+    {33,   90,  1, 5,  0,  0 }, // a slice of one row
+    {5,    200, 2, 2,  1,  99}, // long rows alone
+};
+
+// A sum of n fused fp32 products errs by at most n u of the sum of magnitudes, and values and x are
+// rounded once each.
+static void check_rows(const bb_csr *a, const double *x, const double *exact, const float *y)
+{
+    for (bb_index row = 0; row < a->rows; ++row) {
+        double magnitude = 0.0;
+        for (bb_index k = a->row_start[row]; k < a->row_start[row + 1]; ++k) {
+            magnitude += fabs(a->value[k] * x[a->column[k]]);
+        }
+        bb_index length = a->row_start[row + 1] - a->row_start[row];
+        double bound = (double)(length + 3) * 0.5 * (double)FLT_EPSILON;
+        check_close((double)y[row], exact[row], bound, magnitude);
+    }
+}
+
+static void products_are_those_of_the_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        const shape *of = &shapes[i];
+        bb_csr a = {0};
+        bb_sliced_rows rows = {0};
+        double *x = dense_new(of->columns);
+        double *exact = dense_new(of->rows);
+        float *narrow = sparse_floats(of->columns);
+        float *y = sparse_floats(of->rows);
+        sparse_random(of->rows, of->columns, of->least, of->most, of->apart, of->far, &a);
+        dense_random(of->columns, 3, x);
+        sparse_narrow(of->columns, x, narrow);
+        check_ok(bb_csr_multiply(&a, x, exact));
+        check_ok(bb_sliced_rows_of(&a, &rows));
+        bb_sliced_rows_multiply(&rows, narrow, y);
+        check_rows(&a, x, exact, y);
+        bb_sliced_rows_release(&rows);
+        bb_csr_release(&a);
+        BB_RELEASE(&x);
+        BB_RELEASE(&exact);
+        BB_RELEASE(&narrow);
+        BB_RELEASE(&y);
+    }
+}
+
+// 40 rows: one of 24 entries fills its slice's width, one of 25 stands apart.
+static void rows_over_the_limit_stand_apart(void **state)
+{
+    (void)state;
+    bb_csr a = {0};
+    bb_sliced_rows rows = {0};
+    bb_triplets list = {0};
+    for (bb_index row = 0; row < 40; ++row) {
+        bb_index count = row == 3 ? BB_SLICED_LONG : row == 35 ? BB_SLICED_LONG + 1 : 2;
+        for (bb_index k = 0; k < count; ++k) {
+            check_ok(bb_triplets_add(&list, row, k, 1.0));
+        }
+    }
+    check_ok(bb_csr_assemble(40, 40, &list, &a));
+    check_ok(bb_sliced_rows_of(&a, &rows));
+    assert_int_equal(rows.slices, 2);
+    assert_int_equal(rows.slice_start[1], BB_SLICED_LONG);
+    assert_int_equal(rows.slice_start[2], BB_SLICED_LONG + 2);
+    assert_int_equal(rows.long_rows, 1);
+    assert_int_equal(rows.long_row[0], 35);
+    assert_int_equal(rows.apart[0], 0);
+    assert_int_equal(rows.apart[1], 1 << 3);
+    // 26 lines of 32 entries and 25 apart, 8 bytes each; two starts or marks a slice and long row.
+    assert_true(bb_sliced_rows_bytes(&rows) == 8.0 * (26 * 32 + 25) + 4.0 * (2 * 2 + 2 * 1));
+    bb_sliced_rows_release(&rows);
+    bb_triplets_release(&list);
+    bb_csr_release(&a);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_threads_stop();
+    return bb_memory_blocks() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_those_of_the_rows),
+        cmocka_unit_test(rows_over_the_limit_stand_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, leave);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of rows that are never decoded against their bound: decoded rows times x in extended
+// precision.
+#ifndef BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
+#define BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
+
+#include "core/memory.h"
+#include "solvers/operator/product_rounding.h"
+#include "tests/check.h"
+
+/// Fails if a row of y, rows from `row` on, is off by more than its bound; returns the largest part
+/// of it that is reached, and counts rows without a bound.
+static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
+                                      bb_index run, bb_index row, bb_index rows, const double *x,
+                                      const double *y, bb_index *unbounded)
+{
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    bb_index step = bb_coded_matrix_band(matrix);
+    const bb_sum_rounding rounding =
+        bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
+    const bb_vector_norms norms = bb_vector_norms_of(x, columns);
+    bb_row_path *paths = NULL;
+    double *values = NULL;
+    double worst = 0.0;
+    check_ok(BB_ALLOCATE(step, &paths));
+    check_ok(BB_ALLOCATE(columns, &values));
+    for (bb_index i = row; i < row + rows; ++i) {
+        bb_row_certificate certificate = bb_row_certificate_start(1.0);
+        long double sum = 0.0L;
+        if (i == row || i % step == 0) {
+            check_ok(bb_row_paths_of(matrix, i / step, paths));
+        }
+        certificate.path = paths[i % step];
+        bb_coded_matrix_decode(matrix, i, 0, columns, values);
+        for (bb_index j = 0; j < columns; ++j) {
+            sum += (long double)values[j] * (long double)x[j];
+        }
+        double bound = bb_row_certificate_rounding(&certificate, &norms, &rounding);
+        double error = fabs((double)((long double)y[i - row] - sum));
+        *unbounded += !isfinite(bound);
+        if (isfinite(bound) && !(error <= bound)) {
+            print_error("row %td: rounding %g, bound %g\n", i, error, bound);
+            fail();
+        }
+        worst = fmax(worst, isfinite(bound) && bound > 0.0 ? error / bound : 0.0);
+    }
+    BB_RELEASE(&paths);
+    BB_RELEASE(&values);
+    return worst;
+}
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/coded_operator.h"
+#include "tests/solvers/dense.h"
+
+enum { ROWS = 37, COLUMNS = 10007 };
+
+static double *c, *x;
+static bb_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    c = dense_new((bb_index)ROWS * COLUMNS);
+    x = dense_new(COLUMNS);
+    dense_random((bb_index)ROWS * COLUMNS, 1, c);
+    dense_random(COLUMNS, 2, x);
+    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
+        c[i] *= 1e-10;
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    BB_RELEASE(&c);
+    BB_RELEASE(&x);
+    return 0;
+}
+
+static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, bb_index row,
+                  bb_index rows, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    assert_true(seconds >= 0.0);
+    bb_coded_operator_destroy(&operation);
+}
+
+static bb_coded_matrix *encoded(bb_format format)
+{
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = bb_codec_plain(format);
+    bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+    return matrix;
+}
+
+// Worst case of storage, product and sum: (u_s + 2 u_m) sum|c x| + additions in the accumulator.
+static void errors_stay_within_the_worst_case(void **state)
+{
+    (void)state;
+    const bb_gemv_arithmetic kinds[] = {
+        {BB_FORMAT_FP64, BB_FORMAT_FP64},
+        {BB_FORMAT_FP32, BB_FORMAT_FP64},
+        {BB_FORMAT_FP32, BB_FORMAT_FP32}
+    };
+    double y[ROWS];
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        bb_coded_matrix *matrix = encoded((bb_format)f);
+        for (int k = 0; k < 3; ++k) {
+            double u = bb_format_unit_roundoff((bb_format)f) +
+                       3.0 * bb_format_unit_roundoff(kinds[k].multiply) +
+                       COLUMNS / 8.0 * bb_format_unit_roundoff(kinds[k].accumulate);
+            apply(matrix, kinds[k], 5, ROWS - 5, y);
+            for (bb_index i = 5; i < ROWS; ++i) {
+                double exact = 0.0;
+                double magnitude = 0.0;
+                for (bb_index j = 0; j < COLUMNS; ++j) {
+                    exact += c[i * COLUMNS + j] * x[j];
+                    magnitude += fabs(c[i * COLUMNS + j] * x[j]);
+                }
+                // e4m3's subnormals add an absolute part, below 2^-9 of the row's top.
+                double floor = f >= BB_FORMAT_E4M3 ? 0.02 * magnitude : 0.0;
+                check_close(y[i - 5], exact, 1.0, u * magnitude + floor);
+            }
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// The seed's scheme: fp64 sums are about a thousand times better than fp32 ones.
+static void accumulating_in_fp64_pays(void **state)
+{
+    (void)state;
+    double exact[ROWS], mixed[ROWS], single[ROWS];
+    double mixed_error = 0.0, single_error = 0.0;
+    bb_coded_matrix *wide = encoded(BB_FORMAT_FP64);
+    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        x[j] = fabs(x[j]);
+    }
+    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
+        c[i] = (float)fabs(c[i]);
+    }
+    bb_coded_matrix_destroy(&wide);
+    bb_coded_matrix_destroy(&matrix);
+    wide = encoded(BB_FORMAT_FP64);
+    matrix = encoded(BB_FORMAT_FP32);
+    apply(wide, (bb_gemv_arithmetic){BB_FORMAT_FP64, BB_FORMAT_FP64}, 0, ROWS, exact);
+    apply(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP64}, 0, ROWS, mixed);
+    apply(matrix, (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP32}, 0, ROWS, single);
+    for (bb_index i = 0; i < ROWS; ++i) {
+        mixed_error += fabs(mixed[i] / exact[i] - 1.0);
+        single_error += fabs(single[i] / exact[i] - 1.0);
+    }
+    assert_true(mixed_error < 0.05 * single_error);
+    bb_coded_matrix_destroy(&wide);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    double one[ROWS], four[ROWS];
+    bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16);
+    check_ok(bb_threads_set(1));
+    apply(matrix, seed, 0, ROWS, one);
+    check_ok(bb_threads_set(4));
+    apply(matrix, seed, 0, ROWS, four);
+    assert_memory_equal(one, four, sizeof one);
+    bb_threads_stop();
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void sums_narrower_than_products_are_refused(void **state)
+{
+    (void)state;
+    double y[ROWS];
+    double seconds = 0.0;
+    bb_coded_operator *operation = NULL;
+    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32);
+    bb_gemv_arithmetic narrow = {BB_FORMAT_FP64, BB_FORMAT_FP32};
+    bb_gemv_arithmetic fair = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    check_fails(bb_coded_operator_create(device, matrix, narrow, &operation), BB_UNSUPPORTED,
+                "multiply fp64 with accumulate fp32");
+    check_ok(bb_coded_operator_create(device, matrix, fair, &operation));
+    check_fails(bb_coded_operator_apply(operation, 30, 8, x, y, &seconds), BB_INVALID,
+                "rows 30 to 38 of a coded matrix of 37");
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(errors_stay_within_the_worst_case, setup, teardown),
+        cmocka_unit_test_setup_teardown(accumulating_in_fp64_pays, setup, teardown),
+        cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(sums_narrower_than_products_are_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

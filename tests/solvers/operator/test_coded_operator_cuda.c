@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of streamed matrices against the cpu's, over codecs, arithmetics and shapes around
+// tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph. "few" as
+// argument: fewer shapes and smaller matrices, for slow tools.
+#include "solvers/operator/coded_operator.h"
+#include "solvers/operator/product_rounding.h"
+#include "tests/device_pair.h"
+#include "tests/solvers/dense.h"
+
+#include <string.h>
+
+// What is multiplied.
+typedef struct problem {
+    bb_index rows, columns;
+    double *c, *x;
+} problem;
+
+static problem draw(bb_index rows, bb_index columns)
+{
+    problem out = {rows, columns, dense_new(rows * columns), dense_new(columns)};
+    dense_random(rows * columns, 1, out.c);
+    dense_random(columns, 2, out.x);
+    return out;
+}
+
+static void forget(problem *of)
+{
+    BB_RELEASE(&of->c);
+    BB_RELEASE(&of->x);
+}
+
+enum { CODECS = BB_FORMAT_COUNT + 13 + 1 };
+
+// Plain formats, bfp of 4 to 16 bits, the quantiser.
+static bb_codec_config codec(int which)
+{
+    bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
+    if (which >= BB_FORMAT_COUNT + 13) {
+        out.codec = BB_CODEC_QUANTISER;
+        out.tolerance = 1e-3;
+    } else if (which >= BB_FORMAT_COUNT) {
+        out.codec = BB_CODEC_BFP;
+        out.bits = 4.0 + which - BB_FORMAT_COUNT;
+    }
+    return out;
+}
+
+static bb_coded_matrix *encode(const problem *of, const bb_codec_config *config)
+{
+    bb_coded_matrix *out = NULL;
+    bb_matrix_layout layout = {.rows = of->rows, .columns = of->columns};
+    bool scaled = config->codec != (int)BB_CODEC_QUANTISER;
+    check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
+                                    &out));
+    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(of->c, of->rows, of->columns)));
+    return out;
+}
+
+// How it is multiplied.
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+static const way ways[] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 96},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
+                  bb_index rows, const double *x, double *y)
+{
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
+    check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
+    assert_true(seconds > 0.0);
+    bb_coded_operator_destroy(&operation);
+}
+
+// Twice what either sum may err by, over sum |c x|. Products that are not rounded before they are
+// added, and units that are multiplied once a block, are within the same.
+static double bound(const problem *of, const way *how)
+{
+    double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
+    double u64 = bb_format_unit_roundoff(BB_FORMAT_FP64);
+    double lane = (double)of->columns / 16.0 + 40.0;
+    if (how->arithmetic.accumulate == BB_FORMAT_FP32) {
+        return 2.2 * lane * u32;
+    }
+    return how->run == 1 ? 2.2 * lane * u64 : 2.2 * (((double)how->run + 34.0) * u32 + lane * u64);
+}
+
+static void expect_close(const problem *of, bb_index row, bb_index rows, double limit,
+                         const double *y, const double *expected)
+{
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < of->columns; ++j) {
+            magnitude += fabs(of->c[(row + i) * of->columns + j] * of->x[j]);
+        }
+        if (isnan(expected[i]) || isinf(expected[i])) {
+            assert_true(isnan(expected[i]) ? isnan(y[i]) : y[i] == expected[i]);
+        } else {
+            check_close(y[i], expected[i], limit, isfinite(magnitude) ? magnitude : 1e300);
+        }
+    }
+}
+
+// The cpu's, and twice the same bits.
+static void compare(const problem *of, const bb_codec_config *config, const way *how, bb_index row,
+                    bb_index rows)
+{
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    bb_coded_matrix *matrix = encode(of, config);
+    apply(cpu, matrix, how, row, rows, of->x, expected);
+    apply(gpu, matrix, how, row, rows, of->x, y);
+    apply(gpu, matrix, how, row, rows, of->x, again);
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    expect_close(of, row, rows, bound(of, how), y, expected);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+static void every_codec_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    static const bb_index shapes[][2] = {
+        {1,  1   },
+        {7,  31  },
+        {7,  4097},
+        {1,  4097},
+        {70, 1025}
+    };
+    for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        problem of = draw(shapes[s][0], shapes[s][1]);
+        bb_index row = of.rows > 2 ? 2 : 0;
+        for (int which = 0; which < CODECS; ++which) {
+            bb_codec_config config = codec(which);
+            for (int how = 0; how < WAYS; ++how) {
+                compare(&of, &config, &ways[how], row, of.rows - row);
+            }
+        }
+        forget(&of);
+    }
+}
+
+// Rows of 100003 columns (10003 of few): no stride is a multiple of 16 bytes, and every block has a
+// range of its own.
+static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_FP32,       BB_FORMAT_FP16,      BB_FORMAT_E4M3,
+                                 BB_FORMAT_COUNT,      BB_FORMAT_COUNT + 2, BB_FORMAT_COUNT + 4,
+                                 BB_FORMAT_COUNT + 12, CODECS - 1};
+    problem of = few ? draw(70, 10003) : draw(378, 100003);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        compare(&of, &config, &ways[1], 0, of.rows);
+        compare(&of, &config, &ways[2], 0, of.rows);
+    }
+    forget(&of);
+}
+
+// Blocks of very different widths, zeros among them, and values that are no quotients.
+static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    problem of = draw(37, few ? 12000 : 50000);
+    bb_codec_config config = codec(CODECS - 1);
+    for (bb_index i = 0; i < of.rows * of.columns; ++i) {
+        of.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
+    }
+    of.c[5 * of.columns + 9000] = 1e20; // a run in fp32
+    // Not products in fp64, which have such runs, and quotients above 2^24, rounded to fp32.
+    for (int how = 1; how < WAYS; ++how) {
+        compare(&of, &config, &ways[how], 0, of.rows);
+    }
+    forget(&of);
+}
+
+static void what_cannot_be_held_poisons_the_same_rows(void **state)
+{
+    (void)state;
+    const double specials[] = {NAN, INFINITY, -INFINITY};
+    problem of = draw(19, 3000);
+    for (int s = 0; s < (few ? 1 : 3); ++s) {
+        of.c[4 * of.columns + 1777] = specials[s];
+        for (int which = 0; which < CODECS; ++which) {
+            bb_codec_config config = codec(which);
+            // A run of the quantiser with what it cannot hold is no product in fp64.
+            for (int how = which == CODECS - 1; how < WAYS; how += few ? 2 : 1) {
+                compare(&of, &config, &ways[how], 1, 18);
+            }
+        }
+    }
+    of.c[4 * of.columns + 1777] = 0.5;
+    of.x[2999] = INFINITY;
+    for (int which = 0; which < CODECS; which += few ? 2 : 1) {
+        bb_codec_config config = codec(which);
+        compare(&of, &config, &ways[1], 0, 19);
+    }
+    forget(&of);
+}
+
+// Limbs against products in fp64 of the same stored values: within what certificates count for
+// them, and not by far.
+static void limbs_stay_within_their_rounding(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
+                                 BB_FORMAT_COUNT + 4};
+    enum { ROWS = 37, COLUMNS = 5000 };
+    problem of = draw(ROWS, COLUMNS);
+    double *stored = dense_new(COLUMNS);
+    double y[ROWS], expected[ROWS];
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        bb_coded_matrix *matrix = encode(&of, &config);
+        const bb_sum_rounding rounding =
+            bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
+        double worst = 0.0;
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            of.x[j] = (double)(float)of.x[j];
+        }
+        apply(gpu, matrix, &ways[2], 0, ROWS, of.x, y);
+        apply(cpu, matrix, &ways[0], 0, ROWS, of.x, expected);
+        for (bb_index i = 0; i < ROWS; ++i) {
+            double magnitude = 0.0;
+            double norm_1 = 0.0;
+            double largest = 0.0;
+            bb_coded_matrix_decode(matrix, i, 0, COLUMNS, stored);
+            for (bb_index j = 0; j < COLUMNS; ++j) {
+                double c = fabs(stored[j] / bb_coded_matrix_row_scale(matrix, i));
+                magnitude += c * fabs(of.x[j]);
+                norm_1 += c;
+                largest = fmax(largest, fabs(of.x[j]));
+            }
+            worst =
+                fmax(worst, fabs(y[i] - expected[i]) / (rounding.relative * magnitude +
+                                                        rounding.of_largest * norm_1 * largest));
+        }
+        print_message("%s: %.4f of the bound\n", bb_codec_names[config.codec], worst);
+        assert_true(worst <= 1.0 && worst > 1e-5);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&stored);
+    forget(&of);
+}
+
+// Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
+// not finite is told of, not lost.
+static void limbs_hold_any_x(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
+                                 BB_FORMAT_COUNT + 4};
+    static const double magnitudes[] = {1.0, 1e-38, 1e37, 0.0};
+    problem of = draw(37, 5000);
+    double *drawn = dense_new(of.columns);
+    memcpy(drawn, of.x, (size_t)of.columns * sizeof *drawn);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        for (size_t m = 0; m < sizeof magnitudes / sizeof *magnitudes; ++m) {
+            for (bb_index j = 0; j < of.columns; ++j) {
+                double decade = magnitudes[m] == 1.0 ? (double)(j * 7 % 41) - 20.0 : 0.0;
+                of.x[j] = drawn[j] * magnitudes[m] * pow(10.0, decade);
+            }
+            compare(&of, &config, &ways[2], 0, of.rows);
+        }
+        memcpy(of.x, drawn, (size_t)of.columns * sizeof *drawn);
+        of.x[4321] = k % 2 == 0 ? (double)INFINITY : (double)NAN;
+        double y[37];
+        bb_coded_matrix *matrix = encode(&of, &config);
+        apply(gpu, matrix, &ways[2], 0, of.rows, of.x, y);
+        for (int i = 0; i < 37; ++i) {
+            assert_true(isnan(y[i]));
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&drawn);
+    forget(&of);
+}
+
+// Rows of a window that moves over the matrix, one operator, in any order.
+static void any_rows_have_the_same_bits_again(void **state)
+{
+    (void)state;
+    problem of = draw(150, 5000);
+    bb_codec_config config = codec(BB_FORMAT_E4M3);
+    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    double first[101], again[101], expected[101];
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
+    for (bb_index row = 0; row < 49; row += few ? 21 : 7) {
+        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, first, &seconds));
+        check_ok(bb_coded_operator_apply(operation, 48 - row, 3, of.x, again, &seconds));
+        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, again, &seconds));
+        assert_memory_equal(first, again, sizeof first);
+        apply(cpu, matrix, &ways[1], row, 101, of.x, expected);
+        expect_close(&of, row, 101, bound(&of, &ways[1]), first, expected);
+    }
+    check_fails(bb_coded_operator_apply(operation, 50, 101, of.x, first, &seconds), BB_INVALID,
+                "rows 50 to 151 of a coded matrix of 150");
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    forget(&of);
+}
+
+#ifdef BB_HAVE_CUDA
+// Two products of one graph, launched three times with another x each time.
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
+    problem of = draw(ROWS, COLUMNS);
+    bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
+    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_operator *operation = NULL;
+    void *x = NULL;
+    void *y = NULL;
+    double found[ROWS], expected[ROWS];
+    float narrow[COLUMNS];
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 64));
+    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
+    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    double *halves[] = {y, (double *)y + HALF};
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
+                                     &halves[0], stream));
+    check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, HALF, NULL}, x,
+                                     &halves[1], stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (int round = 0; round < 3; ++round) {
+        dense_random(COLUMNS, 10 + round, of.x);
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)of.x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
+        check_ok(bb_device_wait(gpu));
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, of.x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, HALF, of.x, expected + HALF, &seconds));
+        assert_memory_equal(found, expected, sizeof found);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+    forget(&of);
+}
+
+// Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
+// but for the order of the sums.
+static void three_products_share_a_launch(void **state)
+{
+    (void)state;
+    enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };
+    static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3, BB_FORMAT_COUNT + 4, CODECS - 1};
+    for (size_t c = few ? 1 : 0; c < sizeof chosen / sizeof *chosen; c += few ? 2 : 1) {
+        problem of[3];
+        bb_coded_matrix *matrix[3];
+        bb_coded_operator *operation[3];
+        void *x = NULL;
+        void *row = NULL;
+        void *y[3] = {NULL, NULL, NULL};
+        int32_t first = FIRST;
+        bb_codec_config config = codec(chosen[c]);
+        float *narrow = NULL;
+        check_ok(BB_ALLOCATE(COLUMNS, &narrow));
+        check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
+        check_ok(bb_device_allocate(gpu, sizeof first, &row));
+        check_ok(bb_device_upload(gpu, row, &first, sizeof first));
+        for (int i = 0; i < 3; ++i) {
+            of[i] = (problem){ROWS, COLUMNS, dense_new(ROWS * COLUMNS), dense_new(COLUMNS)};
+            dense_random(ROWS * COLUMNS, 20 + i, of[i].c);
+            dense_random(COLUMNS, 2, of[i].x);
+            matrix[i] = encode(&of[i], &config);
+            check_ok(bb_coded_operator_create(gpu, matrix[i], ways[2].arithmetic, &operation[i]));
+            check_ok(bb_coded_operator_sum_in_runs(operation[i], 32));
+            check_ok(bb_device_allocate(gpu, WANTED * sizeof(double), &y[i]));
+        }
+        for (int j = 0; j < COLUMNS; ++j) {
+            narrow[j] = (float)of[0].x[j];
+        }
+        check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
+        check_ok(bb_device_wait(gpu));
+        check_ok(bb_coded_operator_queue(operation, 3,
+                                         &(bb_coded_window){0, WANTED, (const int32_t *)row}, x,
+                                         (double *const *)y, NULL));
+        cuda_ok(cudaDeviceSynchronize());
+        for (int i = 0; i < 3; ++i) {
+            double found[WANTED], expected[WANTED];
+            double seconds = 0.0;
+            check_ok(bb_device_download(gpu, found, y[i], sizeof found));
+            check_ok(
+                bb_coded_operator_apply(operation[i], FIRST, WANTED, of[i].x, expected, &seconds));
+            expect_close(&of[i], FIRST, WANTED, bound(&of[i], &ways[2]), found, expected);
+            bb_device_release(gpu, &y[i]);
+            bb_coded_operator_destroy(&operation[i]);
+            bb_coded_matrix_destroy(&matrix[i]);
+            forget(&of[i]);
+        }
+        bb_device_release(gpu, &x);
+        bb_device_release(gpu, &row);
+        BB_RELEASE(&narrow);
+    }
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_codec_agrees_with_the_cpu),
+        cmocka_unit_test(a_slit_of_odd_width_agrees_with_the_cpu),
+        cmocka_unit_test(every_width_of_the_quantiser_agrees_with_the_cpu),
+        cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
+        cmocka_unit_test(limbs_stay_within_their_rounding),
+        cmocka_unit_test(limbs_hold_any_x),
+        cmocka_unit_test(any_rows_have_the_same_bits_again),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(three_products_share_a_launch),
+#endif
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    close_devices();
+    return failures;
+}

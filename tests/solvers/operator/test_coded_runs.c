@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums in runs on the cpu: the order that solvers/operator/coded_operator.h promises, by hand.
+#include "solvers/operator/coded_operator.h"
+#include "tests/solvers/dense.h"
+
+enum { ROWS = 5, COLUMNS = 70001, LANES = 16 };
+
+static const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+static bb_device *device;
+static double *c, *x;
+
+static int setup(void **state)
+{
+    (void)state;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    c = dense_new((bb_index)ROWS * COLUMNS);
+    x = dense_new(COLUMNS);
+    dense_random((bb_index)ROWS * COLUMNS, 1, c);
+    dense_random(COLUMNS, 2, x);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    BB_RELEASE(&c);
+    BB_RELEASE(&x);
+    return 0;
+}
+
+static bb_coded_matrix *encoded(int codec, double bits)
+{
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
+    bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+    config.codec = codec;
+    config.bits = bits > 0.0 ? bits : config.bits;
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+    return matrix;
+}
+
+// `piece` columns at a time, each from a run's start; 0: all of them.
+static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run, bb_index piece)
+{
+    double *values = dense_new(COLUMNS);
+    double wide[LANES] = {0.0};
+    float narrow[LANES] = {0.0F};
+    bb_coded_matrix_decode(matrix, row, 0, COLUMNS, values);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        float product = (float)values[j] * (float)x[j];
+        bb_index next = j + 1;
+        bb_index within = piece == 0 ? next : next % piece;
+        narrow[j % LANES] += product;
+        if (within % (run * LANES) == 0 || within == 0 || next == COLUMNS) {
+            for (int l = 0; l < LANES; ++l) {
+                wide[l] += (double)narrow[l];
+                narrow[l] = 0.0F;
+            }
+        }
+    }
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            wide[l] += wide[l + half];
+        }
+    }
+    BB_RELEASE(&values);
+    return wide[0];
+}
+
+static void runs_are_promoted_in_the_order_that_is_promised(void **state)
+{
+    (void)state;
+    static const struct {
+        int codec;
+        double bits;
+        bb_index piece;
+    } kinds[] = {
+        {BB_FORMAT_FP32, 0.0, 0   },
+        {BB_FORMAT_FP16, 0.0, 0   },
+        {BB_FORMAT_E4M3, 0.0, 0   },
+        {BB_CODEC_BFP,   8.0, 0   },
+        {BB_CODEC_BFP,   6.0, 1024}
+    };
+    static const bb_index runs[] = {32, 96, 1024};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        bb_coded_matrix *matrix = encoded(kinds[k].codec, kinds[k].bits);
+        bb_coded_operator *operation = NULL;
+        check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+        for (int r = 0; r < 3; ++r) {
+            double y[ROWS];
+            double seconds = 0.0;
+            check_ok(bb_coded_operator_sum_in_runs(operation, runs[r]));
+            check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
+            for (bb_index i = 0; i < ROWS; ++i) {
+                double expected = by_hand(matrix, i, runs[r], kinds[k].piece);
+                assert_memory_equal(&y[i], &expected, sizeof expected);
+            }
+        }
+        bb_coded_operator_destroy(&operation);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void one_is_every_product_by_itself(void **state)
+{
+    (void)state;
+    double first[ROWS], runs[ROWS], again[ROWS];
+    double seconds = 0.0;
+    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
+    bb_coded_operator *operation = NULL;
+    check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+    check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, first, &seconds));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 64));
+    check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, runs, &seconds));
+    check_ok(bb_coded_operator_sum_in_runs(operation, 1));
+    check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, again, &seconds));
+    assert_memory_equal(first, again, sizeof first);
+    assert_memory_not_equal(first, runs, sizeof first);
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void other_runs_are_refused(void **state)
+{
+    (void)state;
+    const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
+    bb_coded_operator *operation = NULL;
+    check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+    check_fails(bb_coded_operator_sum_in_runs(operation, 16), BB_UNSUPPORTED,
+                "runs of 16 products");
+    check_fails(bb_coded_operator_sum_in_runs(operation, 2048), BB_UNSUPPORTED,
+                "a multiple of 32 up to 1024");
+    double *y = x;
+    check_fails(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, 1, NULL}, x, &y, NULL),
+                BB_UNSUPPORTED, "this operator is the cpu's");
+    bb_coded_operator_destroy(&operation);
+    check_ok(bb_coded_operator_create(device, matrix, narrow, &operation));
+    check_fails(bb_coded_operator_sum_in_runs(operation, 32), BB_UNSUPPORTED,
+                "for fp32 products and fp64 sums");
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_are_promoted_in_the_order_that_is_promised, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_is_every_product_by_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_runs_are_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

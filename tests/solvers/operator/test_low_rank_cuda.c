@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products with low-rank tiles on a GPU against the cpu's. "few" as argument: fewer cases, for slow
+// tools.
+#include "solvers/operator/low_rank_stream.h"
+#include "tests/solvers/factor/panels/factor_product_cuda.h"
+
+static bb_codec_config in_bands(double tolerance, bb_index band)
+{
+    bb_codec_config config = low_rank(tolerance);
+    config.band_lines = band;
+    return config;
+}
+
+static void windows_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    compare_meshes(in_bands, 16, 5);
+}
+
+static void zeros_noise_and_poison_agree(void **state)
+{
+    (void)state;
+    compare_kinds(low_rank(1e-3));
+}
+
+#ifdef BB_HAVE_CUDA
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    const bb_codec_config config = low_rank(1e-5);
+    replay(&config);
+}
+
+// Three matrices and windows of their own in one task, as the axes of a response.
+static void jobs_of_one_launch_are_each_their_own(void **state)
+{
+    (void)state;
+    enum { JOBS = 3, COLUMNS = 61 * 47, ROWS = 91 };
+    static const bb_index first[JOBS] = {0, 13, 40};
+    static const bb_index counts[JOBS] = {91, 1, 29};
+    bb_coded_matrix *matrices[JOBS] = {NULL};
+    bb_low_rank_stream *streams[JOBS] = {NULL};
+    void *x = NULL;
+    void *y = NULL;
+    double found[JOBS][ROWS], expected[ROWS];
+    double *host_x = dense_new(COLUMNS);
+    bb_low_rank_task task = {.sums = BB_STREAM_EACH, .count = JOBS};
+    dense_random(COLUMNS, 5, host_x);
+    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
+    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    check_ok(bb_device_zero(gpu, y, sizeof found));
+    check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
+    for (int j = 0; j < JOBS; ++j) {
+        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        bb_codec_config config = low_rank(1e-5);
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_low_rank_stream_create(gpu, matrices[j], &streams[j]));
+        assert_int_equal(bb_low_rank_stream_job(streams[j], first[j], counts[j], &task.jobs[j]),
+                         counts[j]);
+        task.jobs[j].x = x;
+        task.jobs[j].y = (double *)y + (bb_index)j * ROWS;
+        task.cells = bb_low_rank_stream_cells(streams[j]);
+        BB_RELEASE(&of.values);
+    }
+    check_ok(bb_device_wait(gpu));
+    check_ok(bb_low_rank_multiply_cuda(NULL, ROWS, &task));
+    cuda_ok(cudaDeviceSynchronize());
+    check_ok(bb_device_download(gpu, found, y, sizeof found));
+    for (int j = 0; j < JOBS; ++j) {
+        apply(gpu, matrices[j], &ways[1], first[j], counts[j], host_x, expected);
+        assert_memory_equal(found[j], expected, (size_t)counts[j] * sizeof(double));
+        bb_low_rank_stream_destroy(&streams[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    BB_RELEASE(&host_x);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_agree_with_the_cpu),
+        cmocka_unit_test(zeros_noise_and_poison_agree),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(jobs_of_one_launch_are_each_their_own),
+#endif
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    close_devices();
+    return failures;
+}

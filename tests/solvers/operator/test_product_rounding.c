@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A-priori rounding of products against products with the same stored values in extended precision:
+// every arithmetic, runs, codecs that multiply in blocks, operands that underflow.
+#include "core/memory.h"
+#include "core/random.h"
+#include "solvers/operator/product_rounding.h"
+#include "tests/check.h"
+#include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/solvers/operator/path_bound.h"
+
+#include <float.h>
+
+enum { ROWS = 8, COLUMNS = 5000, MOST_RUNS = 2 };
+
+typedef struct fixture {
+    double exact[ROWS * COLUMNS], stored[ROWS * COLUMNS], x[COLUMNS], y[ROWS];
+    bb_row_certificate rows[ROWS];
+} fixture;
+
+static void certify(fixture *of, const bb_coded_matrix *matrix)
+{
+    for (bb_index i = 0; i < ROWS; ++i) {
+        bb_error_norms norms = bb_error_norms_start();
+        double *stored = of->stored + i * COLUMNS;
+        double scale = bb_coded_matrix_row_scale(matrix, i);
+        bb_coded_matrix_decode(matrix, i, 0, COLUMNS, stored);
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            stored[j] /= scale;
+        }
+        bb_error_norms_add(&norms, of->exact + i * COLUMNS, stored, COLUMNS);
+        of->rows[i] = bb_row_certificate_start(scale);
+        bb_row_certificate_add(&of->rows[i], &norms, of->exact + i * COLUMNS, stored, COLUMNS);
+    }
+}
+
+// Largest part of the bound that rounding reaches, over the rows.
+static double worst_part(const fixture *of, const bb_sum_rounding *rounding)
+{
+    double worst = 0.0;
+    const bb_vector_norms norms = bb_vector_norms_of(of->x, COLUMNS);
+    for (bb_index i = 0; i < ROWS; ++i) {
+        long double sum = 0.0L;
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            sum += (long double)of->stored[i * COLUMNS + j] * (long double)of->x[j];
+        }
+        double bound = bb_row_certificate_rounding(&of->rows[i], &norms, rounding);
+        double error = fabs((double)((long double)of->y[i] - sum));
+        if (!(error <= bound)) {
+            print_error("row %td: rounding %g, bound %g\n", i, error, bound);
+            fail();
+        }
+        worst = fmax(worst, isfinite(bound) && bound > 0.0 ? error / bound : 0.0);
+    }
+    return worst;
+}
+
+static void fill(fixture *of, double size, int kind)
+{
+    for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
+        double noise = bb_random_normal(11, BB_STREAM_SELF_TEST, (uint64_t)k);
+        of->exact[k] = size * (kind == 0 ? noise : 1.0 + 0.1 * fabs(noise)); // cancels, or not
+    }
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        double noise = bb_random_uniform(12, BB_STREAM_SELF_TEST, (uint64_t)j);
+        of->x[j] = kind == 2 ? 0.1 : noise + (kind == 0 ? -0.5 : 0.0);
+    }
+}
+
+static void rounding_is_within_its_bound(void **state)
+{
+    (void)state;
+    static const bb_gemv_arithmetic arithmetics[] = {
+        {BB_FORMAT_FP64, BB_FORMAT_FP64},
+        {BB_FORMAT_FP32, BB_FORMAT_FP64},
+        {BB_FORMAT_FP32, BB_FORMAT_FP32}
+    };
+    static const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32, BB_FORMAT_FP16,
+                                 BB_FORMAT_E4M3, BB_CODEC_BFP,   BB_CODEC_QUANTISER};
+    static const double sizes[] = {1e-9, 1.0, 1e-38};
+    fixture *of = NULL;
+    bb_device *device = NULL;
+    double worst[3] = {0.0};
+    check_ok(BB_ZEROED(1, &of));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (size_t trial = 0; trial < 3 * 3 * (sizeof codecs / sizeof *codecs); ++trial) {
+        const double size = sizes[trial % 3];
+        bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+        config.codec = codecs[trial / 9];
+        config.bits = config.codec == (int)BB_CODEC_BFP ? 8.0 : NAN;
+        config.tolerance =
+            config.codec == (int)BB_CODEC_QUANTISER ? fmax(1e-3 * size, 0x1p-126) : NAN;
+        const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+        bb_coded_matrix *matrix = NULL;
+        fill(of, size, (int)(trial / 3 % 3));
+        check_ok(bb_coded_matrix_create(&config,
+                                        config.codec >= (int)BB_FORMAT_FP16 &&
+                                                config.codec < (int)BB_FORMAT_COUNT
+                                            ? BB_ROW_SCALE_ROW
+                                            : BB_ROW_SCALE_NONE,
+                                        &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of->exact, ROWS, COLUMNS)));
+        certify(of, matrix);
+        for (int a = 0; a < 3; ++a) {
+            for (int runs = 0; runs < (a == 1 ? MOST_RUNS : 1); ++runs) {
+                bb_coded_operator *operation = NULL;
+                double seconds = 0.0;
+                bb_index run = runs == 0 ? 1 : 128;
+                check_ok(bb_coded_operator_create(device, matrix, arithmetics[a], &operation));
+                check_ok(bb_coded_operator_sum_in_runs(operation, run));
+                check_ok(bb_coded_operator_apply(operation, 0, ROWS, of->x, of->y, &seconds));
+                bb_coded_operator_destroy(&operation);
+                const bb_sum_rounding rounding =
+                    bb_product_rounding(&config, arithmetics[a], run, COLUMNS);
+                worst[a] = fmax(worst[a], worst_part(of, &rounding));
+            }
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+    print_message("largest part of the bound: fp64 %.3f, seed's %.3f, fp32 %.3f\n", worst[0],
+                  worst[1], worst[2]);
+    assert_true(worst[1] > 1e-3); // a bound, not an excuse
+    bb_device_close(&device);
+    BB_RELEASE(&of);
+}
+
+static const bb_gemv_arithmetic in_formats[] = {
+    {BB_FORMAT_FP64, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP64},
+    {BB_FORMAT_FP32, BB_FORMAT_FP32}
+};
+
+// Low-rank tiles and transformed blocks of a response of some size, and x by kind: noise, positive,
+// a spike, times `size`. Largest part of the bound by arithmetic.
+static void multiply_factors(bb_device *device, const response *of, const bb_codec_config *config,
+                             double size, double worst[3], bb_index *unbounded)
+{
+    bb_index rows = of->layout.rows;
+    bb_index columns = of->layout.columns;
+    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    double *x = NULL;
+    double *y = NULL;
+    check_ok(BB_ALLOCATE(columns, &x));
+    check_ok(BB_ALLOCATE(rows, &y));
+    for (int kind = 0; kind < 3; ++kind) {
+        for (bb_index j = 0; j < columns; ++j) {
+            double noise = bb_random_normal(13, BB_STREAM_SELF_TEST, (uint64_t)j);
+            x[j] = kind == 0 ? noise : kind == 1 ? 0.1 + fabs(noise) : j % 777 == 5 ? 1.0 : 1e-9;
+            x[j] *= size;
+        }
+        for (int a = 0; a < 3; ++a) {
+            bb_coded_operator *operation = NULL;
+            double seconds = 0.0;
+            check_ok(bb_coded_operator_create(device, matrix, in_formats[a], &operation));
+            check_ok(bb_coded_operator_apply(operation, 0, rows, x, y, &seconds));
+            bb_coded_operator_destroy(&operation);
+            worst[a] = fmax(worst[a],
+                            path_bound_check(matrix, in_formats[a], 1, 0, rows, x, y, unbounded));
+        }
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+}
+
+static void factors_round_within_their_bound(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e-9, 1.0, 1e-17};
+    bb_device *device = NULL;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (int which = 0; which < 2; ++which) {
+        double worst[3] = {0.0};
+        bb_index unbounded = 0;
+        for (int trial = 0; trial < 9; ++trial) {
+            response of = response_make(7, 11, 61, 47, sizes[trial % 3]);
+            bb_codec_config config = low_rank(sizes[trial % 3] * 1e-6);
+            config.codec = which == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+            if (trial / 3 == 1) { // noise: dense tiles, all coefficients
+                for (bb_index k = 0; k < of.layout.rows * of.layout.columns; ++k) {
+                    of.values[k] =
+                        sizes[trial % 3] * bb_random_normal(14, BB_STREAM_SELF_TEST, (uint64_t)k);
+                }
+            } else if (trial / 3 == 2) { // a coarse tolerance, short bands
+                config.tolerance = sizes[trial % 3] * 1e-3;
+                config.band_lines = 2;
+            }
+            // Products below the normal numbers of fp32 in the last.
+            multiply_factors(device, &of, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst, &unbounded);
+            BB_RELEASE(&of.values);
+        }
+        print_message("%s: largest part of the bound: fp64 %.4f, seed's %.4f, fp32 %.4f\n",
+                      which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
+        assert_int_equal(unbounded, 0);
+        assert_true(worst[1] > 1e-3); // a bound, not an excuse
+    }
+    bb_device_close(&device);
+}
+
+static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
+{
+    (void)state;
+    enum { COUNT = 61 * 47 };
+    bb_device *device = NULL;
+    double x[COUNT], y[77];
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    for (int trial = 0; trial < 4; ++trial) {
+        response of = response_make(7, 11, 61, 47, 1.0);
+        bb_codec_config config = low_rank(1e-4);
+        bb_coded_operator *operation = NULL;
+        bb_index unbounded = 0;
+        double seconds = 0.0;
+        config.codec = trial % 2 == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+        for (int j = 0; j < COUNT; ++j) {
+            x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, its sums are not
+        }
+        for (int row = 0; trial >= 2 && row < 77; ++row) {
+            of.values[row * COUNT + 30 * 61 + 40] = NAN;
+        }
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(device, matrix, in_formats[1], &operation));
+        check_ok(bb_coded_operator_apply(operation, 0, 77, x, y, &seconds));
+        (void)path_bound_check(matrix, in_formats[1], 1, 0, 77, x, y, &unbounded);
+        assert_int_equal(unbounded, 77);
+        bb_coded_operator_destroy(&operation);
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&of.values);
+    }
+    bb_device_close(&device);
+}
+
+static void formats_decide_its_size(void **state)
+{
+    (void)state;
+    const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
+    const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    const bb_codec_config plain = bb_codec_plain(BB_FORMAT_FP16);
+    const bb_codec_config e4m3 = bb_codec_plain(BB_FORMAT_E4M3);
+    const bb_index n = 256000;
+    check_relative(bb_product_rounding(&plain, wide, 1, n).relative, (4 + 16128) * 0x1p-53, 1e-6);
+    check_relative(bb_product_rounding(&plain, seed, 1, n).relative, 4 * 0x1p-24 + 16128 * 0x1p-53,
+                   1e-6);
+    check_relative(bb_product_rounding(&plain, seed, 32, n).relative,
+                   36 * 0x1p-24 + 16128 * 0x1p-53, 1e-5);
+    // Eight steps of a tensor core, and what limbs leave of x.
+    check_relative(bb_product_rounding(&e4m3, seed, 32, n).relative,
+                   148 * 0x1p-24 + 16128 * 0x1p-53, 1e-4);
+    assert_true(bb_product_rounding(&e4m3, seed, 32, n).of_largest == 0x1p-33);
+    assert_true(bb_product_rounding(&e4m3, seed, 1, n).of_largest == 0.0);
+    check_relative(bb_product_rounding(&plain, narrow, 1, n).relative, (4 + 16128) * 0x1p-24, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounding_is_within_its_bound),
+        cmocka_unit_test(factors_round_within_their_bound),
+        cmocka_unit_test(factors_that_overflow_or_are_bad_are_not_bounded),
+        cmocka_unit_test(formats_decide_its_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who streams which tiles: every tile of every group once, every place of a group once, over small
+// and large products.
+#include "solvers/operator/stream_partition_core.h"
+#include "tests/check.h"
+
+#include <string.h>
+
+enum { MOST_TILES = 4000, MOST_PLACES = 8000 };
+
+static char tiles_seen[MOST_TILES];
+static char places_seen[MOST_PLACES];
+
+static void visit(const bb_stream_partition *all, int group, const bb_stream_run *run)
+{
+    assert_true(run->first < run->end && run->end <= all->tiles);
+    if (run->group != group) {
+        return;
+    }
+    for (int tile = run->first; tile < run->end; ++tile) {
+        tiles_seen[tile]++;
+    }
+    assert_in_range(run->place, 0, bb_stream_places(all, group) - 1);
+    places_seen[run->place]++;
+}
+
+static void expect_a_partition(bb_index groups, bb_index tiles, bb_index blocks)
+{
+    bb_stream_partition all = bb_stream_partition_of(groups, tiles, blocks);
+    bb_stream_run run;
+    for (int group = 0; group < all.groups; ++group) {
+        memset(tiles_seen, 0, sizeof tiles_seen);
+        memset(places_seen, 0, sizeof places_seen);
+        for (int block = 0; block < all.blocks; ++block) {
+            for (int i = 0; bb_stream_fixed_run(&all, block, i, &run); ++i) {
+                visit(&all, group, &run);
+            }
+        }
+        for (int turn = 0; bb_stream_turn(&all, turn, &run); ++turn) {
+            visit(&all, group, &run);
+        }
+        for (int tile = 0; tile < all.tiles; ++tile) {
+            assert_int_equal(tiles_seen[tile], 1);
+        }
+        int places = bb_stream_places(&all, group);
+        assert_true(places <= bb_stream_most_places(&all));
+        for (int place = 0; place < places; ++place) {
+            assert_int_equal(places_seen[place], 1);
+        }
+    }
+}
+
+static void every_tile_and_place_once(void **state)
+{
+    (void)state;
+    static const bb_index groups[] = {1, 2, 6, 34};
+    static const bb_index tiles[] = {1, 2, 7, 63, 250, 500, 2000, 3999};
+    static const bb_index blocks[] = {1, 3, 108, 132};
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
+        for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t) {
+            for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {
+                expect_a_partition(groups[g], tiles[t], blocks[b]);
+            }
+        }
+    }
+}
+
+// The slit product: a block's share ends within a piece or two of the others'.
+static void a_slit_product_is_cut_finely(void **state)
+{
+    (void)state;
+    bb_stream_partition fp32 = bb_stream_partition_of(6, 2000, 132);
+    bb_stream_partition eight_bits = bb_stream_partition_of(6, 500, 132);
+    assert_int_equal(fp32.piece_tiles, 3);
+    assert_int_equal(eight_bits.piece_tiles, 1);
+    assert_true(fp32.fixed * 6 >= 132 && eight_bits.fixed * 6 >= 132);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_tile_and_place_once),
+        cmocka_unit_test(a_slit_product_is_cut_finely),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

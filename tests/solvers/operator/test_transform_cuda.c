@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products with transformed blocks on a GPU against the cpu's. Index arithmetic of both launches is
+// tested without a GPU in test_transform_stream.c. "few" as argument: fewer and smaller matrices,
+// for slow tools.
+#include "solvers/operator/transform_stream.h"
+#include "tests/solvers/factor/panels/factor_product_cuda.h"
+
+static bb_codec_config transform(double tolerance)
+{
+    bb_codec_config config = low_rank(tolerance);
+    config.codec = BB_CODEC_TRANSFORM;
+    return config;
+}
+
+static bb_codec_config in_bands(double tolerance, bb_index band)
+{
+    bb_codec_config config = transform(tolerance);
+    config.band_lines = band;
+    config.band_columns = band == 5 ? 3 : 7;
+    return config;
+}
+
+static void windows_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    compare_meshes(in_bands, 9, 4);
+}
+
+static void zeros_noise_and_poison_agree(void **state)
+{
+    (void)state;
+    compare_kinds(transform(1e-3));
+}
+
+static void a_bad_x_reaches_every_row(void **state)
+{
+    (void)state;
+    response of = response_make(5, 24, 61, 47, 1.0);
+    bb_codec_config config = transform(1e-3);
+    double *x = dense_new(of.layout.columns);
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    for (int kind = 0; kind < 2; ++kind) {
+        double y[110];
+        dense_random(of.layout.columns, 5, x);
+        x[kind == 0 ? 0 : 61 * 23 + 30] = kind == 0 ? INFINITY : NAN;
+        for (int how = 0; how < WAYS; ++how) {
+            apply(gpu, matrix, &ways[how], 3, 110, x, y);
+            for (int i = 0; i < 110; ++i) {
+                assert_true(isnan(y[i]));
+            }
+        }
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+// Quotients of more than 22 bits, single rows and cells, and many blocks across a line of rows.
+static void odd_blocks_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index row_columns, lines, band_columns, band_lines, tile_columns, tile_rows;
+        double tolerance;
+    } cases[] = {
+        {5,  9,  5,  9,  8,  10, 5e-9},
+        {5,  9,  1,  1,  8,  1,  1e-5},
+        {5,  9,  5,  16, 3,  3,  1e-5},
+        {91, 8,  3,  8,  8,  10, 1e-5},
+        {16, 16, 16, 16, 32, 1,  1e-5},
+        {4,  4,  2,  2,  32, 32, 1e-5},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        if (few && cases[c].row_columns * cases[c].lines > 100) {
+            continue;
+        }
+        response of = response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
+        bb_index rows = of.layout.rows;
+        bb_codec_config config = transform(cases[c].tolerance);
+        config.band_columns = cases[c].band_columns;
+        config.band_lines = cases[c].band_lines;
+        config.tile_columns = cases[c].tile_columns;
+        config.tile_rows = cases[c].tile_rows;
+        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        double *x = dense_new(of.layout.columns);
+        dense_random(of.layout.columns, 7, x);
+        for (int how = 0; how < WAYS; ++how) {
+            compare(&of, matrix, x, &ways[how], 0, rows);
+            compare(&of, matrix, x, &ways[how], rows / 3, rows / 2);
+        }
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&x);
+        BB_RELEASE(&of.values);
+    }
+}
+
+#ifdef BB_HAVE_CUDA
+static void a_captured_graph_replays_the_product(void **state)
+{
+    (void)state;
+    const bb_codec_config config = transform(1e-5);
+    replay(&config);
+}
+
+// Three matrices in one launch, as the axes of a response, against each alone: x is transformed
+// once, and who helps a heavy panel depends on all three, which moves roundings of fp64 only.
+static void axes_of_one_launch_are_each_their_own(void **state)
+{
+    (void)state;
+    enum { AXES = 3, COLUMNS = 61 * 47, ROWS = 91 };
+    static const bb_index windows[][2] = {
+        {0,  91},
+        {13, 1 },
+        {40, 29}
+    };
+    bb_coded_matrix *matrices[AXES] = {NULL};
+    bb_coded_operator *operations[AXES] = {NULL};
+    void *x = NULL;
+    void *y = NULL;
+    double found[AXES][ROWS], again[AXES][ROWS], expected[ROWS];
+    double magnitude[AXES] = {0.0};
+    float narrow[COLUMNS];
+    double *host_x = dense_new(COLUMNS);
+    dense_random(COLUMNS, 5, host_x);
+    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
+    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    for (int j = 0; j < COLUMNS; ++j) {
+        narrow[j] = (float)host_x[j];
+    }
+    check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
+    for (int j = 0; j < AXES; ++j) {
+        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        bb_codec_config config = transform(1e-5 * (1 + j));
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(gpu, matrices[j], ways[1].arithmetic, &operations[j]));
+        for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
+            magnitude[j] = fmax(magnitude[j], fabs(of.values[k]));
+        }
+        BB_RELEASE(&of.values);
+    }
+    check_ok(bb_device_wait(gpu));
+    for (int w = 0; w < 3; ++w) {
+        const bb_coded_window window = {windows[w][0], windows[w][1], NULL};
+        double *to[AXES];
+        size_t bytes = (size_t)window.rows * sizeof(double);
+        for (int j = 0; j < AXES; ++j) {
+            to[j] = (double *)y + (bb_index)j * ROWS;
+        }
+        for (int round = 0; round < 2; ++round) {
+            check_ok(bb_coded_operator_queue(operations, AXES, &window, x, to, NULL));
+            cuda_ok(cudaDeviceSynchronize());
+            check_ok(bb_device_download(gpu, round == 0 ? found : again, y, sizeof found));
+        }
+        for (int j = 0; j < AXES; ++j) {
+            assert_memory_equal(found[j], again[j], bytes);
+            apply(gpu, matrices[j], &ways[1], window.row, window.rows, host_x, expected);
+            for (bb_index i = 0; i < window.rows; ++i) {
+                check_close(found[j][i], expected[i], 1e-12, magnitude[j] * COLUMNS);
+            }
+        }
+    }
+    for (int j = 0; j < AXES; ++j) {
+        bb_coded_operator_destroy(&operations[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &x);
+    bb_device_release(gpu, &y);
+    BB_RELEASE(&host_x);
+}
+
+// Blocks of other sizes are not of one launch, and neither is a row that the device is to find.
+static void what_differs_is_refused(void **state)
+{
+    (void)state;
+    response of = response_make(7, 13, 61, 47, 1.0);
+    bb_codec_config config = transform(1e-4);
+    bb_coded_matrix *matrices[2] = {NULL};
+    bb_coded_operator *operations[2] = {NULL};
+    void *memory = NULL;
+    check_ok(bb_device_allocate(gpu, 61 * 47 * sizeof(double), &memory));
+    for (int j = 0; j < 2; ++j) {
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_coded_operator_create(gpu, matrices[j], ways[0].arithmetic, &operations[j]));
+        config.tile_rows = 7;
+    }
+    double *to[2] = {memory, memory};
+    const bb_coded_window window = {0, 8, NULL};
+    const bb_coded_window moving = {0, 8, memory};
+    check_fails(bb_coded_operator_queue(operations, 2, &window, memory, to, NULL), BB_INVALID,
+                "products in one launch");
+    assert_false(bb_coded_operator_takes_row_at(operations[0]));
+    check_fails(bb_coded_operator_queue(operations, 1, &moving, memory, to, NULL), BB_UNSUPPORTED,
+                "storage transform");
+    for (int j = 0; j < 2; ++j) {
+        bb_coded_operator_destroy(&operations[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+    }
+    bb_device_release(gpu, &memory);
+    BB_RELEASE(&of.values);
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_agree_with_the_cpu),
+        cmocka_unit_test(zeros_noise_and_poison_agree),
+        cmocka_unit_test(a_bad_x_reaches_every_row),
+        cmocka_unit_test(odd_blocks_agree_with_the_cpu),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(a_captured_graph_replays_the_product),
+        cmocka_unit_test(axes_of_one_launch_are_each_their_own),
+        cmocka_unit_test(what_differs_is_refused),
+#endif
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    close_devices();
+    return failures;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/operator/transform_product.h"
+#include "tests/solvers/operator/response_product.h"
+
+static bb_device *device;
+
+static void a_window_is_what_decodes_times_x(void **state)
+{
+    (void)state;
+    response_windows_are_decoded_rows(device, response_transform(1e-5));
+}
+
+static void displacement_is_kept(void **state)
+{
+    (void)state;
+    const bb_codec_config config = response_transform(1e-5);
+    response_keeps_displacement(device, &config, 0.5, bb_transform_flops);
+}
+
+static void a_poisoned_block_reaches_its_rows_alone(void **state)
+{
+    (void)state;
+    response_poisons_two_lines(device, response_transform(1e-4));
+}
+
+// What a product of all values with it gives.
+static void an_infinite_x_reaches_every_row(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 1.0);
+    bb_codec_config config = response_transform(1e-4);
+    double x[2560] = {0.0};
+    double y[24];
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    x[0] = INFINITY; // beyond the disc: no coefficients
+    response_apply(device, matrix, response_kinds[1], 0, 24, x, y);
+    for (int i = 0; i < 24; ++i) {
+        assert_true(isnan(y[i]));
+    }
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const bb_codec_config config = response_transform(1e-5);
+    response_products_repeat(device, &config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_is_what_decodes_times_x),
+        cmocka_unit_test(displacement_is_kept),
+        cmocka_unit_test(a_poisoned_block_reaches_its_rows_alone),
+        cmocka_unit_test(an_infinite_x_reaches_every_row),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failures;
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout that a GPU gets, made in the memory of the cpu device, and the two launches replayed
+// on it thread by thread with the same index arithmetic.
+#include "solvers/operator/transform_stream.h"
+#include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/solvers/dense.h"
+
+#include <string.h>
+
+enum { LANES = BB_TRANSFORM_LANES, MOST_VALUES = 2 * BB_TRANSFORM_PANEL_CELLS };
+
+static bb_device *device;
+static bool shared_panels; // some task had
+
+static bb_codec_config transform(double tolerance)
+{
+    bb_codec_config config = low_rank(tolerance);
+    config.codec = BB_CODEC_TRANSFORM;
+    return config;
+}
+
+static void store(const bb_transform_quad *quad, double *out)
+{
+    for (uint32_t o = 0; o < quad->count; ++o) {
+        out[quad->at + o] = quad->value[o];
+    }
+}
+
+// x of a panel, in which each cell comes once.
+static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met, double *out)
+{
+    const bb_transform_shape *shape = &task->shape;
+    double values[BB_TRANSFORM_PANEL_CELLS];
+    double half[BB_TRANSFORM_PANEL_CELLS];
+    bool taken[BB_TRANSFORM_PANEL_CELLS] = {false};
+    assert_true(shape->panel_blocks * shape->cells <= BB_TRANSFORM_PANEL_CELLS);
+    for (int i = 0; i < BB_TRANSFORM_PANEL_CELLS; ++i) {
+        values[i] = half[i] = out[i] = NAN; // what is not written is not read
+    }
+    for (uint32_t work = 0; work < shape->panel_blocks * shape->cells; ++work) {
+        uint32_t from = 0;
+        uint32_t at = 0;
+        if (bb_transform_cell(shape, panel, work, &from, &at)) {
+            assert_true(from < shape->whole[2] * shape->whole[3] && !met[from]);
+            assert_true(at < BB_TRANSFORM_PANEL_CELLS && !taken[at]);
+            met[from] = taken[at] = true;
+            values[at] = task->x[from];
+        }
+    }
+    for (uint32_t work = 0; work < bb_transform_cell_works(shape, 2); ++work) {
+        bb_transform_quad quad =
+            bb_transform_along_cells(shape, &task->bases, task->basis, panel, 2, work, values);
+        store(&quad, half);
+    }
+    for (uint32_t work = 0; work < bb_transform_cell_works(shape, 3); ++work) {
+        bb_transform_quad quad =
+            bb_transform_along_cells(shape, &task->bases, task->basis, panel, 3, work, half);
+        store(&quad, out);
+    }
+}
+
+static double chunk_sum(const bb_transform_lane *lane, uint32_t number, const uint32_t *words,
+                        const double *x)
+{
+    double sum = 0.0;
+    if (number < lane->narrow) {
+        for (int i = 0; i < BB_TRANSFORM_NARROW; ++i) {
+            uint32_t entry = words[i / 2] >> 16 * (i % 2);
+            int32_t q = bb_transform_entry_narrow(entry);
+            sum += q != 0 ? q * x[bb_transform_entry_cell(entry)] : 0.0;
+        }
+    } else if (lane->is_long == 0) {
+        for (int i = 0; i < BB_TRANSFORM_WIDER; ++i) {
+            int32_t q = bb_transform_entry_wide(words[i]);
+            sum += q != 0 ? q * x[bb_transform_entry_cell(words[i])] : 0.0;
+        }
+    } else {
+        for (int i = 0; i < BB_TRANSFORM_LONG; ++i) {
+            int32_t q = (int32_t)words[2 * i + 1];
+            sum += q != 0 ? q * x[words[2 * i]] : 0.0;
+        }
+    }
+    return sum;
+}
+
+// One warp's slice; returns how many chunks it read.
+static uint32_t multiply_slice(const bb_transform_job *job, uint32_t slice, uint32_t block_rows,
+                               const double *x, double *sums, bool *written)
+{
+    const uint32_t *words = job->lanes + (size_t)slice * LANES;
+    const uint32_t *chunk = job->chunks + (size_t)job->slices[slice].chunk * 4;
+    double of_lane[LANES] = {0.0};
+    uint32_t read = 0;
+    bool any = true;
+    assert_int_equal((uintptr_t)job->chunks % 16, 0);
+    for (uint32_t step = 0; any; ++step) {
+        any = false;
+        for (uint32_t lane = 0; lane < LANES; ++lane) {
+            const bb_transform_lane of = bb_transform_lane_of(words[lane]);
+            uint32_t number = bb_transform_lane_chunk(&of, lane, step);
+            if (number < of.narrow + of.others) {
+                any = true;
+                of_lane[lane] += chunk_sum(&of, number, chunk + (size_t)read++ * 4, x);
+            }
+        }
+    }
+    for (uint32_t lane = 0; lane < LANES; ++lane) {
+        const bb_transform_lane of = bb_transform_lane_of(words[lane]);
+        uint32_t lanes = 1U << of.log_lanes;
+        if (of.present == 0 || lane % lanes != 0) {
+            continue;
+        }
+        assert_true(of.row < block_rows && lane + lanes <= LANES && !written[of.row]);
+        written[of.row] = true;
+        for (uint32_t l = lane; l < lane + lanes; ++l) {
+            assert_int_equal(words[l], words[lane]);
+            sums[of.row] += of_lane[l];
+        }
+        sums[of.row] = of.poisoned != 0 ? NAN : sums[of.row];
+    }
+    return read;
+}
+
+static void transform_back(const bb_transform_task *task, uint32_t block, uint32_t first,
+                           uint32_t groups, const double *sums)
+{
+    const bb_transform_shape *shape = &task->shape;
+    const uint32_t all = groups * (uint32_t)task->count;
+    double values[MOST_VALUES];
+    uint32_t of = 0;
+    uint32_t c = 0;
+    uint32_t k = 0;
+    for (uint32_t work = 0; work < bb_transform_row_works(shape, 0, all); ++work) {
+        bb_transform_row_work(shape, 0, all, work, &of, &c, &k);
+        bb_transform_quad quad =
+            bb_transform_along_rows(shape, &task->bases, task->basis, first + of % groups, 0, c, k,
+                                    sums + (size_t)of * shape->block_rows);
+        store(&quad, values + (size_t)of * shape->block_rows);
+    }
+    for (uint32_t work = 0; work < bb_transform_row_works(shape, 1, all); ++work) {
+        bb_transform_row_work(shape, 1, all, work, &of, &c, &k);
+        bb_transform_quad quad =
+            bb_transform_along_rows(shape, &task->bases, task->basis, first + of % groups, 1, c, k,
+                                    values + (size_t)of * shape->block_rows);
+        double *parts = task->jobs[of / groups].parts + (size_t)block * task->part_pitch;
+        for (uint32_t o = 0; o < quad.count; ++o) {
+            uint64_t row = bb_transform_row(shape, first + of % groups, quad.at + o);
+            if (row >= task->row && row < task->row + task->rows) {
+                parts[row - task->row] = quad.value[o];
+            }
+        }
+    }
+}
+
+// A block of the first launch.
+static void multiply_share(const bb_transform_task *task, uint32_t block, bool *met, bool *none)
+{
+    const bb_transform_shape *shape = &task->shape;
+    const uint32_t at_once = bb_transform_groups_at_once(task);
+    const uint32_t begin = task->band * shape->count[1];
+    const uint32_t end = begin + task->bands * shape->count[1];
+    double x[BB_TRANSFORM_PANEL_CELLS];
+    bb_transform_slices slices;
+    uint32_t panel = 0;
+    uint32_t share = 0;
+    uint32_t shares = 0;
+    bb_transform_share_of(task, block, &panel, &share, &shares);
+    assert_true(share < shares && (block < task->shape.panels) == (share == 0));
+    if (share > 0) {
+        memset(none, 0, (size_t)task->shape.whole[2] * task->shape.whole[3] * sizeof *none);
+    }
+    transform_x(task, panel, share == 0 ? met : none, x);
+    assert_true(at_once > 0);
+    for (uint32_t which = 0; which < (uint32_t)task->count * task->bands; ++which) {
+        bb_transform_find_slices(task, panel, which, &slices);
+    }
+    for (uint32_t first = begin; first < end; first += at_once) {
+        uint32_t groups = end - first < at_once ? end - first : at_once;
+        double sums[BB_TRANSFORM_SUMS] = {0.0};
+        bool written[BB_TRANSFORM_SUMS] = {false};
+        int job = 0;
+        uint32_t slice = 0;
+        for (uint32_t i = share; bb_transform_slice_at(task, &slices, i, &job, &slice);
+             i += shares) {
+            uint32_t group = task->jobs[job].slices[slice].group - first;
+            if (group < groups) {
+                size_t at = ((size_t)job * groups + group) * shape->block_rows;
+                (void)multiply_slice(&task->jobs[job], slice, shape->block_rows, x, sums + at,
+                                     written + at);
+            }
+        }
+        transform_back(task, block, first, groups, sums);
+    }
+}
+
+static void replay(const bb_transform_stream *const *streams, int count, const double *x,
+                   bb_index row, bb_index rows, bb_index columns, double *const *y)
+{
+    for (bb_index done = 0; done < rows;) {
+        bb_transform_task task;
+        bool *met = NULL;
+        bool *none = NULL;
+        bb_index taken = bb_transform_stream_task(streams, count, row + done, rows - done, &task);
+        assert_true(taken > 0 && taken <= rows - done);
+        task.x = x;
+        check_ok(BB_ZEROED(columns, &met));
+        check_ok(BB_ZEROED(columns, &none));
+        for (uint32_t block = 0; block < task.blocks; ++block) {
+            for (int j = 0; j < count; ++j) {
+                for (uint32_t i = 0; i < task.rows; ++i) {
+                    task.jobs[j].parts[(size_t)block * task.part_pitch + i] = INFINITY;
+                }
+            }
+            multiply_share(&task, block, met, none);
+        }
+        for (bb_index i = 0; i < columns; ++i) {
+            assert_true(met[i]);
+        }
+        for (int j = 0; j < count; ++j) {
+            for (bb_index i = 0; i < taken; ++i) {
+                double sum = 0.0;
+                for (uint32_t p = 0; p < task.blocks; ++p) {
+                    sum += task.jobs[j].parts[(size_t)p * task.part_pitch + (size_t)i];
+                }
+                y[j][done + i] = sum * task.jobs[j].step;
+            }
+        }
+        done += taken;
+        shared_panels |= task.blocks > task.shape.panels;
+        BB_RELEASE(&met);
+        BB_RELEASE(&none);
+    }
+}
+
+// Replayed windows against decoded rows times x. Coefficients cancel less than values, by up to
+// sqrt(values) of a block.
+static void check_rows(const bb_coded_matrix *matrix, const double *x, bb_index row, bb_index rows,
+                       const double *y)
+{
+    bb_index columns = bb_coded_matrix_columns(matrix);
+    double *values = dense_new(columns);
+    for (bb_index i = 0; i < rows; ++i) {
+        double exact = 0.0;
+        double magnitude = 0.0;
+        bb_coded_matrix_decode(matrix, row + i, 0, columns, values);
+        for (bb_index j = 0; j < columns; ++j) {
+            exact += values[j] * x[j];
+            magnitude += fabs(values[j] * x[j]);
+        }
+        check_close(y[i], exact, 1e-12, magnitude + 1e-30);
+    }
+    BB_RELEASE(&values);
+}
+
+static void compare(const response *of, const bb_codec_config *config)
+{
+    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    bb_transform_stream *stream = NULL;
+    double *x = dense_new(of->layout.columns);
+    double *y = dense_new(of->layout.rows);
+    dense_random(of->layout.columns, 5, x);
+    check_ok(bb_transform_stream_create(device, matrix, &stream));
+    const bb_transform_stream *alone = stream;
+    for (bb_index first = 0; first < of->layout.rows; first += 23) {
+        bb_index rows = of->layout.rows - first;
+        replay(&alone, 1, x, first, rows, of->layout.columns, &y);
+        check_rows(matrix, x, first, rows, y);
+        rows = rows < 9 ? rows : 9; // inside of a band
+        replay(&alone, 1, x, first, rows, of->layout.columns, &y);
+        check_rows(matrix, x, first, rows, y);
+    }
+    bb_transform_stream_destroy(&stream);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+}
+
+static void launches_replayed_give_the_product(void **state)
+{
+    (void)state;
+    static const bb_index meshes[][2] = {
+        {64,  40},
+        {61,  47},
+        {33,  3 },
+        {500, 1 }
+    };
+    for (int m = 0; m < 4; ++m) {
+        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        for (double tolerance = 1e-9; tolerance < 1e-2; tolerance *= 1e3) {
+            bb_codec_config config = transform(tolerance);
+            compare(&of, &config);
+            config.band_lines = 1; // more bands than a task has
+            compare(&of, &config);
+            config.band_lines = 4;
+            config.band_columns = 3; // a shorter block on either axis of the rows
+            config.tile_columns = 32;
+            config.tile_rows = 16; // two blocks a panel
+            compare(&of, &config);
+        }
+        BB_RELEASE(&of.values);
+    }
+}
+
+// Quotients of 22 bits and more, which take words of their own, and blocks of single cells and
+// rows.
+static void wide_coefficients_are_kept(void **state)
+{
+    (void)state;
+    response of = response_make(5, 9, 61, 47, 1.0);
+    static const double tolerances[] = {1e-7, 3e-8, 5e-9};
+    for (int k = 0; k < 3; ++k) {
+        bb_codec_config config = transform(tolerances[k]);
+        compare(&of, &config);
+        config.band_lines = config.band_columns = 1;
+        config.tile_rows = 1;
+        compare(&of, &config);
+        config.band_lines = 16;
+        config.band_columns = 5;
+        config.tile_columns = config.tile_rows = 3;
+        compare(&of, &config);
+    }
+    assert_true(shared_panels);
+    BB_RELEASE(&of.values);
+}
+
+static void zeros_and_noise_are_products_too(void **state)
+{
+    (void)state;
+    response of = response_make(5, 6, 61, 47, 0.0);
+    bb_codec_config config = transform(1e-3);
+    compare(&of, &config);
+    dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+    compare(&of, &config);
+    config.tolerance = 1e-7;
+    config.band_lines = 4;
+    compare(&of, &config);
+    BB_RELEASE(&of.values);
+}
+
+// Many blocks across a line of rows: sums that do not fit at once.
+static void sums_are_taken_in_turns(void **state)
+{
+    (void)state;
+    response of = response_make(91, 8, 33, 20, 1.0);
+    bb_codec_config config = transform(1e-5);
+    config.band_lines = 8;
+    config.band_columns = 3;
+    bb_coded_matrix *matrices[3] = {NULL};
+    bb_transform_stream *streams[3] = {NULL};
+    double *x = dense_new(of.layout.columns);
+    double *y[3] = {NULL};
+    dense_random(of.layout.columns, 5, x);
+    for (int j = 0; j < 3; ++j) {
+        config.tolerance *= 3.0; // steps of their own
+        matrices[j] = low_rank_encode(&of, &config);
+        check_ok(bb_transform_stream_create(device, matrices[j], &streams[j]));
+        assert_true(bb_transform_stream_alike(streams[0], streams[j]));
+        y[j] = dense_new(of.layout.rows);
+    }
+    const bb_transform_stream *const all[] = {streams[0], streams[1], streams[2]};
+    replay(all, 3, x, 100, 600, of.layout.columns, y);
+    for (int j = 0; j < 3; ++j) {
+        check_rows(matrices[j], x, 100, 600, y[j]);
+        bb_transform_stream_destroy(&streams[j]);
+        bb_coded_matrix_destroy(&matrices[j]);
+        BB_RELEASE(&y[j]);
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&of.values);
+}
+
+static void poison_reaches_its_blocks_rows_alone(void **state)
+{
+    (void)state;
+    response of = response_make(3, 8, 64, 40, 1.0);
+    bb_codec_config config = transform(1e-4);
+    double x[2560] = {0.0};
+    double y[24];
+    double *to = y;
+    bb_transform_stream *stream = NULL;
+    config.band_lines = 2;
+    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    check_ok(bb_transform_stream_create(device, matrix, &stream));
+    const bb_transform_stream *alone = stream;
+    replay(&alone, 1, x, 0, 24, 2560, &to);
+    for (int i = 0; i < 24; ++i) {
+        assert_true(!!isnan(y[i]) == (i / 6 == 1));
+    }
+    bb_transform_stream_destroy(&stream);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&of.values);
+}
+
+static void lanes_and_entries_are_read_as_written(void **state)
+{
+    (void)state;
+    const bb_transform_lane most = {255, 5, 128, 512, 1, 1, 1};
+    const bb_transform_lane back = bb_transform_lane_of(bb_transform_lane_word(&most));
+    assert_memory_equal(&most, &back, sizeof most);
+    assert_int_equal(bb_transform_entry_narrow(0xffffU), -1);
+    assert_int_equal(bb_transform_entry_narrow(0xabcd8000U), -32);
+    assert_int_equal(bb_transform_entry_narrow(31U << 10 | 5U), 31);
+    assert_int_equal(bb_transform_entry_cell(31U << 10 | 5U), 5);
+    assert_int_equal(bb_transform_entry_wide(0x80000000U), -(1 << 21));
+    assert_int_equal(bb_transform_entry_wide(0x7fffffffU), (1 << 21) - 1);
+    assert_int_equal(bb_transform_lane_chunk(&(bb_transform_lane){.log_lanes = 2}, 7, 3), 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_and_entries_are_read_as_written),
+        cmocka_unit_test(launches_replayed_give_the_product),
+        cmocka_unit_test(wide_coefficients_are_kept),
+        cmocka_unit_test(zeros_and_noise_are_products_too),
+        cmocka_unit_test(sums_are_taken_in_turns),
+        cmocka_unit_test(poison_reaches_its_blocks_rows_alone),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failures;
+}

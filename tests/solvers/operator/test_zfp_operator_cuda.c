@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of matrices in zfp on a GPU against the cpu's, over modes, dimensions, arithmetics,
+// windows and meshes that fill no block; poisoned rows; three axes; a captured graph. "few" as
+// argument: fewer modes and smaller matrices, for slow tools.
+#include "solvers/operator/coded_operator.h"
+#include "tests/device_pair.h"
+#include "tests/solvers/operator/zfp_problem.h"
+
+#include <string.h>
+
+// How it is multiplied.
+typedef struct way {
+    bb_gemv_arithmetic arithmetic;
+    bb_index run;
+} way;
+
+static const way ways[] = {
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static bb_coded_operator *open_operator(bb_device *device, const bb_coded_matrix *matrix,
+                                        const way *how)
+{
+    bb_coded_operator *out = NULL;
+    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &out));
+    check_ok(bb_coded_operator_sum_in_runs(out, how->run));
+    return out;
+}
+
+// Twice what either sum may err by, over sum |c x|.
+static double bound(bb_index columns, const way *how)
+{
+    double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
+    double u64 = bb_format_unit_roundoff(BB_FORMAT_FP64);
+    double lane = (double)columns / 16.0 + 40.0;
+    if (how->arithmetic.accumulate == BB_FORMAT_FP32) {
+        return 2.2 * lane * u32;
+    }
+    return how->run == 1 ? 2.2 * lane * u64 : 2.2 * (((double)how->run + 34.0) * u32 + lane * u64);
+}
+
+static void expect_close(const bb_coded_matrix *matrix, bb_index row, bb_index rows,
+                         const double *x, const way *how, const double *y, const double *expected)
+{
+    const bb_index columns = bb_coded_matrix_columns(matrix);
+    double *c = dense_new(columns);
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        bb_coded_matrix_decode(matrix, row + i, 0, columns, c);
+        for (bb_index j = 0; j < columns; ++j) {
+            magnitude += fabs(c[j] * x[j]);
+        }
+        if (isnan(expected[i]) || isinf(expected[i])) {
+            assert_true(isnan(expected[i]) ? isnan(y[i]) : y[i] == expected[i]);
+        } else {
+            check_close(y[i], expected[i], bound(columns, how), magnitude);
+        }
+    }
+    BB_RELEASE(&c);
+}
+
+// The cpu's, and twice the same bits with other rows between.
+static void compare(const bb_coded_matrix *matrix, const double *x, const way *how, bb_index row,
+                    bb_index rows)
+{
+    bb_coded_operator *here = open_operator(cpu, matrix, how);
+    bb_coded_operator *there = open_operator(gpu, matrix, how);
+    double *y = dense_new(rows);
+    double *again = dense_new(rows);
+    double *expected = dense_new(rows);
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_apply(here, row, rows, x, expected, &seconds));
+    seconds = 0.0;
+    check_ok(bb_coded_operator_apply(there, row, rows, x, y, &seconds));
+    assert_true(seconds > 0.0);
+    check_ok(
+        bb_coded_operator_apply(there, bb_coded_matrix_rows(matrix) - 1, 1, x, again, &seconds));
+    check_ok(bb_coded_operator_apply(there, row, rows, x, again, &seconds));
+    assert_memory_equal(y, again, (size_t)rows * sizeof *y);
+    expect_close(matrix, row, rows, x, how, y, expected);
+    bb_coded_operator_destroy(&here);
+    bb_coded_operator_destroy(&there);
+    BB_RELEASE(&y);
+    BB_RELEASE(&again);
+    BB_RELEASE(&expected);
+}
+
+// Whole rows, and windows that begin and end inside slabs, lines and bands.
+static void compare_windows(const bb_coded_matrix *matrix, const double *x, const way *how)
+{
+    const bb_index rows = bb_coded_matrix_rows(matrix);
+    compare(matrix, x, how, 0, rows);
+    compare(matrix, x, how, rows / 3, rows - rows / 3 - rows / 5);
+    compare(matrix, x, how, rows / 2, 1);
+}
+
+static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    static const zfp_shape shapes[] = {
+        {1, 1,  1,  1  },
+        {6, 5,  19, 55 },
+        {5, 21, 40, 64 },
+        {4, 8,  1,  90 },
+        {2, 2,  66, 257}
+    };
+    for (size_t s = 0; s < (few ? 2 : sizeof shapes / sizeof *shapes); ++s) {
+        double *values = zfp_values(&shapes[s], 1);
+        double *x = dense_new(zfp_columns(&shapes[s]));
+        dense_random(zfp_columns(&shapes[s]), 2, x);
+        for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+            for (int kind = 0; kind < ZFP_KINDS; kind += few ? 2 : 1) {
+                bb_coded_matrix *matrix =
+                    zfp_encode(&shapes[s], dimensions, &zfp_kinds[kind], values);
+                for (int how = 0; how < WAYS; ++how) {
+                    compare_windows(matrix, x, &ways[how]);
+                }
+                bb_coded_matrix_destroy(&matrix);
+            }
+        }
+        BB_RELEASE(&values);
+        BB_RELEASE(&x);
+    }
+}
+
+// 378 rows as a slit has (28 of few): many panels a row.
+static void a_slit_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    const zfp_shape slit = few ? (zfp_shape){4, 7, 25, 256} : (zfp_shape){18, 21, 100, 512};
+    double *values = zfp_values(&slit, 1);
+    double *x = dense_new(zfp_columns(&slit));
+    dense_random(zfp_columns(&slit), 2, x);
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+        bb_coded_matrix *matrix = zfp_encode(&slit, dimensions, &zfp_kinds[3], values);
+        bb_coded_operator *operation = open_operator(gpu, matrix, &ways[1]);
+        compare(matrix, x, &ways[1], 0, zfp_rows(&slit));
+        compare(matrix, x, &ways[2], slit.across, slit.lines / 2 * slit.across);
+        // Streams and their index, and nothing of the size of the decoded matrix.
+        const double values_held = (double)zfp_rows(&slit) * (double)zfp_columns(&slit);
+        assert_true(few || (double)bb_coded_operator_bytes(operation) < 2.0 * values_held);
+        bb_coded_operator_destroy(&operation);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&values);
+    BB_RELEASE(&x);
+}
+
+static void what_cannot_be_held_poisons_the_same_rows(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {6, 5, 19, 55};
+    double *values = zfp_values(&shape, 1);
+    double *x = dense_new(zfp_columns(&shape));
+    dense_random(zfp_columns(&shape), 2, x);
+    values[7 * zfp_columns(&shape) + 500] = 0x1p126;
+    values[29 * zfp_columns(&shape) + 1] = NAN;
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+        bb_coded_matrix *matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
+        for (int how = 0; how < WAYS; ++how) {
+            compare_windows(matrix, x, &ways[how]);
+        }
+        x[1044] = INFINITY;
+        compare_windows(matrix, x, &ways[1]);
+        x[1044] = 0.5;
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&values);
+    BB_RELEASE(&x);
+}
+
+#ifdef BB_HAVE_CUDA
+// Three matrices, each with a tolerance of its own, x and y in the device's memory.
+typedef struct axes {
+    bb_coded_matrix *matrix[3];
+    bb_coded_operator *operation[3];
+    bb_index columns, wanted;
+    double *x;
+    float *narrow;
+    void *device_x;
+    void *y[3];
+} axes;
+
+static axes enter(const zfp_shape *shape, int dimensions, bb_index wanted)
+{
+    static const zfp_kind kinds[3] = {
+        {BB_ZFP_ACCURACY, 1e-3},
+        {BB_ZFP_ACCURACY, 1e-5},
+        {BB_ZFP_ACCURACY, 0.1 }
+    };
+    axes out = {.columns = zfp_columns(shape), .wanted = wanted};
+    out.x = dense_new(out.columns);
+    check_ok(BB_ALLOCATE(out.columns, &out.narrow));
+    check_ok(bb_device_allocate(gpu, (size_t)out.columns * sizeof *out.narrow, &out.device_x));
+    for (int i = 0; i < 3; ++i) {
+        double *values = zfp_values(shape, 20 + (uint64_t)i);
+        out.matrix[i] = zfp_encode(shape, dimensions, &kinds[i], values);
+        out.operation[i] = open_operator(gpu, out.matrix[i], &ways[2]);
+        check_ok(bb_device_allocate(gpu, (size_t)wanted * sizeof(double), &out.y[i]));
+        BB_RELEASE(&values);
+    }
+    return out;
+}
+
+static void leave(axes *of)
+{
+    for (int i = 0; i < 3; ++i) {
+        bb_device_release(gpu, &of->y[i]);
+        bb_coded_operator_destroy(&of->operation[i]);
+        bb_coded_matrix_destroy(&of->matrix[i]);
+    }
+    bb_device_release(gpu, &of->device_x);
+    BB_RELEASE(&of->narrow);
+    BB_RELEASE(&of->x);
+}
+
+static void set_x(axes *of, uint64_t seed)
+{
+    dense_random(of->columns, seed, of->x);
+    for (bb_index j = 0; j < of->columns; ++j) {
+        of->narrow[j] = (float)of->x[j];
+    }
+    check_ok(
+        bb_device_upload(gpu, of->device_x, of->narrow, (size_t)of->columns * sizeof *of->narrow));
+    check_ok(bb_device_wait(gpu));
+}
+
+// The bits of each axis by itself.
+static void expect_each(axes *of, bb_index row)
+{
+    double *found = dense_new(of->wanted);
+    double *expected = dense_new(of->wanted);
+    double seconds = 0.0;
+    for (int i = 0; i < 3; ++i) {
+        const size_t bytes = (size_t)of->wanted * sizeof *found;
+        check_ok(bb_device_download(gpu, found, of->y[i], bytes));
+        check_ok(
+            bb_coded_operator_apply(of->operation[i], row, of->wanted, of->x, expected, &seconds));
+        assert_memory_equal(found, expected, bytes);
+    }
+    BB_RELEASE(&found);
+    BB_RELEASE(&expected);
+}
+
+static void three_products_share_a_launch(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {6, 21, 30, 60};
+    const bb_index row = 30;
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+        axes of = enter(&shape, dimensions, 63);
+        set_x(&of, 3);
+        check_ok(bb_coded_operator_queue(of.operation, 3, &(bb_coded_window){row, 63, NULL},
+                                         of.device_x, (double *const *)of.y, NULL));
+        cuda_ok(cudaDeviceSynchronize());
+        expect_each(&of, row);
+        leave(&of);
+    }
+}
+
+// Queued once, launched three times with another x each time.
+static void a_captured_graph_replays_the_products(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {6, 21, 30, 60};
+    const bb_index row = 42;
+    axes of = enter(&shape, 2, 50);
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t plan;
+    cuda_ok(cudaStreamCreate(&stream));
+    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check_ok(bb_coded_operator_queue(of.operation, 3, &(bb_coded_window){row, 50, NULL},
+                                     of.device_x, (double *const *)of.y, stream));
+    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
+    for (uint64_t round = 0; round < 3; ++round) {
+        set_x(&of, 10 + round);
+        cuda_ok(cudaGraphLaunch(plan, stream));
+        cuda_ok(cudaStreamSynchronize(stream));
+        expect_each(&of, row);
+    }
+    cuda_ok(cudaGraphExecDestroy(plan));
+    cuda_ok(cudaGraphDestroy(graph));
+    cuda_ok(cudaStreamDestroy(stream));
+    leave(&of);
+}
+
+static void a_window_on_the_device_is_refused(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {2, 4, 8, 8};
+    axes of = enter(&shape, 2, 4);
+    axes other = enter(&shape, 3, 4);
+    const int32_t *row_at = of.device_x;
+    bb_coded_operator *mixed[2] = {of.operation[0], other.operation[0]};
+    assert_false(bb_coded_operator_takes_row_at(of.operation[0]));
+    check_fails(bb_coded_operator_queue(of.operation, 1, &(bb_coded_window){0, 4, row_at},
+                                        of.device_x, (double *const *)of.y, NULL),
+                BB_UNSUPPORTED, "storage zfp");
+    check_fails(bb_coded_operator_queue(mixed, 2, &(bb_coded_window){0, 4, NULL}, of.device_x,
+                                        (double *const *)of.y, NULL),
+                BB_INVALID, "one shape and storage");
+    leave(&of);
+    leave(&other);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const int code = open_devices(argc, argv);
+    if (code != 0) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mode_and_dimension_agrees_with_the_cpu),
+        cmocka_unit_test(a_slit_agrees_with_the_cpu),
+        cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
+#ifdef BB_HAVE_CUDA
+        cmocka_unit_test(three_products_share_a_launch),
+        cmocka_unit_test(a_captured_graph_replays_the_products),
+        cmocka_unit_test(a_window_on_the_device_is_refused),
+#endif
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    close_devices();
+    return failures;
+}

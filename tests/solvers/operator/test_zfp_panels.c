@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cut of a matrix in zfp into panels, on the cpu: panels decoded one by one from the layout of
+// the device hold every value of the matrix once, at the row and column that the product takes it
+// for, and sums of panels lie where the rows are looked for.
+#include "solvers/operator/coded_operator.h"
+#include "solvers/operator/zfp_panels.h"
+#include "tests/solvers/operator/zfp_problem.h"
+
+static bb_device *cpu;
+
+// What a warp's panel is decoded into.
+typedef struct replay {
+    const bb_zfp_task *task;
+    bb_index columns, matrix_rows;
+    float *values;       // [matrix rows][columns]
+    unsigned char *seen; // the same
+    const float *x;
+    double *sums; // bb_zfp_place_count of them
+} replay;
+
+static uint64_t bit_of_run(const bb_zfp_task *task, bb_index band, bb_index run)
+{
+    const bb_zfp_operand *operand = &task->operand[0];
+    uint64_t bit = operand->places[2 * band];
+    if (operand->lengths == NULL) {
+        return bit + (uint64_t)(run * task->cut.run_blocks) * operand->settings.maximum_bits;
+    }
+    bb_index group = band * task->groups + run / BB_ZFP_GROUP_RUNS;
+    bit += operand->bases[group];
+    for (bb_index r = 0; r < run % BB_ZFP_GROUP_RUNS; ++r) {
+        bit += operand->lengths[group * BB_ZFP_GROUP_RUNS + r];
+    }
+    return bit;
+}
+
+// A block's values at (x, y) of the mesh; in three and four dimensions those of several rows.
+static void take_block(const replay *to, bb_index slab, bb_index panel, const bb_zfp_corner *at,
+                       const float *block)
+{
+    const bb_zfp_cut *cut = &to->task->cut;
+    const bb_index band = slab / cut->band_slabs;
+    const int lines = cut->dimensions == 1 ? 1 : 4;
+    for (bb_index r = 0; r < cut->slab_rows; ++r) {
+        const bb_index z = slab % cut->band_slabs * 4 + r % 4;
+        const bb_index row = band * cut->band_rows + r / 4 * cut->line_rows + z;
+        const bool there = z < cut->line_rows && row < to->matrix_rows;
+        double sum = 0.0;
+        if (there) {
+            const bb_zfp_row_place place = bb_zfp_row_place_of(cut, row);
+            assert_int_equal(place.slab, slab);
+            assert_int_equal(place.row, r);
+        }
+        for (bb_index y = 0; y < lines && at->y + y < cut->ny; ++y) {
+            for (bb_index x = 0; x < 4 && at->x + x < cut->nx; ++x) {
+                const bb_index column = (at->y + y) * cut->nx + at->x + x;
+                const float value = block[16 * r + 4 * y + x];
+                sum += (double)(value * to->x[column]);
+                if (there) {
+                    assert_int_equal(to->seen[row * to->columns + column]++, 0);
+                    to->values[row * to->columns + column] = value;
+                }
+            }
+        }
+        to->sums[bb_zfp_place_of(cut, slab - to->task->slabs.first, r, panel)] += sum;
+    }
+}
+
+static void take_panel(const replay *to, bb_index slab, bb_index index)
+{
+    const bb_zfp_cut *cut = &to->task->cut;
+    const bb_zfp_operand *operand = &to->task->operand[0];
+    const bb_zfp_panel panel = bb_zfp_panel_of(cut, slab, index);
+    const bb_zfp_shape mesh = {2, cut->nx, cut->ny, 1, 1};
+    // The device looks up the places of one group of runs in three and four dimensions.
+    if (cut->dimensions >= 3 && panel.begin < panel.end) {
+        assert_int_equal(panel.begin / BB_ZFP_GROUP_RUNS, (panel.end - 1) / BB_ZFP_GROUP_RUNS);
+    } else {
+        assert_int_equal(panel.begin % BB_ZFP_GROUP_RUNS, 0);
+    }
+    for (bb_index run = panel.begin; run < panel.end; ++run) {
+        const bb_index first = (run - panel.first_run) * cut->run_blocks;
+        bb_zfp_reader reader =
+            bb_zfp_reader_open(&operand->words, bit_of_run(to->task, panel.band, run));
+        bb_zfp_corner at = bb_zfp_corner_of(&mesh, first);
+        for (bb_index i = 0; i < cut->run_blocks && first + i < cut->blocks; ++i) {
+            float block[BB_ZFP_BLOCK_MOST];
+            bb_zfp_decode_block_f32(&reader, &operand->settings, cut->dimensions,
+                                    to->task->reversible, block);
+            take_block(to, slab, index, &at, block);
+            bb_zfp_corner_step(&mesh, &at);
+        }
+    }
+}
+
+static void play(const bb_zfp_task *task, const replay *to)
+{
+    for (bb_index s = 0; s < task->slabs.count; ++s) {
+        for (bb_index panel = 0; panel < task->cut.panels; ++panel) {
+            take_panel(to, task->slabs.first + s, panel);
+        }
+    }
+}
+
+// Rows wanted against the cpu's product, all that was decoded against the cpu's values.
+static void compare(const bb_coded_matrix *matrix, const replay *to, const double *x)
+{
+    const bb_zfp_task *task = to->task;
+    const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    bb_coded_operator *operation = NULL;
+    double *row = dense_new(to->columns);
+    double *expected = dense_new(task->rows);
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(cpu, matrix, seed, &operation));
+    check_ok(bb_coded_operator_apply(operation, task->row, task->rows, x, expected, &seconds));
+    for (bb_index i = 0; i < task->rows; ++i) {
+        const bb_zfp_row_place place = bb_zfp_row_place_of(&task->cut, task->row + i);
+        const bb_index first =
+            bb_zfp_place_of(&task->cut, place.slab - task->slabs.first, place.row, 0);
+        double sum = 0.0;
+        double magnitude = 0.0;
+        assert_true(place.slab >= task->slabs.first &&
+                    place.slab < task->slabs.first + task->slabs.count);
+        bb_coded_matrix_decode(matrix, task->row + i, 0, to->columns, row);
+        for (bb_index j = 0; j < to->columns; ++j) {
+            const bb_index at = (task->row + i) * to->columns + j;
+            assert_int_equal(to->seen[at], 1);
+            assert_true((double)to->values[at] == row[j]);
+            magnitude += fabs(row[j] * x[j]);
+        }
+        for (bb_index panel = 0; panel < task->cut.panels; ++panel) {
+            sum += to->sums[first + panel];
+        }
+        check_close(sum / task->operand[0].scales[task->row + i], expected[i], 1e-12, magnitude);
+    }
+    bb_coded_operator_destroy(&operation);
+    BB_RELEASE(&row);
+    BB_RELEASE(&expected);
+}
+
+static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *panels,
+                         const double *x, bb_index row, bb_index rows)
+{
+    bb_zfp_task task = bb_zfp_panels_task(panels, row, rows);
+    const bb_index count = bb_coded_matrix_rows(matrix) * bb_coded_matrix_columns(matrix);
+    float *narrow = NULL;
+    replay to = {.task = &task,
+                 .columns = bb_coded_matrix_columns(matrix),
+                 .matrix_rows = bb_coded_matrix_rows(matrix)};
+    check_ok(BB_ZEROED(to.columns, &narrow));
+    check_ok(BB_ZEROED(count, &to.values));
+    check_ok(BB_ZEROED(count, &to.seen));
+    to.sums = dense_new(bb_zfp_place_count(&task.cut, task.slabs.count));
+    for (bb_index j = 0; j < to.columns; ++j) {
+        narrow[j] = (float)x[j];
+    }
+    to.x = narrow;
+    play(&task, &to);
+    compare(matrix, &to, x);
+    BB_RELEASE(&narrow);
+    BB_RELEASE(&to.values);
+    BB_RELEASE(&to.seen);
+    BB_RELEASE(&to.sums);
+}
+
+static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *kind)
+{
+    double *values = zfp_values(shape, 1);
+    double *x = dense_new(zfp_columns(shape));
+    bb_coded_matrix *matrix = zfp_encode(shape, dimensions, kind, values);
+    bb_zfp_panels *panels = NULL;
+    const bb_index rows = zfp_rows(shape);
+    dense_random(zfp_columns(shape), 2, x);
+    check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
+    check_window(matrix, panels, x, 0, rows);
+    check_window(matrix, panels, x, rows - 1, 1);
+    check_window(matrix, panels, x, rows / 3, rows / 2);
+    assert_int_equal(bb_zfp_panels_task(panels, 0, 0).slabs.count, 0);
+    // Rates too: the index of a variable one stands beside the stream.
+    assert_true(bb_zfp_panels_bytes(panels) > 0);
+    if (kind->mode == BB_ZFP_RATE) {
+        assert_true(bb_zfp_panels_task(panels, 0, rows).operand[0].lengths == NULL);
+    }
+    bb_zfp_panels_destroy(&panels);
+    bb_coded_matrix_destroy(&matrix);
+    BB_RELEASE(&values);
+    BB_RELEASE(&x);
+}
+
+// Lines that fill no block, blocks that fill no run, runs that fill no group, and bands that lack
+// lines.
+static const zfp_shape shapes[] = {
+    {1, 1,  1,  1 },
+    {6, 5,  19, 55},
+    {5, 21, 40, 64},
+    {9, 3,  33, 37},
+    {4, 8,  1,  90},
+    {2, 4,  70, 70},
+};
+
+static void panels_hold_every_value_once(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+            for (int k = 0; k < ZFP_KINDS; ++k) {
+                check_shape(&shapes[s], dimensions, &zfp_kinds[k]);
+            }
+        }
+    }
+}
+
+// Rows of 33667 columns: several panels each, and slabs that begin inside a group of runs.
+static void rows_of_many_panels_are_whole(void **state)
+{
+    (void)state;
+    static const zfp_shape wide = {2, 2, 131, 257};
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+        check_shape(&wide, dimensions, &zfp_kinds[3]);
+    }
+}
+
+static void poisoned_rows_have_no_scale(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {6, 5, 19, 55};
+    double *values = zfp_values(&shape, 1);
+    values[7 * zfp_columns(&shape) + 500] = 0x1p126;
+    values[29 * zfp_columns(&shape) + 1] = NAN;
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+        bb_coded_matrix *matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
+        bb_zfp_panels *panels = NULL;
+        double *row = dense_new(zfp_columns(&shape));
+        check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
+        const double *scales = bb_zfp_panels_task(panels, 0, 30).operand[0].scales;
+        for (bb_index i = 0; i < 30; ++i) {
+            bool poisoned = false;
+            bb_coded_matrix_decode(matrix, i, 0, zfp_columns(&shape), row);
+            for (bb_index j = 0; j < zfp_columns(&shape); ++j) {
+                poisoned = poisoned || isnan(row[j]);
+            }
+            assert_true(poisoned ? isnan(scales[i]) : scales[i] == 1.0);
+        }
+        assert_true(isnan(scales[7]) && isnan(scales[29]));
+        bb_zfp_panels_destroy(&panels);
+        bb_coded_matrix_destroy(&matrix);
+        BB_RELEASE(&row);
+    }
+    BB_RELEASE(&values);
+}
+
+static void only_matrices_of_a_kind_go_together(void **state)
+{
+    (void)state;
+    const zfp_shape shape = {6, 5, 19, 55};
+    const zfp_shape turned = {6, 5, 55, 19};
+    double *values = zfp_values(&shape, 1);
+    bb_coded_matrix *matrix[4] = {zfp_encode(&shape, 2, &zfp_kinds[2], values),
+                                  zfp_encode(&shape, 2, &zfp_kinds[3], values),
+                                  zfp_encode(&shape, 3, &zfp_kinds[3], values),
+                                  zfp_encode(&turned, 2, &zfp_kinds[3], values)};
+    bb_zfp_panels *panels[4];
+    for (int i = 0; i < 4; ++i) {
+        check_ok(bb_zfp_panels_create(cpu, matrix[i], &panels[i]));
+    }
+    assert_true(bb_zfp_panels_alike(panels[0], panels[1]));
+    assert_false(bb_zfp_panels_alike(panels[0], panels[2]));
+    assert_false(bb_zfp_panels_alike(panels[0], panels[3]));
+    for (int i = 0; i < 4; ++i) {
+        bb_zfp_panels_destroy(&panels[i]);
+        bb_coded_matrix_destroy(&matrix[i]);
+    }
+    BB_RELEASE(&values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(panels_hold_every_value_once),
+        cmocka_unit_test(rows_of_many_panels_are_whole),
+        cmocka_unit_test(poisoned_rows_have_no_scale),
+        cmocka_unit_test(only_matrices_of_a_kind_go_together),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
+        return 1;
+    }
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&cpu);
+    return failures;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Crank-Nicolson steps and moving exchange: by hand, in order, in balance.
+#include "core/memory.h"
+#include "core/thread.h"
+#include "solvers/step/shifted_cg.h"
+#include "solvers/step/stepper.h"
+#include "tests/check.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+// A chain of `n` unknowns joined by conductances of 1, the first with 0.5 to the outside.
+static void chain(bb_index n, bb_csr *out)
+{
+    bb_triplets list = {0};
+    check_ok(bb_triplets_add(&list, 0, 0, 0.5));
+    for (bb_index i = 0; i + 1 < n; ++i) {
+        check_ok(bb_triplets_add(&list, i, i, 1.0));
+        check_ok(bb_triplets_add(&list, i + 1, i + 1, 1.0));
+        check_ok(bb_triplets_add(&list, i, i + 1, -1.0));
+        check_ok(bb_triplets_add(&list, i + 1, i, -1.0));
+    }
+    check_ok(bb_csr_assemble(n, n, &list, out));
+    bb_triplets_release(&list);
+}
+
+// T' = T / 2 + 2 u - 2 g (T - 3): from 0 with u = 1, g = 0.25: 2 + 1.5, then 1.75 + 2 - 0.25.
+static void explicit_exchange_by_hand(void **state)
+{
+    (void)state;
+    bb_triplets list = {0};
+    bb_csr a;
+    bb_stepper *stepper = NULL;
+    const double b = 2.0;
+    const double u = 1.0;
+    const double g = 0.25;
+    const int32_t where = 0;
+    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0, 0};
+    check_ok(bb_triplets_add(&list, 0, 0, 0.5));
+    check_ok(bb_csr_assemble(1, 1, &list, &a));
+    check_ok(bb_stepper_create(&a, &b, &stepper));
+    check_ok(bb_stepper_advance(stepper, &input));
+    assert_true(bb_stepper_state(stepper)[0] == 3.5);
+    assert_true(bb_stepper_exchanged(stepper)[0] == 0.0);
+    check_ok(bb_stepper_advance(stepper, &input));
+    assert_true(bb_stepper_state(stepper)[0] == 3.5);
+    assert_true(bb_stepper_exchanged(stepper)[0] == 3.5);
+    bb_stepper_destroy(&stepper);
+    bb_csr_release(&a);
+    bb_triplets_release(&list);
+}
+
+// One unknown, M = 2, S = 0.5, dt = 0.4, u = 1, g = 0.3 to 3: (2 + 0.1 + 0.15) D = 1 + 0.9.
+static void implicit_step_by_hand(void **state)
+{
+    (void)state;
+    bb_csr s;
+    bb_stepper *stepper = NULL;
+    const double m = 2.0;
+    const double u = 1.0;
+    const double g = 0.3;
+    const int32_t where = 0;
+    const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0, 0};
+    chain(1, &s);
+    check_ok(bb_stepper_create_implicit(&s, &m, 0.4, &stepper));
+    check_ok(bb_stepper_advance(stepper, &input));
+    check_relative(bb_stepper_state(stepper)[0], 1.9 / 2.25, 1e-15);
+    check_relative(bb_stepper_exchanged(stepper)[0], 0.95 / 2.25, 1e-15);
+    // Without the exchange the diagonal is as before.
+    check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
+    check_relative(bb_stepper_state(stepper)[0], 1.9 / 2.25 * 1.9 / 2.1, 1e-15);
+    bb_stepper_destroy(&stepper);
+    bb_csr_release(&s);
+}
+
+// M T' = -S T + q - h(t) T with a moving h: error after one second in `steps` steps, the truth from
+// many. Explicit too.
+static double final_state(bb_index steps, bool implicit)
+{
+    enum { N = 5 };
+    bb_csr s;
+    bb_triplets list = {0};
+    bb_csr a;
+    bb_stepper *stepper = NULL;
+    const double m[N] = {1.0, 2.0, 1.5, 1.0, 3.0};
+    double inverse[N];
+    const double dt = 1.0 / (double)steps;
+    const int32_t where[2] = {1, 3};
+    chain(N, &s);
+    for (bb_index row = 0; row < N; ++row) {
+        inverse[row] = 1.0 / m[row];
+        check_ok(bb_triplets_add(&list, row, row, 1.0));
+        for (bb_index i = s.row_start[row]; i < s.row_start[row + 1]; ++i) {
+            check_ok(bb_triplets_add(&list, row, s.column[i], -dt / m[row] * s.value[i]));
+        }
+    }
+    check_ok(bb_csr_assemble(N, N, &list, &a));
+    check_ok(implicit ? bb_stepper_create_implicit(&s, m, dt, &stepper)
+                      : bb_stepper_create(&a, inverse, &stepper));
+    for (bb_index n = 0; n < steps; ++n) {
+        double middle = ((double)n + 0.5) * dt;
+        const double u[2] = {dt * (1.0 + middle), dt};
+        const double g[2] = {dt * (1.0 + sin(3.0 * middle)), dt * middle};
+        const bb_stepper_input input = {2, where, u, 2, where, g, -1.0, 0};
+        check_ok(bb_stepper_advance(stepper, &input));
+    }
+    double end = bb_stepper_state(stepper)[1];
+    bb_stepper_destroy(&stepper);
+    bb_csr_release(&a);
+    bb_csr_release(&s);
+    bb_triplets_release(&list);
+    return end;
+}
+
+static void orders_in_time_with_moving_exchange(void **state)
+{
+    (void)state;
+    double truth = final_state(8192, true);
+    double second = log2((final_state(16, true) - truth) / (final_state(32, true) - truth));
+    double first = log2((final_state(64, false) - truth) / (final_state(128, false) - truth));
+    print_message("orders: Crank-Nicolson %.3f, explicit %.3f\n", second, first);
+    check_close(second, 2.0, 0.02, 1.0);
+    check_close(first, 1.0, 0.05, 1.0);
+}
+
+// Steps far over the explicit limit, long chain: what is stored is what came in less what left.
+static void implicit_steps_balance_on_any_threads(void **state)
+{
+    (void)state;
+    enum { N = 9000 };
+    bb_csr s;
+    double *m = NULL;
+    double *kept = NULL;
+    chain(N, &s);
+    check_ok(BB_ALLOCATE(N, &m));
+    check_ok(BB_ALLOCATE(N, &kept));
+    for (bb_index i = 0; i < N; ++i) {
+        m[i] = 1.0 + 0.5 * sin((double)i);
+    }
+    for (bb_index threads = 1; threads <= 4; threads *= 2) {
+        bb_stepper *stepper = NULL;
+        const int32_t where = 3;
+        const double u = 2.0;
+        double in = 0.0;
+        check_ok(bb_threads_set(threads));
+        check_ok(bb_stepper_create_implicit(&s, m, 20.0, &stepper));
+        for (int n = 0; n < 10; ++n) {
+            check_ok(bb_stepper_step(stepper, n < 5, &where, &u));
+            in += (n < 5 ? u : 0.0) - 20.0 * 0.5 * bb_stepper_exchanged(stepper)[0];
+        }
+        double stored = 0.0;
+        for (bb_index i = 0; i < N; ++i) {
+            stored += m[i] * bb_stepper_state(stepper)[i];
+        }
+        print_message("in %.6f, gap %.1e\n", in, stored - in);
+        check_close(stored, in, 1e-13, 10.0);
+        if (threads == 1) {
+            memcpy(kept, bb_stepper_state(stepper), N * sizeof *kept);
+        }
+        assert_memory_equal(bb_stepper_state(stepper), kept, N * sizeof *kept);
+        bb_stepper_destroy(&stepper);
+    }
+    bb_threads_stop();
+    BB_RELEASE(&m);
+    BB_RELEASE(&kept);
+    bb_csr_release(&s);
+}
+
+static void gradients_solve_and_say_when_they_cannot(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    bb_csr s;
+    bb_shifted_cg *solver = NULL;
+    double d[N];
+    double b[N];
+    double x[N];
+    double product[N];
+    chain(N, &s);
+    for (int i = 0; i < N; ++i) {
+        d[i] = 0.01;
+        b[i] = i % 7 - 3.0;
+    }
+    check_ok(bb_shifted_cg_create(&s, 2.0, &solver));
+    check_ok(bb_shifted_cg_solve(solver, d, b, 1e-13, x));
+    check_ok(bb_csr_multiply(&s, x, product));
+    for (int i = 0; i < N; ++i) {
+        check_close(d[i] * x[i] + 2.0 * product[i], b[i], 1e-11, 3.0);
+    }
+    assert_true(bb_shifted_cg_iterations(solver) > 0 && bb_shifted_cg_iterations(solver) <= N);
+    for (int i = 0; i < N; ++i) {
+        d[i] = -8.5;
+    }
+    check_fails(bb_shifted_cg_solve(solver, d, b, 1e-13, x), BB_INVALID, "not positive definite");
+    b[4] = NAN;
+    check_fails(bb_shifted_cg_solve(solver, d, b, 1e-13, x), BB_INVALID, "not finite");
+    bb_shifted_cg_destroy(&solver);
+    s.columns = N + 1;
+    check_fails(bb_shifted_cg_create(&s, 2.0, &solver), BB_INVALID, "300 x 301, expected square");
+    bb_csr_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(explicit_exchange_by_hand),
+        cmocka_unit_test(implicit_step_by_hand),
+        cmocka_unit_test(orders_in_time_with_moving_exchange),
+        cmocka_unit_test(implicit_steps_balance_on_any_threads),
+        cmocka_unit_test(gradients_solve_and_say_when_they_cannot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
