@@ -73,7 +73,7 @@ typedef struct bb_policy_config {
     int rounding;       ///< bb_policy_rounding
     double strehl_loss; ///< promise: the largest one allowed, NaN
     int over;           ///< bb_policy_over: of the promise
-    bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its ladder
+    bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its candidates
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;

@@ -135,7 +135,7 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
 }
 
 // The same of a row that is multiplied as factors.
-static double path_rounding(const bb_row_path *path, const bb_vector_norms *x,
+static double path_rounding(const bb_row_rounding *path, const bb_vector_norms *x,
                             const bb_sum_rounding *rounding)
 {
     const double exponent =

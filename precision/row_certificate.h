@@ -10,7 +10,7 @@
 // |a| |x|, which is at most the least of max|a| ||x||_1, ||a||_2 ||x||_2 and ||a||_1 max|x|.
 //
 // Rows that are multiplied as factors, never decoded, round relative to magnitudes on their path
-// (precision/row_path.h) in the place of |a| |x|.
+// (precision/row_rounding.h) in the place of |a| |x|.
 //
 // Norms are sums in fp64 of n terms; each is widened by n 2^-52 of itself, so that what comes out
 // is a bound, not an estimate of one. Values that are not finite are bounded by infinity.
@@ -18,7 +18,7 @@
 #define BB_PRECISION_ROW_CERTIFICATE_H
 
 #include "precision/error_norms.h"
-#include "precision/row_path.h"
+#include "precision/row_rounding.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +31,7 @@ typedef struct bb_row_certificate {
     double stored_1;       ///< ||stored||_1
     double stored_squares; ///< ||stored||_2^2
     double scale;          ///< stored values were multiplied by it before they were narrowed
-    bb_row_path path;      ///< of a row that is not decoded; left to the caller to fill in
+    bb_row_rounding path;  ///< of a row that is not decoded; left to the caller to fill in
 } bb_row_certificate;
 
 bb_row_certificate bb_row_certificate_start(double scale);

@@ -89,7 +89,7 @@ done:
     return status;
 }
 
-static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_attempt *attempts,
+static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluation *evaluations,
                                bb_results *results)
 {
     bb_status status = BB_OK;
@@ -98,20 +98,21 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_attempt 
     char long_name[192];
     BB_TRY(BB_ZEROED(pipelines * targets, &all->estimates));
     for (bb_index i = 0; i < pipelines * targets; ++i) {
-        bb_ao_attempt *attempt = &attempts[i / targets];
+        bb_ao_evaluation *evaluation = &evaluations[i / targets];
         const bb_matrix_source *ctm = all->problem->targets[i % targets].ctm;
         estimate *kept = &all->estimates[all->count];
-        if (attempt->common.outcome.kind != BB_OUTCOME_OK || attempt->r[i % targets] == NULL) {
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK ||
+            evaluation->r[i % targets] == NULL) {
             continue; // what a pipeline that failed leaves is no reconstructor
         }
-        kept->values = attempt->r[i % targets];
-        attempt->r[i % targets] = NULL;
+        kept->values = evaluation->r[i % targets];
+        evaluation->r[i % targets] = NULL;
         ++all->count;
         kept->view = bb_view_matrix(kept->values, ctm->rows, ctm->columns);
         kept->source = bb_matrix_source_dense(&kept->view, "R", "1");
         (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
         (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s, target %td",
-                       attempt->common.pipeline, i % targets);
+                       evaluation->common.pipeline, i % targets);
         BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
     }
 done:
@@ -119,7 +120,7 @@ done:
 }
 
 bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipelines,
-                     bb_ao_attempt *attempts, bb_results *results)
+                     bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
     operands *all = NULL;
@@ -139,7 +140,7 @@ bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipeli
                                    bb_point_spread_pupil(all->problem->targets[0].spread)));
     }
     if (bb_dump_wanted(names, "R")) {
-        BB_TRY(add_estimates(all, pipelines, attempts, results));
+        BB_TRY(add_estimates(all, pipelines, evaluations, results));
     }
 done:
     return status;

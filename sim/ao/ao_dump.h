@@ -6,12 +6,12 @@
 #ifndef BB_SIM_AO_AO_DUMP_H
 #define BB_SIM_AO_AO_DUMP_H
 
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 
 /// Adds the operators that `names` lists. Where there is one, the problem and the estimates of
-/// `attempts` [pipelines] move into the results, which keep them until the file is written; the
+/// `evaluations` [pipelines] move into the results, which keep them until the file is written; the
 /// caller's are empty then. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipelines,
-                                bb_ao_attempt *attempts, bb_results *results);
+                                bb_ao_evaluation *evaluations, bb_results *results);
 
 #endif

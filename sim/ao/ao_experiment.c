@@ -4,8 +4,8 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/ao/ao_attempt.h"
 #include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
 #include "sim/ao/ao_noise.h"
 #include "sim/ao/ao_plan.h"
@@ -32,11 +32,11 @@ typedef struct ao_run {
     double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
-    bb_factor_problem solving;
-    bb_ao_attempt *attempts; // [pipeline_count]
-    bb_index *order;         // [pipeline_count] the reference, others, those that promise something
-    bb_index solved;         // so many of that order
-    bb_index settled;        // so many of them scored and drawn, too
+    bb_factor_problem factor_problem;
+    bb_ao_evaluation *evaluations; // [pipeline_count]
+    bb_index *order;  // [pipeline_count] the reference, others, those that promise something
+    bb_index solved;  // so many of that order
+    bb_index settled; // so many of them scored and drawn, too
     bb_restart restart;
     bb_ao_promises *promises;
     bb_ao_learning *learning; // NULL: the true profile is known
@@ -81,15 +81,15 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     put_in_order(run);
     BB_TRY(bb_ao_promises_create(&run->promises));
-    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        BB_TRY(bb_ao_attempt_create(run->pipelines[p].name, run->target_count,
-                                    run->wavelength_count, study->ensquared_mas.count,
-                                    bb_ao_study_images(study), &run->attempts[p]));
-        run->attempts[p].level = run->pipelines[p];
-        run->attempts[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
+        BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
+                                       run->wavelength_count, study->ensquared_mas.count,
+                                       bb_ao_study_images(study), &run->evaluations[p]));
+        run->evaluations[p].level = run->pipelines[p];
+        run->evaluations[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
-                                       &run->pipelines[p], &run->attempts[p].common.device));
+                                       &run->pipelines[p], &run->evaluations[p].common.device));
     }
 done:
     return status;
@@ -97,15 +97,15 @@ done:
 
 static void finish(ao_run *run)
 {
-    for (bb_index p = 0; run->attempts != NULL && p < run->pipeline_count; ++p) {
-        bb_ao_attempt_release(&run->attempts[p], run->target_count);
+    for (bb_index p = 0; run->evaluations != NULL && p < run->pipeline_count; ++p) {
+        bb_ao_evaluation_release(&run->evaluations[p], run->target_count);
     }
-    BB_RELEASE(&run->attempts);
+    BB_RELEASE(&run->evaluations);
     BB_RELEASE(&run->order);
     bb_restart_release(&run->restart);
     bb_ao_promises_destroy(&run->promises);
     BB_RELEASE(&run->ctm);
-    bb_factor_problem_release(&run->solving);
+    bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
@@ -130,7 +130,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     }
     BB_TRY(bb_ao_noise_bounds(run->problem, &run->noise));
     const bb_tilt_vectors *tilts = &run->problem->tilts;
-    run->solving = (bb_factor_problem){
+    run->factor_problem = (bb_factor_problem){
         .solver = &run->study->solver.common,
         .matrix = run->problem->cmm_core,
         .part = {tilts->columns, tilts->vectors, tilts->variance},
@@ -140,9 +140,9 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .noise = run->noise,
         .seed = (uint64_t)run->study->common.seed
     };
-    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->solving,
+    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
-    BB_TRY(bb_factor_problem_prepare(&run->solving));
+    BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
 done:
     return status;
 }
@@ -169,16 +169,16 @@ static bb_index images_of(const ao_run *run, bb_index target)
 
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
 static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
-                                 bb_ao_attempt *attempt)
+                                 bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index first = target * run->wavelength_count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .strehl = attempt->whole + first,
-                                 .correctable = attempt->pairs + first};
+                                 .strehl = evaluation->whole + first,
+                                 .correctable = evaluation->pairs + first};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
-                                      .strehl = attempt->stationary + first};
+                                      .strehl = evaluation->stationary + first};
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &pairs, &outcome));
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
@@ -187,14 +187,14 @@ done:
     return status;
 }
 
-static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_attempt *attempt)
+static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     double *image = NULL;
     bb_index m = run->ctm[target]->rows;
     bb_index bad = bb_stage_inspect("residual", cee, m * m);
     if (bad >= 0) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "residual covariance of target %td, row %td, column %td", target, bad / m,
                        bad % m);
     }
@@ -206,28 +206,28 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_att
         BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
     }
     bb_tomography_score score = {.kind = (bb_score)run->study->score,
-                                 .strehl = attempt->strehl + first,
-                                 .width_rad = attempt->width_rad + first,
+                                 .strehl = evaluation->strehl + first,
+                                 .width_rad = evaluation->width_rad + first,
                                  .psf_count = images,
                                  .psf = image,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
                                  .ensquared =
-                                     boxes > 0 ? attempt->ensquared + first * boxes : NULL};
+                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &score, &attempt->common.outcome));
-    attempt->residual_m[target] = score.residual_rms;
+                              &score, &evaluation->common.outcome));
+    evaluation->residual_m[target] = score.residual_rms;
     if (isnan(score.residual_rms)) {
-        bb_log_warning("pipeline %s, target %td: %s, %s", attempt->common.pipeline, target,
-                       bb_outcome_name(attempt->common.outcome.kind),
-                       attempt->common.outcome.detail);
+        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
+                       bb_outcome_name(evaluation->common.outcome.kind),
+                       evaluation->common.outcome.detail);
     }
     if (run->study->monte_carlo.frames > 0) {
-        BB_TRY(rate_for_frames(run, target, cee, attempt));
+        BB_TRY(rate_for_frames(run, target, cee, evaluation));
     }
     for (bb_index w = 0; w < images; ++w) {
         crop(image + w * pixels * pixels, pixels,
-             attempt->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
+             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
     }
 done:
     BB_RELEASE(&image);
@@ -236,27 +236,27 @@ done:
 
 // One estimate to score, and where its price goes.
 typedef struct estimate {
-    bb_ao_attempt *attempt;
+    bb_ao_evaluation *evaluation;
     bb_index target;
 } estimate;
 
-static bb_status list_estimates(const ao_run *run, bb_ao_attempt *const *attempts,
-                                bb_index attempt_count, bb_residual_task *tasks,
+static bb_status list_estimates(const ao_run *run, bb_ao_evaluation *const *evaluations,
+                                bb_index evaluation_count, bb_residual_task *tasks,
                                 estimate *estimates, bb_index *out_count)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
-    for (bb_index p = 0; p < attempt_count; ++p) {
-        bb_ao_attempt *attempt = attempts[p];
+    for (bb_index p = 0; p < evaluation_count; ++p) {
+        bb_ao_evaluation *evaluation = evaluations[p];
         for (bb_index t = 0; t < run->target_count; ++t) {
             const bb_tomography_target *target = &run->problem->targets[t];
-            if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
+            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
                 continue;
             }
-            tasks[count] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
-                                              target->ctt, NULL};
+            tasks[count] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t),
+                                              target->ctm, target->ctt, NULL};
             BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
-            estimates[count++] = (estimate){attempt, t};
+            estimates[count++] = (estimate){evaluation, t};
         }
     }
     *out_count = count;
@@ -268,26 +268,27 @@ static bool uses_device(const ao_run *run)
 {
     bool uses = false;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        uses = uses || run->attempts[p].common.device == BB_DEVICE_CUDA;
+        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
     }
     return uses;
 }
 
-// Every estimate of some attempts, for every target, in one pass over Cmm.
-static bb_status score(const ao_run *run, bb_ao_attempt *const *attempts, bb_index attempt_count)
+// Every estimate of some evaluations, for every target, in one pass over Cmm.
+static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
+                       bb_index evaluation_count)
 {
     bb_status status = BB_OK;
-    bb_index most = attempt_count * run->target_count;
+    bb_index most = evaluation_count * run->target_count;
     bb_index count = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
     BB_TRY(BB_ZEROED(most, &tasks));
     BB_TRY(BB_ZEROED(most, &estimates));
-    BB_TRY(list_estimates(run, attempts, attempt_count, tasks, estimates, &count));
+    BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_progress("scoring", i, count);
-        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].attempt));
+        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
     bb_progress("scoring", count, count);
 done:
@@ -300,23 +301,24 @@ done:
 }
 
 // One draw of a pipeline from its factorization to its price.
-static bb_status draw_once(const ao_run *run, const bb_factor_problem *solving, bb_index pipeline,
-                           bb_draws *draws)
+static bb_status draw_once(const ao_run *run, const bb_factor_problem *factor_problem,
+                           bb_index pipeline, bb_draws *draws)
 {
     bb_status status = BB_OK;
-    bb_ao_attempt drawn = {0};
-    BB_TRY(bb_ao_attempt_create(run->pipelines[pipeline].name, run->target_count,
-                                run->wavelength_count, run->study->ensquared_mas.count,
-                                bb_ao_study_images(run->study), &drawn));
-    drawn.shared = run->attempts[pipeline].shared;
-    drawn.common.device = run->attempts[pipeline].common.device;
-    BB_TRY(bb_factor_problem_solve(solving, &run->pipelines[pipeline], drawn.r, &drawn.common));
-    bb_ao_attempt_share(&drawn, run->study->correction, run->problem);
-    bb_ao_attempt *const one = &drawn;
+    bb_ao_evaluation drawn = {0};
+    BB_TRY(bb_ao_evaluation_create(run->pipelines[pipeline].name, run->target_count,
+                                   run->wavelength_count, run->study->ensquared_mas.count,
+                                   bb_ao_study_images(run->study), &drawn));
+    drawn.shared = run->evaluations[pipeline].shared;
+    drawn.common.device = run->evaluations[pipeline].common.device;
+    BB_TRY(
+        bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
+    bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    bb_ao_evaluation *const one = &drawn;
     BB_TRY(score(run, &one, 1));
-    bb_draws_add(draws, &drawn.common.outcome, bb_ao_attempt_headline(&drawn));
+    bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
 done:
-    bb_ao_attempt_release(&drawn, run->target_count);
+    bb_ao_evaluation_release(&drawn, run->target_count);
     return status;
 }
 
@@ -325,19 +327,20 @@ done:
 static bb_status draw(const ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_attempt *reference = &run->attempts[run->order[0]];
+    const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
     const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
     const bb_index draws = run->pipelines[p].draws;
-    bb_attempt *common = &run->attempts[p].common;
-    bb_factor_problem solving = run->solving;
+    bb_evaluation *common = &run->evaluations[p].common;
+    bb_factor_problem factor_problem = run->factor_problem;
     if (common->draws.tried == 0) {
-        bb_draws_add(&common->draws, &common->outcome, bb_ao_attempt_headline(&run->attempts[p]));
+        bb_draws_add(&common->draws, &common->outcome,
+                     bb_ao_evaluation_headline(&run->evaluations[p]));
     }
     for (bb_index d = 1; compares && !promises && d < draws; ++d) {
         bb_progress("drawing", p * draws + d, run->pipeline_count * draws);
-        solving.draw = d;
-        BB_TRY(draw_once(run, &solving, p, &common->draws));
+        factor_problem.draw = d;
+        BB_TRY(draw_once(run, &factor_problem, p, &common->draws));
     }
 done:
     return status;
@@ -349,14 +352,14 @@ static bb_status settle(ao_run *run)
     bb_status status = BB_OK;
     const bb_index first = run->settled;
     const bb_index count = run->solved - first;
-    bb_ao_attempt *attempts[BB_STUDY_PIPELINES] = {NULL};
+    bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
     for (bb_index i = 0; i < count; ++i) {
-        attempts[i] = &run->attempts[run->order[first + i]];
-        bb_ao_learning_hold(run->learning, attempts[i]);
+        evaluations[i] = &run->evaluations[run->order[first + i]];
+        bb_ao_learning_hold(run->learning, evaluations[i]);
     }
-    BB_TRY(score(run, attempts, count));
+    BB_TRY(score(run, evaluations, count));
     if (first == 0 && count > 0) {
-        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run), attempts[0]));
+        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run), evaluations[0]));
     }
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(draw(run, run->order[first + i]));
@@ -370,21 +373,21 @@ static bb_status solve(const ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task task = {.problem = run->problem,
-                                     .solving = &run->solving,
+                                     .factor_problem = &run->factor_problem,
                                      .pipelines = run->pipelines,
                                      .wavelength_count = run->wavelength_count,
                                      .wavelengths_m = run->wavelengths_m,
-                                     .reference = &run->attempts[run->order[0]],
+                                     .reference = &run->evaluations[run->order[0]],
                                      .correction = run->study->correction,
                                      .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
-    bb_ao_attempt *attempt = &run->attempts[p];
+    bb_ao_evaluation *evaluation = &run->evaluations[p];
     if (run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE) {
-        BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], attempt));
+        BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], evaluation));
     } else {
-        BB_TRY(bb_factor_problem_solve(&run->solving, &run->pipelines[p], attempt->r,
-                                       &attempt->common));
-        bb_ao_attempt_share(attempt, run->study->correction, run->problem);
+        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
+                                       &evaluation->common));
+        bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
     }
 done:
     return status;
@@ -395,19 +398,20 @@ static bb_status solve_again(const ao_run *run, bb_index count)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
-        bb_ao_attempt *attempt = &run->attempts[run->order[i]];
-        bb_ao_attempt again = *attempt; // shares what holds the estimates
-        if (attempt->common.outcome.kind != BB_OUTCOME_OK) {
+        bb_ao_evaluation *evaluation = &run->evaluations[run->order[i]];
+        bb_ao_evaluation again = *evaluation; // shares what holds the estimates
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             continue;
         }
         bb_progress("solving again", i, count);
-        again.common = bb_attempt_start(attempt->common.pipeline);
-        again.common.device = attempt->common.device;
-        BB_TRY(bb_factor_problem_solve(&run->solving, &attempt->level, again.r, &again.common));
+        again.common = bb_evaluation_start(evaluation->common.pipeline);
+        again.common.device = evaluation->common.device;
+        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &evaluation->level, again.r,
+                                       &again.common));
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
-                   attempt->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        bb_ao_attempt_share(&again, run->study->correction, run->problem);
+                   evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
+        bb_ao_evaluation_share(&again, run->study->correction, run->problem);
     }
     bb_progress("solving again", count, count);
 done:
@@ -419,7 +423,7 @@ done:
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
-    bb_ao_state state = {run->study, run->order, 0, run->attempts, run->promises, run->learning};
+    bb_ao_state state = {run->study, run->order, 0, run->evaluations, run->promises, run->learning};
     const bool learned = run->learning != NULL && options->resume == NULL;
     BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
     const bb_index restored = state.finished;
@@ -461,16 +465,16 @@ bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
     BB_TRY(bb_ao_plan_fits(study));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
-    BB_TRY(bb_ao_attempts_publish(study, run.problem, run.attempts, results));
-    BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.attempts[run.order[0]], options->dump,
-                                    results));
-    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.attempts, results));
+    BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
+                                    options->dump, results));
+    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.evaluations, results));
     if (run.study->monte_carlo.frames > 0) {
-        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.attempts, results));
+        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
     }
-    BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
+    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
     BB_TRY(bb_ao_promises_publish(run.promises, run.pipelines, results));
-    BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.attempts, results));
+    BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
 done:
     finish(&run);
     return status;

@@ -233,13 +233,13 @@ done:
     return status;
 }
 
-static void apply(const bb_ao_learning *l, bb_factor_problem *solving)
+static void apply(const bb_ao_learning *l, bb_factor_problem *factor_problem)
 {
     const bb_tilt_vectors *tilts = &l->problem->tilts;
-    solving->matrix = l->problem->cmm_core;
-    solving->part = (bb_low_rank){tilts->columns, tilts->vectors, tilts->variance};
-    solving->sides = l->ctm;
-    solving->noise = l->noise;
+    factor_problem->matrix = l->problem->cmm_core;
+    factor_problem->part = (bb_low_rank){tilts->columns, tilts->vectors, tilts->variance};
+    factor_problem->sides = l->ctm;
+    factor_problem->noise = l->noise;
 }
 
 static void announce(const bb_ao_learning *l)
@@ -258,7 +258,7 @@ static void announce(const bb_ao_learning *l)
 }
 
 bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
-                               const bb_tomography *problem, bb_factor_problem *solving,
+                               const bb_tomography *problem, bb_factor_problem *factor_problem,
                                bb_checkpoint *resumed, bb_results *results, bb_ao_learning **out)
 {
     bb_status status = BB_OK;
@@ -270,7 +270,7 @@ bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *phy
     BB_TRY(BB_ZEROED(1, &learning));
     learning->study = study;
     learning->truth = problem;
-    learning->known = *solving;
+    learning->known = *factor_problem;
     learning->applied = study->learn.apply;
     BB_TRY(resumed == NULL ? fit(study, physics, problem, &learning->profile)
                            : take_profile(&study->learn, problem, resumed, &learning->profile));
@@ -280,7 +280,7 @@ bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *phy
     BB_TRY(bb_ao_learn_publish(&study->learn, &problem->atmosphere, &learning->profile, results));
     if (learning->applied && learning->profile.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(create_problem(physics, learning));
-        apply(learning, solving);
+        apply(learning, factor_problem);
     }
     *out = learning;
     learning = NULL;
@@ -289,15 +289,16 @@ done:
     return status;
 }
 
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt)
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evaluation)
 {
     if (learning != NULL && learning->applied && learning->problem == NULL) {
-        attempt->common.outcome = learning->profile.outcome;
+        evaluation->common.outcome = learning->profile.outcome;
     }
 }
 
-// The Strehl ratios of one attempt, every target.
-static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m, bb_ao_attempt *attempt)
+// The Strehl ratios of one evaluation, every target.
+static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m,
+                      bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index targets = l->truth->target_count;
@@ -307,16 +308,16 @@ static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m, bb_a
     for (bb_index t = 0; t < targets; ++t) {
         const bb_tomography_target *target = &l->truth->targets[t];
         const bb_index m = target->ctm->rows;
-        tasks[t] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
+        tasks[t] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t), target->ctm,
                                       target->ctt, NULL};
         BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
     }
     BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
         bb_tomography_score score = {.kind = (bb_score)l->study->score,
-                                     .strehl = attempt->strehl + t * wavelengths};
+                                     .strehl = evaluation->strehl + t * wavelengths};
         BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,
-                                  &attempt->common.outcome));
+                                  &evaluation->common.outcome));
     }
 done:
     for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
@@ -327,11 +328,11 @@ done:
 }
 
 bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *wavelengths_m,
-                                 const bb_ao_attempt *attempts, bb_results *results)
+                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_ao_attempt known = {0};
-    bb_factor_problem solving = {0};
+    bb_ao_evaluation known = {0};
+    bb_factor_problem factor_problem = {0};
     if (learning == NULL || learning->problem == NULL) {
         return BB_OK;
     }
@@ -339,21 +340,21 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     const bb_index targets = study->targets.count;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    BB_TRY(
-        bb_ao_attempt_create("known profile", targets, study->wavelengths_um.count, 0, 0, &known));
-    known.shared = attempts[reference].shared;
-    known.common.device = attempts[reference].common.device;
-    solving = learning->known;
-    BB_TRY(bb_factor_problem_prepare(&solving));
-    BB_TRY(bb_factor_problem_solve(&solving, &pipelines[reference], known.r, &known.common));
-    bb_ao_attempt_share(&known, study->correction, learning->truth);
+    BB_TRY(bb_ao_evaluation_create("known profile", targets, study->wavelengths_um.count, 0, 0,
+                                   &known));
+    known.shared = evaluations[reference].shared;
+    known.common.device = evaluations[reference].common.device;
+    factor_problem = learning->known;
+    BB_TRY(bb_factor_problem_prepare(&factor_problem));
+    BB_TRY(bb_factor_problem_solve(&factor_problem, &pipelines[reference], known.r, &known.common));
+    bb_ao_evaluation_share(&known, study->correction, learning->truth);
     if (known.common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(rate(learning, wavelengths_m, &known));
     }
     BB_TRY(bb_ao_learn_publish_strehl(targets, study->wavelengths_um.count, known.strehl,
-                                      attempts[reference].strehl, results));
+                                      evaluations[reference].strehl, results));
 done:
-    bb_factor_problem_release(&solving);
-    bb_ao_attempt_release(&known, targets);
+    bb_factor_problem_release(&factor_problem);
+    bb_ao_evaluation_release(&known, targets);
     return status;
 }

@@ -6,9 +6,9 @@
 #ifndef BB_SIM_AO_AO_LEARN_H
 #define BB_SIM_AO_AO_LEARN_H
 
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 #include "sim/output/checkpoint.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_problem.h"
 
 typedef struct bb_ao_learning bb_ao_learning;
 
@@ -24,9 +24,9 @@ BB_CHECKED bb_status bb_ao_learning_check(const bb_ao_learn_config *learn, bb_in
 /// BB_UNSUPPORTED (frames of a sensor that stands askew). Owner of `*out`: the caller, for as long
 /// as `solving` is in use.
 BB_CHECKED bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
-                                          const bb_tomography *problem, bb_factor_problem *solving,
-                                          bb_checkpoint *resumed, bb_results *results,
-                                          bb_ao_learning **out);
+                                          const bb_tomography *problem,
+                                          bb_factor_problem *factor_problem, bb_checkpoint *resumed,
+                                          bb_results *results, bb_ao_learning **out);
 void bb_ao_learning_destroy(bb_ao_learning **learning);
 
 enum { BB_AO_LEARNING_PIECES = 7 };
@@ -36,14 +36,15 @@ enum { BB_AO_LEARNING_PIECES = 7 };
 bb_index bb_ao_learning_list(const bb_ao_learning *learning,
                              bb_checkpoint_piece pieces[BB_AO_LEARNING_PIECES]);
 
-/// Where nothing could be learned that was to be applied, no attempt stands: its outcome is that of
-/// the learning.
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_attempt *attempt);
+/// Where nothing could be learned that was to be applied, no evaluation stands: its outcome is that
+/// of the learning.
+void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evaluation);
 
 /// With `apply`, solves the reference pipeline with the true profile too and adds what learning
 /// costs: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a pipeline.
 BB_CHECKED bb_status bb_ao_learning_compare(const bb_ao_learning *learning,
                                             const double *wavelengths_m,
-                                            const bb_ao_attempt *attempts, bb_results *results);
+                                            const bb_ao_evaluation *evaluations,
+                                            bb_results *results);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/score/pair_strehl.h"
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_frame_plan.h"
 #include "sim/ao/ao_learn.h"
 #include "sim/ao/ao_learn_plan.h"
@@ -187,7 +187,7 @@ static bool scores_pairs(const bb_ao_study *study)
 
 // The peak is the mirror's making, the learning, the solves, or the score of all estimates. What
 // was learned is a problem of its own beside the true one, and an estimate of the latter.
-static double host_bytes(const bb_ao_study *study, const extent *of, double solving)
+static double host_bytes(const bb_ao_study *study, const extent *of, double factor_problem)
 {
     double pipelines = (double)study->pipelines.count;
     double problems = of->learn.solves_again ? 2.0 : 1.0;
@@ -198,7 +198,8 @@ static double host_bytes(const bb_ao_study *study, const extent *of, double solv
     double mask = 8.0 * (double)of->mask_edge * (double)of->mask_edge;
     double making = fmax(mirror, of->learn.bytes);
     return BB_PLAN_PROGRAM_BYTES + problems * (of->table_bytes + 8.0 * of->largest_projector) +
-           mask + 8.0 * PLANES * of->pixels * of->pixels + fmax(making, fmax(solving, scoring));
+           mask + 8.0 * PLANES * of->pixels * of->pixels +
+           fmax(making, fmax(factor_problem, scoring));
 }
 
 static double output_bytes(const bb_ao_study *study)
@@ -403,11 +404,11 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
 {
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
-    double solving = 0.0;
+    double factor_problem = 0.0;
     double added = 0.0;
     extent of;
     BB_TRY(measure(ao, (double)options->threads, &of));
-    BB_TRY(list_operators(ao, &of, plan, &solving, &added));
+    BB_TRY(list_operators(ao, &of, plan, &factor_problem, &added));
     BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
     BB_TRY(plan_seeing(&of.seeing, plan));
@@ -425,9 +426,9 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
                            ao->monte_carlo.frames, of.screen.points, of.screen.fine_points));
     }
-    solving = fmax(solving, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
+    factor_problem = fmax(factor_problem, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
     plan->host_bytes =
-        host_bytes(ao, &of, solving) + frame_bytes(ao, &of, (double)options->threads);
+        host_bytes(ao, &of, factor_problem) + frame_bytes(ao, &of, (double)options->threads);
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
     plan->estimated_seconds =
         0.2 + device_seconds(ao, &of) + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +

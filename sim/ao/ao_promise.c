@@ -3,8 +3,8 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "sim/pipelines/factor_candidates.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/factor_ladder.h"
 #include "sim/pipelines/factor_map.h"
 
 #include <math.h>
@@ -19,10 +19,10 @@ static const double worth = 0.9;
 // The variant after the one that kept a promise mixes, too, where it costs no more than this.
 static const double beside = 1.25;
 
-// A rung that was tried.
+// A candidate that was tried.
 typedef struct trial {
     bb_index pipeline; // of the study
-    char arithmetic[BB_FACTOR_RUNG_NAME];
+    char arithmetic[BB_FACTOR_CANDIDATE_NAME];
     double tolerance, loss, cost;
     bool kept;
 } trial;
@@ -62,8 +62,8 @@ static bb_index scored(bb_index count, int over)
     return over == (int)BB_POLICY_OVER_FIRST ? 1 : count;
 }
 
-// Strehl ratios of an attempt, [targets][wavelengths]; NaN of what is not asked for or has none.
-static bb_status find_strehls(const bb_ao_promise_task *task, const bb_ao_attempt *attempt,
+// Strehl ratios of an evaluation, [targets][wavelengths]; NaN of what is not asked for or has none.
+static bb_status find_strehls(const bb_ao_promise_task *task, const bb_ao_evaluation *evaluation,
                               int over, double *out)
 {
     bb_status status = BB_OK;
@@ -78,7 +78,7 @@ static bb_status find_strehls(const bb_ao_promise_task *task, const bb_ao_attemp
     for (bb_index t = 0; t < targets; ++t) {
         const bb_tomography_target *target = &task->problem->targets[t];
         const bb_index m = target->ctm->rows;
-        tasks[t] = (bb_residual_task){bb_ao_attempt_reconstructor(attempt, t), target->ctm,
+        tasks[t] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t), target->ctm,
                                       target->ctt, NULL};
         BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
     }
@@ -101,15 +101,15 @@ done:
 typedef struct searching {
     const bb_ao_promise_task *task;
     const bb_factor_pipeline *pipeline;
-    bb_factor_problem solving; // with the norms of its tiles
-    bb_ao_attempt tried;
-    bb_ao_attempt *found; // the cheapest that kept the promise
-    const trial *best;    // its trial, NULL: none
-    double cost;          // infinite: none
+    bb_factor_problem factor_problem; // with the norms of its tiles
+    bb_ao_evaluation tried;
+    bb_ao_evaluation *found; // the cheapest that kept the promise
+    const trial *best;       // its trial, NULL: none
+    double cost;             // infinite: none
 } searching;
 
 // The worst loss of what a promise is about, NaN where a Strehl ratio is, and the first one.
-static bb_status find_loss(const searching *search, const bb_ao_attempt *tried, double *loss,
+static bb_status find_loss(const searching *search, const bb_ao_evaluation *tried, double *loss,
                            double *strehl)
 {
     bb_status status = BB_OK;
@@ -132,20 +132,20 @@ done:
     return status;
 }
 
-// Factors a rung as one of its draws: its Strehl ratio goes to the draws, `*loss` is NaN where it
-// failed.
+// Factors a candidate as one of its draws: its Strehl ratio goes to the draws, `*loss` is NaN where
+// it failed.
 static bb_status try_draw(const searching *search, const bb_factor_pipeline *level, bb_index draw,
-                          bb_ao_attempt *tried, bb_draws *draws, double *loss)
+                          bb_ao_evaluation *tried, bb_draws *draws, double *loss)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
-    bb_factor_problem solving = search->solving;
+    bb_factor_problem factor_problem = search->factor_problem;
     bb_outcome outcome = {0};
     double strehl = NAN;
     *loss = NAN;
-    solving.draw = draw;
-    BB_TRY(bb_factor_problem_solve(&solving, level, tried->r, &tried->common));
-    bb_ao_attempt_share(tried, task->correction, task->problem);
+    factor_problem.draw = draw;
+    BB_TRY(bb_factor_problem_solve(&factor_problem, level, tried->r, &tried->common));
+    bb_ao_evaluation_share(tried, task->correction, task->problem);
     outcome = tried->common.outcome;
     if (outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(find_loss(search, tried, loss, &strehl));
@@ -158,25 +158,25 @@ done:
     return status;
 }
 
-// The draws after the first, until one fails or leaves the promise: the rung is lost then. `*worst`
-// is the largest loss, NaN where one failed.
+// The draws after the first, until one fails or leaves the promise: the candidate is lost then.
+// `*worst` is the largest loss, NaN where one failed.
 static bb_status try_draws(const searching *search, const bb_factor_pipeline *level,
                            bb_draws *draws, double *worst)
 {
     bb_status status = BB_OK;
     const bb_index targets = search->task->problem->target_count;
-    bb_ao_attempt drawn = {0};
+    bb_ao_evaluation drawn = {0};
     for (bb_index d = 1; d < level->draws && *worst <= search->pipeline->policy.strehl_loss; ++d) {
         double loss = NAN;
-        BB_TRY(bb_ao_attempt_create(level->name, targets, 1, 0, 0, &drawn));
+        BB_TRY(bb_ao_evaluation_create(level->name, targets, 1, 0, 0, &drawn));
         drawn.shared = search->tried.shared;
         drawn.common.device = search->found->common.device;
         BB_TRY(try_draw(search, level, d, &drawn, draws, &loss));
         *worst = isnan(loss) ? NAN : fmax(*worst, loss);
-        bb_ao_attempt_release(&drawn, targets);
+        bb_ao_evaluation_release(&drawn, targets);
     }
 done:
-    bb_ao_attempt_release(&drawn, targets);
+    bb_ao_evaluation_release(&drawn, targets);
     return status;
 }
 
@@ -195,16 +195,16 @@ static void take_over(searching *search)
 
 // Tries one pipeline by the full chain; what came out goes to the trials, the cheapest that kept
 // the promise to what was found.
-static bb_status try_rung(bb_ao_promises *promises, searching *search,
-                          const bb_factor_pipeline *level, const char *name)
+static bb_status try_candidate(bb_ao_promises *promises, searching *search,
+                               const bb_factor_pipeline *level, const char *name)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task *task = search->task;
     trial *entry = &promises->trials[promises->count];
-    bb_ao_attempt *tried = &search->tried;
+    bb_ao_evaluation *tried = &search->tried;
     const bb_device_kind device = search->found->common.device;
     bb_draws draws = {0};
-    tried->common = bb_attempt_start(search->pipeline->name);
+    tried->common = bb_evaluation_start(search->pipeline->name);
     tried->common.device = device;
     tried->level = *level;
     BB_TRY(try_draw(search, level, 0, tried, &draws, &entry->loss));
@@ -242,7 +242,7 @@ static bool is_possible(const searching *search, const bb_factor_pipeline *level
 {
     bool possible = true;
     if (search->found->common.device == BB_DEVICE_CUDA) {
-        possible = bb_factor_device_check(search->solving.solver, level) == BB_OK;
+        possible = bb_factor_device_check(search->factor_problem.solver, level) == BB_OK;
         bb_status_clear();
     }
     return possible;
@@ -254,20 +254,22 @@ static bb_status search_mixtures(bb_ao_promises *promises, searching *search, bb
 {
     bb_status status = BB_OK;
     bb_factor_pipeline pair = *search->pipeline;
-    bb_factor_ladder ladder;
-    char name[BB_FACTOR_RUNG_NAME];
+    bb_factor_candidates candidates;
+    char name[BB_FACTOR_CANDIDATE_NAME];
     pair.arithmetic = (int)narrow;
     pair.policy.inside = (int)wide;
     if (!is_possible(search, &pair)) {
         goto done;
     }
-    BB_TRY(bb_factor_ladder_make(&search->solving, &pair, search->found->common.device, &ladder));
+    BB_TRY(bb_factor_candidates_make(&search->factor_problem, &pair, search->found->common.device,
+                                     &candidates));
     int failed = -1;
-    int kept = ladder.mixtures;
+    int kept = candidates.mixtures;
     while (kept - failed > 1) {
         const int middle = (failed + kept) / 2;
-        const bb_factor_pipeline level = bb_factor_ladder_climb(&ladder, &pair, middle, name);
-        BB_TRY(try_rung(promises, search, &level, name));
+        const bb_factor_pipeline level =
+            bb_factor_candidates_mixture(&candidates, &pair, middle, name);
+        BB_TRY(try_candidate(promises, search, &level, name));
         const bool keeps = promises->trials[promises->count - 1].kept;
         kept = keeps ? middle : kept;
         failed = keeps ? failed : middle;
@@ -279,22 +281,22 @@ done:
 // The cheapest variant throughout that keeps the promise, then what mixes it with cheaper ones that
 // did not: the cheapest of them, and the dearest that is half as dear or less. Products in hp2 and
 // hp3 do not mix with others, those of a variant that costs about the same may.
-static bb_status search_rungs(bb_ao_promises *promises, searching *search)
+static bb_status search_candidates(bb_ao_promises *promises, searching *search)
 {
     bb_status status = BB_OK;
     bb_variant variants[BB_VARIANT_COUNT];
     bb_variant failed[BB_VARIANT_COUNT];
-    const int count = bb_factor_ladder_variants(search->pipeline, variants);
+    const int count = bb_factor_candidates_variants(search->pipeline, variants);
     const bb_device_kind device = search->found->common.device;
     int failures = 0;
     int wide = 0;
     for (; wide < count && search->best == NULL; ++wide) {
         const bb_factor_pipeline level =
-            bb_factor_ladder_uniform(search->pipeline, variants[wide], device);
+            bb_factor_candidates_uniform(search->pipeline, variants[wide], device);
         if (!is_possible(search, &level)) {
             continue;
         }
-        BB_TRY(try_rung(promises, search, &level, bb_variant_names[variants[wide]]));
+        BB_TRY(try_candidate(promises, search, &level, bb_variant_names[variants[wide]]));
         failed[failures] = variants[wide];
         failures += search->best == NULL ? 1 : 0;
     }
@@ -319,7 +321,7 @@ done:
     return status;
 }
 
-// What came of a search, as the attempt's detail.
+// What came of a search, as the evaluation's detail.
 static void report(const searching *search, bb_index trials, bb_outcome *outcome)
 {
     const double loss = search->pipeline->policy.strehl_loss;
@@ -336,36 +338,36 @@ static void report(const searching *search, bb_index trials, bb_outcome *outcome
 }
 
 bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
-                             const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt)
+                             const bb_factor_pipeline *pipeline, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index targets = task->problem->target_count;
     const bb_index first = promises->count;
     searching search = {.task = task,
                         .pipeline = pipeline,
-                        .solving = *task->solving,
-                        .found = attempt,
+                        .factor_problem = *task->factor_problem,
+                        .found = evaluation,
                         .cost = INFINITY};
-    if (search.solving.outcome.kind != BB_OUTCOME_OK) {
-        attempt->common.outcome = search.solving.outcome;
+    if (search.factor_problem.outcome.kind != BB_OUTCOME_OK) {
+        evaluation->common.outcome = search.factor_problem.outcome;
         goto done;
     }
-    if (isnan(bb_ao_attempt_headline(task->reference))) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_UNDERDETERMINED,
+    if (isnan(bb_ao_evaluation_headline(task->reference))) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_UNDERDETERMINED,
                        "promise: the reference has no Strehl ratio");
         goto done;
     }
-    if (attempt->common.device == BB_DEVICE_CUDA && promises->tile_norms == NULL) {
-        BB_TRY(bb_factor_map_norms(&search.solving, &promises->tile_norms));
+    if (evaluation->common.device == BB_DEVICE_CUDA && promises->tile_norms == NULL) {
+        BB_TRY(bb_factor_map_norms(&search.factor_problem, &promises->tile_norms));
     }
-    search.solving.tile_norms = promises->tile_norms;
-    BB_TRY(
-        bb_ao_attempt_create(pipeline->name, targets, task->wavelength_count, 0, 0, &search.tried));
-    search.tried.shared = attempt->shared;
-    BB_TRY(search_rungs(promises, &search));
-    report(&search, promises->count - first, &attempt->common.outcome);
+    search.factor_problem.tile_norms = promises->tile_norms;
+    BB_TRY(bb_ao_evaluation_create(pipeline->name, targets, task->wavelength_count, 0, 0,
+                                   &search.tried));
+    search.tried.shared = evaluation->shared;
+    BB_TRY(search_candidates(promises, &search));
+    report(&search, promises->count - first, &evaluation->common.outcome);
 done:
-    bb_ao_attempt_release(&search.tried, targets);
+    bb_ao_evaluation_release(&search.tried, targets);
     return status;
 }
 

@@ -4,32 +4,32 @@
 // ratio, of every target and wavelength or of the first (`over`), is at most x below the
 // reference's.
 //
-// What is tried stands in sim/pipelines/factor_ladder.h: variants throughout from the cheapest on,
-// until one keeps the promise; then mixtures of that one with cheaper ones, by bisection. A rung is
-// tried by the full chain on the pipeline's device: factor, R, residual covariance over the
-// unperturbed Cmm, Strehl ratios; one that breaks down is not kept. Of a pipeline with
-// draws every one has to keep the promise, and the worst is the rung's loss. Returned is the trial
-// of least cost of those that kept the promise, whatever it was: verified, and never dearer than
-// another that was tried. That no other mixture is cheaper is as sure as the loss is monotone along
-// them.
+// What is tried stands in sim/pipelines/factor_candidates.h: variants throughout from the cheapest
+// on, until one keeps the promise; then mixtures of that one with cheaper ones, by bisection. A
+// candidate is tried by the full chain on the pipeline's device: factor, R, residual covariance
+// over the unperturbed Cmm, Strehl ratios; one that breaks down is not kept. Of a pipeline with
+// draws every one has to keep the promise, and the worst is the candidate's loss. Returned is the
+// trial of least cost of those that kept the promise, whatever it was: verified, and never dearer
+// than another that was tried. That no other mixture is cheaper is as sure as the loss is monotone
+// along them.
 #ifndef BB_SIM_AO_AO_PROMISE_H
 #define BB_SIM_AO_AO_PROMISE_H
 
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 #include "sim/output/checkpoint.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_problem.h"
 
 /// What a search needs; everything is borrowed.
 typedef struct bb_ao_promise_task {
     const bb_tomography *problem;
-    const bb_factor_problem *solving;
+    const bb_factor_problem *factor_problem;
     const bb_factor_pipeline *pipelines; ///< of the study
     bb_index wavelength_count;
-    const double *wavelengths_m;    ///< [wavelength_count]
-    const bb_ao_attempt *reference; ///< scored
-    int correction;                 ///< bb_ao_correction
-    bb_score score;                 ///< the study's
-    bool scores_on_device;          ///< as the study's results are scored
+    const double *wavelengths_m;       ///< [wavelength_count]
+    const bb_ao_evaluation *reference; ///< scored
+    int correction;                    ///< bb_ao_correction
+    bb_score score;                    ///< the study's
+    bool scores_on_device;             ///< as the study's results are scored
 } bb_ao_promise_task;
 
 /// Trials of all searches of a run, for the results. Opaque, owned by the caller.
@@ -38,12 +38,13 @@ typedef struct bb_ao_promises bb_ao_promises;
 BB_CHECKED bb_status bb_ao_promises_create(bb_ao_promises **out);
 void bb_ao_promises_destroy(bb_ao_promises **promises);
 
-/// Searches for one of the pipelines and leaves the found rung's work in `attempt` (created, not
-/// solved); its detail says what was found. A matrix that failed by itself gives its outcome, a
-/// reference that failed underdetermined. Errors: those of bb_factor_problem_solve,
+/// Searches for one of the pipelines and leaves the found candidate's work in `evaluation`
+/// (created, not solved); its detail says what was found. A matrix that failed by itself gives its
+/// outcome, a reference that failed underdetermined. Errors: those of bb_factor_problem_solve,
 /// bb_factor_map_norms and bb_factor_device_score.
 BB_CHECKED bb_status bb_ao_promise_keep(bb_ao_promises *promises, const bb_ao_promise_task *task,
-                                        const bb_factor_pipeline *pipeline, bb_ao_attempt *attempt);
+                                        const bb_factor_pipeline *pipeline,
+                                        bb_ao_evaluation *evaluation);
 
 enum { BB_AO_PROMISES_PIECES = 2 };
 

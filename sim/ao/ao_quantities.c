@@ -104,7 +104,7 @@ static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_i
 }
 
 bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
-                                 bool scores_on_device, bb_ao_attempt *reference)
+                                 bool scores_on_device, bb_ao_evaluation *reference)
 {
     bb_status status = BB_OK;
     const bb_index targets = problem->target_count;
@@ -125,7 +125,7 @@ bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *
             none[2 * t + k].fill = fill_nothing;
             none[2 * t + k].twin = NULL;
         }
-        tasks[t] = (bb_residual_task){bb_ao_attempt_reconstructor(reference, t), &none[2 * t],
+        tasks[t] = (bb_residual_task){bb_ao_evaluation_reconstructor(reference, t), &none[2 * t],
                                       &none[2 * t + 1], NULL};
         BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
     }
@@ -151,12 +151,12 @@ static const char *const term_names[TERMS] = {"tomography", "noise", "fitting",
                                               "aliasing",   "lag",   "total"};
 
 static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *problem,
-                                const bb_ao_attempt *reference, bb_results *results)
+                                const bb_ao_evaluation *reference, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_index targets = problem->target_count;
     double *budget = NULL; // [targets][TERMS], nm
-    BB_TRY(bb_attempt_unset(targets * TERMS, &budget));
+    BB_TRY(bb_evaluation_unset(targets * TERMS, &budget));
     for (bb_index t = 0; t < targets; ++t) {
         double *row = budget + t * TERMS;
         bb_error_budget terms;
@@ -263,7 +263,7 @@ done:
 }
 
 bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                   const bb_ao_attempt *reference, const char *names,
+                                   const bb_ao_evaluation *reference, const char *names,
                                    bb_results *results)
 {
     bb_status status = BB_OK;

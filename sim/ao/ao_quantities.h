@@ -6,7 +6,7 @@
 #ifndef BB_SIM_AO_AO_QUANTITIES_H
 #define BB_SIM_AO_AO_QUANTITIES_H
 
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 
 /// Usual numbers of an atmosphere along the line of sight.
 typedef struct bb_ao_seeing {
@@ -23,13 +23,13 @@ bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmo
 /// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, those of
 /// bb_factor_device_score.
 BB_CHECKED bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
-                                            bool scores_on_device, bb_ao_attempt *reference);
+                                            bool scores_on_device, bb_ao_evaluation *reference);
 
 /// Writes /system and, into /results, the mirror's modes and the error budget of the reference,
 /// whose noise_m is known. `names` are the dumped operators. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_quantities_publish(const bb_ao_study *study,
                                               const bb_tomography *problem,
-                                              const bb_ao_attempt *reference, const char *names,
+                                              const bb_ao_evaluation *reference, const char *names,
                                               bb_results *results);
 
 #endif

@@ -57,8 +57,8 @@ static bb_status add_build(bb_text *out)
     for (int i = 0; i < BB_LIBRARIES; ++i) {
         BB_TRY(bb_text_add(out, "  %s: %s\n", libraries[i].name, libraries[i].version));
     }
-    BB_TRY(
-        bb_text_add(out, "  bytes: [%zu, %zu]\n", sizeof(bb_attempt), sizeof(bb_factor_pipeline)));
+    BB_TRY(bb_text_add(out, "  bytes: [%zu, %zu]\n", sizeof(bb_evaluation),
+                       sizeof(bb_factor_pipeline)));
 done:
     return status;
 }
@@ -153,8 +153,8 @@ done:
     return status;
 }
 
-// The numbers of an attempt: readers and writers go through the same list.
-static void list_arrays(const bb_ao_study *study, const bb_ao_attempt *attempt,
+// The numbers of an evaluation: readers and writers go through the same list.
+static void list_arrays(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
                         bb_checkpoint_piece pieces[ARRAYS])
 {
     const bb_index each = (bb_index)sizeof(double);
@@ -162,15 +162,15 @@ static void list_arrays(const bb_ao_study *study, const bb_ao_attempt *attempt,
     const bb_index strehls = study->wavelengths_um.count * targets;
     const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
     const bb_checkpoint_piece all[ARRAYS] = {
-        {attempt->strehl,     strehls                             },
-        {attempt->pairs,      strehls                             },
-        {attempt->whole,      strehls                             },
-        {attempt->stationary, strehls                             },
-        {attempt->ensquared,  strehls * study->ensquared_mas.count},
-        {attempt->width_rad,  strehls                             },
-        {attempt->residual_m, targets                             },
-        {attempt->noise_m,    targets                             },
-        {attempt->psf,        bb_ao_study_images(study) * image   },
+        {evaluation->strehl,     strehls                             },
+        {evaluation->pairs,      strehls                             },
+        {evaluation->whole,      strehls                             },
+        {evaluation->stationary, strehls                             },
+        {evaluation->ensquared,  strehls * study->ensquared_mas.count},
+        {evaluation->width_rad,  strehls                             },
+        {evaluation->residual_m, targets                             },
+        {evaluation->noise_m,    targets                             },
+        {evaluation->psf,        bb_ao_study_images(study) * image   },
     };
     memcpy(pieces, all, sizeof all);
 }
@@ -208,7 +208,7 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
     bb_status status = BB_OK;
     const bb_index count = state->finished;
     bb_checkpoint_piece *pieces = NULL;
-    bb_attempt *commons = NULL;        // [count] without their pointers, which no file needs
+    bb_evaluation *commons = NULL;     // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
     BB_TRY(
         BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
@@ -219,15 +219,15 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
     bb_ao_promises_list(state->promises, pieces + used);
     used += BB_AO_PROMISES_PIECES;
     for (bb_index i = 0; i < count; ++i) {
-        const bb_ao_attempt *attempt = &state->attempts[state->order[i]];
-        commons[i] = attempt->common;
+        const bb_ao_evaluation *evaluation = &state->evaluations[state->order[i]];
+        commons[i] = evaluation->common;
         commons[i].pipeline = NULL;
-        levels[i] = attempt->level;
+        levels[i] = evaluation->level;
         levels[i].name = levels[i].policy.table = NULL;
         levels[i].policy.variants.items = NULL;
         pieces[used++] = (bb_checkpoint_piece){&commons[i], sizeof commons[i]};
         pieces[used++] = (bb_checkpoint_piece){&levels[i], sizeof levels[i]};
-        list_arrays(state->study, attempt, pieces + used);
+        list_arrays(state->study, evaluation, pieces + used);
         used += ARRAYS;
     }
     BB_TRY(bb_restart_write(restart, pieces, used));
@@ -250,23 +250,23 @@ done:
     return status;
 }
 
-// What a ladder changes of a pipeline.
-typedef struct rung {
+// What a candidate changes of a pipeline.
+typedef struct candidate {
     int arithmetic, kind, inside, diagonal, sweeps;
     double tolerance;
     unsigned char escalate; // the byte: another one than 0 or 1 is no bool
-} rung;
+} candidate;
 
-static rung rung_of(const bb_factor_pipeline *level)
+static candidate candidate_of(const bb_factor_pipeline *level)
 {
     const bb_policy_config *policy = &level->policy;
-    rung out = {level->arithmetic,
-                policy->kind,
-                policy->inside,
-                policy->diagonal,
-                level->sweeps,
-                policy->tolerance,
-                0};
+    candidate out = {level->arithmetic,
+                     policy->kind,
+                     policy->inside,
+                     policy->diagonal,
+                     level->sweeps,
+                     policy->tolerance,
+                     0};
     memcpy(&out.escalate, &level->escalate, 1);
     return out;
 }
@@ -277,7 +277,7 @@ static bool is_within(int value, int last)
 }
 
 // Whether the search of a promise can have found it.
-static bool is_found(const rung *step)
+static bool is_found(const candidate *step)
 {
     return (step->kind == (int)BB_POLICY_UNIFORM || step->kind == (int)BB_POLICY_TILE_NORM ||
             step->kind == (int)BB_POLICY_PRODUCT) &&
@@ -288,7 +288,7 @@ static bool is_found(const rung *step)
            (isnan(step->tolerance) || (step->tolerance >= 0.0 && isfinite(step->tolerance)));
 }
 
-static bool is_same(const rung *a, const rung *b)
+static bool is_same(const candidate *a, const candidate *b)
 {
     return a->arithmetic == b->arithmetic && a->kind == b->kind && a->inside == b->inside &&
            a->diagonal == b->diagonal && a->sweeps == b->sweeps && a->escalate == b->escalate &&
@@ -299,8 +299,8 @@ static bool is_same(const rung *a, const rung *b)
 static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
                         const bb_outcome *outcome, bb_factor_pipeline *out)
 {
-    const rung own = rung_of(pipeline);
-    const rung step = rung_of(level);
+    const candidate own = candidate_of(pipeline);
+    const candidate step = candidate_of(level);
     *out = *pipeline;
     if (is_same(&own, &step)) {
         return own.kind != (int)BB_POLICY_PROMISE || outcome->kind != BB_OUTCOME_OK;
@@ -323,39 +323,39 @@ static bool is_sound(const bb_draws *draws)
            draws->failure_draw < (draws->failed > 0 ? draws->tried : BB_DRAWS_MOST);
 }
 
-// Takes over what was read of an attempt, but for the pointers, which are the study's.
-static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_attempt *common,
-                       const bb_factor_pipeline *level, bb_ao_attempt *attempt)
+// Takes over what was read of an evaluation, but for the pointers, which are the study's.
+static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_evaluation *common,
+                       const bb_factor_pipeline *level, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
-    const bb_device_kind device = attempt->common.device;
+    const bb_device_kind device = evaluation->common.device;
     BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && is_sound(&common->draws) &&
-                   adopt_level(pipeline, level, &common->outcome, &attempt->level),
+                   adopt_level(pipeline, level, &common->outcome, &evaluation->level),
                BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,
                "pipeline %s of the checkpoint was computed on another device, here it would be %s",
                pipeline->name, bb_device_operations(device)->name);
-    attempt->common = *common;
-    attempt->common.pipeline = pipeline->name;
+    evaluation->common = *common;
+    evaluation->common.pipeline = pipeline->name;
 done:
     return status;
 }
 
-static bb_status take_attempt(bb_checkpoint *checkpoint, const bb_ao_study *study, bb_index p,
-                              bb_ao_attempt *attempt)
+static bb_status take_evaluation(bb_checkpoint *checkpoint, const bb_ao_study *study, bb_index p,
+                                 bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_checkpoint_piece arrays[ARRAYS];
     bb_factor_pipeline level;
-    bb_attempt common;
+    bb_evaluation common;
     BB_TRY(bb_checkpoint_take(checkpoint, &common, sizeof common));
     BB_TRY(bb_checkpoint_take(checkpoint, &level, sizeof level));
-    BB_TRY(adopt(&pipelines[p], &common, &level, attempt));
-    list_arrays(study, attempt, arrays);
+    BB_TRY(adopt(&pipelines[p], &common, &level, evaluation));
+    list_arrays(study, evaluation, arrays);
     for (int a = 0; a < ARRAYS; ++a) {
-        // The list serves readers and writers alike: these are the attempt's own arrays.
+        // The list serves readers and writers alike: these are the evaluation's own arrays.
         BB_TRY(bb_checkpoint_take(checkpoint, (void *)(uintptr_t)arrays[a].data, arrays[a].bytes));
     }
 done:
@@ -377,7 +377,7 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
     BB_TRY(bb_ao_promises_take(state->promises, count, restart->resumed));
     for (bb_index i = 0; i < finished; ++i) {
         const bb_index p = state->order[i];
-        BB_TRY(take_attempt(restart->resumed, state->study, p, &state->attempts[p]));
+        BB_TRY(take_evaluation(restart->resumed, state->study, p, &state->evaluations[p]));
     }
     bb_checkpoint_close(&restart->resumed);
     state->finished = finished;

@@ -15,9 +15,9 @@
 /// What a checkpoint keeps; everything is borrowed.
 typedef struct bb_ao_state {
     const bb_ao_study *study;
-    const bb_index *order;   ///< [pipelines of the study] in which they are computed
-    bb_index finished;       ///< so many of them
-    bb_ao_attempt *attempts; ///< [pipelines of the study]
+    const bb_index *order;         ///< [pipelines of the study] in which they are computed
+    bb_index finished;             ///< so many of them
+    bb_ao_evaluation *evaluations; ///< [pipelines of the study]
     bb_ao_promises *promises;
     const bb_ao_learning *learning; ///< NULL: nothing is learned
 } bb_ao_state;
@@ -39,7 +39,7 @@ BB_CHECKED bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_o
 BB_CHECKED bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state);
 
 /// Reads the pipelines that were finished, if any; the learned profile stands before them and was
-/// read (bb_ao_learning_start). `state` has the attempts as they are before
+/// read (bb_ao_learning_start). `state` has the evaluations as they are before
 /// anything is solved. `path` is the checkpoint's; where another is to be written, that is written
 /// at once. Errors: those of bb_checkpoint_take and bb_ao_restart_save, BB_IO (what no run writes),
 /// BB_INVALID (a pipeline that another device computed).

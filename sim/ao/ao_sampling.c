@@ -13,7 +13,7 @@ enum { MOST_SEPARATIONS = 12 };
 typedef struct sampling {
     const bb_ao_study *study;
     const bb_tomography *problem;
-    const bb_ao_attempt *attempts;
+    const bb_ao_evaluation *evaluations;
     bb_index targets, wavelengths, pipelines;
     bb_monte_carlo_task task;
     bb_monte_carlo_estimate *estimates; // [most: pipelines targets]
@@ -47,14 +47,14 @@ static bb_status list_estimates(sampling *all)
     BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->correctable));
     BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->whole));
     BB_TRY(BB_ALLOCATE(all->targets, &all->fitting));
-    BB_TRY(bb_attempt_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
+    BB_TRY(bb_evaluation_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
     for (bb_index i = 0; i < most * all->wavelengths; ++i) {
         all->correctable[i] = all->whole[i] = (bb_frame_mean){NAN, NAN};
     }
     for (bb_index i = 0; i < most; ++i) {
-        const bb_ao_attempt *attempt = &all->attempts[i / all->targets];
-        const double *r = bb_ao_attempt_reconstructor(attempt, i % all->targets);
-        if (attempt->common.outcome.kind != BB_OUTCOME_OK || r == NULL) {
+        const bb_ao_evaluation *evaluation = &all->evaluations[i / all->targets];
+        const double *r = bb_ao_evaluation_reconstructor(evaluation, i % all->targets);
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK || r == NULL) {
             continue;
         }
         all->estimates[all->task.estimate_count] =
@@ -96,8 +96,8 @@ static bb_status publish_strehl(const sampling *all, const bb_frame_mean *means,
                                    : "results/strehl_monte_carlo_error",
                              "1", "its standard error", axes, table));
     for (bb_index i = 0; i < all->pipelines * items; ++i) {
-        const bb_ao_attempt *attempt = &all->attempts[i / items];
-        double analytic = whole ? attempt->whole[i % items] : attempt->pairs[i % items];
+        const bb_ao_evaluation *evaluation = &all->evaluations[i / items];
+        double analytic = whole ? evaluation->whole[i % items] : evaluation->pairs[i % items];
         table[i] = (means[i].mean - analytic) / means[i].error;
     }
     BB_TRY(bb_results_values(results,
@@ -116,7 +116,7 @@ static bb_status publish_residuals(const sampling *all, bb_results *results)
 {
     bb_status status = BB_OK;
     double *table = NULL;
-    BB_TRY(bb_attempt_unset(all->pipelines * all->targets, &table));
+    BB_TRY(bb_evaluation_unset(all->pipelines * all->targets, &table));
     for (bb_index e = 0; e < all->task.estimate_count; ++e) {
         table[all->place[e]] = 1e9 * sqrt(all->estimates[e].residual_m2.mean);
     }
@@ -175,7 +175,7 @@ done:
 }
 
 bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *problem,
-                             const double *wavelengths_m, const bb_ao_attempt *attempts,
+                             const double *wavelengths_m, const bb_ao_evaluation *evaluations,
                              bb_results *results)
 {
     bb_status status = BB_OK;
@@ -183,7 +183,7 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
     sampling all = {
         .study = study,
         .problem = problem,
-        .attempts = attempts,
+        .evaluations = evaluations,
         .targets = study->targets.count,
         .wavelengths = study->wavelengths_um.count,
         .pipelines = study->pipelines.count,

@@ -5,12 +5,12 @@
 #ifndef BB_SIM_AO_AO_SAMPLING_H
 #define BB_SIM_AO_AO_SAMPLING_H
 
-#include "sim/ao/ao_attempt.h"
+#include "sim/ao/ao_evaluation.h"
 
 /// Draws the frames of `monte_carlo` and adds their part of /results, whose axes stand. Errors:
 /// BB_MEMORY, BB_UNSUPPORTED (a sensor that stands askew).
 BB_CHECKED bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *problem,
-                                        const double *wavelengths_m, const bb_ao_attempt *attempts,
-                                        bb_results *results);
+                                        const double *wavelengths_m,
+                                        const bb_ao_evaluation *evaluations, bb_results *results);
 
 #endif

@@ -48,7 +48,7 @@ struct bb_matrix_file {
     bb_file_stamp stamp;     // of the file when it was checked
     char title[TITLE_BYTES]; // "'mine.h5', dataset '/C'"
     int axis;                // that its words name, -1: none
-    bb_origin origin;
+    bb_matrix_metadata metadata;
 };
 
 // What the child finds out; in memory that both processes see.
@@ -63,7 +63,7 @@ typedef struct facts {
     bool certified;   // by a digest
     char unit[UNIT_BYTES];
     int axis;
-    bb_origin origin;
+    bb_matrix_metadata metadata;
     bb_file_stamp stamp;
 } facts;
 
@@ -192,7 +192,7 @@ static bb_status inspect_here(facts *found)
     BB_TRY(bb_matrix_dataset_open(found->place, &matrix));
     BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
     BB_TRY(read_axis(&matrix, &found->axis));
-    BB_TRY(bb_origin_read(matrix.id, &found->origin));
+    BB_TRY(bb_matrix_metadata_read(matrix.id, &found->metadata));
     BB_TRY(bb_declared_size_check(matrix.id, (double)matrix.rows * (double)matrix.columns,
                                   (double)found->stamp.bytes));
     if (!found->own) {
@@ -329,7 +329,7 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
     file->maximum = found->maximum;
     file->factor = 1.0;
     file->axis = found->axis;
-    file->origin = found->origin;
+    file->metadata = found->metadata;
     file->stamp = found->stamp;
     file->unit_said = found->unit[0] != '\0';
     (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
@@ -492,9 +492,9 @@ double bb_matrix_file_range(const bb_matrix_file *file)
     return file->factor * (file->maximum - file->minimum);
 }
 
-const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file)
+const bb_matrix_metadata *bb_matrix_file_metadata(const bb_matrix_file *file)
 {
-    return &file->origin;
+    return &file->metadata;
 }
 
 bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file)

@@ -13,7 +13,7 @@
 #include "core/matrix_source.h"
 #include "sim/input/matrix_place.h"
 #include "sim/input/unit.h"
-#include "sim/output/origin.h"
+#include "sim/output/matrix_metadata.h"
 
 typedef struct bb_matrix_file bb_matrix_file;
 
@@ -55,7 +55,7 @@ const bb_matrix_source *bb_matrix_file_source(const bb_matrix_file *file);
 bb_index bb_matrix_file_mesh_columns(const bb_matrix_file *file);
 
 /// What the dataset says that it was made for.
-const bb_origin *bb_matrix_file_origin(const bb_matrix_file *file);
+const bb_matrix_metadata *bb_matrix_file_metadata(const bb_matrix_file *file);
 
 /// Axis that the dataset's attribute `axis` names, or its `long_name`: 0, 1 or 2 of x, y, z; -1
 /// where neither names one.

@@ -221,7 +221,7 @@ bb_status bb_operator_write(int64_t file, const bb_operator *matrix)
     BB_TRY(bb_hdf5_write_attribute(id, "units", matrix->source->unit, NAN));
     BB_TRY(bb_hdf5_write_attribute(id, "long_name", matrix->long_name, NAN));
     BB_TRY(bb_hdf5_write_attribute(id, "digest", text, NAN));
-    BB_TRY(bb_origin_write(id, &matrix->origin));
+    BB_TRY(bb_matrix_metadata_write(id, &matrix->metadata));
     BB_TRY(attach_axes(group, id, matrix));
 done:
     bb_value_digest_destroy(&digest);

@@ -402,9 +402,9 @@ done:
     return status;
 }
 
-void bb_results_operator_origin(bb_results *results, const bb_origin *origin)
+void bb_results_operator_metadata(bb_results *results, const bb_matrix_metadata *metadata)
 {
-    results->operators[results->operator_count - 1].origin = *origin;
+    results->operators[results->operator_count - 1].metadata = *metadata;
 }
 
 bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *))

@@ -12,7 +12,7 @@
 #define BB_SIM_OUTPUT_RESULTS_H
 
 #include "core/matrix_source.h"
-#include "sim/output/origin.h"
+#include "sim/output/matrix_metadata.h"
 #include "sim/output/value_digest.h"
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ typedef struct bb_operator {
     char *long_name;
     const bb_matrix_source *source; ///< borrowed
     bb_operator_storage storage;
-    bb_origin origin;
+    bb_matrix_metadata metadata;
 } bb_operator;
 
 BB_CHECKED bb_status bb_results_create(bb_results **out);
@@ -116,7 +116,7 @@ BB_CHECKED bb_status bb_results_stored_operator(bb_results *results, const char 
                                                 bb_operator_storage storage);
 
 /// Says what the operator that was added last was made for.
-void bb_results_operator_origin(bb_results *results, const bb_origin *origin);
+void bb_results_operator_metadata(bb_results *results, const bb_matrix_metadata *metadata);
 
 /// Keeps an object alive for the operators and calls `release` with it when the results are
 /// destroyed, last come first. On failure the object is released at once. Errors: BB_MEMORY.

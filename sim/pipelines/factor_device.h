@@ -7,7 +7,7 @@
 #define BB_SIM_PIPELINES_FACTOR_DEVICE_H
 
 #include "sim/device_choice.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_problem.h"
 #include "solvers/factor/residual_covariance.h"
 
 /// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED or BB_INVALID with a

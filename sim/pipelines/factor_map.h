@@ -6,7 +6,7 @@
 #define BB_SIM_PIPELINES_FACTOR_MAP_H
 
 #include "precision/policy.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_problem.h"
 
 /// The map of a prepared problem. Errors: BB_INVALID (a table of another size, neither tolerance
 /// nor noise floor), BB_IO, BB_MEMORY, the source's. Owner: the caller.

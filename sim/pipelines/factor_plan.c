@@ -37,8 +37,8 @@ static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index
 
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
 {
-    const double rungs = pipeline->policy.kind == (int)BB_POLICY_PROMISE ? 12.0 : 1.0;
-    return rungs * fmax(1.0, (double)pipeline->draws);
+    const double candidates = pipeline->policy.kind == (int)BB_POLICY_PROMISE ? 12.0 : 1.0;
+    return candidates * fmax(1.0, (double)pipeline->draws);
 }
 
 bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,

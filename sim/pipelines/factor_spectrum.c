@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "precision/format.h"
-#include "sim/attempt.h"
+#include "sim/evaluation.h"
 #include "solvers/factor/spectrum.h"
 
 // Operations a second of one core in LAPACK's reduction to tridiagonal form.
@@ -56,7 +56,7 @@ static bb_status publish_eigenvalues(const bb_factor_problem *problem, bb_result
     double lines[BB_FORMAT_COUNT];
     double *values = NULL;
     double *places = NULL;
-    BB_TRY(bb_attempt_unset(n, &values));
+    BB_TRY(bb_evaluation_unset(n, &values));
     BB_TRY(BB_ALLOCATE(n, &places));
     if (problem->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(bb_spectrum_eigenvalues(problem->matrix, problem->scale, values));
@@ -98,7 +98,7 @@ static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, 
     BB_TRY(BB_ALLOCATE(count, &of->row));
     BB_TRY(BB_ALLOCATE(count, &of->column));
     BB_TRY(BB_ALLOCATE(count, &of->tile));
-    BB_TRY(bb_attempt_unset(count * size, &of->values));
+    BB_TRY(bb_evaluation_unset(count * size, &of->values));
     BB_TRY(BB_ALLOCATE(count * BB_FORMAT_COUNT, &of->lines));
     BB_TRY(BB_ALLOCATE(size, &of->places));
     for (bb_index t = 0; t < count; ++t) {

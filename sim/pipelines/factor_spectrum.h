@@ -7,7 +7,7 @@
 #define BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
 
 #include "sim/output/results.h"
-#include "sim/pipelines/factor_solving.h"
+#include "sim/pipelines/factor_problem.h"
 
 /// Writes the group /spectrum of a prepared problem, nothing where it is not asked for. Errors:
 /// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.

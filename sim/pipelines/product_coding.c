@@ -105,11 +105,11 @@ done:
 static bb_status certify_paths(const coding *work, bb_index band)
 {
     bb_status status = BB_OK;
-    bb_row_path *paths = NULL;
+    bb_row_rounding *paths = NULL;
     bb_index left = bb_coded_matrix_rows(work->matrix) - band * work->band;
     bb_index rows = left < work->band ? left : work->band;
     BB_TRY(BB_ALLOCATE(rows, &paths));
-    BB_TRY(bb_row_paths_of(work->matrix, band, paths));
+    BB_TRY(bb_row_roundings_of(work->matrix, band, paths));
     for (bb_index i = 0; i < rows; ++i) {
         work->certificates[band * work->band + i].path = paths[i];
     }

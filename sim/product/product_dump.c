@@ -95,7 +95,7 @@ bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index, const ch
                                  const char *unit, int axis, bb_coded_matrix *matrix, bool *taken)
 {
     bb_status status = BB_OK;
-    bb_origin origin = {0};
+    bb_matrix_metadata metadata = {0};
     *taken = false;
     if (dump == NULL || !dump->wants_matrix) {
         goto done;
@@ -111,9 +111,9 @@ bb_status bb_product_dump_matrix(bb_product_dump *dump, bb_index index, const ch
                                                      .context = matrix};
     BB_TRY(add(dump, "C", "matrix, decoded,", index, pipeline, &dump->matrix_sources[index]));
     if (axis >= 0) {
-        origin.axis[0] = "xyz"[axis];
+        metadata.axis[0] = "xyz"[axis];
     }
-    bb_results_operator_origin(dump->results, &origin);
+    bb_results_operator_metadata(dump->results, &metadata);
 done:
     return status;
 }

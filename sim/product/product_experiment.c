@@ -6,8 +6,8 @@
 #include "core/outcome.h"
 #include "core/random.h"
 #include "precision/error_norms.h"
-#include "sim/attempt.h"
 #include "sim/device_choice.h"
+#include "sim/evaluation.h"
 #include "sim/input/declared_size.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_dump.h"
@@ -20,11 +20,11 @@
 static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
 
 // What one pipeline gave.
-typedef struct product_attempt {
-    bb_attempt common;
+typedef struct product_evaluation {
+    bb_evaluation common;
     bb_coding_report coding;
     double worst_vector; // largest relative error of one y
-} product_attempt;
+} product_evaluation;
 
 typedef struct product_run {
     const bb_product_study *study;
@@ -34,14 +34,14 @@ typedef struct product_run {
     const bb_matrix_source *matrix;
     bb_matrix_layout layout;
     bb_index vectors;
-    double *x;                 // [vectors][columns]
-    double *y;                 // [vectors][rows] of the pipeline at hand
-    double *truth;             // [vectors][rows] of the reference
-    char y_unit[128];          // the matrix's times the inputs'
-    bb_coded_matrix *exact;    // of the reference
-    bool exact_is_kept;        // by the results
-    bb_product_dump *dump;     // NULL for none; the results'
-    product_attempt *attempts; // [pipeline_count]
+    double *x;                       // [vectors][columns]
+    double *y;                       // [vectors][rows] of the pipeline at hand
+    double *truth;                   // [vectors][rows] of the reference
+    char y_unit[128];                // the matrix's times the inputs'
+    bb_coded_matrix *exact;          // of the reference
+    bool exact_is_kept;              // by the results
+    bb_product_dump *dump;           // NULL for none; the results'
+    product_evaluation *evaluations; // [pipeline_count]
     bb_product_devices devices;
 } product_run;
 
@@ -54,7 +54,7 @@ static void finish(product_run *run)
     BB_RELEASE(&run->x);
     BB_RELEASE(&run->y);
     BB_RELEASE(&run->truth);
-    BB_RELEASE(&run->attempts);
+    BB_RELEASE(&run->evaluations);
     bb_product_devices_close(&run->devices);
 }
 
@@ -144,11 +144,11 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
     bb_device_announce(&offer, study->common.device);
-    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
+        run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
         BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
-                                       &run->attempts[p].common.device));
+                                       &run->evaluations[p].common.device));
     }
     BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
     run->matrix = bb_matrix_file_source(run->file);
@@ -163,7 +163,7 @@ done:
 }
 
 static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix,
-                          const bb_coding_factors *factors, bb_attempt *common)
+                          const bb_coding_factors *factors, bb_evaluation *common)
 {
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
@@ -196,20 +196,20 @@ done:
 }
 
 // Of all vectors and of the worst. Where that is no number no answer is ok.
-static void compare(const product_run *run, product_attempt *attempt)
+static void compare(const product_run *run, product_evaluation *evaluation)
 {
     bb_index rows = run->matrix->rows;
-    double *whole = &attempt->common.qoi_relative_error;
+    double *whole = &evaluation->common.qoi_relative_error;
     *whole = bb_error_norms_relative(run->y, run->truth, run->vectors * rows);
     for (bb_index v = 0; v < run->vectors; ++v) {
         const double relative =
             bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
         // NaN counts as the worst: fmax would drop it.
-        bool worse = isnan(relative) || relative > attempt->worst_vector;
-        attempt->worst_vector = worse ? relative : attempt->worst_vector;
+        bool worse = isnan(relative) || relative > evaluation->worst_vector;
+        evaluation->worst_vector = worse ? relative : evaluation->worst_vector;
     }
-    if (attempt->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*whole)) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+    if (evaluation->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*whole)) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "relative error of a product whose reference is %s",
                        isnan(*whole) ? "no number" : "zero throughout");
     }
@@ -231,7 +231,7 @@ done:
 
 // One draw; the reference's draw 0 is the truth.
 static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
-                          product_attempt *attempt)
+                          product_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_exact_rows rows = {run->matrix, 1, run->exact};
@@ -240,17 +240,17 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
     bb_coded_matrix *matrix = NULL;
     bool kept = false;
     if (!bb_codec_holds(&run->pipelines[pipeline].storage, run->layout.range,
-                        &attempt->common.outcome)) {
-        attempt->coding = bb_coding_report_unset();
-        attempt->worst_vector = NAN;
+                        &evaluation->common.outcome)) {
+        evaluation->coding = bb_coding_report_unset();
+        evaluation->worst_vector = NAN;
         goto done;
     }
     BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
-                                 &attempt->coding, &matrix));
-    attempt->common.operator_bytes = attempt->coding.bytes;
-    attempt->common.fp32_bytes = 4.0 * attempt->coding.values;
-    attempt->common.encode_seconds = attempt->coding.seconds;
-    BB_TRY(multiply(run, pipeline, matrix, &factors, &attempt->common));
+                                 &evaluation->coding, &matrix));
+    evaluation->common.operator_bytes = evaluation->coding.bytes;
+    evaluation->common.fp32_bytes = 4.0 * evaluation->coding.values;
+    evaluation->common.encode_seconds = evaluation->coding.seconds;
+    BB_TRY(multiply(run, pipeline, matrix, &factors, &evaluation->common));
     if (number == 0) {
         BB_TRY(dump_plain(run, pipeline, matrix, &kept));
     }
@@ -261,7 +261,7 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
         run->exact_is_kept = kept;
         kept = true;
     }
-    compare(run, attempt);
+    compare(run, evaluation);
 done:
     bb_coding_factors_release(&factors);
     if (!kept) {
@@ -273,7 +273,7 @@ done:
 static bb_status run_pipeline(product_run *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
-    product_attempt *plain = &run->attempts[pipeline];
+    product_evaluation *plain = &run->evaluations[pipeline];
     bb_draws *draws = &plain->common.draws;
     BB_TRY(run_draw(run, pipeline, 0, plain));
     if (plain->common.outcome.kind == BB_OUTCOME_NOT_HELD) {
@@ -282,7 +282,7 @@ static bb_status run_pipeline(product_run *run, bb_index pipeline)
     }
     bb_draws_add(draws, &plain->common.outcome, plain->common.qoi_relative_error);
     for (bb_index d = 1; d < run->pipelines[pipeline].draws; ++d) {
-        product_attempt drawn = {.common = bb_attempt_start(plain->common.pipeline)};
+        product_evaluation drawn = {.common = bb_evaluation_start(plain->common.pipeline)};
         drawn.common.device = plain->common.device;
         BB_TRY(run_draw(run, pipeline, d, &drawn));
         bb_draws_add(draws, &drawn.common.outcome, drawn.common.qoi_relative_error);
@@ -294,20 +294,20 @@ done:
 static bb_status publish(const product_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_attempt *common[BB_STUDY_PIPELINES];
+    const bb_evaluation *common[BB_STUDY_PIPELINES];
     double worst[BB_STUDY_PIPELINES];
     bb_coding_report *reports = NULL;
     const char *operators[] = {run->study->matrix.dataset};
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &reports));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        common[p] = &run->attempts[p].common;
-        worst[p] = run->attempts[p].worst_vector;
-        reports[p] = run->attempts[p].coding;
+        common[p] = &run->evaluations[p].common;
+        worst[p] = run->evaluations[p].worst_vector;
+        reports[p] = run->evaluations[p].coding;
     }
-    BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
-    BB_TRY(bb_attempts_publish_draws(results, "1", run->pipeline_count, common));
-    BB_TRY(bb_attempts_publish_number(results, "worst_relative_error", "1",
-                                      "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
+    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_number(results, "worst_relative_error", "1",
+                                         "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
     BB_TRY(
         bb_results_text_axis(results, "results/operator", "dataset of the matrix", 1, operators));
     BB_TRY(bb_coding_publish(results, &run->study->pipelines, "operator", 1, run->matrix->unit,

@@ -21,7 +21,7 @@ static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = true}
 
 // What one pipeline gave.
 typedef struct estimate {
-    bb_attempt common;
+    bb_evaluation common;
     double *r;    // [m][n]; NULL where the pipeline failed before
     double trace; // of the residual covariance, without Ctt where that is not given
 } estimate;
@@ -45,7 +45,7 @@ typedef struct reconstructor_run {
     bb_index pipeline_count, reference;
     inputs in;
     const bb_matrix_source *side; // Ctm
-    bb_factor_problem solving;
+    bb_factor_problem factor_problem;
     estimate *estimates; // [pipeline_count]
 } reconstructor_run;
 
@@ -203,7 +203,7 @@ static void finish(reconstructor_run *run)
         BB_RELEASE(&run->estimates[p].r);
     }
     BB_RELEASE(&run->estimates);
-    bb_factor_problem_release(&run->solving);
+    bb_factor_problem_release(&run->factor_problem);
     close_inputs(&run->in);
 }
 
@@ -217,14 +217,14 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        run->estimates[p].common = bb_attempt_start(run->pipelines[p].name);
+        run->estimates[p].common = bb_evaluation_start(run->pipelines[p].name);
         run->estimates[p].trace = NAN;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->estimates[p].common.device));
     }
     BB_TRY(open_inputs(study, &run->in));
     run->side = bb_matrix_file_source(run->in.ctm);
-    run->solving = (bb_factor_problem){
+    run->factor_problem = (bb_factor_problem){
         .solver = &study->solver.common,
         .matrix = bb_matrix_file_source(run->in.cmm),
         .part = {run->in.columns, run->in.vectors, run->in.weights},
@@ -239,7 +239,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
                                                           run->side->rows + run->in.columns));
     }
     BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
-    BB_TRY(bb_factor_problem_prepare(&run->solving));
+    BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
 done:
@@ -318,7 +318,7 @@ done:
 static bb_status publish(const reconstructor_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_attempt *common[BB_STUDY_PIPELINES];
+    const bb_evaluation *common[BB_STUDY_PIPELINES];
     double loss[BB_STUDY_PIPELINES];
     double trace[BB_STUDY_PIPELINES];
     double whole = 0.0;
@@ -333,16 +333,16 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         trace[p] = run->in.ctt != NULL ? at->trace : NAN;
         common[p] = &at->common;
     }
-    BB_TRY(bb_attempts_publish(results, run->pipeline_count, common));
-    BB_TRY(bb_attempts_publish_factors(results, run->pipeline_count, common));
-    BB_TRY(bb_attempts_publish_draws(results, "1", run->pipeline_count, common));
-    BB_TRY(bb_attempts_publish_number(
+    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_factors(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_number(
         results, "variance_loss", "1",
         "part of the variance that the reference explains and this reconstructor leaves", loss));
-    BB_TRY(bb_attempts_publish_number(results, "residual_trace", run->in.truth->unit,
-                                      "trace of the residual covariance; NaN without "
-                                      "truth_covariance",
-                                      trace));
+    BB_TRY(bb_evaluations_publish_number(results, "residual_trace", run->in.truth->unit,
+                                         "trace of the residual covariance; NaN without "
+                                         "truth_covariance",
+                                         trace));
 done:
     return status;
 }
@@ -352,16 +352,18 @@ static bb_status draw(reconstructor_run *run)
 {
     bb_status status = BB_OK;
     estimate drawn = {0};
-    bb_factor_problem solving = run->solving;
+    bb_factor_problem factor_problem = run->factor_problem;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         estimate *plain = &run->estimates[p];
         bb_draws *draws = &plain->common.draws;
         bb_draws_add(draws, &plain->common.outcome, plain->trace);
-        for (solving.draw = 1; solving.draw < run->pipelines[p].draws; ++solving.draw) {
-            bb_progress("drawing", solving.draw, run->pipelines[p].draws);
-            drawn = (estimate){.common = bb_attempt_start(plain->common.pipeline), .trace = NAN};
+        for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
+             ++factor_problem.draw) {
+            bb_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
+            drawn = (estimate){.common = bb_evaluation_start(plain->common.pipeline), .trace = NAN};
             drawn.common.device = plain->common.device;
-            BB_TRY(bb_factor_problem_solve(&solving, &run->pipelines[p], &drawn.r, &drawn.common));
+            BB_TRY(bb_factor_problem_solve(&factor_problem, &run->pipelines[p], &drawn.r,
+                                           &drawn.common));
             BB_TRY(score(run, &drawn, 1));
             bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
             BB_RELEASE(&drawn.r);
@@ -426,11 +428,11 @@ bb_status bb_reconstructor_experiment_run(const void *study, const bb_run_option
     BB_TRY(start(study, &run));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
         bb_progress("solving", p, run.pipeline_count);
-        BB_TRY(bb_factor_problem_solve(&run.solving, &run.pipelines[p], &run.estimates[p].r,
+        BB_TRY(bb_factor_problem_solve(&run.factor_problem, &run.pipelines[p], &run.estimates[p].r,
                                        &run.estimates[p].common));
     }
     bb_progress("solving", run.pipeline_count, run.pipeline_count);
-    BB_TRY(bb_factor_spectrum_publish(&run.solving, results));
+    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
     BB_TRY(score(&run, run.estimates, run.pipeline_count));
     BB_TRY(draw(&run));
     BB_TRY(publish(&run, results));

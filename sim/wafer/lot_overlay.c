@@ -94,13 +94,13 @@ static bb_status score(lot *all)
     bb_overlay_statistics statistics;
     bb_overlay_spread spread;
     for (bb_index item = 0; item < all->pipelines * BB_WAFER_ERRORS; ++item) {
-        const bb_wafer_attempt *attempt = &all->of->attempts[item / BB_WAFER_ERRORS];
+        const bb_wafer_evaluation *evaluation = &all->of->evaluations[item / BB_WAFER_ERRORS];
         const int error = (int)(item % BB_WAFER_ERRORS);
         for (bb_index w = 0; w < all->wafers; ++w) {
             double *dx = all->dx + w * all->points;
             double *dy = all->dy + w * all->points;
-            bb_wafer_overlay_error(all->of, attempt, w, error, BB_AXIS_X, dx);
-            bb_wafer_overlay_error(all->of, attempt, w, error, BB_AXIS_Y, dy);
+            bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_X, dx);
+            bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_Y, dy);
             BB_TRY(bb_overlay_statistics_of(all->points, dx, dy, &statistics));
             keep_statistics(all, item * all->wafers + w, &statistics);
         }
@@ -161,8 +161,8 @@ static bb_status publish_qoi(const lot *all)
     double *values = NULL; // [pipelines][wafers]
     BB_TRY(BB_ALLOCATE(all->pipelines * all->wafers, &values));
     for (bb_index i = 0; i < all->pipelines * all->wafers; ++i) {
-        const bb_wafer_placement *placed =
-            &all->of->attempts[i / all->wafers].wafers[i % all->wafers];
+        const bb_wafer_displacements *placed =
+            &all->of->evaluations[i / all->wafers].wafers[i % all->wafers];
         values[i] = sqrt(placed->squared_error / placed->squared_norm);
     }
     BB_TRY(bb_results_values(all->results, "results/wafer_qoi_relative_error", "1",
@@ -185,7 +185,7 @@ static bb_status publish_points(const lot *all, bool residual, const char *path,
         for (bb_index a = 0; a < axes->count; ++a) {
             const int axis = ((const int *)axes->items)[a];
             for (bb_index w = 0; w < all->wafers; ++w) {
-                const bb_wafer_placement *placed = &all->of->attempts[p].wafers[w];
+                const bb_wafer_displacements *placed = &all->of->evaluations[p].wafers[w];
                 const double *from = residual ? placed->residual[axis] : placed->mean[axis];
                 for (bb_index i = 0; i < all->points; ++i) {
                     *at++ = NANOMETRES * from[i];
@@ -215,7 +215,7 @@ static void centre(bb_index wafers, bb_index points, double *const *values)
 }
 
 bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                bb_wafer_attempt *attempts)
+                                bb_wafer_evaluation *evaluations)
 {
     bb_status status = BB_OK;
     double **means = NULL; // [scored_wafers]
@@ -229,8 +229,8 @@ bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_prob
     for (bb_index i = 0; i < study->pipelines.count * axes->count; ++i) {
         const int axis = ((const int *)axes->items)[i % axes->count];
         for (bb_index w = 0; w < problem->scored_wafers; ++w) {
-            means[w] = attempts[i / axes->count].wafers[w].mean[axis];
-            residuals[w] = attempts[i / axes->count].wafers[w].residual[axis];
+            means[w] = evaluations[i / axes->count].wafers[w].mean[axis];
+            residuals[w] = evaluations[i / axes->count].wafers[w].residual[axis];
         }
         centre(problem->scored_wafers, problem->point_count, means);
         centre(problem->scored_wafers, problem->point_count, residuals);

@@ -16,7 +16,7 @@ double bb_lot_overlay_values(double wafers, double pipelines, double axes, doubl
 /// lot takes away. Deviations and errors of u stay. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_lot_overlay_centre(const bb_wafer_study *study,
                                            const bb_wafer_problem *problem,
-                                           bb_wafer_attempt *attempts);
+                                           bb_wafer_evaluation *evaluations);
 
 /// Writes them; nothing for a single scored wafer. The axes pipeline, error, direction, axis and
 /// point are there already. Errors: BB_MEMORY.

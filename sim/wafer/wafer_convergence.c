@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "sim/wafer/convergence_modes.h"
 #include "sim/wafer/convergence_table.h"
-#include "sim/wafer/heat/wafer_march.h"
+#include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -22,12 +22,12 @@ typedef struct level {
     double *dark;
 } level;
 
-static bb_status keep(const bb_wafer_march *march, double **out)
+static bb_status keep(const bb_heat_simulation *simulation, double **out)
 {
     bb_status status = BB_OK;
-    bb_index count = march->problem->mesh->node_count;
+    bb_index count = simulation->problem->mesh->node_count;
     BB_TRY(BB_ALLOCATE(count, out));
-    memcpy(*out, bb_stepper_state(march->stepper), (size_t)count * sizeof **out);
+    memcpy(*out, bb_stepper_state(simulation->stepper), (size_t)count * sizeof **out);
 done:
     return status;
 }
@@ -49,24 +49,24 @@ static bb_index pick_field(const bb_wafer_study *study, const bb_scan *scan)
 static bb_status run_level(const bb_wafer_study *study, level *of)
 {
     bb_status status = BB_OK;
-    bb_wafer_march march = {0};
+    bb_heat_simulation simulation = {0};
     bb_wafer_config physics = bb_wafer_study_physics(study);
     physics.mesh = &of->mesh;
     BB_TRY(bb_wafer_problem_create_heat(&physics, &of->problem));
-    BB_TRY(bb_wafer_march_open(of->problem, &march));
-    BB_TRY(bb_wafer_march_expose(&march, pick_field(study, of->problem->scan)));
+    BB_TRY(bb_heat_simulation_open(of->problem, &simulation));
+    BB_TRY(bb_heat_simulation_expose(&simulation, pick_field(study, of->problem->scan)));
     const bb_scan *scan = of->problem->scan;
     const bb_index light = scan->light_steps * of->mesh.substeps;
     const bb_index all = (scan->light_steps + scan->dark_steps) * of->mesh.substeps;
     for (bb_index part = 0; part < all; ++part) {
-        BB_TRY(bb_wafer_march_step(&march, part));
+        BB_TRY(bb_heat_simulation_step(&simulation, part));
         if (part + 1 == light) {
-            BB_TRY(keep(&march, &of->light));
+            BB_TRY(keep(&simulation, &of->light));
         }
     }
-    BB_TRY(keep(&march, &of->dark));
+    BB_TRY(keep(&simulation, &of->dark));
 done:
-    bb_wafer_march_release(&march);
+    bb_heat_simulation_release(&simulation);
     return status;
 }
 

@@ -15,15 +15,15 @@ typedef struct pricing {
 } pricing;
 
 // Larger |mean| + 3 sigma of x and y, nm; NaN where one is not determined.
-static bb_status size_of(const pricing *work, const bb_wafer_attempt *attempt, int error,
+static bb_status size_of(const pricing *work, const bb_wafer_evaluation *evaluation, int error,
                          double *out)
 {
     bb_status status = BB_OK;
     const bb_wafer_overlay *overlay = work->overlay;
-    const bb_index last = attempt->wafer_count - 1;
+    const bb_index last = evaluation->wafer_count - 1;
     bb_overlay_statistics statistics;
-    bb_wafer_overlay_error(overlay, attempt, last, error, BB_AXIS_X, work->dx);
-    bb_wafer_overlay_error(overlay, attempt, last, error, BB_AXIS_Y, work->dy);
+    bb_wafer_overlay_error(overlay, evaluation, last, error, BB_AXIS_X, work->dx);
+    bb_wafer_overlay_error(overlay, evaluation, last, error, BB_AXIS_Y, work->dy);
     BB_TRY(
         bb_overlay_statistics_of(overlay->problem->point_count, work->dx, work->dy, &statistics));
     bool known = !isnan(statistics.x.m3s) && !isnan(statistics.y.m3s);
@@ -32,22 +32,22 @@ done:
     return status;
 }
 
-static bb_status add(const pricing *work, const bb_wafer_attempt *attempt, bb_draws *draws)
+static bb_status add(const pricing *work, const bb_wafer_evaluation *evaluation, bb_draws *draws)
 {
     bb_status status = BB_OK;
     double price = NAN;
     double residual = NAN;
-    BB_TRY(size_of(work, attempt, NUMERICAL, &price));
+    BB_TRY(size_of(work, evaluation, NUMERICAL, &price));
     if (work->late) {
-        BB_TRY(size_of(work, attempt, RESIDUAL, &residual));
+        BB_TRY(size_of(work, evaluation, RESIDUAL, &residual));
         price = isnan(price) || isnan(residual) ? NAN : fmax(price, residual);
     }
-    bb_draws_add(draws, &attempt->common.outcome, price);
+    bb_draws_add(draws, &evaluation->common.outcome, price);
 done:
     return status;
 }
 
-bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_attempt *attempts)
+bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_evaluation *evaluations)
 {
     bb_status status = BB_OK;
     const bb_index points = overlay->problem->point_count;
@@ -60,10 +60,10 @@ bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_attempt
         work.late = work.late || !bb_delivery_on_time(&pipeline->delivery);
     }
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        bb_draws *draws = &attempts[p].common.draws;
-        BB_TRY(add(&work, &attempts[p], draws));
-        for (bb_index d = 0; d < attempts[p].drawn_count; ++d) {
-            BB_TRY(add(&work, &attempts[p].drawn[d], draws));
+        bb_draws *draws = &evaluations[p].common.draws;
+        BB_TRY(add(&work, &evaluations[p], draws));
+        for (bb_index d = 0; d < evaluations[p].drawn_count; ++d) {
+            BB_TRY(add(&work, &evaluations[p].drawn[d], draws));
         }
     }
 done:

@@ -8,9 +8,9 @@
 
 #include "sim/wafer/wafer_overlay.h"
 
-/// Fills the draws of every attempt [pipelines of the study], the plain one first. Errors:
+/// Fills the draws of every evaluation [pipelines of the study], the plain one first. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay,
-                                          bb_wafer_attempt *attempts);
+                                          bb_wafer_evaluation *evaluations);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "sim/dump.h"
 #include "sim/hdf5_filter.h"
-#include "sim/wafer/wafer_origin.h"
+#include "sim/wafer/wafer_row_metadata.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
@@ -39,8 +39,8 @@ done:
 typedef struct operands {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
-    bb_wafer_supply *supplies; // [supply_count], one a field and axis
-    bb_index supply_count;
+    bb_wafer_row_source *row_sources; // [supply_count], one a field and axis
+    bb_index row_source_count;
     bb_view *inputs;           // [scored], each [light_steps][cells]
     bb_matrix_source *sources; // [scored] of the inputs
 } operands;
@@ -48,10 +48,10 @@ typedef struct operands {
 static void release(void *object)
 {
     operands *all = object;
-    for (bb_index i = 0; i < all->supply_count; ++i) {
-        bb_wafer_supply_release(&all->supplies[i]);
+    for (bb_index i = 0; i < all->row_source_count; ++i) {
+        bb_wafer_row_source_release(&all->row_sources[i]);
     }
-    BB_RELEASE(&all->supplies);
+    BB_RELEASE(&all->row_sources);
     BB_RELEASE(&all->inputs);
     BB_RELEASE(&all->sources);
     bb_wafer_heating_release(&all->heating);
@@ -60,13 +60,14 @@ static void release(void *object)
 }
 
 // Rows from a file stay what that says they are, on the grids that they were held to.
-static bb_status make_origin(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                             bb_index field, const bb_wafer_supply *supply, bb_origin *out)
+static bb_status make_metadata(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                               bb_index field, const bb_wafer_row_source *row_source,
+                               bb_matrix_metadata *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_wafer_origin_make(study, problem, field, out));
-    if (supply->file != NULL) {
-        bb_origin_say(out, bb_matrix_file_origin(supply->file)->made_for);
+    BB_TRY(bb_wafer_row_metadata_make(study, problem, field, out));
+    if (row_source->file != NULL) {
+        bb_matrix_metadata_say(out, bb_matrix_file_metadata(row_source->file)->made_for);
     }
 done:
     return status;
@@ -80,25 +81,26 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
     char name[BB_WAFER_OPERATOR_NAME];
     char long_name[96];
     bb_operator_storage storage = {0};
-    bb_origin origin;
+    bb_matrix_metadata metadata;
     if (study->dump.filter == (int)BB_DUMP_ZFP) {
         storage = (bb_operator_storage){study->dump.tolerance_m_per_k, all->problem->grid->columns};
     }
-    BB_TRY(BB_ZEROED(axes->count * fields, &all->supplies));
+    BB_TRY(BB_ZEROED(axes->count * fields, &all->row_sources));
     for (bb_index a = 0; a < axes->count; ++a) {
         int axis = ((const int *)axes->items)[a];
         for (bb_index f = 0; f < fields; ++f) {
-            bb_wafer_supply *supply = &all->supplies[all->supply_count];
-            BB_TRY(bb_wafer_supply_open(study, all->problem, f, axis, supply));
-            ++all->supply_count;
+            bb_wafer_row_source *row_source = &all->row_sources[all->row_source_count];
+            BB_TRY(bb_wafer_row_source_open(study, all->problem, f, axis, row_source));
+            ++all->row_source_count;
             bb_wafer_rows_name(axis, all->problem->scored[f], name);
             (void)snprintf(long_name, sizeof long_name,
                            "displacement %c at the slit points of field %td for a kelvin in a cell",
                            "xyz"[axis], all -> problem -> scored[f]);
-            BB_TRY(bb_results_stored_operator(results, name, long_name, supply->source, storage));
-            BB_TRY(make_origin(study, all->problem, f, supply, &origin));
-            origin.axis[0] = "xyz"[axis];
-            bb_results_operator_origin(results, &origin);
+            BB_TRY(
+                bb_results_stored_operator(results, name, long_name, row_source->source, storage));
+            BB_TRY(make_metadata(study, all->problem, f, row_source, &metadata));
+            metadata.axis[0] = "xyz"[axis];
+            bb_results_operator_metadata(results, &metadata);
         }
     }
 done:

@@ -15,7 +15,7 @@ BB_CHECKED bb_status bb_wafer_dump_check(const bb_dump_config *config, const cha
 
 /// Adds the operators that `names` lists. Where there is one, problem and heating move into the
 /// results, which keep them until the file is written; the caller's are empty then. The study must
-/// outlive the results. Errors: BB_MEMORY, bb_wafer_supply_open's.
+/// outlive the results. Errors: BB_MEMORY, bb_wafer_row_source_open's.
 BB_CHECKED bb_status bb_wafer_dump(const bb_wafer_study *study, const char *names,
                                    bb_wafer_problem **problem, bb_wafer_heating *heating,
                                    bb_results *results);

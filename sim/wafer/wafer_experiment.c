@@ -8,9 +8,9 @@
 #include "core/thread.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/lot_overlay.h"
-#include "sim/wafer/wafer_attempt.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_evaluation.h"
 #include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_rows.h"
 #include "solvers/operator/coded_operator.h"
@@ -27,10 +27,10 @@ typedef struct wafer_run {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
     bb_product_devices devices;
-    bb_wafer_attempt *attempts; // [pipeline_count]
-    double *reference_windows;  // [scored_wafers][light_steps][window_points] of an axis and field
-    double *windows;            // the same of what is at work, if that is another, of a wafer
-    bb_vector_norms *inputs;    // [scored_wafers][scored][light_steps] of the inputs
+    bb_wafer_evaluation *evaluations; // [pipeline_count]
+    double *reference_windows; // [scored_wafers][light_steps][window_points] of an axis and field
+    double *windows;           // the same of what is at work, if that is another, of a wafer
+    bb_vector_norms *inputs;   // [scored_wafers][scored][light_steps] of the inputs
     bb_row_certificate *rows, *reference_rows; // [field_points] of one axis and field
 } wafer_run;
 
@@ -44,9 +44,9 @@ typedef struct task {
 } task;
 
 // Where a task's results go.
-static bb_wafer_attempt *attempt_of(const wafer_run *run, const task *at)
+static bb_wafer_evaluation *evaluation_of(const wafer_run *run, const task *at)
 {
-    bb_wafer_attempt *plain = &run->attempts[at->pipeline];
+    bb_wafer_evaluation *plain = &run->evaluations[at->pipeline];
     return at->draw == 0 ? plain : &plain->drawn[at->draw - 1];
 }
 
@@ -66,16 +66,16 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     run->reference = bb_product_pipelines_reference(&study->pipelines);
     bb_device_announce(&offer, study->common.device);
     BB_TRY(bb_wafer_cautions_warn(study));
-    BB_TRY(BB_ZEROED(run->pipeline_count, &run->attempts));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        run->attempts[p].common = bb_attempt_start(run->pipelines[p].name);
+        run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
         BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
-                                       &run->attempts[p].common.device));
+                                       &run->evaluations[p].common.device));
     }
     BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        BB_TRY(bb_wafer_attempt_create(study, run->problem, run->pipelines[p].draws - 1,
-                                       &run->attempts[p]));
+        BB_TRY(bb_wafer_evaluation_create(study, run->problem, run->pipelines[p].draws - 1,
+                                          &run->evaluations[p]));
     }
     const bb_index windows = run->problem->scan->light_steps * run->problem->slit.window_points;
     BB_TRY(BB_ALLOCATE(run->problem->scored_wafers * windows, &run->reference_windows));
@@ -92,10 +92,10 @@ done:
 
 static void finish(wafer_run *run)
 {
-    for (bb_index p = 0; run->attempts != NULL && p < run->pipeline_count; ++p) {
-        bb_wafer_attempt_release(&run->attempts[p]);
+    for (bb_index p = 0; run->evaluations != NULL && p < run->pipeline_count; ++p) {
+        bb_wafer_evaluation_release(&run->evaluations[p]);
     }
-    BB_RELEASE(&run->attempts);
+    BB_RELEASE(&run->evaluations);
     BB_RELEASE(&run->reference_windows);
     BB_RELEASE(&run->windows);
     BB_RELEASE(&run->inputs);
@@ -114,12 +114,12 @@ typedef struct reference_rows {
 
 // Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
 // `range` is what they span.
-static bb_status encode(wafer_run *run, const task *at, const bb_wafer_supply *rows,
+static bb_status encode(wafer_run *run, const task *at, const bb_wafer_row_source *rows,
                         const reference_rows *reference, double *range, bb_coding_factors *factors,
                         bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = attempt_of(run, at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
     const bb_product_pipeline *pipeline = &run->pipelines[at->pipeline];
     const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
     const bb_matrix_layout layout = {.rows = rows->source->rows,
@@ -138,11 +138,11 @@ static bb_status encode(wafer_run *run, const task *at, const bb_wafer_supply *r
         BB_TRY(bb_coding_encode(pipeline, &exact, &layout, &report,
                                 is_truth(run, at) ? run->reference_rows : run->rows, out));
     }
-    bb_coding_report_add(&attempt->coding[at->axis], &report);
+    bb_coding_report_add(&evaluation->coding[at->axis], &report);
     *range = bb_error_norms_range(&report.norms);
-    attempt->live_values +=
+    evaluation->live_values +=
         (double)layout.rows * (double)(run->problem->input_blocks * run->problem->grid->live_count);
-    bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", attempt->common.pipeline,
+    bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", evaluation->common.pipeline,
                   "xyz"[at->axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
@@ -164,7 +164,7 @@ static double *kept_windows(const wafer_run *run, const task *at)
 // Error of u at the scored points that get dose in this step.
 static void compare(wafer_run *run, const task *at, bb_index step, const double *window)
 {
-    bb_wafer_placement *placed = &attempt_of(run, at)->wafers[at->wafer];
+    bb_wafer_displacements *placed = &evaluation_of(run, at)->wafers[at->wafer];
     const bb_dwell *dwell = run->problem->dwells[at->field];
     const bb_slit_grid *slit = &run->problem->slit;
     const double *expected = reference_windows(run, at->wafer) + step * slit->window_points;
@@ -186,7 +186,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
                             bb_index step)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = attempt_of(run, at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
     const bb_slit_grid *slit = &run->problem->slit;
     bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index points = slit->window_points;
@@ -197,12 +197,12 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
     BB_TRY(bb_coded_operator_apply(
         operation, row, points,
         bb_wafer_heating_input_of(&run->heating, at->wafer, at->field, step), window,
-        &attempt->common.solve_seconds));
+        &evaluation->common.solve_seconds));
     bb_coding_factors_undo(at->factors, row, points, window);
-    attempt->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
+    evaluation->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "displacement %c, field %td, light step %td, slit point %td",
                        "xyz"[at->axis], run -> problem -> scored[at->field], step, bad);
     }
@@ -217,7 +217,7 @@ static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const 
     if (at->draw == 0) {
         bb_wafer_certificate_check(&certificate, step, row, points, window,
                                    reference_windows(run, at->wafer) + step * points,
-                                   &attempt->certificate[at->axis]);
+                                   &evaluation->certificate[at->axis]);
     }
     if (at->axis != (int)BB_AXIS_Z) {
         compare(run, at, step, window);
@@ -234,7 +234,7 @@ static bb_status score_residual(wafer_run *run, const task *at)
 {
     bb_status status = BB_OK;
     const bb_delivery_config *delivery = &run->pipelines[at->pipeline].delivery;
-    bb_wafer_placement *placed = &attempt_of(run, at)->wafers[at->wafer];
+    bb_wafer_displacements *placed = &evaluation_of(run, at)->wafers[at->wafer];
     bb_dwell *dwell = run->problem->dwells[at->field];
     bb_index steps = run->heating.light_steps;
     const bb_index later = run->heating.scored_wafers - 1 - at->wafer;
@@ -258,10 +258,10 @@ done:
 static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const task *at)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = attempt_of(run, at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
     bb_dwell *dwell = run->problem->dwells[at->field];
-    double *mean = attempt->wafers[at->wafer].mean[at->axis] + at->first_point;
-    double *deviation = attempt->wafers[at->wafer].deviation[at->axis] + at->first_point;
+    double *mean = evaluation->wafers[at->wafer].mean[at->axis] + at->first_point;
+    double *deviation = evaluation->wafers[at->wafer].deviation[at->axis] + at->first_point;
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < run->heating.light_steps; ++step) {
         BB_TRY(apply_step(run, operation, at, step));
@@ -272,7 +272,7 @@ static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const
     }
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
     if (bad >= 0) {
-        bb_outcome_set(&attempt->common.outcome, BB_OUTCOME_NON_FINITE,
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "mean displacement %c, field %td, scored point %td", "xyz"[at->axis],
                        run -> problem -> scored[at->field], bad);
     }
@@ -285,21 +285,21 @@ done:
 static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task at)
 {
     bb_status status = BB_OK;
-    bb_wafer_attempt *attempt = attempt_of(run, &at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, &at);
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
     double begin = bb_clock_seconds();
-    if (bb_coding_unpacks(&run->pipelines[at.pipeline], attempt->common.device)) {
-        BB_TRY(bb_coding_unpack(matrix, &attempt->common.solve_seconds, &unpacked));
+    if (bb_coding_unpacks(&run->pipelines[at.pipeline], evaluation->common.device)) {
+        BB_TRY(bb_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
     BB_TRY(bb_product_pipeline_operator(&run->pipelines[at.pipeline],
-                                        run->devices.opened[attempt->common.device], matrix,
+                                        run->devices.opened[evaluation->common.device], matrix,
                                         &operation));
     for (at.wafer = 0; at.wafer < run->heating.scored_wafers; ++at.wafer) {
         BB_TRY(apply_steps(run, operation, &at));
     }
-    bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", attempt->common.pipeline,
+    bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
                   "xyz"[at.axis], run -> problem -> scored[at.field],
                   1e3 * (bb_clock_seconds() - begin));
 done:
@@ -310,21 +310,21 @@ done:
 
 // One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
 // field or axis has no displacements in any.
-static bb_status run_draw(wafer_run *run, const bb_wafer_supply *rows,
+static bb_status run_draw(wafer_run *run, const bb_wafer_row_source *rows,
                           const reference_rows *reference, task at)
 {
     bb_status status = BB_OK;
     bb_coding_factors factors = {0};
     bb_coded_matrix *coded = NULL;
     double range = 0.0;
-    bb_wafer_attempt *attempt = attempt_of(run, &at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, &at);
     at.factors = &factors;
-    if (isnan(attempt->live_values)) { // it was not held in a field before
+    if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
     if (!bb_codec_holds(&run->pipelines[at.pipeline].storage, reference->range,
-                        &attempt->common.outcome)) {
-        bb_wafer_attempt_unset(attempt, run->problem->point_count);
+                        &evaluation->common.outcome)) {
+        bb_wafer_evaluation_unset(evaluation, run->problem->point_count);
         return BB_OK;
     }
     BB_TRY(encode(run, &at, rows, reference, &range, &factors, &coded));
@@ -341,7 +341,7 @@ done:
 static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point, int axis)
 {
     bb_status status = BB_OK;
-    bb_wafer_supply rows = {0};
+    bb_wafer_row_source rows = {0};
     reference_rows reference = {0};
     bb_coding_factors none = {0};
     bb_coded_matrix *exact = NULL;
@@ -350,7 +350,7 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
                .first_point = first_point,
                .axis = axis,
                .factors = &none};
-    BB_TRY(bb_wafer_supply_open(run->study, run->problem, field, axis, &rows));
+    BB_TRY(bb_wafer_row_source_open(run->study, run->problem, field, axis, &rows));
     double range = 0.0;
     BB_TRY(encode(run, &at, &rows, &reference, &range, &none, &exact));
     reference = (reference_rows){exact, range};
@@ -363,7 +363,7 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
         }
     }
 done:
-    bb_wafer_supply_release(&rows);
+    bb_wafer_row_source_release(&rows);
     bb_coded_matrix_destroy(&exact);
     return status;
 }
@@ -412,8 +412,9 @@ bb_status bb_wafer_experiment_run(const void *study, const bb_run_options *optio
     BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
     bb_wafer_heating_refer(run.problem, &run.heating);
     BB_TRY(run_axes(&run));
-    BB_TRY(bb_lot_overlay_centre(study, run.problem, run.attempts));
-    BB_TRY(bb_wafer_attempts_publish(study, run.problem, &run.heating, run.attempts, results));
+    BB_TRY(bb_lot_overlay_centre(study, run.problem, run.evaluations));
+    BB_TRY(
+        bb_wafer_evaluations_publish(study, run.problem, &run.heating, run.evaluations, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
     bb_restart_release(&restart);

@@ -49,12 +49,12 @@ static void release(scoring *all)
     BB_RELEASE(&all->dy);
 }
 
-void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_attempt *attempt,
+void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_evaluation *evaluation,
                             bb_index wafer, int error, int axis, double *out)
 {
     const double *truth = overlay->reference->wafers[wafer].mean[axis];
-    const double *residual = attempt->wafers[wafer].residual[axis];
-    const double *mean = attempt->wafers[wafer].mean[axis];
+    const double *residual = evaluation->wafers[wafer].residual[axis];
+    const double *mean = evaluation->wafers[wafer].mean[axis];
     for (bb_index i = 0; i < overlay->problem->point_count; ++i) {
         const double values[ERRORS] = {truth[i], residual[i], mean[i] - truth[i]};
         out[i] = values[error];
@@ -62,10 +62,10 @@ void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_atte
 }
 
 // One error of one pipeline at the scored points of the last wafer.
-static void fill_error(const scoring *all, const bb_wafer_attempt *attempt, int error, int axis,
-                       double *out)
+static void fill_error(const scoring *all, const bb_wafer_evaluation *evaluation, int error,
+                       int axis, double *out)
 {
-    bb_wafer_overlay_error(all->of, attempt, attempt->wafer_count - 1, error, axis, out);
+    bb_wafer_overlay_error(all->of, evaluation, evaluation->wafer_count - 1, error, axis, out);
 }
 
 static bb_status score(scoring *all)
@@ -85,8 +85,8 @@ static bb_status score(scoring *all)
                 *report = all->reports[RAW];
                 continue;
             }
-            fill_error(all, &all->of->attempts[p], error, BB_AXIS_X, all->dx);
-            fill_error(all, &all->of->attempts[p], error, BB_AXIS_Y, all->dy);
+            fill_error(all, &all->of->evaluations[p], error, BB_AXIS_X, all->dx);
+            fill_error(all, &all->of->evaluations[p], error, BB_AXIS_Y, all->dy);
             BB_TRY(bb_overlay_report_create(&points, all->fields, all->field, report));
         }
     }

@@ -6,14 +6,14 @@
 #ifndef BB_SIM_WAFER_WAFER_OVERLAY_H
 #define BB_SIM_WAFER_WAFER_OVERLAY_H
 
-#include "sim/wafer/wafer_attempt.h"
+#include "sim/wafer/wafer_evaluation.h"
 
 /// What is reported on; borrowed. Points are those of all scored fields, [problem->point_count].
 typedef struct bb_wafer_overlay {
     const bb_wafer_study *study;
     const bb_wafer_problem *problem;
-    const bb_wafer_attempt *attempts; ///< [pipelines of the study]
-    const bb_wafer_attempt *reference;
+    const bb_wafer_evaluation *evaluations; ///< [pipelines of the study]
+    const bb_wafer_evaluation *reference;
     const double *x; ///< on the wafer, m
     const double *y;
     const double *field_x; ///< centre of the point's field, m
@@ -24,7 +24,7 @@ typedef struct bb_wafer_overlay {
 enum { BB_WAFER_ERRORS = 3 };
 
 /// One error of one pipeline on scored wafer `wafer`, m, into `out` [problem->point_count].
-void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_attempt *attempt,
+void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_evaluation *evaluation,
                             bb_index wafer, int error, int axis, double *out);
 
 /// Errors: BB_MEMORY.

@@ -82,8 +82,8 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
         (bb_checkpoint_piece){heating->ledgers, ended * (bb_index)sizeof *heating->ledgers};
     pieces[count++] = (bb_checkpoint_piece){heating->imbalance, ended * each};
     pieces[count++] = (bb_checkpoint_piece){heating->clipped_joules, ended * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->visits, heating->wafer_count *
-                                                                 (bb_index)sizeof *heating->visits};
+    pieces[count++] = (bb_checkpoint_piece){heating->wafers, heating->wafer_count *
+                                                                 (bb_index)sizeof *heating->wafers};
     pieces[count++] = (bb_checkpoint_piece){heating->probes.rows,
                                             heating->probes.taken * heating->probes.width * each};
     pieces[count++] = (bb_checkpoint_piece){heating->inputs, kept_steps(place, heating, problem) *
@@ -96,20 +96,21 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
 }
 
 bb_status bb_wafer_restart_save(bb_restart *restart, bool now, const bb_heating_place *place,
-                                const bb_wafer_march *march, const bb_wafer_heating *heating)
+                                const bb_heat_simulation *simulation,
+                                const bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
     bb_checkpoint_piece pieces[MOST_PIECES] = {
-        {place,                            sizeof *place               },
-        {&march->ledger,                   sizeof march->ledger        },
-        {&heating->probes.taken,           sizeof heating->probes.taken},
-        {bb_stepper_state(march->stepper),
-         march->problem->thermal->size * (bb_index)sizeof(double)      }
+        {place,                                 sizeof *place               },
+        {&simulation->ledger,                   sizeof simulation->ledger   },
+        {&heating->probes.taken,                sizeof heating->probes.taken},
+        {bb_stepper_state(simulation->stepper),
+         simulation->problem->thermal->size * (bb_index)sizeof(double)      }
     };
     if (!bb_restart_is_due(restart, now)) {
         goto done;
     }
-    const bb_index count = 4 + list_pieces(place, march->problem, heating, pieces + 4);
+    const bb_index count = 4 + list_pieces(place, simulation->problem, heating, pieces + 4);
     BB_TRY(bb_restart_write(restart, pieces, count));
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
                   place->step);
@@ -133,22 +134,22 @@ done:
     return status;
 }
 
-bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place, bb_wafer_march *march,
-                                bb_wafer_heating *heating)
+bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place,
+                                bb_heat_simulation *simulation, bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
     bb_checkpoint_piece pieces[MOST_PIECES];
     double *state = NULL;
-    const bb_index size = march->problem->thermal->size;
+    const bb_index size = simulation->problem->thermal->size;
     BB_TRY(bb_checkpoint_take(restart->resumed, place, sizeof *place));
-    BB_TRY(bb_checkpoint_take(restart->resumed, &march->ledger, sizeof march->ledger));
+    BB_TRY(bb_checkpoint_take(restart->resumed, &simulation->ledger, sizeof simulation->ledger));
     BB_TRY(
         bb_checkpoint_take(restart->resumed, &heating->probes.taken, sizeof heating->probes.taken));
-    BB_TRY(check_place(place, heating, march->problem));
+    BB_TRY(check_place(place, heating, simulation->problem));
     BB_TRY(BB_ALLOCATE(size, &state));
     BB_TRY(bb_checkpoint_take(restart->resumed, state, size * (bb_index)sizeof *state));
-    bb_stepper_set(march->stepper, 0, size, state);
-    const bb_index count = list_pieces(place, march->problem, heating, pieces);
+    bb_stepper_set(simulation->stepper, 0, size, state);
+    const bb_index count = list_pieces(place, simulation->problem, heating, pieces);
     for (bb_index i = 0; i < count; ++i) {
         // The pieces are listed for readers and writers alike: these are heating's own arrays.
         BB_TRY(bb_checkpoint_take(restart->resumed, (void *)(uintptr_t)pieces[i].data,

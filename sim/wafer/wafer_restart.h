@@ -21,12 +21,13 @@ BB_CHECKED bb_status bb_wafer_restart_open(const bb_wafer_study *study,
 /// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
 BB_CHECKED bb_status bb_wafer_restart_save(bb_restart *restart, bool now,
                                            const bb_heating_place *place,
-                                           const bb_wafer_march *march,
+                                           const bb_heat_simulation *simulation,
                                            const bb_wafer_heating *heating);
 
 /// Reads place, state, ledger and what `heating` has kept by then. Errors: those of
 /// bb_checkpoint_take.
 BB_CHECKED bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place,
-                                           bb_wafer_march *march, bb_wafer_heating *heating);
+                                           bb_heat_simulation *simulation,
+                                           bb_wafer_heating *heating);
 
 #endif

@@ -2,7 +2,7 @@
 #include "sim/wafer/wafer_rows.h"
 
 #include "core/memory.h"
-#include "sim/wafer/wafer_origin.h"
+#include "sim/wafer/wafer_row_metadata.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAM
 
 // Of a `header` alone no value is read, and nothing is warned of.
 static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                           bb_index index, int axis, bool header, bb_wafer_supply *out)
+                           bb_index index, int axis, bool header, bb_wafer_row_source *out)
 {
     bb_status status = BB_OK;
     char name[BB_WAFER_OPERATOR_NAME];
@@ -42,18 +42,19 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
                "'%s', dataset '%s': lines of %td cells, expected the %td of response.grid",
                place.file, place.dataset, across, study->response.grid.columns);
     const int *axes = study->response.axes.items;
-    BB_TRY(bb_wafer_origin_check(study, problem, index, &place, bb_matrix_file_origin(out->file),
-                                 !header && axis == axes[0]));
+    BB_TRY(bb_wafer_row_metadata_check(study, problem, index, &place,
+                                       bb_matrix_file_metadata(out->file),
+                                       !header && axis == axes[0]));
 done:
     BB_RELEASE(&dataset);
     return status;
 }
 
-bb_status bb_wafer_supply_open(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                               bb_index index, int axis, bb_wafer_supply *out)
+bb_status bb_wafer_row_source_open(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                   bb_index index, int axis, bb_wafer_row_source *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_wafer_supply){0};
+    *out = (bb_wafer_row_source){0};
     if (study->response.generator == (int)BB_GENERATOR_FILE) {
         BB_TRY(open_file(study, problem, index, axis, false, out));
     } else {
@@ -63,7 +64,7 @@ bb_status bb_wafer_supply_open(const bb_wafer_study *study, const bb_wafer_probl
     }
 done:
     if (status != BB_OK) {
-        bb_wafer_supply_release(out);
+        bb_wafer_row_source_release(out);
     }
     return status;
 }
@@ -72,7 +73,7 @@ bb_status bb_wafer_rows_check(const bb_wafer_study *study)
 {
     bb_status status = BB_OK;
     bb_wafer_problem *layout = NULL;
-    bb_wafer_supply supply = {0};
+    bb_wafer_row_source row_source = {0};
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const int *axes = study->response.axes.items;
     if (study->response.generator != (int)BB_GENERATOR_FILE) {
@@ -81,17 +82,17 @@ bb_status bb_wafer_rows_check(const bb_wafer_study *study)
     BB_TRY(bb_wafer_problem_create_layout(&physics, &layout));
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
         for (bb_index field = 0; field < layout->scored_count; ++field) {
-            BB_TRY(open_file(study, layout, field, axes[a], true, &supply));
-            bb_wafer_supply_release(&supply);
+            BB_TRY(open_file(study, layout, field, axes[a], true, &row_source));
+            bb_wafer_row_source_release(&row_source);
         }
     }
 done:
-    bb_wafer_supply_release(&supply);
+    bb_wafer_row_source_release(&row_source);
     bb_wafer_problem_destroy(&layout);
     return status;
 }
 
-void bb_wafer_supply_release(bb_wafer_supply *supply)
+void bb_wafer_row_source_release(bb_wafer_row_source *row_source)
 {
-    bb_matrix_file_close(&supply->file);
+    bb_matrix_file_close(&row_source->file);
 }

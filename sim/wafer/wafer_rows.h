@@ -9,12 +9,12 @@
 #include "sim/wafer/wafer_study.h"
 
 /// Keep it in place while the source is used: the source points into it.
-typedef struct bb_wafer_supply {
+typedef struct bb_wafer_row_source {
     const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_wafer_rows physics;
     bb_matrix_file *file; ///< of generator file, else NULL
-} bb_wafer_supply;
+} bb_wafer_row_source;
 
 enum { BB_WAFER_OPERATOR_NAME = 32 };
 
@@ -22,14 +22,14 @@ enum { BB_WAFER_OPERATOR_NAME = 32 };
 void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAME]);
 
 /// Rows of axis `axis` for scored field `index`. Errors: the generator's, bb_matrix_file_open's,
-/// BB_INVALID (a matrix in the file of another shape). Release with bb_wafer_supply_release.
-BB_CHECKED bb_status bb_wafer_supply_open(const bb_wafer_study *study,
-                                          const bb_wafer_problem *problem, bb_index index, int axis,
-                                          bb_wafer_supply *out);
-void bb_wafer_supply_release(bb_wafer_supply *supply);
+/// BB_INVALID (a matrix in the file of another shape). Release with bb_wafer_row_source_release.
+BB_CHECKED bb_status bb_wafer_row_source_open(const bb_wafer_study *study,
+                                              const bb_wafer_problem *problem, bb_index index,
+                                              int axis, bb_wafer_row_source *out);
+void bb_wafer_row_source_release(bb_wafer_row_source *row_source);
 
 /// Opens every dataset that a run will read rows from, if the study's generator is file: names,
-/// shapes, units and origin, no values, no warnings. Errors: as bb_wafer_supply_open.
+/// shapes, units and metadata, no values, no warnings. Errors: as bb_wafer_row_source_open.
 BB_CHECKED bb_status bb_wafer_rows_check(const bb_wafer_study *study);
 
 #endif

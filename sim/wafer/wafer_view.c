@@ -48,7 +48,7 @@ done:
 bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_placement *reference = bb_wafer_attempt_last(overlay->reference);
+    const bb_wafer_displacements *reference = bb_wafer_evaluation_last(overlay->reference);
     char path[PATH_BYTES];
     BB_TRY(publish_axes(overlay->problem->point_count, results));
     BB_TRY(publish_vectors(overlay, "view/point_mm", "mm", "the scored point on the wafer",
@@ -56,7 +56,7 @@ bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *res
     BB_TRY(publish_vectors(overlay, "view/raw_nm", "nm", "displacement of the reference",
                            reference->mean[BB_AXIS_X], reference->mean[BB_AXIS_Y], 1e9, results));
     for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
-        const bb_wafer_placement *placed = bb_wafer_attempt_last(&overlay->attempts[p]);
+        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&overlay->evaluations[p]);
         (void)snprintf(path, sizeof path, "view/model_%td_nm", p);
         BB_TRY(publish_vectors(overlay, path, "nm", "displacement by the pipeline of that index",
                                placed->mean[BB_AXIS_X], placed->mean[BB_AXIS_Y], 1e9, results));
@@ -71,13 +71,13 @@ done:
 
 // Centres of `count` cells from `origin` on, mm.
 static bb_status publish_centres(const char *path, const char *long_name, bb_index count,
-                                 double origin, double pitch, bb_results *results)
+                                 double metadata, double pitch, bb_results *results)
 {
     bb_status status = BB_OK;
     double *centres = NULL;
     BB_TRY(BB_ALLOCATE(count, &centres));
     for (bb_index i = 0; i < count; ++i) {
-        centres[i] = 1e3 * (origin + ((double)i + 0.5) * pitch);
+        centres[i] = 1e3 * (metadata + ((double)i + 0.5) * pitch);
     }
     BB_TRY(bb_results_axis(results, path, "mm", long_name, count, centres));
 done:

@@ -15,7 +15,7 @@
 // before a sum is promoted; and x is exact to 2^-33 of the largest.
 //
 // Rows of low-rank tiles and of transformed blocks are multiplied as factors and have counts and
-// magnitudes of their own (precision/row_path.h), which go with the row.
+// magnitudes of their own (precision/row_rounding.h), which go with the row.
 #ifndef BB_SOLVERS_OPERATOR_PRODUCT_ROUNDING_H
 #define BB_SOLVERS_OPERATOR_PRODUCT_ROUNDING_H
 

@@ -12,9 +12,9 @@ typedef struct heating_run {
     bb_wafer_heating *out;
     bb_restart *restart; // NULL: none
     bb_heating_place place;
-    bool exposed; // the march's exposure is that of the place
-    bb_wafer_march march;
-    bb_wafer_exchange exchange;
+    bool exposed; // the simulation's exposure is that of the place
+    bb_heat_simulation simulation;
+    bb_wafer_loading loading;
     double *before; // [cell_count] S at the start of a step
     double *after;  // [cell_count] S at its end
 } heating_run;
@@ -43,7 +43,7 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     BB_TRY(BB_ZEROED(out->exposed_count, &out->ledgers));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->imbalance));
     BB_TRY(BB_ZEROED(out->exposed_count, &out->clipped_joules));
-    BB_TRY(BB_ZEROED(out->wafer_count, &out->visits));
+    BB_TRY(BB_ZEROED(out->wafer_count, &out->wafers));
     BB_TRY(bb_wafer_probes_create(problem,
                                   out->exposed_count * steps_of_field(run) +
                                       out->wafer_count * problem->rest_steps +
@@ -51,8 +51,8 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
                                   &out->probes));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
-    BB_TRY(bb_wafer_march_open(problem, &run->march));
-    BB_TRY(bb_wafer_exchange_open(problem, &run->exchange));
+    BB_TRY(bb_heat_simulation_open(problem, &run->simulation));
+    BB_TRY(bb_wafer_loading_open(problem, &run->loading));
 done:
     return status;
 }
@@ -68,8 +68,8 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
         out->inputs +
         ((wafer * out->scored_count + run->place.next_scored) * out->light_steps + light_step) *
             cells;
-    BB_TRY(
-        bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper), run->after));
+    BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
+                                     run->after));
     for (bb_index j = 0; j < cells; ++j) {
         input[j] = 0.5 * (run->before[j] + run->after[j]);
     }
@@ -125,10 +125,10 @@ static bb_status begin_exposure(heating_run *run)
     const bb_heating_place *at = &run->place;
     const bb_index exposure = at->wafer * run->out->field_count + at->field;
     bb_progress("heating", exposure, run->out->exposed_count);
-    BB_TRY(bb_wafer_march_expose(&run->march, at->field));
-    run->out->clipped_joules[exposure] = run->march.clipped;
+    BB_TRY(bb_heat_simulation_expose(&run->simulation, at->field));
+    run->out->clipped_joules[exposure] = run->simulation.clipped;
     if (is_scored(run)) {
-        BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+        BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
                                          run->before));
     }
     run->exposed = true;
@@ -140,9 +140,10 @@ static void end_exposure(heating_run *run)
 {
     bb_heating_place *at = &run->place;
     const bb_index exposure = at->wafer * run->out->field_count + at->field;
-    run->out->ledgers[exposure] = run->march.ledger;
-    run->out->imbalance[exposure] = bb_ledger_close(
-        &run->out->ledgers[exposure], run->problem->thermal, bb_stepper_state(run->march.stepper));
+    run->out->ledgers[exposure] = run->simulation.ledger;
+    run->out->imbalance[exposure] =
+        bb_ledger_close(&run->out->ledgers[exposure], run->problem->thermal,
+                        bb_stepper_state(run->simulation.stepper));
     at->next_scored += is_scored(run);
     at->field += 1;
     at->step = 0;
@@ -159,13 +160,13 @@ static bb_status expose(heating_run *run)
         BB_TRY(begin_exposure(run));
     }
     for (bb_index part = at->step * parts; part < (at->step + 1) * parts; ++part) {
-        BB_TRY(bb_wafer_march_step(&run->march, part));
+        BB_TRY(bb_heat_simulation_step(&run->simulation, part));
     }
     if (at->step < run->out->light_steps && is_scored(run)) {
         BB_TRY(keep_input(run, at->step));
     }
     bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
-                         bb_stepper_state(run->march.stepper));
+                         bb_stepper_state(run->simulation.stepper));
     if (++at->step == steps_of_field(run)) {
         end_exposure(run);
     }
@@ -181,14 +182,14 @@ static bb_status align(heating_run *run)
     if (wafer < 0 || is_resting(run)) {
         return BB_OK;
     }
-    return bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->march.stepper),
+    return bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
                                      out->references + wafer * out->cell_count);
 }
 
 static bb_status load(heating_run *run)
 {
-    run->out->visits[run->place.wafer] = bb_wafer_exchange_visit(&run->march);
-    bb_wafer_exchange_load(&run->march);
+    run->out->wafers[run->place.wafer] = bb_wafer_loading_state(&run->simulation);
+    bb_wafer_loading_load(&run->simulation);
     return align(run);
 }
 
@@ -198,10 +199,10 @@ static bb_status rest(heating_run *run)
     bb_status status = BB_OK;
     bb_heating_place *at = &run->place;
     for (bb_index part = 0; part < run->problem->substeps; ++part) {
-        BB_TRY(bb_wafer_march_rest(&run->march));
+        BB_TRY(bb_heat_simulation_rest(&run->simulation));
     }
     bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
-                         bb_stepper_state(run->march.stepper));
+                         bb_stepper_state(run->simulation.stepper));
     ++at->rested;
     BB_TRY(align(run));
 done:
@@ -209,16 +210,16 @@ done:
 }
 
 // A step of the bare clamp.
-static bb_status exchange(heating_run *run)
+static bb_status loading(heating_run *run)
 {
     bb_status status = BB_OK;
     bb_heating_place *at = &run->place;
     if (at->step == 0) {
-        run->out->visits[at->wafer].unloaded_joules = bb_wafer_exchange_unload(&run->march);
+        run->out->wafers[at->wafer].unloaded_joules = bb_wafer_loading_unload(&run->simulation);
     }
-    BB_TRY(bb_wafer_exchange_step(&run->exchange, &run->march));
+    BB_TRY(bb_wafer_loading_step(&run->loading, &run->simulation));
     bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, true,
-                         bb_stepper_state(run->march.stepper));
+                         bb_stepper_state(run->simulation.stepper));
     if (++at->step == run->problem->bare->steps) {
         *at = (bb_heating_place){.wafer = at->wafer + 1};
         BB_TRY(load(run));
@@ -233,20 +234,20 @@ static bool is_done(const heating_run *run)
            run->place.wafer == run->out->wafer_count - 1;
 }
 
-static bb_status march(heating_run *run)
+static bb_status simulation(heating_run *run)
 {
     bb_status status = BB_OK;
     if (run->restart != NULL && run->restart->resumed != NULL) {
-        BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->march, run->out));
+        BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->simulation, run->out));
     } else {
         BB_TRY(load(run));
     }
     while (!is_done(run)) {
         BB_TRY(is_resting(run)                             ? rest(run)
-               : run->place.field == run->out->field_count ? exchange(run)
+               : run->place.field == run->out->field_count ? loading(run)
                                                            : expose(run));
-        BB_TRY(
-            bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->march, run->out));
+        BB_TRY(bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->simulation,
+                                     run->out));
     }
     bb_progress("heating", run->out->exposed_count, run->out->exposed_count);
 done:
@@ -265,10 +266,10 @@ bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *r
     heating_run run = {.problem = problem, .out = out, .restart = restart};
     *out = (bb_wafer_heating){0};
     BB_TRY(allocate(problem, &run));
-    BB_TRY(march(&run));
+    BB_TRY(simulation(&run));
 done:
-    bb_wafer_march_release(&run.march);
-    bb_wafer_exchange_release(&run.exchange);
+    bb_heat_simulation_release(&run.simulation);
+    bb_wafer_loading_release(&run.loading);
     BB_RELEASE(&run.before);
     BB_RELEASE(&run.after);
     if (status != BB_OK) {
@@ -342,7 +343,7 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
         BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
                                  "exposure", values + e * count));
     }
-    BB_TRY(bb_wafer_visits_publish(heating->visits, heating->wafer_count, results));
+    BB_TRY(bb_wafer_loading_publish(heating->wafers, heating->wafer_count, results));
     BB_TRY(bb_wafer_probes_publish(&heating->probes, results));
 done:
     BB_RELEASE(&values);
@@ -356,7 +357,7 @@ void bb_wafer_heating_release(bb_wafer_heating *heating)
     BB_RELEASE(&heating->ledgers);
     BB_RELEASE(&heating->imbalance);
     BB_RELEASE(&heating->clipped_joules);
-    BB_RELEASE(&heating->visits);
+    BB_RELEASE(&heating->wafers);
     bb_wafer_probes_release(&heating->probes);
 }
 

@@ -6,7 +6,7 @@
 #ifndef BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 #define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 
-#include "sim/wafer/heat/wafer_exchange.h"
+#include "sim/wafer/heat/wafer_loading.h"
 #include "sim/wafer/heat/wafer_probes.h"
 
 /// What is to be done next: a step of rest until as many as the problem's are done, a step of an
@@ -35,7 +35,7 @@ typedef struct bb_wafer_heating {
     bb_ledger *ledgers;     ///< [exposed_count] balance since the first exposure, at each one's end
     double *imbalance;      ///< [exposed_count] relative, of the same
     double *clipped_joules; ///< [exposed_count] dose that fell beside wafer and ring
-    bb_wafer_visit *visits; ///< [wafer_count]
+    bb_loaded_wafer *wafers; ///< [wafer_count]
     bb_wafer_probes probes;
 } bb_wafer_heating;
 

@@ -14,7 +14,7 @@ static bool codes_from_a_copy(const bb_product_pipeline *pipeline)
 }
 
 static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeline *pipeline,
-                        const bb_wafer_supply *rows, bb_coding_report *report,
+                        const bb_wafer_row_source *rows, bb_coding_report *report,
                         bb_coded_matrix **out)
 {
     const bb_product_pipeline plain = {.name = "fp64",
@@ -46,15 +46,15 @@ bb_status bb_loop_matrix_encode(const bb_wafer_study *study, const bb_wafer_prob
                                 bb_coding_report *report, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    bb_wafer_supply rows = {0};
+    bb_wafer_row_source rows = {0};
     *out = NULL;
-    BB_TRY(bb_wafer_supply_open(study, problem, field, axis, &rows));
+    BB_TRY(bb_wafer_row_source_open(study, problem, field, axis, &rows));
     BB_TRY(encode(problem, pipeline, &rows, report, out));
     bb_log_detail("pipeline %s: %c of field %td coded in %.2f s, %.3f bits a value", pipeline->name,
                   "xyz"[axis], problem -> scored[field], report -> seconds,
                   8.0 * report -> bytes / report -> values);
 done:
-    bb_wafer_supply_release(&rows);
+    bb_wafer_row_source_release(&rows);
     return status;
 }
 

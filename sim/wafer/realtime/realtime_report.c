@@ -217,9 +217,9 @@ static bb_status publish_host(report *of)
         {"governor",       m->before.governor  },
         {"load_before",    m->before.load      },
         {"load_after",     m->after.load       },
-        {"core",           m->conduct.core     },
-        {"memory",         m->conduct.memory   },
-        {"policy",         m->conduct.policy   },
+        {"core",           m->thread.core      },
+        {"memory",         m->thread.memory    },
+        {"policy",         m->thread.policy    },
         {"device_clocks",  m->after.clocks     },
     };
     bb_status status = BB_OK;

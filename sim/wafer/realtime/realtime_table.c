@@ -134,15 +134,15 @@ static bb_status print_host(const bb_realtime_summary *of, bb_text *table)
 {
     bb_status status = BB_OK;
     const bb_wafer_realtime *m = of->measured;
-    const bb_host_facts *host = &m->before;
+    const bb_host_state *host = &m->before;
     BB_TRY(bb_text_add(table,
                        "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
                        "governor: %s\n",
                        host->processor, host->kernel, host->hypervisor, host->isolated,
                        host->governor));
     BB_TRY(bb_text_add(table, "load: %s before, %s after\n", host->load, m->after.load));
-    BB_TRY(bb_text_add(table, "thread: %s; memory %s; %s\n", m->conduct.core, m->conduct.memory,
-                       m->conduct.policy));
+    BB_TRY(bb_text_add(table, "thread: %s; memory %s; %s\n", m->thread.core, m->thread.memory,
+                       m->thread.policy));
     for (int g = 0; g < of->loop->gpus; ++g) {
         BB_TRY(
             bb_text_add(table, "device %d: %s, %s\n", g, m->device[g].name, m->device[g].driver));

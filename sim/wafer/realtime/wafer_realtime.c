@@ -7,24 +7,24 @@
 #include "core/thread.h"
 #include "sim/interrupt.h"
 #include "sim/wafer/realtime/realtime_report.h"
-#include "sim/wafer/realtime/step_course.h"
+#include "sim/wafer/realtime/step_schedule.h"
 
 #include <math.h>
 
 // Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
-static bb_status fill_queue(bb_step_course *on, bb_index total)
+static bb_status fill_queue(bb_step_schedule *on, bb_index total)
 {
     bb_status status = BB_OK;
     while (on->queued < total && on->queued <= on->seen + on->ahead && !bb_interrupt_noted()) {
-        BB_TRY(bb_step_course_queue(on));
+        BB_TRY(bb_step_schedule_queue(on));
     }
 done:
     return status;
 }
 
 // Steps that are not measured, then those that are, without a break.
-static bb_status run_course(bb_step_course *on, const bb_realtime_config *config,
-                            bb_wafer_realtime *out)
+static bb_status run_schedule(bb_step_schedule *on, const bb_realtime_config *config,
+                              bb_wafer_realtime *out)
 {
     bb_status status = BB_OK;
     bb_step_record unmeasured[BB_LOOP_GPUS];
@@ -40,7 +40,7 @@ static bb_status run_course(bb_step_course *on, const bb_realtime_config *config
         for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
             at[g] = &out->records[g][on->seen - before];
         }
-        BB_TRY(bb_step_course_see(on, at));
+        BB_TRY(bb_step_schedule_await(on, at));
         BB_TRY(fill_queue(on, total));
     }
     out->count = on->seen > before ? on->seen - before : 0;
@@ -77,30 +77,30 @@ bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
     bb_status status = BB_OK;
     const bb_realtime_config *config = &loop->study->realtime;
     bool *has_products = NULL;
-    bb_step_course on;
+    bb_step_schedule on;
     *out = (bb_wafer_realtime){0};
     BB_TRY(prepare(loop, out, &has_products));
-    bb_host_facts_read(&out->before);
+    bb_host_state_read(&out->before);
     bb_log_info("%td steps and %td before them, %s, %td ahead", config->steps,
                 config->warm_up_steps, bb_release_names[config->release], config->ahead);
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
-    bb_host_conduct_enter(&out->conduct, bb_step_course_never_sleeps(config));
-    status = bb_step_course_start(loop, has_products, config, &on);
+    bb_realtime_thread_enter(&out->thread, bb_step_schedule_never_sleeps(config));
+    status = bb_step_schedule_start(loop, has_products, config, &on);
     if (status == BB_OK) {
-        status = run_course(&on, config, out);
+        status = run_schedule(&on, config, out);
     }
     out->field = bb_field_times_unknown();
     if (status == BB_OK && !out->interrupted) {
         status = bb_field_times_measure(loop, &out->field);
     }
-    bb_host_conduct_leave(&out->conduct);
+    bb_realtime_thread_leave(&out->thread);
     if (status == BB_OK && out->count == 0) {
         bb_interrupt_deliver(); // nothing was measured that could be kept
     }
     bb_interrupt_defer(false);
     BB_TRY(status);
-    bb_host_facts_read(&out->after);
+    bb_host_state_read(&out->after);
 done:
     BB_RELEASE(&has_products);
     if (status != BB_OK) {

@@ -10,8 +10,8 @@
 
 #include "sim/experiment.h"
 #include "sim/wafer/realtime/field_times.h"
-#include "sim/wafer/realtime/host_conduct.h"
 #include "sim/wafer/realtime/latency.h"
+#include "sim/wafer/realtime/realtime_thread.h"
 #include "sim/wafer/realtime/wafer_loop.h"
 
 /// What was measured; release with bb_wafer_realtime_release.
@@ -23,8 +23,8 @@ typedef struct bb_wafer_realtime {
     bb_index least_queued; ///< fewest steps still to be done when one was queued; -1: not known
     double wall_seconds;
     bb_field_times field;
-    bb_host_facts before, after;
-    bb_host_conduct conduct;
+    bb_host_state before, after;
+    bb_realtime_thread thread;
     bb_device_report device[BB_LOOP_GPUS];
 } bb_wafer_realtime;
 

@@ -16,8 +16,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/light_tiles.h"
-#include "solvers/factor/tiles/tile_account.h"
 #include "solvers/factor/tiles/tile_product.h"
+#include "solvers/factor/tiles/tile_updates.h"
 
 #include <math.h>
 #include <sched.h>
@@ -36,15 +36,15 @@ typedef struct factoring {
     atomic_ptrdiff_t saturated; // operands
     atomic_ptrdiff_t factored;  // rows before the pivot that failed
     atomic_bool stopped;        // after a breakdown
-    bb_tile_account *accounts;  // [tiles] of the updates that a tile took
+    bb_tile_updates *updates;   // [tiles] of the updates that a tile took
     counter *done;              // [tiles] updates taken; column + 1 when factored and copied
     counter *using;             // [tile_rows] updates still to be made with a column's copies
     void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
 } factoring;
 
-static bb_tile_account *account_of(const factoring *work, bb_index row, bb_index column)
+static bb_tile_updates *account_of(const factoring *work, bb_index row, bb_index column)
 {
-    return &work->accounts[row * (row + 1) / 2 + column];
+    return &work->updates[row * (row + 1) / 2 + column];
 }
 
 static counter *progress_of(const factoring *work, bb_index row, bb_index column)
@@ -152,7 +152,7 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
     bb_variant variant = variant_of(work->matrix, row, column, k);
     bb_operand format = bb_operand_of(variant);
     const void *left = operand_at(work, row, k, format);
-    bb_tile_account_add(account_of(work, row, column), work->matrix, variant, row, column, k);
+    bb_tile_updates_add(account_of(work, row, column), work->matrix, variant, row, column, k);
     if (row == column && variant <= BB_VARIANT_SP) {
         bb_tile_rank_update(left, depth, target);
     } else {
@@ -315,7 +315,7 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     bb_status status = BB_OK;
     bb_index tiles = work->matrix->tile_rows;
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
-    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->accounts));
+    BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->updates));
     BB_TRY(BB_ZEROED(tiles, &work->using));
     for (bb_index k = 0; k < tiles; ++k) {
         atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
@@ -341,7 +341,7 @@ static void release(factoring *work)
     }
     BB_RELEASE(&work->workspaces);
     BB_RELEASE(&work->using);
-    BB_RELEASE(&work->accounts);
+    BB_RELEASE(&work->updates);
     BB_RELEASE(&work->done);
 }
 
@@ -385,7 +385,7 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
     BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
     matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
     if (!atomic_load(&work.stopped)) {
-        matrix->work = bb_tile_account_sum(matrix, work.accounts);
+        matrix->work = bb_tile_updates_sum(matrix, work.updates);
         matrix->work.saturated = atomic_load(&work.saturated);
         if (matrix->sweeps == BB_POLICY_SWEEPS_LIGHT) {
             BB_TRY(choose_light(matrix));

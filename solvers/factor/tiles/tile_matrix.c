@@ -2,11 +2,68 @@
 #include "solvers/factor/tiles/tile_matrix.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "core/thread.h"
-#include "solvers/factor/tiles/tile_account.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { LANES = 16 };
+
+static double norm_of(double *lanes)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    return sqrt(lanes[0]);
+}
+
+BB_CLONES static void add_squares_f32(const float *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += (double)values[i + l] * (double)values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += (double)values[i] * (double)values[i];
+    }
+}
+
+BB_CLONES static void add_squares_f64(const double *values, bb_index count, double *lanes)
+{
+    bb_index whole = count / LANES * LANES;
+    for (bb_index i = 0; i < whole; i += LANES) {
+        for (int l = 0; l < LANES; ++l) {
+            lanes[l] += values[i + l] * values[i + l];
+        }
+    }
+    for (bb_index i = whole; i < count; ++i) {
+        lanes[i - whole] += values[i] * values[i];
+    }
+}
+
+double bb_tile_norm_of(const double *values, bb_index count)
+{
+    double lanes[LANES] = {0.0};
+    add_squares_f64(values, count, lanes);
+    return norm_of(lanes);
+}
+
+double bb_tile_norm(const bb_tile *tile)
+{
+    double lanes[LANES] = {0.0};
+    bb_index items = tile->rows * tile->columns;
+    if (tile->f64 != NULL) {
+        add_squares_f64(tile->f64, items, lanes);
+    } else {
+        add_squares_f32(tile->f32, items, lanes);
+    }
+    return norm_of(lanes);
+}
 
 static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
 {

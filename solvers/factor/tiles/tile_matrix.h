@@ -96,6 +96,10 @@ size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
 /// Rounds a tile's values to its format, after work in fp32.
 void bb_tile_round(bb_tile *tile);
 
+/// Frobenius norm of `count` values, and of a tile's; summed in 16 lanes.
+double bb_tile_norm_of(const double *values, bb_index count);
+double bb_tile_norm(const bb_tile *tile);
+
 #ifdef __cplusplus
 }
 #endif

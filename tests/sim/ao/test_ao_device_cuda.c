@@ -90,7 +90,7 @@ static void check_trials(const bb_results *results, const char *name, double mos
     "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}, "     \
     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, strehl_loss: 1e-300}}]"
 
-// A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise rung.
+// A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise candidate.
 static void promises_are_kept_and_verified(void **state)
 {
     (void)state;

@@ -149,7 +149,7 @@ static void other_experiments_are_refused(void **state)
 // What the first pieces of a checkpoint say, by the same build for the same study.
 typedef struct opening {
     bb_index finished, trials;
-    bb_attempt common;
+    bb_evaluation common;
     bb_factor_pipeline level;
 } opening;
 
@@ -275,7 +275,7 @@ static void steps_that_no_search_finds_are_refused(void **state)
         bb_results *results = NULL;
         parts forged = all;
         const int p = k % 2;
-        bb_attempt common;
+        bb_evaluation common;
         bb_factor_pipeline level;
         const bb_run_options options = {.threads = 1, .resume = "forged"};
         memcpy(&common, all.pieces[COMMON + p * EACH].data, sizeof common);

@@ -131,7 +131,7 @@ static void every_pipeline_is_gone_on_from(void **state)
 }
 
 // A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
-// rung that it found, an escalated one by way of its failures.
+// candidate that it found, an escalated one by way of its failures.
 static void frames_and_operators_are_the_same(void **state)
 {
     (void)state;
@@ -265,21 +265,21 @@ static bb_status read_and_write(void *config)
     const bb_ao_study *study = bb_config_study(config);
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_run_options options = {.resume = "seen-2", .checkpoint = "walked"};
-    bb_ao_attempt attempts[PIPELINES] = {0};
+    bb_ao_evaluation evaluations[PIPELINES] = {0};
     bb_restart restart = {0};
-    bb_ao_state state = {study, order, 0, attempts, NULL, NULL};
+    bb_ao_state state = {study, order, 0, evaluations, NULL, NULL};
     BB_TRY(bb_ao_promises_create(&state.promises));
     for (int p = 0; p < PIPELINES; ++p) {
-        BB_TRY(bb_ao_attempt_create(pipelines[p].name, study->targets.count,
-                                    study->wavelengths_um.count, study->ensquared_mas.count,
-                                    bb_ao_study_images(study), &attempts[p]));
+        BB_TRY(bb_ao_evaluation_create(pipelines[p].name, study->targets.count,
+                                       study->wavelengths_um.count, study->ensquared_mas.count,
+                                       bb_ao_study_images(study), &evaluations[p]));
     }
     BB_TRY(bb_ao_restart_open(study, &options, &restart));
     BB_TRY(bb_ao_restart_load(&restart, "seen-2", &state));
     BB_TRY(bb_ao_restart_save(&restart, &state));
 done:
     for (int p = 0; p < PIPELINES; ++p) {
-        bb_ao_attempt_release(&attempts[p], study->targets.count);
+        bb_ao_evaluation_release(&evaluations[p], study->targets.count);
     }
     bb_ao_promises_destroy(&state.promises);
     bb_restart_release(&restart);

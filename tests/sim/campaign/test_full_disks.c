@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ladder of small disks under whole runs: the output fits and is whole, or the run ends with exit
+// A row of small disks under whole runs: the output fits and is whole, or the run ends with exit
 // code 3 and leaves nothing, or whole results whose XDMF did not fit, and an older file stays as it
 // was.
 #include "sim/hdf5_library.h"
@@ -88,8 +88,8 @@ static bool run_on(bb_index kilobytes, const char *dump)
     return fitted;
 }
 
-// Every rung gives a whole file or none; the smallest is too small, the largest is not.
-static void climb(bb_index first, bb_index last, const char *dump)
+// Every disk gives a whole file or none; the smallest is too small, the largest is not.
+static void run_on_disks(bb_index first, bb_index last, const char *dump)
 {
     int fitted = 0;
     int refused = 0;
@@ -105,16 +105,16 @@ static void climb(bb_index first, bb_index last, const char *dump)
     assert_true(fitted > 0 && refused > 0);
 }
 
-static void results_on_a_ladder_of_disks(void **state)
+static void results_on_ever_larger_disks(void **state)
 {
     (void)state;
-    climb(16, 2048, NULL);
+    run_on_disks(16, 2048, NULL);
 }
 
-static void operators_on_a_ladder_of_disks(void **state)
+static void operators_on_ever_larger_disks(void **state)
 {
     (void)state;
-    climb(256, 65536, "rows");
+    run_on_disks(256, 65536, "rows");
 }
 
 // An older file under the name survives a replacement that does not fit.
@@ -139,8 +139,8 @@ static void older_files_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_on_a_ladder_of_disks),
-        cmocka_unit_test(operators_on_a_ladder_of_disks),
+        cmocka_unit_test(results_on_ever_larger_disks),
+        cmocka_unit_test(operators_on_ever_larger_disks),
         cmocka_unit_test(older_files_stay),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is said of a pipeline's draws, from prices that were made up.
-#include "sim/attempt.h"
+#include "sim/evaluation.h"
 #include "tests/sim/driver.h"
 
 static const bb_outcome fine = {BB_OUTCOME_OK, ""};
@@ -29,11 +29,11 @@ static void the_bound_is_clopper_and_pearsons(void **state)
 
 static void publish(bb_results *results, const bb_draws *draws)
 {
-    bb_attempt attempt = bb_attempt_start("a");
-    const bb_attempt *const attempts[] = {&attempt};
-    attempt.draws = *draws;
-    check_ok(bb_attempts_publish(results, 1, attempts));
-    check_ok(bb_attempts_publish_draws(results, "nm", 1, attempts));
+    bb_evaluation evaluation = bb_evaluation_start("a");
+    const bb_evaluation *const evaluations[] = {&evaluation};
+    evaluation.draws = *draws;
+    check_ok(bb_evaluations_publish(results, 1, evaluations));
+    check_ok(bb_evaluations_publish_draws(results, "nm", 1, evaluations));
 }
 
 static void moments_are_of_the_draws_that_finished(void **state)

@@ -54,7 +54,7 @@ static void rules_by_tile_have_kernels(void **state)
     check_ok(bb_factor_device_check(&solver, &pipeline));
     pipeline.policy.kind = (int)BB_POLICY_PROMISE;
     check_ok(bb_factor_device_check(&solver, &pipeline));
-    // dp is a rung: as many bytes as for it.
+    // dp is a candidate: as many bytes as for it.
     const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
     check_close(bb_factor_device_bytes(&solver, &pipeline, 4096, 100),
                 bb_factor_device_bytes(&solver, &dp, 4096, 100), 0.5, 1.0);

@@ -82,7 +82,7 @@ static void a_hot_arrival_is_no_overlay(void **state)
 
 // Displacement of every point over that of `whole`, which half a kelvin makes: between `low` and
 // `high` for the points of a field, whose slit passes in its light steps.
-static void expect_parts(const bb_results *results, const bb_results *whole, double origin,
+static void expect_parts(const bb_results *results, const bb_results *whole, double metadata,
                          double start)
 {
     const bb_index points = driver_dataset(results, "point")->count;
@@ -91,8 +91,8 @@ static void expect_parts(const bb_results *results, const bb_results *whole, dou
     const double *all = driver_row(whole, "displacement_nm", "reference");
     for (bb_index i = 0; i < 2 * points; ++i) {
         const double begin = start + FIELD_TIME * field[i % points];
-        const double high = exp(-begin / TIME_CONSTANT) - origin;
-        const double low = exp(-(begin + 0.034) / TIME_CONSTANT) - origin;
+        const double high = exp(-begin / TIME_CONSTANT) - metadata;
+        const double low = exp(-(begin + 0.034) / TIME_CONSTANT) - metadata;
         const double part = u[i] / all[i];
         if (!(part <= high + 2e-3 && part >= low - 2e-3)) {
             print_error("point %td: %.5f, expected %.5f to %.5f\n", i, part, low, high);
@@ -124,7 +124,7 @@ static void an_even_wafer_cools_exponentially(void **state)
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
         const driver_case *of;
-        double origin, start; // of u over whole, and s from gripping to the first exposure
+        double metadata, start; // of u over whole, and s from gripping to the first exposure
     } cases[] = {
         {&at_once,        1.0,  0.0},
         {&absolute,       0.0,  0.0},
@@ -134,7 +134,7 @@ static void an_even_wafer_cools_exponentially(void **state)
     assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         bb_results *results = driver_results(cases[c].of);
-        expect_parts(results, whole, cases[c].origin, cases[c].start);
+        expect_parts(results, whole, cases[c].metadata, cases[c].start);
         bb_results_destroy(&results);
     }
     bb_results_destroy(&whole);

@@ -59,8 +59,8 @@ static void expect_same(const stand *at, const bb_wafer_heating *got)
     assert_memory_equal(got->ledgers, whole->ledgers, exposed * sizeof *whole->ledgers);
     assert_memory_equal(got->imbalance, whole->imbalance, exposed * sizeof(double));
     assert_memory_equal(got->clipped_joules, whole->clipped_joules, exposed * sizeof(double));
-    assert_memory_equal(got->visits, whole->visits,
-                        (size_t)whole->wafer_count * sizeof *whole->visits);
+    assert_memory_equal(got->wafers, whole->wafers,
+                        (size_t)whole->wafer_count * sizeof *whole->wafers);
     assert_memory_equal(got->probes.rows, whole->probes.rows,
                         (size_t)(whole->probes.taken * whole->probes.width) * sizeof(double));
     assert_memory_equal(got->references, whole->references,

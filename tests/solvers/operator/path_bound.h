@@ -20,7 +20,7 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
     const bb_sum_rounding rounding =
         bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
     const bb_vector_norms norms = bb_vector_norms_of(x, columns);
-    bb_row_path *paths = NULL;
+    bb_row_rounding *paths = NULL;
     double *values = NULL;
     double worst = 0.0;
     check_ok(BB_ALLOCATE(step, &paths));
@@ -29,7 +29,7 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
         bb_row_certificate certificate = bb_row_certificate_start(1.0);
         long double sum = 0.0L;
         if (i == row || i % step == 0) {
-            check_ok(bb_row_paths_of(matrix, i / step, paths));
+            check_ok(bb_row_roundings_of(matrix, i / step, paths));
         }
         certificate.path = paths[i % step];
         bb_coded_matrix_decode(matrix, i, 0, columns, values);

@@ -5,8 +5,8 @@
 #ifndef BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 #define BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 
+#include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/heat/wafer_march.h"
 #include "sim/wafer/realtime/loop_matrix.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "tests/sim/driver.h"
@@ -48,7 +48,7 @@ typedef struct truth {
 
 static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *of)
 {
-    bb_wafer_march march = {0};
+    bb_heat_simulation simulation = {0};
     *of = (truth){0};
     check_ok(bb_threads_set(2));
     check_ok(driver_load(what, &of->config));
@@ -56,18 +56,18 @@ static inline void open_truth(bb_device_kind kind, const driver_case *what, trut
     const bb_wafer_config physics = bb_wafer_study_physics(of->study);
     check_ok(bb_wafer_problem_create(&physics, &of->problem));
     check_ok(bb_wafer_heating_run(of->problem, &of->heating));
-    check_ok(bb_wafer_march_open(of->problem, &march));
+    check_ok(bb_heat_simulation_open(of->problem, &simulation));
     const bb_scan *scan = of->problem->scan;
     for (bb_index field = 0; field < of->heating.exposed_count; ++field) {
-        check_ok(bb_wafer_march_expose(&march, field));
+        check_ok(bb_heat_simulation_expose(&simulation, field));
         for (bb_index part = 0; part < scan->light_steps + scan->dark_steps; ++part) {
-            check_ok(bb_wafer_march_step(&march, part));
+            check_ok(bb_heat_simulation_step(&simulation, part));
         }
     }
     const bb_index size = of->problem->thermal->size;
     check_ok(BB_ALLOCATE(size, &of->state));
-    memcpy(of->state, bb_stepper_state(march.stepper), (size_t)size * sizeof *of->state);
-    bb_wafer_march_release(&march);
+    memcpy(of->state, bb_stepper_state(simulation.stepper), (size_t)size * sizeof *of->state);
+    bb_heat_simulation_release(&simulation);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &of->cpu));
     for (int g = 0; g < BB_LOOP_GPUS; ++g) {
         check_ok(bb_device_open(kind, g % bb_device_count(kind, NULL, 0), &of->devices[g]));

@@ -122,7 +122,7 @@ static void invent(bb_wafer_realtime *out, bb_index count)
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
         };
     }
-    bb_host_facts_read(&out->before);
+    bb_host_state_read(&out->before);
     out->after = out->before;
 }
 
@@ -399,12 +399,12 @@ static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
 static void a_thread_is_as_it_was_afterwards(void **state)
 {
     (void)state;
-    bb_host_conduct conduct;
-    bb_host_conduct_enter(&conduct, true);
-    print_message("%s; memory %s; %s\n", conduct.core, conduct.memory, conduct.policy);
-    assert_true(conduct.core[0] != '\0' && conduct.memory[0] != '\0' && conduct.policy[0] != '\0');
-    bb_host_conduct_leave(&conduct);
-    assert_false(conduct.pinned || conduct.locked || conduct.raised);
+    bb_realtime_thread thread;
+    bb_realtime_thread_enter(&thread, true);
+    print_message("%s; memory %s; %s\n", thread.core, thread.memory, thread.policy);
+    assert_true(thread.core[0] != '\0' && thread.memory[0] != '\0' && thread.policy[0] != '\0');
+    bb_realtime_thread_leave(&thread);
+    assert_false(thread.pinned || thread.locked || thread.raised);
 }
 
 int main(void)

@@ -242,7 +242,7 @@ static void sweeps_take_light_tiles_narrow(void **state)
 // The certificate bounds the error that the products made: what is left of the backward error is
 // fp32 rounding. Nor is it a wild overestimate: here it is 18 to 27 times the error, because it
 // adds up what 300 roundings of either sign mostly cancel; x3, whose error is mostly fp32's, has 2.
-// Where roundings agree it has 1 to 4: tests/solvers/factor/tiles/test_tile_account.c.
+// Where roundings agree it has 1 to 4: tests/solvers/factor/tiles/test_tile_updates.c.
 static void certificates_bound_the_error(void **state)
 {
     (void)state;

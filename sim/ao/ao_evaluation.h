@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one pipeline of an ao study gave, and how all of them are published.
+#ifndef BB_SIM_AO_AO_EVALUATION_H
+#define BB_SIM_AO_AO_EVALUATION_H
+
+#include "physics/ao/tomography.h"
+#include "sim/ao/ao_study.h"
+#include "sim/evaluation.h"
+
+enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept
+
+/// Numbers are NaN where a failed pipeline has none.
+typedef struct bb_ao_evaluation {
+    bb_evaluation common;
+    bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a promise found
+    double **r;               ///< [targets], each [m][n]; of a shared one the first only
+    bool shared;              ///< one reconstructor corrects all targets
+    double *strehl;           ///< [targets][wavelengths], as the study scores
+    double *pairs;      ///< [targets][wavelengths] by pairs, without the error terms; of frames
+    double *whole;      ///< [targets][wavelengths] by pairs, with them; of frames
+    double *stationary; ///< [targets][wavelengths] as if stationary, with them; of frames
+    double *ensquared;  ///< [targets][wavelengths][boxes]
+    double *residual_m; ///< [targets] with the error terms
+    double *noise_m;    ///< [targets] what noise alone makes of the reference; NaN of others
+    double *width_rad;  ///< [targets][wavelengths] of the image at half maximum
+    double *psf;        ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
+} bb_ao_evaluation;
+
+/// All NaN, room for everything but `r`. Errors: BB_MEMORY. Release with bb_ao_evaluation_release.
+BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets,
+                                             bb_index wavelengths, bb_index boxes, bb_index images,
+                                             bb_ao_evaluation *out);
+void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
+
+/// With BB_AO_CORRECTION_GLAO the mean of the reconstructors of all targets takes the place of the
+/// first; other corrections and failed evaluations stay as they are.
+void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,
+                            const bb_tomography *problem);
+
+/// The reconstructor that corrects a target, NULL where there is none.
+const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation, bb_index target);
+
+/// The Strehl ratio that an evaluation is known by: first target and wavelength; NaN where it
+/// failed.
+double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation);
+
+/// Writes /results from the evaluations [pipelines of the study]. The quantity of interest is the
+/// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.
+BB_CHECKED bb_status bb_ao_evaluations_publish(const bb_ao_study *study,
+                                               const bb_tomography *problem,
+                                               bb_ao_evaluation *evaluations, bb_results *results);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/matrix_metadata.h"
+
+#include "sim/hdf5_library.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+static const struct {
+    const char *name;
+    size_t offset;
+} sizes[] = {
+    {"mesh_columns", offsetof(bb_matrix_metadata, mesh_columns)},
+    {"mesh_rows",    offsetof(bb_matrix_metadata, mesh_rows)   },
+    {"row_columns",  offsetof(bb_matrix_metadata, row_columns) },
+    {"row_rows",     offsetof(bb_matrix_metadata, row_rows)    },
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+void bb_matrix_metadata_say(bb_matrix_metadata *metadata, const char *yaml)
+{
+    const size_t length = strlen(yaml);
+    if (length < sizeof metadata->made_for) {
+        memcpy(metadata->made_for, yaml, length + 1);
+        return;
+    }
+    XXH128_hash_t hash = XXH3_128bits(yaml, length);
+    (void)snprintf(metadata->made_for, sizeof metadata->made_for, "digest: %016llx%016llx\n",
+                   (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+}
+
+bb_status bb_matrix_metadata_write(int64_t dataset, const bb_matrix_metadata *metadata)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < SIZES; ++i) {
+        const double size = *(const double *)((const char *)metadata + sizes[i].offset);
+        if (size != 0.0) {
+            BB_TRY(bb_hdf5_write_attribute(dataset, sizes[i].name, NULL, size));
+        }
+    }
+    if (metadata->axis[0] != '\0') {
+        BB_TRY(bb_hdf5_write_attribute(dataset, "axis", metadata->axis, NAN));
+    }
+    if (metadata->made_for[0] != '\0') {
+        BB_TRY(bb_hdf5_write_attribute(dataset, "made_for", metadata->made_for, NAN));
+    }
+done:
+    return status;
+}
+
+bb_status bb_matrix_metadata_read(int64_t dataset, bb_matrix_metadata *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_matrix_metadata){0};
+    for (int i = 0; i < SIZES; ++i) {
+        BB_TRY(
+            bb_hdf5_read_number(dataset, sizes[i].name, (double *)((char *)out + sizes[i].offset)));
+    }
+    BB_TRY(bb_hdf5_read_text(dataset, "made_for", out->made_for, sizeof out->made_for));
+done:
+    return status;
+}

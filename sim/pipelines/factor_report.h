@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of one pipeline's factorization beside its price: which variants computed it, what
+// their rounding can have cost, and what was done after a failure.
+#ifndef BB_SIM_PIPELINES_FACTOR_REPORT_H
+#define BB_SIM_PIPELINES_FACTOR_REPORT_H
+
+#include "precision/policy.h"
+#include "sim/output/results.h"
+
+/// NaN where unknown, as after a failure.
+typedef struct bb_factor_report {
+    double tile_share[BB_VARIANT_COUNT];    ///< of the lower tiles, by number
+    double product_share[BB_VARIANT_COUNT]; ///< of the updates, by operations
+    double tolerance;                       ///< of the policy's rule
+    double certificate;                     ///< bb_tile_work
+    double saturated;
+    double cost;                             ///< of the updates at nominal rates, over that in sp
+    double escalations;                      ///< attempts after the first
+    double iterations_mean, iterations_most; ///< of the refinement, over right-hand sides
+    double break_even; ///< iterations at which a direct x3 factorization costs the same
+} bb_factor_report;
+
+/// All NaN.
+bb_factor_report bb_factor_report_start(void);
+
+/// Writes the axis /results/variant and the datasets above for `count` pipelines in the study's
+/// order. Errors: those of bb_results_values.
+BB_CHECKED bb_status bb_factor_report_publish(bb_results *results, bb_index count,
+                                              const bb_factor_report *const *facts);
+
+#endif

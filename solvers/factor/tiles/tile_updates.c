@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_updates.h"
+
+#include <math.h>
+
+// Largest ||round(L) - L||_F that values below a format's normal range can add: half a subnormal
+// spacing each. e4m3 is scaled by the tile, whose norm is at least its largest value.
+static double underflow(bb_variant variant, const bb_tile *tile)
+{
+    bb_format format = bb_variant_describe(variant)->operand;
+    double step = bb_format_smallest_subnormal(format);
+    double items = (double)tile->rows * (double)tile->columns;
+    if (variant <= BB_VARIANT_SP) {
+        return 0.0;
+    }
+    if (variant == BB_VARIANT_X3) {
+        step *= 0x1p-11; // the lower plane
+    }
+    if (format == BB_FORMAT_E4M3) {
+        step *= tile->norm / 224.0;
+    }
+    return 0.5 * step * sqrt(items);
+}
+
+void bb_tile_updates_add(bb_tile_updates *updates, const bb_tile_matrix *matrix, bb_variant variant,
+                         bb_index row, bb_index column, bb_index k)
+{
+    const bb_tile *left = bb_tile_matrix_at(matrix, row, k);
+    const bb_tile *right = bb_tile_matrix_at(matrix, column, k);
+    double items = (double)left->rows * (double)right->rows;
+    double left_lost = underflow(variant, left);
+    double right_lost = underflow(variant, right);
+    double flops = 2.0 * items * (double)left->columns;
+    updates->flops[variant] += row == column ? 0.5 * flops : flops;
+    updates->bound += bb_variant_product_error(variant) * left->norm * right->norm +
+                      left_lost * right->norm + left->norm * right_lost + left_lost * right_lost;
+    if (bb_variant_describe(variant)->output == BB_FORMAT_FP16) {
+        updates->bound = NAN;
+    }
+}
+
+bb_tile_work bb_tile_updates_sum(const bb_tile_matrix *matrix, const bb_tile_updates *updates)
+{
+    bb_tile_work work = {.factored = matrix->n};
+    double squared = 0.0;
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile_updates *at = &updates[row * (row + 1) / 2 + column];
+            squared += (row == column ? 1.0 : 2.0) * at->bound * at->bound;
+            for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+                work.flops[v] += at->flops[v];
+            }
+        }
+    }
+    work.certificate = sqrt(squared) / matrix->norm;
+    return work;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an evaluation says before anything was computed is NaN, never 0, down to the results.
+#include "sim/ao/ao_evaluation.h"
+#include "sim/evaluation.h"
+#include "tests/sim/driver.h"
+
+static void starts_with_nothing_known(void **state)
+{
+    (void)state;
+    const bb_evaluation evaluation = bb_evaluation_start("a");
+    assert_string_equal(evaluation.pipeline, "a");
+    assert_int_equal(evaluation.outcome.kind, BB_OUTCOME_OK);
+    assert_string_equal(evaluation.outcome.detail, "");
+    assert_int_equal(evaluation.device, BB_DEVICE_CPU);
+    const double numbers[] = {evaluation.qoi_relative_error, evaluation.operator_bytes,
+                              evaluation.fp32_bytes,         evaluation.flops,
+                              evaluation.flops_dense,        evaluation.encode_seconds,
+                              evaluation.solve_seconds,      evaluation.energy_joules};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        assert_true(isnan(numbers[i]));
+    }
+}
+
+static void unset_is_nan(void **state)
+{
+    (void)state;
+    double *values = NULL;
+    check_ok(bb_evaluation_unset(5, &values));
+    for (int i = 0; i < 5; ++i) {
+        assert_true(isnan(values[i]));
+    }
+    BB_RELEASE(&values);
+    check_ok(bb_evaluation_unset(0, &values));
+    assert_null(values);
+}
+
+static void ao_starts_with_nothing_known(void **state)
+{
+    (void)state;
+    bb_ao_evaluation evaluation;
+    check_ok(bb_ao_evaluation_create("a", 2, 3, 0, 1, &evaluation));
+    for (int i = 0; i < 6; ++i) {
+        assert_true(isnan(evaluation.strehl[i]));
+    }
+    for (int t = 0; t < 2; ++t) {
+        assert_null(evaluation.r[t]);
+        assert_true(isnan(evaluation.residual_m[t]));
+    }
+    for (int i = 0; i < BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS; ++i) {
+        assert_true(isnan(evaluation.psf[i]));
+    }
+    bb_ao_evaluation_release(&evaluation, 2);
+    bb_ao_evaluation_release(&evaluation, 2); // once is enough, twice is fine
+}
+
+static void publishes_in_the_order_of_the_study(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_evaluation good = bb_evaluation_start("good");
+    bb_evaluation bad = bb_evaluation_start("bad");
+    const bb_evaluation *const evaluations[] = {&bad, &good};
+    good.qoi_relative_error = 0.25;
+    good.operator_bytes = 100.0;
+    good.fp32_bytes = 300.0;
+    good.flops = 7.0;
+    good.flops_dense = 9.0;
+    good.encode_seconds = 0.5;
+    good.solve_seconds = 2.0;
+    good.wall_seconds = 4.0;
+    bb_outcome_set(&bad.outcome, BB_OUTCOME_NOT_SPD, "tile (%d, %d)", 3, 3);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_evaluations_publish(results, 2, evaluations));
+    assert_string_equal(driver_dataset(results, "pipeline")->texts[0], "bad");
+    assert_string_equal(driver_text(results, "status", "bad"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "good"), "ok");
+    assert_string_equal(driver_text(results, "status_detail", "bad"), "tile (3, 3)");
+    assert_string_equal(driver_text(results, "device", "bad"), "cpu");
+    static const struct {
+        const char *name, *unit;
+        double value;
+        bool measured;
+    } columns[] = {
+        {"qoi_relative_error",     "1",    0.25, false},
+        {"operator_bytes",         "byte", 100,  false},
+        {"compression_ratio",      "1",    3.0,  false},
+        {"flops",                  "1",    7.0,  false},
+        {"flops_dense_equivalent", "1",    9.0,  false},
+        {"encode_time_s",          "s",    0.5,  true },
+        {"solve_time_s",           "s",    2.0,  true },
+        {"wall_s",                 "s",    4.0,  true },
+        {"energy_j",               "J",    NAN,  true },
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
+        const bb_dataset *dataset = driver_dataset(results, columns[i].name);
+        assert_string_equal(dataset->unit, columns[i].unit);
+        assert_true(strlen(dataset->long_name) > 0);
+        assert_int_equal(dataset->measured, columns[i].measured);
+        assert_true(isnan(dataset->numbers[0]));
+        if (isnan(columns[i].value)) {
+            assert_true(isnan(dataset->numbers[1]));
+        } else {
+            assert_true(dataset->numbers[1] == columns[i].value);
+        }
+    }
+    bb_results_destroy(&results);
+}
+
+// Times differ from run to run; they must not reach the reproducible digest.
+static void times_stay_out_of_the_reproducible_digest(void **state)
+{
+    (void)state;
+    char digest[2][BB_DIGEST_BYTES];
+    char whole[2][BB_DIGEST_BYTES];
+    for (int i = 0; i < 2; ++i) {
+        bb_results *results = NULL;
+        bb_evaluation evaluation = bb_evaluation_start("a");
+        const bb_evaluation *const evaluations[] = {&evaluation};
+        evaluation.qoi_relative_error = 0.5;
+        evaluation.solve_seconds = evaluation.encode_seconds = evaluation.energy_joules = 1.0 + i;
+        check_ok(bb_results_create(&results));
+        check_ok(bb_evaluations_publish(results, 1, evaluations));
+        check_ok(bb_results_digest(results, true, digest[i]));
+        check_ok(bb_results_digest(results, false, whole[i]));
+        bb_results_destroy(&results);
+    }
+    assert_string_equal(digest[0], digest[1]);
+    assert_string_not_equal(whole[0], whole[1]);
+}
+
+static void too_many_pipelines_are_refused(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    const bb_evaluation *evaluations[BB_STUDY_PIPELINES + 1] = {NULL};
+    check_ok(bb_results_create(&results));
+    check_fails(bb_evaluations_publish(results, BB_STUDY_PIPELINES + 1, evaluations), BB_INTERNAL,
+                "65 pipelines");
+    bb_results_destroy(&results);
+}
+
+// A lossless copy has no error to tell from the signal, a matrix of zeros stores nothing: neither
+// divides by zero into a number that looks like one.
+static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
+{
+    (void)state;
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
+    "accumulate: fp64}]"
+    const driver_case of = {CONFIG_WAFER_SMALL, {PIPELINES}};
+    const driver_case zero = {
+        CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}
+    };
+    bb_results *results = driver_results(&of);
+    assert_true(isinf(driver_number(results, "psnr_db", "reference")));
+    assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));
+    assert_true(isfinite(driver_number(results, "psnr_db", "tiles")));
+    assert_true(isfinite(driver_number(results, "compression_ratio", "tiles")));
+    bb_results_destroy(&results);
+    results = driver_results(&zero);
+    assert_string_equal(driver_text(results, "status", "tiles"), "ok");
+    assert_true(driver_number(results, "operator_bytes", "tiles") == 0.0);
+    assert_true(driver_number(results, "bits_per_value", "tiles") == 0.0);
+    assert_true(isnan(driver_number(results, "compression_ratio", "tiles")));
+    assert_true(isnan(driver_number(results, "compression_ratio_live", "tiles")));
+    assert_true(driver_number(results, "compression_ratio", "reference") == 0.5);
+    assert_true(isnan(driver_number(results, "psnr_db", "reference")));
+    assert_true(isnan(driver_number(results, "psnr_db", "tiles")));
+    bb_results_destroy(&results);
+#undef PIPELINES
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_with_nothing_known),
+        cmocka_unit_test(unset_is_nan),
+        cmocka_unit_test(ao_starts_with_nothing_known),
+        cmocka_unit_test(publishes_in_the_order_of_the_study),
+        cmocka_unit_test(times_stay_out_of_the_reproducible_digest),
+        cmocka_unit_test(too_many_pipelines_are_refused),
+        cmocka_unit_test(nothing_lost_and_nothing_stored_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
