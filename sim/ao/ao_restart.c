@@ -8,7 +8,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
-#include "sim/output/value_digest.h"
+#include "sim/input/value_digest.h"
 
 #include <math.h>
 #include <stdint.h>
