@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide
-// stars and targets, with the tables that bind config files to the structs, and the rules between
-// keys.
+// stars and targets, with the tables that bind config files to the structs. The rules between keys
+// are in ao_check.h.
 //
 // Members carry their unit; unset optional doubles are NaN, unset optional integers are
 // BB_INTEGER_UNSET, unset choices are -1 and unset lists have count 0.
@@ -41,7 +41,7 @@ typedef struct bb_telescope_config {
     double subaperture_threshold; ///< least mean transmission, by flux
 } bb_telescope_config;
 
-/// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
+/// The order is that of bb_profile_names and of the tables in atmosphere.c.
 typedef enum bb_profile {
     BB_PROFILE_MOAO_2,
     BB_PROFILE_MOAO_10,
@@ -148,8 +148,11 @@ typedef struct bb_target_config {
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
 } bb_target_config;
 
+extern const char *const bb_profile_names[]; ///< NULL-terminated, by bb_profile
+
 extern const bb_schema bb_telescope_schema;
 extern const bb_schema bb_atmosphere_schema;
+extern const bb_schema bb_layer_schema;
 extern const bb_schema bb_sensors_schema;
 extern const bb_schema bb_mirror_schema;
 extern const bb_schema bb_guide_star_schema;
@@ -172,13 +175,6 @@ typedef struct bb_ao_config {
 
 /// The pupil that a configuration asks for; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);
-
-/// Holds the rules that no single key can: exactly one of profile and layers, at least one star and
-/// target, keys that fit the kind of star, lenslets that leave a valid subaperture, a mask of
-/// transmissions that is finer than half a lenslet. A mask that is yet to be loaded (a file is
-/// named but `pupil_mask` is NULL) is left out, and the subapertures with it. Ranges are checked
-/// too, so that structs filled by hand are safe. Errors: BB_INVALID, with the key's name.
-BB_CHECKED bb_status bb_ao_config_check(const bb_ao_config *config);
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ typedef struct bb_sensor_array {
     bb_sensor *sensors; ///< [sensor_count]
 } bb_sensor_array;
 
-/// The sensors of the guide stars, in the config's order. The config has passed bb_ao_config_check.
+/// The sensors of the guide stars, in the config's order. The config has passed bb_ao_check.
 /// Errors: BB_MEMORY. Release with bb_sensor_array_release.
 BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
                                                    const bb_atmosphere *atmosphere,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/ao_check.h"
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
@@ -7,7 +8,7 @@
 static bb_status check_case(const ao_case *c)
 {
     const bb_ao_config config = case_config(c);
-    return bb_ao_config_check(&config);
+    return bb_ao_check(&config);
 }
 
 static void the_check_case_passes(void **state)
