@@ -125,40 +125,52 @@ done:
     return status;
 }
 
-static bb_status refuse_key(double value, const char *path, const char *name, const char *kind)
+// Where the laser is launched.
+static bb_status check_launch(const bb_guide_star_config *star, bool launched, const char *path)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(isnan(value), BB_INVALID, "%s.%s does not apply to a star of kind %s", path, name,
-               kind);
+    const char *name = bb_guide_star_kind_names[star->kind];
+    BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || star->launch == BB_LAUNCH_CENTRAL, BB_INVALID,
+               "%s.launch = %d, expected side or central", path, star->launch);
+    BB_REQUIRE(launched || star->launch == BB_LAUNCH_SIDE, BB_INVALID,
+               "%s.launch does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(launched || isnan(star->launch_x_m), BB_INVALID,
+               "%s.launch_x_m does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(launched || isnan(star->launch_y_m), BB_INVALID,
+               "%s.launch_y_m does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
+               "%s: launch_x_m and launch_y_m go together, one is missing", path);
+    BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
+               "%s: launch: central and launch_x_m exclude each other", path);
 done:
     return status;
 }
 
 // Keys that must be there, and those that must not, by the kind of star.
-static bb_status check_kind(const bb_guide_star_config *star, const char *path)
+static bb_status check_settings(const bb_ao_config *config, const bb_guide_star_config *star,
+                                const char *path)
 {
     bb_status status = BB_OK;
-    if (star->kind == BB_GUIDE_STAR_LGS) {
-        BB_REQUIRE(!isnan(star->altitude_km), BB_INVALID,
-                   "%s.altitude_km is missing: an lgs needs its altitude", path);
-        BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
-                   "%s: launch_x_m and launch_y_m go together, one is missing", path);
-        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
-                   "%s: launch: central and launch_x_m exclude each other", path);
-        BB_TRY(refuse_key(star->magnitude, path, "magnitude", "lgs"));
-        BB_TRY(refuse_key(star->bandwidth_nm, path, "bandwidth_nm", "lgs"));
-    } else {
-        BB_REQUIRE(!isnan(star->magnitude), BB_INVALID,
-                   "%s.magnitude is missing: an ngs needs its magnitude", path);
-        BB_TRY(refuse_key(star->altitude_km, path, "altitude_km", "ngs"));
-        BB_TRY(refuse_key(star->flux_ph_per_m2_s, path, "flux_ph_per_m2_s", "ngs"));
-        BB_TRY(refuse_key(star->spot_arcsec, path, "spot_arcsec", "ngs"));
-        BB_TRY(refuse_key(star->depth_km, path, "depth_km", "ngs"));
-        BB_TRY(refuse_key(star->tilt_variance_arcsec2, path, "tilt_variance_arcsec2", "ngs"));
-        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE, BB_INVALID,
-                   "%s.launch does not apply to a star of kind ngs", path);
-        BB_TRY(refuse_key(star->launch_x_m, path, "launch_x_m", "ngs"));
-        BB_TRY(refuse_key(star->launch_y_m, path, "launch_y_m", "ngs"));
+    const bb_guide_star_kind *kind = bb_guide_star_kinds[star->kind];
+    const char *name = bb_guide_star_kind_names[star->kind];
+    const size_t first = offsetof(bb_guide_star_config, settings);
+    for (bb_index k = 0; k < bb_guide_star_schema.key_count; ++k) {
+        const bb_key *key = &bb_guide_star_schema.keys[k];
+        if (key->offset < first || key->offset >= first + sizeof star->settings) {
+            continue;
+        }
+        const double value = *(const double *)(const void *)((const char *)star + key->offset);
+        BB_REQUIRE(!isnan(value) || kind->own_key == NULL || strcmp(kind->own_key, key->name) != 0,
+                   BB_INVALID, "%s.%s is missing: a star of kind %s needs it", path, key->name,
+                   name);
+        BB_REQUIRE(isnan(value) || bb_guide_star_kind_takes(kind, key->name), BB_INVALID,
+                   "%s.%s does not apply to a star of kind %s", path, key->name, name);
+    }
+    const bb_star_settings *defaults = bb_sensors_config_star(config->sensors, star->kind);
+    const bb_star_settings all = bb_guide_star_kind_settings(kind, defaults, &star->settings);
+    BB_TRY(check_ranges(kind->schema, &all, path));
+    if (kind->check != NULL) {
+        BB_TRY(kind->check(&star->settings, &all, path));
     }
 done:
     return status;
@@ -173,12 +185,11 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         const bb_guide_star_config *star = &config->guide_stars[s];
         char path[64];
         (void)snprintf(path, sizeof path, "guide_stars[%td]", s);
-        BB_REQUIRE(star->kind == BB_GUIDE_STAR_NGS || star->kind == BB_GUIDE_STAR_LGS, BB_INVALID,
-                   "%s.kind = %d, expected ngs or lgs", path, star->kind);
-        BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || star->launch == BB_LAUNCH_CENTRAL, BB_INVALID,
-                   "%s.launch = %d, expected side or central", path, star->launch);
+        BB_REQUIRE(star->kind >= 0 && star->kind < (int)BB_GUIDE_STAR_COUNT, BB_INVALID,
+                   "%s.kind = %d, expected 0..%d", path, star->kind, BB_GUIDE_STAR_COUNT - 1);
         BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
-        BB_TRY(check_kind(star, path));
+        BB_TRY(check_settings(config, star, path));
+        BB_TRY(check_launch(star, bb_guide_star_kinds[star->kind]->launched, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
             BB_TRY(check_lenslets(config, star->lenslets, path));
         }

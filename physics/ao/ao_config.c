@@ -75,41 +75,11 @@ static const bb_key atmosphere_keys[] = {
 const bb_schema bb_atmosphere_schema =
     BB_SCHEMA("atmosphere", bb_atmosphere_config, atmosphere_keys);
 
-static const bb_key ngs_keys[] = {
-    {POSITIVE(bb_ngs_config, pixel_arcsec, "arcsec", 60.0, "Pixel of a natural star's sensor."),
-     .default_text = "0.3"},
-    {POSITIVE(bb_ngs_config, wavelength_nm, "nm", 1.0e5, "Wavelength of natural stars."),
-     .default_text = "650.0"},
-    {POSITIVE(bb_ngs_config, bandwidth_nm, "nm", 1.0e4, "Bandwidth of natural stars."),
-     .default_text = "330.0"},
-    {POSITIVE(bb_ngs_config, transmission, "1", 1.0, "Transmission of the optics."),
-     .default_text = "0.425"},
-};
-static const bb_schema ngs_schema = BB_SCHEMA("ngs", bb_ngs_config, ngs_keys);
-
-static const bb_key lgs_keys[] = {
-    {POSITIVE(bb_lgs_config, pixel_arcsec, "arcsec", 60.0, "Pixel of a laser star's sensor."),
-     .default_text = "1.0"},
-    {POSITIVE(bb_lgs_config, wavelength_nm, "nm", 1.0e5, "Wavelength of laser stars."),
-     .default_text = "589.0"},
-    {POSITIVE(bb_lgs_config, transmission, "1", 1.0, "Transmission of the optics."),
-     .default_text = "0.382"},
-    {POSITIVE(bb_lgs_config, flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
-              "Return flux of a laser star at the pupil."),
-     .default_text = "6.0e+7"},
-    {NUMBER(bb_lgs_config, spot_arcsec, "arcsec", 0.0, 60.0,
-            "Width of the laser spot on the sky, added to the seeing in quadrature."),
-     .default_text = "1.0"},
-    {NUMBER(bb_lgs_config, depth_km, "km", 0.0, 100.0, "Depth of the sodium layer, at zenith."),
-     .default_text = "5.0"},
-    {NUMBER(bb_lgs_config, tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
-            "Variance of the unknown tilt of a laser star, each axis."),
-     .default_text = "1.0"},
-};
-static const bb_schema lgs_schema = BB_SCHEMA("lgs", bb_lgs_config, lgs_keys);
-
 static const char *const slope_models[] = {"point_difference", "averaged_gradient", NULL};
 
+#define GROUP_OF(number, kind_name, plural)                                                       \
+    {.name = #kind_name, .kind = BB_KEY_GROUP, .schema = &bb_##kind_name##_star_schema,            \
+     .offset = offsetof(bb_sensors_config, kind_name), .meaning = "Defaults of " plural "."},
 static const bb_key sensors_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_sensors_config, lenslets),
@@ -125,10 +95,7 @@ static const bb_key sensors_keys[] = {
     {POSITIVE(bb_sensors_config, atmosphere_transmission, "1", 1.0,
               "Transmission of the atmosphere, by which an lgs transmission is divided."),
      .default_text = "0.84"},
-    {.name = "ngs", .kind = BB_KEY_GROUP, .schema = &ngs_schema,
-     .offset = offsetof(bb_sensors_config, ngs), .meaning = "Defaults of natural guide stars."},
-    {.name = "lgs", .kind = BB_KEY_GROUP, .schema = &lgs_schema,
-     .offset = offsetof(bb_sensors_config, lgs), .meaning = "Defaults of laser guide stars."},
+    BB_GUIDE_STAR_KINDS(GROUP_OF)
 };
 const bb_schema bb_sensors_schema = BB_SCHEMA("sensors", bb_sensors_config, sensors_keys);
 
@@ -140,19 +107,25 @@ static const bb_key mirror_keys[] = {
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
 
-static const char *const kinds[] = {"ngs", "lgs", NULL};
-
 static const char *const launches[] = {"side", "central", NULL};
 
+// A setting of a guide star's kind, where the star has another.
+#define SETTING(member, unit_text, low, high, text)                                                \
+    .name = #member, .kind = BB_KEY_DOUBLE, .unit = (unit_text),                                   \
+    .offset = offsetof(bb_guide_star_config, settings) + offsetof(bb_star_settings, member),       \
+    .minimum = (low), .maximum = (high), .meaning = (text)
+#define SETTING_ABOVE_0(member, unit_text, high, text)                                             \
+    SETTING(member, unit_text, 0.0, high, text), .exclusive_minimum = true
+
 static const bb_key guide_star_keys[] = {
-    {.name = "kind", .kind = BB_KEY_CHOICE, .choices = kinds,
+    {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_guide_star_kind_names,
      .offset = offsetof(bb_guide_star_config, kind), .meaning = "Natural or laser guide star."},
     {NUMBER(bb_guide_star_config, x_arcsec, "arcsec", -3600.0, 3600.0, "Direction, x.")},
     {NUMBER(bb_guide_star_config, y_arcsec, "arcsec", -3600.0, 3600.0, "Direction, y.")},
-    {POSITIVE(bb_guide_star_config, altitude_km, "km", 1.0e6,
+    {SETTING_ABOVE_0(altitude_km, "km", 1.0e6,
               "Altitude of an lgs above the pupil, at zenith."),
      .optional = true},
-    {NUMBER(bb_guide_star_config, magnitude, "mag", -30.0, 40.0, "R magnitude of an ngs."),
+    {SETTING(magnitude, "mag", -30.0, 40.0, "R magnitude of an ngs."),
      .optional = true},
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_guide_star_config, lenslets), .optional = true,
@@ -176,26 +149,26 @@ static const bb_key guide_star_keys[] = {
     {NUMBER(bb_guide_star_config, read_noise_e, "e-", 0.0, 1.0e3,
             "Overrides sensors.read_noise_e."),
      .optional = true},
-    {POSITIVE(bb_guide_star_config, pixel_arcsec, "arcsec", 60.0,
+    {SETTING_ABOVE_0(pixel_arcsec, "arcsec", 60.0,
               "Overrides that of the star's kind."),
      .optional = true},
-    {POSITIVE(bb_guide_star_config, wavelength_nm, "nm", 1.0e5,
+    {SETTING_ABOVE_0(wavelength_nm, "nm", 1.0e5,
               "Overrides that of the star's kind."),
      .optional = true},
-    {POSITIVE(bb_guide_star_config, transmission, "1", 1.0, "Overrides that of the star's kind."),
+    {SETTING_ABOVE_0(transmission, "1", 1.0, "Overrides that of the star's kind."),
      .optional = true},
-    {POSITIVE(bb_guide_star_config, bandwidth_nm, "nm", 1.0e4,
+    {SETTING_ABOVE_0(bandwidth_nm, "nm", 1.0e4,
               "Overrides sensors.ngs.bandwidth_nm."),
      .optional = true},
-    {POSITIVE(bb_guide_star_config, flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
+    {SETTING_ABOVE_0(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
               "Overrides sensors.lgs.flux_ph_per_m2_s."),
      .optional = true},
-    {NUMBER(bb_guide_star_config, spot_arcsec, "arcsec", 0.0, 60.0,
+    {SETTING(spot_arcsec, "arcsec", 0.0, 60.0,
             "Overrides sensors.lgs.spot_arcsec."),
      .optional = true},
-    {NUMBER(bb_guide_star_config, depth_km, "km", 0.0, 100.0, "Overrides sensors.lgs.depth_km."),
+    {SETTING(depth_km, "km", 0.0, 100.0, "Overrides sensors.lgs.depth_km."),
      .optional = true},
-    {NUMBER(bb_guide_star_config, tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
+    {SETTING(tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
             "Overrides sensors.lgs.tilt_variance_arcsec2."),
      .optional = true},
     {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
@@ -229,4 +202,11 @@ bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
                       .edge = config->pupil_edge,
                       .by_flux = config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
                       .threshold = config->telescope->subaperture_threshold};
+}
+
+const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind)
+{
+#define PLACE_OF(number, name, plural) [BB_GUIDE_STAR_##number] = offsetof(bb_sensors_config, name),
+    static const size_t places[] = {BB_GUIDE_STAR_KINDS(PLACE_OF)};
+    return (const bb_star_settings *)(const void *)((const char *)sensors + places[kind]);
 }

@@ -10,6 +10,7 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
+#include "physics/ao/guide_star_kind.h"
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
 
@@ -71,36 +72,15 @@ typedef enum bb_slope_model {
     BB_SLOPE_AVERAGED_GRADIENT
 } bb_slope_model;
 
-/// Defaults of natural guide stars' sensors.
-typedef struct bb_ngs_config {
-    double pixel_arcsec;
-    double wavelength_nm;
-    double bandwidth_nm;
-    double transmission; ///< of the optics
-} bb_ngs_config;
-
-/// Defaults of laser guide stars and their sensors.
-typedef struct bb_lgs_config {
-    double pixel_arcsec;
-    double wavelength_nm;
-    double transmission; ///< of the optics
-    double flux_ph_per_m2_s;
-    double spot_arcsec;
-    double depth_km; ///< of the sodium layer, at zenith
-    double tilt_variance_arcsec2;
-} bb_lgs_config;
-
 typedef struct bb_sensors_config {
     bb_index lenslets; ///< across the diameter
     int slope_model;   ///< bb_slope_model
     double frame_ms;
     double read_noise_e;
     double atmosphere_transmission;
-    bb_ngs_config ngs;
-    bb_lgs_config lgs;
+#define BB_SENSORS_STAR(number, name, plural) bb_star_settings name;
+    BB_GUIDE_STAR_KINDS(BB_SENSORS_STAR) ///< defaults of each kind of star, by its name
 } bb_sensors_config;
-
-typedef enum bb_guide_star_kind { BB_GUIDE_STAR_NGS, BB_GUIDE_STAR_LGS } bb_guide_star_kind;
 
 /// Where the laser of a star is launched, unless its place is given.
 typedef enum bb_launch {
@@ -109,31 +89,22 @@ typedef enum bb_launch {
 } bb_launch;
 
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
-/// sensors' defaults. `altitude_km` belongs to an lgs, `magnitude` to an ngs.
+/// sensors' defaults.
 typedef struct bb_guide_star_config {
-    int kind; ///< bb_guide_star_kind
+    int kind; ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
     double x_arcsec;
     double y_arcsec;
-    double altitude_km;           ///< lgs, at zenith
-    double magnitude;             ///< ngs, R band
-    bb_index lenslets;            ///< optional
-    double shift_x_m;             ///< of the lenslet grid against the pupil
-    double shift_y_m;             ///< of the lenslet grid against the pupil
-    double rotation_deg;          ///< of the lenslet grid, from x towards y
-    double magnification;         ///< of the lenslet grid
-    double frame_ms;              ///< optional
-    double read_noise_e;          ///< optional
-    double pixel_arcsec;          ///< optional
-    double wavelength_nm;         ///< optional
-    double transmission;          ///< optional
-    double bandwidth_nm;          ///< optional, ngs
-    double flux_ph_per_m2_s;      ///< optional, lgs
-    double spot_arcsec;           ///< optional, lgs
-    double depth_km;              ///< optional, lgs
-    double tilt_variance_arcsec2; ///< optional, lgs
-    int launch;                   ///< bb_launch, lgs
-    double launch_x_m;            ///< optional, lgs; both or none, in place of `launch`
-    double launch_y_m;            ///< optional, lgs
+    bb_star_settings settings; ///< optional, those that its kind takes
+    bb_index lenslets;         ///< optional
+    double shift_x_m;          ///< of the lenslet grid against the pupil
+    double shift_y_m;          ///< of the lenslet grid against the pupil
+    double rotation_deg;       ///< of the lenslet grid, from x towards y
+    double magnification;      ///< of the lenslet grid
+    double frame_ms;           ///< optional
+    double read_noise_e;       ///< optional
+    int launch;                ///< bb_launch, laser stars
+    double launch_x_m;         ///< optional, laser stars; both or none, in place of `launch`
+    double launch_y_m;         ///< optional, laser stars
 } bb_guide_star_config;
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.
@@ -172,6 +143,9 @@ typedef struct bb_ao_config {
     const double *pupil_mask; ///< [pupil_edge][pupil_edge] as in pupil.h; NULL: the annulus
     bb_index pupil_edge;
 } bb_ao_config;
+
+/// Defaults of the stars of a kind, sensors.<name>.
+const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind);
 
 /// The pupil that a configuration asks for; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);

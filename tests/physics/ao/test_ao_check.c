@@ -70,17 +70,17 @@ static void keys_must_fit_the_kind_of_star(void **state)
 {
     (void)state;
     ao_case c = case_nx456();
-    c.stars[1].altitude_km = NAN;
+    c.stars[1].settings.altitude_km = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[1].altitude_km is missing");
     c = case_nx456();
-    c.stars[3].altitude_km = 90.0;
+    c.stars[3].settings.altitude_km = 90.0;
     check_fails(check_case(&c), BB_INVALID,
                 "guide_stars[3].altitude_km does not apply to a star of kind ngs");
     c = case_nx456();
-    c.stars[5].magnitude = NAN;
+    c.stars[5].settings.magnitude = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[5].magnitude is missing");
     c = case_nx456();
-    c.stars[0].magnitude = 10.0;
+    c.stars[0].settings.magnitude = 10.0;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[0].magnitude does not apply");
     c = case_nx456();
     c.stars[2].launch_x_m = 3.0;
