@@ -335,7 +335,7 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_evaluation *
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,
                "pipeline %s of the checkpoint was computed on another device, here it would be %s",
-               pipeline->name, bb_device_operations(device)->name);
+               pipeline->name, bb_device_names[device]);
     evaluation->common = *common;
     evaluation->common.pipeline = pipeline->name;
 done:
