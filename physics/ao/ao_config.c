@@ -93,7 +93,8 @@ static const bb_key sensors_keys[] = {
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
      .default_text = "3.0"},
     {POSITIVE(bb_sensors_config, atmosphere_transmission, "1", 1.0,
-              "Transmission of the atmosphere, by which an lgs transmission is divided."),
+              "Transmission of the atmosphere, by which that of a laser star's optics is "
+              "divided."),
      .default_text = "0.84"},
     BB_GUIDE_STAR_KINDS(GROUP_OF)
 };
@@ -119,13 +120,13 @@ static const char *const launches[] = {"side", "central", NULL};
 
 static const bb_key guide_star_keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_guide_star_kind_names,
-     .offset = offsetof(bb_guide_star_config, kind), .meaning = "Natural or laser guide star."},
+     .offset = offsetof(bb_guide_star_config, kind), .meaning = "Kind of guide star; its defaults are sensors.<kind>."},
     {NUMBER(bb_guide_star_config, x_arcsec, "arcsec", -3600.0, 3600.0, "Direction, x.")},
     {NUMBER(bb_guide_star_config, y_arcsec, "arcsec", -3600.0, 3600.0, "Direction, y.")},
     {SETTING_ABOVE_0(altitude_km, "km", 1.0e6,
-              "Altitude of an lgs above the pupil, at zenith."),
+              "Altitude of a laser star above the pupil, at zenith."),
      .optional = true},
-    {SETTING(magnitude, "mag", -30.0, 40.0, "R magnitude of an ngs."),
+    {SETTING(magnitude, "mag", -30.0, 40.0, "R magnitude of a natural star."),
      .optional = true},
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_guide_star_config, lenslets), .optional = true,
@@ -158,28 +159,28 @@ static const bb_key guide_star_keys[] = {
     {SETTING_ABOVE_0(transmission, "1", 1.0, "Overrides that of the star's kind."),
      .optional = true},
     {SETTING_ABOVE_0(bandwidth_nm, "nm", 1.0e4,
-              "Overrides sensors.ngs.bandwidth_nm."),
+              "Overrides that of the star's kind."),
      .optional = true},
     {SETTING_ABOVE_0(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
-              "Overrides sensors.lgs.flux_ph_per_m2_s."),
+              "Overrides that of the star's kind."),
      .optional = true},
     {SETTING(spot_arcsec, "arcsec", 0.0, 60.0,
-            "Overrides sensors.lgs.spot_arcsec."),
+            "Overrides that of the star's kind."),
      .optional = true},
-    {SETTING(depth_km, "km", 0.0, 100.0, "Overrides sensors.lgs.depth_km."),
+    {SETTING(depth_km, "km", 0.0, 100.0, "Overrides that of the star's kind."),
      .optional = true},
     {SETTING(tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
-            "Overrides sensors.lgs.tilt_variance_arcsec2."),
+            "Overrides that of the star's kind."),
      .optional = true},
     {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
      .offset = offsetof(bb_guide_star_config, launch), .default_text = "side",
-     .meaning = "Launch telescope of an lgs: side, the pupil's edge at the star's azimuth (for a "
+     .meaning = "Launch telescope of a laser star: side, the pupil's edge at the star's azimuth (for a "
                 "star on the axis the edge at +x), or central."},
     {NUMBER(bb_guide_star_config, launch_x_m, "m", -200.0, 200.0,
-            "Launch telescope of an lgs, x; in place of launch."),
+            "Launch telescope of a laser star, x; in place of launch."),
      .optional = true},
     {NUMBER(bb_guide_star_config, launch_y_m, "m", -200.0, 200.0,
-            "Launch telescope of an lgs, y; goes with launch_x_m."),
+            "Launch telescope of a laser star, y; goes with launch_x_m."),
      .optional = true},
 };
 const bb_schema bb_guide_star_schema =
