@@ -19,7 +19,8 @@ extern "C" {
 // clang-format off
 #define BB_GUIDE_STAR_KINDS(ROW)                                                                   \
     ROW(NGS, ngs, "natural guide stars")                                                           \
-    ROW(LGS, lgs, "laser guide stars")
+    ROW(LGS, lgs, "laser guide stars")                                                             \
+    ROW(RAYLEIGH, rayleigh, "Rayleigh guide stars")
 // clang-format on
 
 #define BB_GUIDE_STAR_NUMBER(number, name, plural) BB_GUIDE_STAR_##number,
