@@ -35,6 +35,10 @@ static const bb_key telescope_keys[] = {
     {NUMBER(bb_telescope_config, zenith_angle_deg, "deg", 0.0, 80.0,
             "Zenith angle: heights, altitudes and layer strengths are multiplied by its secant."),
      .default_text = "0.0"},
+    {NUMBER(bb_telescope_config, altitude_m, "m", -500.0, 10.0e3,
+            "Altitude above sea level, which says how dense the air is that a Rayleigh star shines "
+            "by."),
+     .default_text = "2400.0"},
     {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
      .offset = offsetof(bb_telescope_config, pupil),
      .meaning = "A mask of the pupil, with segments and spiders, in place of the annulus."},
@@ -120,7 +124,8 @@ static const char *const launches[] = {"side", "central", NULL};
 
 static const bb_key guide_star_keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_guide_star_kind_names,
-     .offset = offsetof(bb_guide_star_config, kind), .meaning = "Kind of guide star; its defaults are sensors.<kind>."},
+     .offset = offsetof(bb_guide_star_config, kind),
+     .meaning = "Kind of guide star; its defaults are sensors.<kind>."},
     {NUMBER(bb_guide_star_config, x_arcsec, "arcsec", -3600.0, 3600.0, "Direction, x.")},
     {NUMBER(bb_guide_star_config, y_arcsec, "arcsec", -3600.0, 3600.0, "Direction, y.")},
     {SETTING_ABOVE_0(altitude_km, "km", 1.0e6,
@@ -167,6 +172,8 @@ static const bb_key guide_star_keys[] = {
     {SETTING(spot_arcsec, "arcsec", 0.0, 60.0,
             "Overrides that of the star's kind."),
      .optional = true},
+    {SETTING_ABOVE_0(power_w, "W", 1.0e6, "Overrides that of the star's kind."),
+     .optional = true},
     {SETTING(depth_km, "km", 0.0, 100.0, "Overrides that of the star's kind."),
      .optional = true},
     {SETTING(tilt_variance_arcsec2, "arcsec^2", 0.0, 1.0e6,
@@ -174,8 +181,8 @@ static const bb_key guide_star_keys[] = {
      .optional = true},
     {.name = "launch", .kind = BB_KEY_CHOICE, .choices = launches,
      .offset = offsetof(bb_guide_star_config, launch), .default_text = "side",
-     .meaning = "Launch telescope of a laser star: side, the pupil's edge at the star's azimuth (for a "
-                "star on the axis the edge at +x), or central."},
+     .meaning = "Launch telescope of a laser star: side, the pupil's edge at the star's azimuth (for "
+                "a star on the axis the edge at +x), or central."},
     {NUMBER(bb_guide_star_config, launch_x_m, "m", -200.0, 200.0,
             "Launch telescope of a laser star, x; in place of launch."),
      .optional = true},

@@ -37,6 +37,7 @@ typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
+    double altitude_m;       ///< of the pupil above sea level
     bb_pupil_config pupil;
     int subaperture_rule;         ///< bb_subaperture_rule
     double subaperture_threshold; ///< least mean transmission, by flux

@@ -37,6 +37,7 @@ typedef struct bb_star_settings {
     double transmission;     ///< of the optics
     double flux_ph_per_m2_s; ///< at the pupil
     double spot_arcsec;      ///< on the sky, without the seeing
+    double power_w;          ///< of the launched beam
     double depth_km;         ///< of what shines
     double tilt_variance_arcsec2;
 } bb_star_settings;
@@ -73,6 +74,7 @@ typedef struct bb_star {
 
 /// The air between star and pupil.
 typedef struct bb_star_air {
+    double pupil_altitude_m; ///< above sea level
     double airmass;
     double transmission; ///< sensors.atmosphere_transmission
 } bb_star_air;

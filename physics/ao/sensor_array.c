@@ -35,7 +35,9 @@ static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_conf
     const bb_guide_star_kind *kind = bb_guide_star_kinds[guide->kind];
     const bb_star_settings settings = bb_guide_star_kind_settings(
         kind, bb_sensors_config_star(sensors, guide->kind), &guide->settings);
-    const bb_star_air air = {.airmass = airmass, .transmission = sensors->atmosphere_transmission};
+    const bb_star_air air = {.pupil_altitude_m = config->telescope->altitude_m,
+                             .airmass = airmass,
+                             .transmission = sensors->atmosphere_transmission};
     bb_star star = {
         .kind = kind,
         .x_rad = guide->x_arcsec / BB_ARCSEC_PER_RADIAN,

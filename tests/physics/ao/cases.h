@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { MOST_STARS = 12, MOST_TARGETS = 3 };
 
@@ -70,6 +71,20 @@ static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
         .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
 }
 
+/// What the tables of the kinds of guide star declare, so that a new kind is no new line here.
+static inline void default_settings(bb_sensors_config *sensors)
+{
+    for (int kind = 0; kind < (int)BB_GUIDE_STAR_COUNT; ++kind) {
+        const bb_schema *schema = bb_guide_star_kinds[kind]->schema;
+        char *settings = (char *)(uintptr_t)bb_sensors_config_star(sensors, kind);
+        for (bb_index k = 0; k < schema->key_count; ++k) {
+            const char *text = schema->keys[k].default_text;
+            *(double *)(void *)(settings + schema->keys[k].offset) =
+                text == NULL ? NAN : strtod(text, NULL);
+        }
+    }
+}
+
 /// Telescope, atmosphere and sensors without stars or targets.
 static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
 {
@@ -86,6 +101,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     c.sensors.frame_ms = 4.0;
     c.sensors.read_noise_e = 3.0;
     c.sensors.atmosphere_transmission = 0.84;
+    default_settings(&c.sensors);
     c.sensors.ngs.pixel_arcsec = 0.3;
     c.sensors.ngs.wavelength_nm = 650.0;
     c.sensors.ngs.bandwidth_nm = 330.0;

@@ -20,6 +20,7 @@ static ao_case beacon(double zenith_angle_deg, int kind)
                                             .wavelength_nm = 532.0,
                                             .transmission = 0.382,
                                             .flux_ph_per_m2_s = 2.0e7,
+                                            .power_w = 18.0,
                                             .spot_arcsec = 1.0,
                                             .depth_km = 2.0,
                                             .tilt_variance_arcsec2 = 0.7};
@@ -154,6 +155,50 @@ static void at_zenith_it_is_any_laser_star(void **state)
     BB_RELEASE(&values[1]);
 }
 
+static double flux_of(const ao_case *c)
+{
+    seen s;
+    look(&s, c);
+    const double flux = s.guides.sensors[0].star.flux_ph_per_m2_s;
+    release(&s);
+    return flux;
+}
+
+// Densities of the tables of the U.S. Standard Atmosphere 1976, kg/m^3 by geometric altitude.
+static void flux_follows_the_lidar_equation(void **state)
+{
+    (void)state;
+    static const double altitude_km[] = {5.0, 10.0, 15.0, 20.0, 25.0, 30.0};
+    static const double density[] = {0.73643, 0.41351, 0.19476, 0.088910, 0.040084, 0.018410};
+    ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
+    c.sensors.rayleigh.flux_ph_per_m2_s = NAN;
+    c.telescope.altitude_m = 2000.0;
+    const double photons = 18.0 * 532e-9 / (6.62607015e-34 * 299792458.0);
+    const double sigma = 5.45e-32 * pow(550.0 / 532.0, 4.0);
+    for (int k = 0; k < 6; ++k) {
+        const double height_m = 1e3 * altitude_km[k] - 2000.0;
+        c.stars[0].settings.altitude_km = 1e-3 * height_m;
+        const double molecules = density[k] / 28.9644e-3 * 6.02214076e23;
+        const double wanted =
+            photons * 0.84 * 0.84 * molecules * sigma * 2000.0 / (height_m * height_m);
+        check_relative(flux_of(&c), wanted, 1e-4);
+    }
+    // Twice the distance, twice the air: the gate stays as deep.
+    const double zenith = flux_of(&c);
+    c.telescope.zenith_angle_deg = 60.0;
+    check_relative(flux_of(&c), zenith / 4.0 * 0.84 * 0.84, 1e-12);
+    c.telescope.zenith_angle_deg = 0.0;
+    c.stars[0].settings.power_w = 36.0;
+    c.stars[0].settings.depth_km = 1.0;
+    check_relative(flux_of(&c), zenith, 1e-12);
+    // Photons by lambda, backscatter by lambda^-4.
+    c.stars[0].settings.wavelength_nm = 266.0;
+    check_relative(flux_of(&c), 8.0 * zenith, 1e-12);
+    c.stars[0].settings.power_w = NAN;
+    c.stars[0].settings.flux_ph_per_m2_s = 3.0e6;
+    assert_true(flux_of(&c) == 3.0e6);
+}
+
 static void rules_of_the_keys(void **state)
 {
     (void)state;
@@ -168,6 +213,10 @@ static void rules_of_the_keys(void **state)
     check_fails(bb_ao_check(&config), BB_INVALID, "expected a depth under 38 km");
     c.stars[0].settings.depth_km = 0.0; // a sodium layer may be a sheet, a gate is not
     check_fails(bb_ao_check(&config), BB_INVALID, "guide_stars[0].depth_km = 0 km");
+    c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
+    c.stars[0].settings.power_w = 20.0;
+    check_fails(bb_ao_check(&config), BB_INVALID,
+                "guide_stars[0].power_w: its flux_ph_per_m2_s = 2e+07 ph/m^2/s is given");
     c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     c.stars[0].settings.magnitude = 8.0;
     check_fails(bb_ao_check(&config), BB_INVALID,
@@ -204,6 +253,7 @@ int main(void)
         cmocka_unit_test(gate_elongates_the_spot),
         cmocka_unit_test(tilt_is_unknown),
         cmocka_unit_test(at_zenith_it_is_any_laser_star),
+        cmocka_unit_test(flux_follows_the_lidar_equation),
         cmocka_unit_test(rules_of_the_keys),
         cmocka_unit_test(stars_may_override_every_setting),
     };
