@@ -10,20 +10,19 @@
 #include <math.h>
 #include <stdio.h>
 
-static bool is_fp16(int variant)
-{
-    return variant == (int)BB_VARIANT_HP1 || variant == (int)BB_VARIANT_HP2 ||
-           variant == (int)BB_VARIANT_HP3;
-}
-
 static bool splits(int variant)
 {
-    return is_fp16(variant) || variant == (int)BB_VARIANT_X3;
+    return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_HALVES;
+}
+
+static bool is_fp16(int variant)
+{
+    return splits(variant) && bb_variant_describe((bb_variant)variant)->products == 1;
 }
 
 static bool has_policy(const bb_factor_pipeline *pipeline)
 {
-    return pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
+    return !bb_policy_describe(&pipeline->policy)->is_uniform;
 }
 
 // The fp16 variant of a pipeline in half planes: its own, or its policy's.
@@ -40,8 +39,7 @@ static bb_variant fp16_variant(const bb_factor_pipeline *pipeline)
 // What has operands of its own beside L in fp32.
 static bool narrows(int variant)
 {
-    return variant == (int)BB_VARIANT_TF32 || variant == (int)BB_VARIANT_BF16 ||
-           variant == (int)BB_VARIANT_FP8;
+    return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_NARROWED;
 }
 
 bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
@@ -49,12 +47,13 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
 {
     bb_status status = BB_OK;
     const bb_policy_config *policy = &pipeline->policy;
+    const bb_policy_row *rule = bb_policy_describe(policy);
     const char *name = pipeline->name;
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);
-    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT, BB_UNSUPPORTED,
-               "pipeline %s: the policy product chooses product by product, on the cpu", name);
+    BB_REQUIRE(rule->missing[BB_DEVICE_CUDA] == NULL, BB_UNSUPPORTED, "pipeline %s: %s", name,
+               rule->missing[BB_DEVICE_CUDA]);
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
                "pipeline %s: on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s", name,
                bb_variant_names[pipeline->arithmetic]);
@@ -63,7 +62,7 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                    policy->inside == (int)fp16_variant(pipeline),
                BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, x3 or %s",
                name, bb_variant_names[policy->inside], bb_variant_names[fp16_variant(pipeline)]);
-    BB_REQUIRE(!has_policy(pipeline) || policy->kind == (int)BB_POLICY_PROMISE ||
+    BB_REQUIRE(!has_policy(pipeline) || rule->is_search ||
                    pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
                BB_UNSUPPORTED, "pipeline %s: on cuda the sweeps of a policy are sp", name);
     bool follows =
@@ -145,16 +144,17 @@ done:
 double bb_factor_device_bytes(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
+    const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
     double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
     if (has_policy(pipeline)) {
         plan.arithmetic = fp16_variant(pipeline);
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
-        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW ||
-                                pipeline->policy.kind == (int)BB_POLICY_PROMISE;
+        plan.diagonal_follows =
+            pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
-    if (pipeline->escalate || pipeline->policy.kind == (int)BB_POLICY_PROMISE) {
+    if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }

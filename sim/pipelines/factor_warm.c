@@ -24,7 +24,7 @@ static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_
 
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline)
 {
-    const bool policy = pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
+    const bool policy = !bb_policy_describe(&pipeline->policy)->is_uniform;
     return (bb_factor_kernels){
         .arithmetic = pipeline->arithmetic,
         .inside = policy ? pipeline->policy.inside : pipeline->arithmetic,

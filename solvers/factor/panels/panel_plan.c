@@ -9,17 +9,18 @@ static const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen o
 
 static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithmetic *out)
 {
-    const bool wide = plan->arithmetic == BB_VARIANT_X3;
+    const bb_variant_info *info = bb_variant_describe(plan->arithmetic);
+    const bool wide = info->products == 3;
     out->storage = BB_PANEL_HALVES;
-    out->products = wide ? 3 : 1;
+    out->products = info->products;
     out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
     out->light_sweeps = !wide && plan->sweeps == BB_POLICY_SWEEPS_LIGHT;
     out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
     out->forward_products =
         !wide && plan->sweeps == BB_POLICY_SWEEPS_FORWARD ? 1 : out->backward_products;
-    out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
+    out->half_tiles = info->output == BB_FORMAT_FP16;
     out->compute =
-        plan->arithmetic == BB_VARIANT_HP3 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
+        info->accumulator == BB_FORMAT_FP16 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
     out->low_plane = out->diagonal_products == 3 || plan->narrow != NULL ||
                      (plan->sides > 0 && out->backward_products == 3);
 }
@@ -27,30 +28,26 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
 bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
 {
     bb_panel_arithmetic a = {.storage = BB_PANEL_FP32};
-    switch (plan->arithmetic) {
-    case BB_VARIANT_DP:
+    if ((unsigned)plan->arithmetic >= BB_VARIANT_COUNT) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
+                             (int)plan->arithmetic);
+    }
+    const bb_variant_info *info = bb_variant_describe(plan->arithmetic);
+    switch (info->panels) {
+    case BB_VARIANT_PANELS_FP64:
         a.storage = BB_PANEL_FP64;
         a.compute = a.diagonal = BB_PANEL_COMPUTE_FP64;
         break;
-    case BB_VARIANT_SP:
+    case BB_VARIANT_PANELS_FP32:
         break;
-    case BB_VARIANT_TF32:
-        a.compute = BB_PANEL_COMPUTE_TF32;
+    case BB_VARIANT_PANELS_NARROWED: // tf32 by the library, the others in a plane of their own
+        a.operand_plane = info->operand != BB_FORMAT_TF32;
+        a.tile_scale = info->operand == BB_FORMAT_E4M3;
+        a.compute = a.operand_plane ? BB_PANEL_COMPUTE_FP32 : BB_PANEL_COMPUTE_TF32;
         break;
-    case BB_VARIANT_BF16:
-    case BB_VARIANT_FP8:
-        a.operand_plane = true;
-        a.tile_scale = plan->arithmetic == BB_VARIANT_FP8;
-        break;
-    case BB_VARIANT_HP1:
-    case BB_VARIANT_HP2:
-    case BB_VARIANT_HP3:
-    case BB_VARIANT_X3:
+    case BB_VARIANT_PANELS_HALVES:
         describe_half_arithmetic(plan, &a);
         break;
-    default:
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
-                             (int)plan->arithmetic);
     }
     if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,
