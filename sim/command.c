@@ -40,7 +40,7 @@ static const command commands[] = {
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
      "\n  -o, --output FILE  result file; default outputs/<experiment>-<config name>.h5\n"
-     "  --device WORD    auto, cpu, cuda or opencl, for pipelines that name none\n"
+     "  --device WORD    auto, cpu or cuda, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a result file that exists\n"
      "  --dump NAMES     add operators to the file: rows,inputs (wafer); Cmm,Cmm_core,Ctm,Ctt,R,\n"

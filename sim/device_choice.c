@@ -3,49 +3,64 @@
 
 #include "core/log.h"
 
-static bb_status require_cuda(const bb_device_offer *offer)
+static bool is_offered(const bb_device_offer *offer, bb_device_kind kind)
 {
-    bb_status status = BB_OK;
-    char reason[256] = "";
-    BB_REQUIRE(bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0, BB_DEVICE,
-               "device cuda is absent: %s", reason);
-    BB_REQUIRE(offer->cuda, BB_UNSUPPORTED, "%s has no cuda kernels: choose device cpu",
-               offer->work);
-done:
-    return status;
+    return kind == BB_DEVICE_CPU || (offer->kinds & BB_DEVICE_OFFER(kind)) != 0;
+}
+
+int bb_device_wish(int study_device, int pipeline_device)
+{
+    return pipeline_device >= 0 ? pipeline_device : study_device;
+}
+
+bb_device_kind bb_device_resolve(const bb_device_offer *offer, int wish)
+{
+    bb_device_kind kind = (bb_device_kind)wish;
+    if (kind != BB_DEVICE_AUTO) {
+        return kind;
+    }
+    do {
+        --kind;
+    } while (kind != BB_DEVICE_CPU &&
+             !(is_offered(offer, kind) && bb_device_count(kind, NULL, 0) > 0));
+    return kind;
 }
 
 bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int pipeline_device,
                            bb_device_kind *out)
 {
     bb_status status = BB_OK;
-    int wish = pipeline_device >= 0 ? pipeline_device : study_device;
+    char reason[256] = "";
+    const bb_device_kind kind =
+        bb_device_resolve(offer, bb_device_wish(study_device, pipeline_device));
     *out = BB_DEVICE_CPU;
-    if (wish == (int)BB_STUDY_DEVICE_CUDA) {
-        BB_TRY(require_cuda(offer));
-        *out = BB_DEVICE_CUDA;
-    }
-    BB_REQUIRE(wish != (int)BB_STUDY_DEVICE_OPENCL, BB_DEVICE,
-               "device opencl is absent: this build has no OpenCL kernels");
-    if (wish == (int)BB_STUDY_DEVICE_AUTO && offer->cuda &&
-        bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
-        *out = BB_DEVICE_CUDA;
-    }
+    BB_REQUIRE(bb_device_count(kind, reason, sizeof reason) > 0, BB_DEVICE,
+               "device %s is absent: %s", bb_device_names[kind], reason);
+    BB_REQUIRE(is_offered(offer, kind), BB_UNSUPPORTED, "%s has no %s kernels: choose device cpu",
+               offer->work, bb_device_names[kind]);
+    *out = kind;
 done:
     return status;
 }
 
 void bb_device_announce(const bb_device_offer *offer, int study_device)
 {
-    char reason[256] = "";
-    if (study_device != (int)BB_STUDY_DEVICE_AUTO) {
+    if (study_device != (int)BB_DEVICE_AUTO) {
         return;
     }
-    if (!offer->cuda) {
-        bb_log_info("device auto: cpu, %s has no cuda kernels", offer->work);
-    } else if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0) {
-        bb_log_info("device auto: cuda");
-    } else {
-        bb_log_info("device auto: cpu, %s", reason);
+    const bb_device_kind chosen = bb_device_resolve(offer, study_device);
+    if (chosen != BB_DEVICE_CPU) {
+        bb_log_info("device auto: %s", bb_device_names[chosen]);
+    }
+    for (int kind = BB_DEVICE_CPU + 1; chosen == BB_DEVICE_CPU && kind < BB_DEVICE_KIND_COUNT;
+         ++kind) {
+        char reason[256] = "";
+        if (!is_offered(offer, (bb_device_kind)kind)) {
+            bb_log_info("device auto: cpu, %s has no %s kernels", offer->work,
+                        bb_device_names[kind]);
+        } else {
+            (void)bb_device_count((bb_device_kind)kind, reason, sizeof reason);
+            bb_log_info("device auto: cpu, %s", reason);
+        }
     }
 }

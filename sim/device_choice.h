@@ -8,14 +8,23 @@
 #include "core/device/device.h"
 #include "sim/study.h"
 
-/// What an experiment can compute on, beside the cpu.
+/// What a piece of work can be computed on, beside the cpu.
 typedef struct bb_device_offer {
     const char *work; ///< "the tile Cholesky of ao", for messages
-    bool cuda;        ///< its kernels have cuda twins
+    unsigned kinds;   ///< sum of BB_DEVICE_OFFER: devices that have its kernels
 } bb_device_offer;
 
-/// `pipeline_device` is a bb_study_device or -1 for the study's. Errors: BB_DEVICE (absent, with
-/// the reason), BB_UNSUPPORTED (no kernels for it).
+#define BB_DEVICE_OFFER(kind) (1U << (unsigned)(kind))
+
+/// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
+int bb_device_wish(int study_device, int pipeline_device);
+
+/// What BB_DEVICE_AUTO comes to on this host: the last kind of the offer that is present, else the
+/// cpu. Any other wish is returned as it is.
+bb_device_kind bb_device_resolve(const bb_device_offer *offer, int wish);
+
+/// The device of a pipeline. Errors: BB_DEVICE (absent, with the reason), BB_UNSUPPORTED (no
+/// kernels for it).
 BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, int study_device,
                                       int pipeline_device, bb_device_kind *out);
 

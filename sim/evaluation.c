@@ -66,7 +66,7 @@ static bb_status note_device(bb_results *results, bb_device_kind kind)
     bb_status status = BB_OK;
     bb_device *device = NULL;
     bb_device_report report;
-    const char *prefix = bb_device_operations(kind)->name;
+    const char *prefix = bb_device_names[kind];
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_device_describe(device, &report));
     const struct {
@@ -99,7 +99,7 @@ static bb_status note_devices(bb_results *results, bb_index count,
         if (used) {
             size_t at = strlen(names);
             (void)snprintf(names + at, sizeof names - at, "%s%s", at == 0 ? "" : ", ",
-                           bb_device_operations((bb_device_kind)kind)->name);
+                           bb_device_names[kind]);
             BB_RETURN_IF_FAILED(note_device(results, (bb_device_kind)kind));
         }
     }
@@ -136,7 +136,7 @@ static bb_status publish_texts(bb_results *results, bb_index count,
         names[p] = evaluations[p]->pipeline;
         describe_outcome(evaluations[p], &states[p], lines[p]);
         details[p] = lines[p];
-        devices[p] = bb_device_operations(evaluations[p]->device)->name;
+        devices[p] = bb_device_names[evaluations[p]->device];
     }
     BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline", count, names));
     BB_TRY(

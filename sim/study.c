@@ -6,8 +6,6 @@
 
 enum { NAME_LENGTH = 60, PATH_BYTES = 64 };
 
-const char *const bb_study_device_names[] = {"auto", "cpu", "cuda", "opencl", NULL};
-
 bb_index bb_study_reference(const bb_pipeline_facts *pipelines, bb_index count)
 {
     for (bb_index i = 0; i < count; ++i) {

@@ -4,25 +4,16 @@
 #ifndef BB_SIM_STUDY_H
 #define BB_SIM_STUDY_H
 
+#include "core/device/device.h"
 #include "core/schema.h"
 #include "sim/config/config.h"
-
-typedef enum bb_study_device {
-    BB_STUDY_DEVICE_AUTO,
-    BB_STUDY_DEVICE_CPU,
-    BB_STUDY_DEVICE_CUDA,
-    BB_STUDY_DEVICE_OPENCL,
-} bb_study_device;
-
-/// NULL-terminated names in the order of the enum.
-extern const char *const bb_study_device_names[];
 
 /// First member of every study struct.
 typedef struct bb_study {
     const char *experiment;
     const char *title;
     bb_index seed;
-    int device; ///< bb_study_device
+    int device; ///< bb_device_kind or BB_DEVICE_AUTO
 } bb_study;
 
 /// First rows of every study's table; `type` has a bb_study called `common`.
@@ -45,7 +36,7 @@ typedef struct bb_study {
          .meaning = "Of every random stream; the word random draws one and records it."},          \
     {                                                                                              \
         .name = "device", .kind = BB_KEY_CHOICE, .offset = offsetof(type, common.device),          \
-        .choices = bb_study_device_names, .default_text = "auto",                                  \
+        .choices = bb_device_names, .default_text = "auto",                                        \
         .meaning = "Where pipelines compute unless they say so; auto prints its choice."           \
     }
 

@@ -47,16 +47,17 @@ def last_line(text):
 
 
 def reproducible(file):
-    """The digest, and each reproducible dataset as (type, shape, bytes, unit)."""
+    """The digest, and each reproducible dataset as (shape, values, type, unit)."""
     found = {}
 
     def visit(name, node):
         if not isinstance(node, h5py.Dataset) or name.split("/")[0] in OWN_STORY:
             return
         if "measured" not in node.attrs:
-            values = node.asstr()[()] if h5py.check_string_dtype(node.dtype) else node[()]
-            found[name] = (str(numpy.asarray(values).dtype), node.shape,
-                           numpy.asarray(values).tobytes(), str(node.attrs.get("units", "")))
+            is_text = h5py.check_string_dtype(node.dtype) is not None
+            values = numpy.asarray(node.asstr()[()] if is_text else node[()])
+            found[name] = (values.shape, values.tolist() if is_text else values.tobytes(),
+                           str(node.dtype), str(node.attrs.get("units", "")))
 
     with h5py.File(file, "r") as data:
         data.visititems(visit)

@@ -3,26 +3,36 @@
 
 #include "core/memory.h"
 
+#include <stdio.h>
+
 struct bb_device {
     bb_device_kind kind;
     const bb_device_ops *ops;
     void *state;
 };
 
-const bb_device_ops *bb_device_operations(bb_device_kind kind)
-{
-    static const bb_device_ops *const table[BB_DEVICE_KIND_COUNT] = {
-        [BB_DEVICE_CPU] = &bb_device_cpu_ops,
-        [BB_DEVICE_CUDA] = &bb_device_cuda_ops,
-    };
-    return table[kind];
-}
+const char *const bb_device_names[] = {"cpu", "cuda", "auto", NULL};
+
+// What this build has of each kind: its table, or NULL and why not.
+static const struct {
+    const bb_device_ops *ops;
+    const char *reason;
+} kinds[BB_DEVICE_KIND_COUNT] = {
+    [BB_DEVICE_CPU] = {&bb_device_cpu_ops,                ""                                    },
+    [BB_DEVICE_CUDA] = {BB_CUDA_TWIN(&bb_device_cuda_ops),
+                       "this build has no CUDA (configure with BB_CUDA=ON and nvcc on the PATH)"},
+};
 
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes)
 {
     char unused[256];
-    return bb_device_operations(kind)->count(reason == NULL ? unused : reason,
-                                             reason == NULL ? sizeof unused : reason_bytes);
+    char *sentence = reason == NULL ? unused : reason;
+    const size_t bytes = reason == NULL ? sizeof unused : reason_bytes;
+    if (kinds[kind].ops == NULL) {
+        (void)snprintf(sentence, bytes, "%s", kinds[kind].reason);
+        return 0;
+    }
+    return kinds[kind].ops->count(sentence, bytes);
 }
 
 bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out)
@@ -32,13 +42,12 @@ bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_device **out)
     char reason[256] = "";
     *out = NULL;
     bb_index count = bb_device_count(kind, reason, sizeof reason);
-    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_operations(kind)->name,
-               reason);
+    BB_REQUIRE(count > 0, BB_DEVICE, "device %s is absent: %s", bb_device_names[kind], reason);
     BB_REQUIRE(ordinal >= 0 && ordinal < count, BB_DEVICE, "device %s %td, expected 0..%td",
-               bb_device_operations(kind)->name, ordinal, count - 1);
+               bb_device_names[kind], ordinal, count - 1);
     BB_TRY(BB_ZEROED(1, &device));
     device->kind = kind;
-    device->ops = bb_device_operations(kind);
+    device->ops = kinds[kind].ops;
     BB_TRY(device->ops->open(ordinal, &device->state));
     *out = device;
     device = NULL;

@@ -15,7 +15,15 @@
 extern "C" {
 #endif
 
-typedef enum bb_device_kind { BB_DEVICE_CPU, BB_DEVICE_CUDA, BB_DEVICE_KIND_COUNT } bb_device_kind;
+typedef enum bb_device_kind {
+    BB_DEVICE_CPU,
+    BB_DEVICE_CUDA,
+    BB_DEVICE_KIND_COUNT,
+    BB_DEVICE_AUTO = BB_DEVICE_KIND_COUNT, ///< a wish, no kind: the best one that can do the work
+} bb_device_kind;
+
+/// NULL-terminated words in the order of the enum: "cpu", "cuda", "auto".
+extern const char *const bb_device_names[];
 
 /// What a device says of itself.
 typedef struct bb_device_report {
@@ -47,7 +55,6 @@ typedef struct bb_device bb_device;
 
 /// The table of one kind of device. `state` is what `open` made.
 typedef struct bb_device_ops {
-    const char *name;
     bb_space space;
     /// Devices present; with none, writes one sentence that says why.
     bb_index (*count)(char *reason, size_t reason_bytes);
@@ -67,10 +74,7 @@ typedef struct bb_device_ops {
 } bb_device_ops;
 
 extern const bb_device_ops bb_device_cpu_ops;
-extern const bb_device_ops bb_device_cuda_ops;
-
-/// The table of a kind, and the name of a kind: "cpu", "cuda".
-const bb_device_ops *bb_device_operations(bb_device_kind kind);
+extern const bb_device_ops bb_device_cuda_ops; ///< of builds with CUDA
 
 /// Devices of a kind on this host; with none, `reason` (may be NULL) gets a sentence.
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes);

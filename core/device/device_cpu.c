@@ -121,7 +121,6 @@ static bb_status cpu_elapsed(void *state, double *seconds)
 }
 
 const bb_device_ops bb_device_cpu_ops = {
-    .name = "cpu",
     .space = BB_SPACE_HOST,
     .count = cpu_count,
     .open = cpu_open,

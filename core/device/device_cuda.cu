@@ -182,7 +182,7 @@ bb_status cuda_elapsed(void *state, double *seconds)
 } // namespace
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
-    "cuda",        BB_SPACE_CUDA, cuda_count,   cuda_open, cuda_close,
-    cuda_report,   cuda_allocate, cuda_release, cuda_zero, cuda_upload,
-    cuda_download, cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed,
+    BB_SPACE_CUDA, cuda_count,   cuda_open, cuda_close,   cuda_report,
+    cuda_allocate, cuda_release, cuda_zero, cuda_upload,  cuda_download,
+    cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed,
 };

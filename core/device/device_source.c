@@ -12,7 +12,7 @@ static bb_status create_copied(const bb_matrix_source *source, bb_device *device
 {
     (void)source;
     BB_RETURN_IF_FAILED(BB_ZEROED(1, out));
-    **out = (bb_device_source){.device = device, .fill = bb_device_source_copy_block};
+    **out = (bb_device_source){.device = device, .fill = BB_CUDA_TWIN(bb_device_source_copy_block)};
     return BB_OK;
 }
 
@@ -24,7 +24,7 @@ bb_status bb_device_source_create(const bb_matrix_source *source, bb_device *dev
     *out = NULL;
     BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CUDA, BB_UNSUPPORTED,
                "matrix %s: asked for on device %s, expected cuda", source->name,
-               bb_device_operations(bb_device_kind_of(device))->name);
+               bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(twin(source, device, out));
     (*out)->rows = source->rows;
     (*out)->columns = source->columns;

@@ -20,7 +20,8 @@
 
 #include <math.h>
 
-static const bb_device_offer offer = {.work = "the tile Cholesky of ao", .cuda = true};
+static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 typedef struct ao_run {
     const bb_ao_study *study;

@@ -8,7 +8,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
-#include "sim/output/value_digest.h"
+#include "sim/input/value_digest.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -336,7 +336,7 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_evaluation *
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,
                "pipeline %s of the checkpoint was computed on another device, here it would be %s",
-               pipeline->name, bb_device_operations(device)->name);
+               pipeline->name, bb_device_names[device]);
     evaluation->common = *common;
     evaluation->common.pipeline = pipeline->name;
 done:

@@ -66,7 +66,7 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
     bb_bench_setup setup = {.quick = options->quick, .threads = options->threads};
     const bb_study study = {.experiment = "bench",
                             .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
-                            .device = BB_STUDY_DEVICE_CPU};
+                            .device = BB_DEVICE_CPU};
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
                                options->threads));
     BB_TRY(choose_devices(options->device, &setup));

@@ -21,10 +21,9 @@ static bb_status print_device(bb_device_kind kind, bb_index ordinal)
     bb_device_report report;
     BB_TRY(bb_device_open(kind, ordinal, &device));
     BB_TRY(bb_device_describe(device, &report));
-    (void)printf("  %-4s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_operations(kind)->name,
-                 ordinal, report.name, report.architecture, report.units,
-                 1e-9 * (double)report.memory_bytes, report.driver[0] == '\0' ? "" : ", ",
-                 report.driver);
+    (void)printf("  %-4s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_names[kind], ordinal,
+                 report.name, report.architecture, report.units, 1e-9 * (double)report.memory_bytes,
+                 report.driver[0] == '\0' ? "" : ", ", report.driver);
 done:
     bb_device_close(&device);
     return status;
@@ -37,7 +36,7 @@ static void list_devices(void)
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         char reason[256] = "";
         bb_index count = bb_device_count((bb_device_kind)kind, reason, sizeof reason);
-        const char *name = bb_device_operations((bb_device_kind)kind)->name;
+        const char *name = bb_device_names[kind];
         if (count == 0) {
             (void)printf("  %-4s none: %s\n", name, reason);
         }

@@ -203,7 +203,7 @@ bb_status bb_provenance_begin(bb_results *results, const bb_config *config, cons
     BB_TRY(record_command(results, argument_count, arguments));
     BB_TRY(bb_results_note_number(results, "provenance", "seed", (double)study->seed));
     BB_TRY(bb_results_note_number(results, "provenance", "threads", (double)threads));
-    BB_TRY(note(results, "device", bb_study_device_names[study->device]));
+    BB_TRY(note(results, "device", bb_device_names[study->device]));
     BB_TRY(record_build(results));
     BB_TRY(record_machine(results));
     if (config != NULL) {

@@ -92,8 +92,7 @@ bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solv
     const bb_factor_pipeline *items = pipelines->items;
     char path[64];
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        const int wish = items[p].device >= 0 ? items[p].device : study_device;
-        if (wish == (int)BB_STUDY_DEVICE_CUDA &&
+        if (bb_device_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
             bb_factor_device_check(solver, &items[p]) != BB_OK) {
             (void)snprintf(path, sizeof path, "pipelines.%td", p);
             status =
@@ -125,12 +124,12 @@ bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device
 {
     bb_status status = BB_OK;
     bb_device_offer own = *offer;
-    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
-    if (wish == (int)BB_STUDY_DEVICE_AUTO) {
+    if (bb_device_wish(study_device, pipeline->device) == (int)BB_DEVICE_AUTO) {
         const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
-        own.cuda = offer->cuda && bb_factor_device_check(solver, pipeline) == BB_OK &&
-                   bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
-                   bb_panel_plan_check(&plan) == BB_OK;
+        const bool can = bb_factor_device_check(solver, pipeline) == BB_OK &&
+                         bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
+                         bb_panel_plan_check(&plan) == BB_OK;
+        own.kinds &= can ? ~0U : ~BB_DEVICE_OFFER(BB_DEVICE_CUDA);
         bb_status_clear();
     }
     BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
@@ -166,13 +165,12 @@ double bb_factor_device_need(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, int study_device, bb_index n,
                              bb_index rows)
 {
-    int wish = pipeline->device >= 0 ? pipeline->device : study_device;
+    const int wish = bb_device_wish(study_device, pipeline->device);
     const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
     bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
-    bool chosen =
-        wish == (int)BB_STUDY_DEVICE_CUDA ||
-        (wish == (int)BB_STUDY_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
-         bb_panel_plan_check(&plan) == BB_OK);
+    bool chosen = wish == (int)BB_DEVICE_CUDA ||
+                  (wish == (int)BB_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
+                   bb_panel_plan_check(&plan) == BB_OK);
     bb_status_clear();
     if (can && chosen) {
         return bb_factor_device_bytes(solver, pipeline, n, rows);

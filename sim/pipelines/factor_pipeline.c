@@ -58,7 +58,7 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_factor_pipeline, escalate),
      .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
     BB_DRAWS_KEY(bb_factor_pipeline),
-    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
 };
 // clang-format on

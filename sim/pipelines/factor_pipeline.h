@@ -96,7 +96,7 @@ typedef struct bb_factor_pipeline {
     bb_refine_config refine;
     bool escalate;  ///< a failure is followed by x3, then dp
     bb_index draws; ///< factorizations with roundings of their own, the plain one included
-    int device;     ///< bb_study_device; -1: the study's
+    int device;     ///< as bb_study.device; -1: the study's
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;

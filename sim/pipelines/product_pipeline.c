@@ -22,7 +22,7 @@ static const bb_key keys[] = {
      .default_text = "1",
      .meaning = "fp32 products a sum in fp64 takes at once, summed in fp32: 1 or a multiple of 32."},
     BB_DRAWS_KEY(bb_product_pipeline),
-    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
@@ -147,17 +147,18 @@ done:
     return status;
 }
 
+static const bb_device_offer offer = {.work = "the matrix-vector product",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+
 bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device)
 {
-    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
-    return wish == (int)BB_STUDY_DEVICE_CUDA ||
-           (wish == (int)BB_STUDY_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0);
+    return bb_device_resolve(&offer, bb_device_wish(study_device, pipeline->device)) !=
+           BB_DEVICE_CPU;
 }
 
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {
-    static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
     bb_status status = BB_OK;
     BB_TRY(bb_device_choose(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {

@@ -20,7 +20,7 @@ typedef struct bb_product_pipeline {
     int multiply;            ///< bb_format, a working one
     int accumulate;          ///< bb_format, a working one
     bb_index accumulate_run; ///< products summed in the format of products before a sum takes them
-    int device;              ///< bb_study_device; -1: the study's
+    int device;              ///< as bb_study.device; -1: the study's
     bb_index draws;          ///< codings with roundings of their own, the plain one included
     bb_delivery_config delivery; ///< of the wafer experiment
 } bb_product_pipeline;

@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const bb_device_offer offer = {.work = "the matrix-vector product", .cuda = true};
+static const bb_device_offer offer = {.work = "the matrix-vector product",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 // What one pipeline gave.
 typedef struct product_evaluation {

@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const bb_device_offer offer = {.work = "the tile Cholesky", .cuda = true};
+static const bb_device_offer offer = {.work = "the tile Cholesky",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 // What one pipeline gave.
 typedef struct estimate {

@@ -18,7 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-static const bb_device_offer offer = {.work = "the matrix-vector product of wafer", .cuda = true};
+static const bb_device_offer offer = {.work = "the matrix-vector product of wafer",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 typedef struct wafer_run {
     const bb_wafer_study *study;

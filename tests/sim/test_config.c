@@ -103,7 +103,7 @@ static void defaults_fill_what_is_left_out(void **state)
     const toy_study *study = bb_config_study(config);
     assert_string_equal(study->common.title, "");
     assert_int_equal(study->common.seed, 1);
-    assert_int_equal(study->common.device, BB_STUDY_DEVICE_AUTO);
+    assert_int_equal(study->common.device, BB_DEVICE_AUTO);
     assert_true(study->length_m == 0.5);
     assert_true(isnan(study->optional_m));
     assert_true(study->steps == BB_INTEGER_UNSET);
@@ -146,7 +146,7 @@ static void overrides_apply_in_order(void **state)
     assert_false(study->flag);
     assert_string_equal(record->name, "x: y");
     assert_int_equal(study->extra.columns, 11);
-    assert_int_equal(study->common.device, BB_STUDY_DEVICE_CUDA);
+    assert_int_equal(study->common.device, BB_DEVICE_CUDA);
     bb_config_destroy(&config);
 }
 
@@ -247,8 +247,8 @@ static void draw_study(random_study *out, uint64_t *index)
 {
     memset(out, 0, sizeof *out);
     toy_study *study = &out->study;
-    study->common =
-        (bb_study){"toy", draw_text(out->texts[3], index), draw(index), (int)(draw(index) % 4)};
+    study->common = (bb_study){"toy", draw_text(out->texts[3], index), draw(index),
+                               (int)(draw(index) % (BB_DEVICE_AUTO + 1))};
     study->length_m = 5.0 * (1.0 + draw(index)) / 4294967296.0;
     study->optional_m =
         draw(index) % 2 == 0 ? NAN : ldexp(draw(index), (int)(draw(index) % 200) - 100);
@@ -273,7 +273,7 @@ static void draw_study(random_study *out, uint64_t *index)
             draw_text(out->texts[i], index),
             {1 + draw(index) % 100, 1 + draw(index) % 100},
             draw(index) * 1e-7,
-            (int)(draw(index) % 5) - 1
+            (int)(draw(index) % (BB_DEVICE_AUTO + 2)) - 1
         };
     }
 }

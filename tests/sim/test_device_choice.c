@@ -5,8 +5,9 @@
 #include "sim/device_choice.h"
 #include "tests/sim/driver.h"
 
-static const bb_device_offer both = {.work = "the work of a test", .cuda = true};
-static const bb_device_offer cpu_only = {.work = "the work of a test", .cuda = false};
+static const bb_device_offer both = {.work = "the work of a test",
+                                     .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+static const bb_device_offer cpu_only = {.work = "the work of a test", .kinds = 0};
 
 static bool has_gpu(void)
 {
@@ -25,11 +26,11 @@ static void cpu_is_taken_everywhere(void **state)
 {
     (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_CPU, -1, &kind));
+    check_ok(bb_device_choose(&both, BB_DEVICE_CPU, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
     // A pipeline's own wish goes before the study's, which then need not be there.
     kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_OPENCL, BB_STUDY_DEVICE_CPU, &kind));
+    check_ok(bb_device_choose(&both, BB_DEVICE_CUDA, BB_DEVICE_CPU, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
 }
 
@@ -37,20 +38,29 @@ static void auto_takes_what_has_kernels(void **state)
 {
     (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&cpu_only, BB_STUDY_DEVICE_AUTO, -1, &kind));
+    check_ok(bb_device_choose(&cpu_only, BB_DEVICE_AUTO, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
-    check_ok(bb_device_choose(&both, BB_STUDY_DEVICE_AUTO, -1, &kind));
+    check_ok(bb_device_choose(&both, BB_DEVICE_AUTO, -1, &kind));
     assert_int_equal(kind, has_gpu() ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
 }
 
-static void opencl_is_absent(void **state)
+static void only_what_runs_is_offered(void **state)
 {
     (void)state;
-    bb_device_kind kind;
-    check_fails(bb_device_choose(&both, BB_STUDY_DEVICE_OPENCL, -1, &kind), BB_DEVICE,
-                "device opencl is absent");
-    check_fails(bb_device_choose(&both, BB_STUDY_DEVICE_CPU, BB_STUDY_DEVICE_OPENCL, &kind),
-                BB_DEVICE, "device opencl is absent");
+    static const driver_case cases[] = {
+        {CONFIG_WAFER_SMALL, {"device=opencl"}            },
+        {CONFIG_AO_SMALL,    {"pipelines.2.device=opencl"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_results *results = NULL;
+        check_fails(driver_run(&cases[i], 1, &results), BB_INVALID, "1 problem");
+    }
+    bb_device_kind kind = BB_DEVICE_CUDA;
+    if (has_gpu()) {
+        check_fails(bb_device_choose(&cpu_only, BB_DEVICE_CUDA, -1, &kind), BB_UNSUPPORTED,
+                    "has no cuda kernels");
+        assert_int_equal(kind, BB_DEVICE_CPU);
+    }
 }
 
 static void an_absent_gpu_is_an_error_with_a_reason(void **state)
@@ -131,7 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_is_taken_everywhere),
         cmocka_unit_test(auto_takes_what_has_kernels),
-        cmocka_unit_test(opencl_is_absent),
+        cmocka_unit_test(only_what_runs_is_offered),
         cmocka_unit_test(an_absent_gpu_is_an_error_with_a_reason),
         cmocka_unit_test(ao_says_what_has_no_cuda_kernels),
         cmocka_unit_test(wafer_computes_on_a_gpu),

@@ -55,7 +55,7 @@ static const bb_key toy_record_keys[] = {
      .offset = offsetof(toy_record, grid), .meaning = "A grid."},
     {.name = "weight", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(toy_record, weight),
      .default_text = "1.0", .meaning = "A weight."},
-    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_study_device_names, .optional = true,
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(toy_record, device), .meaning = "A device."},
 };
 static const bb_schema toy_record_schema = BB_SCHEMA("records", toy_record, toy_record_keys);

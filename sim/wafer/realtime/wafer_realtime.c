@@ -127,8 +127,8 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
     bb_wafer_realtime measured = {0};
-    BB_REQUIRE(wafer->common.device == (int)BB_STUDY_DEVICE_AUTO ||
-                   wafer->common.device == (int)BB_STUDY_DEVICE_CUDA,
+    BB_REQUIRE(wafer->common.device == (int)BB_DEVICE_AUTO ||
+                   wafer->common.device == (int)BB_DEVICE_CUDA,
                BB_UNSUPPORTED, "device: the loop runs on a cuda device, expected auto or cuda");
     BB_TRY(bb_wafer_loop_check(wafer, pipeline));
     for (bb_index g = 0; g < wafer->realtime.gpus; ++g) {
