@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment.h"
 
+#include "core/device/device.h"
 #include "sim/ao/ao_experiment.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_study.h"
@@ -72,7 +73,8 @@ static const bb_experiment rows[] = {
      .starter = bb_wafer_study_starter,
      .check = bb_wafer_study_check, .plan = bb_wafer_plan,
      .run = bb_wafer_experiment_run, .converge = bb_wafer_converge,
-     .realtime = bb_wafer_realtime_run,
+     .realtime = BB_CUDA_TWIN(bb_wafer_realtime_run),
+     .realtime_absent = "a control loop runs on a cuda device: this build has no CUDA",
      .columns = wafer_columns, .column_count = sizeof wafer_columns / sizeof wafer_columns[0],
      .prices = wafer_prices, .price_count = sizeof wafer_prices / sizeof wafer_prices[0],
      .price_name = "overlay error [nm]", .restarts = true, .sheet = "probes",

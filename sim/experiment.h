@@ -37,8 +37,10 @@ typedef struct bb_experiment {
     bb_status (*run)(const void *study, const bb_run_options *options, bb_results *results);
     /// Convergence study of the physics into `results` and a table for the user; NULL: none.
     bb_status (*converge)(const void *study, bb_results *results, bb_text *table);
-    /// Latencies of a control loop into `results` and a table for the user; NULL: none.
+    /// Latencies of a control loop into `results` and a table for the user; NULL: none, in this
+    /// build where `realtime_absent` says why.
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
+    const char *realtime_absent;
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
     const char *const

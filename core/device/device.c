@@ -104,6 +104,11 @@ bb_status bb_device_download(bb_device *device, void *to_host, const void *from,
 bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
                            void *arguments)
 {
+    if (kernel->run[device->kind] == NULL) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "kernel %s has no form on device %s", kernel->name,
+                             bb_device_names[device->kind]);
+    }
     return items == 0 ? BB_OK : device->ops->launch(device->state, kernel, items, arguments);
 }
 

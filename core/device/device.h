@@ -5,7 +5,8 @@
 // a driver and a GPU. Asking for a device that is absent is an error that says why; nothing falls
 // back.
 //
-// A kernel family is a bb_kernel: its cpu twin (the law) and its cuda twin side by side.
+// A kernel family is a bb_kernel: its form on the cpu (the law) and those on other devices side
+// by side.
 #ifndef BB_CORE_DEVICE_DEVICE_H
 #define BB_CORE_DEVICE_DEVICE_H
 
@@ -35,13 +36,19 @@ typedef struct bb_device_report {
     bb_index units;           ///< processors, or streaming multiprocessors
 } bb_device_report;
 
-/// Work over `items` independent items. The cpu twin runs ranges over the threads; the cuda twin
-/// launches on the stream (a cudaStream_t) and does not wait. `arguments` holds device addresses.
+/// A device's order of work, opaque: a stream of its vendor; NULL on the cpu.
+typedef struct bb_queue bb_queue;
+
+/// Computes items [begin, end) of a kernel. On the cpu it is called for ranges, by several threads;
+/// a device queues all items, from 0, in one call that does not wait. `arguments` holds addresses
+/// of the device.
+typedef bb_status (*bb_kernel_run)(bb_queue *queue, bb_index begin, bb_index end, void *arguments);
+
+/// Work over independent items, on each device that has a form of it.
 typedef struct bb_kernel {
     const char *name;
-    bb_index grain; ///< items of one range on the cpu
-    bb_status (*cpu)(void *arguments, bb_index begin, bb_index end);
-    bb_status (*cuda)(void *stream, bb_index items, void *arguments); ///< NULL where absent
+    bb_index grain;                          ///< items of one range on the cpu
+    bb_kernel_run run[BB_DEVICE_KIND_COUNT]; ///< NULL where there is none
 } bb_kernel;
 
 /// The cuda twin of a kernel, NULL in a build without CUDA.
@@ -98,7 +105,7 @@ BB_CHECKED bb_status bb_device_upload(bb_device *device, void *to, const void *f
 BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *from,
                                         size_t bytes);
 
-/// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no twin for this
+/// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no form on this
 /// device, BB_DEVICE where the launch fails.
 BB_CHECKED bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
                                       void *arguments);

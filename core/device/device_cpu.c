@@ -94,10 +94,22 @@ static bb_status cpu_copy(void *state, void *to, const void *from, size_t bytes)
     return BB_OK;
 }
 
+typedef struct launch {
+    bb_kernel_run run;
+    void *arguments;
+} launch;
+
+static bb_status run_range(void *context, bb_index begin, bb_index end)
+{
+    const launch *task = context;
+    return task->run(NULL, begin, end, task->arguments);
+}
+
 static bb_status cpu_launch(void *state, const bb_kernel *kernel, bb_index items, void *arguments)
 {
+    launch task = {kernel->run[BB_DEVICE_CPU], arguments};
     (void)state;
-    return bb_parallel_ranges(items, kernel->grain, kernel->cpu, arguments);
+    return bb_parallel_ranges(items, kernel->grain, run_range, &task);
 }
 
 static bb_status cpu_wait(void *state)

@@ -146,15 +146,9 @@ bb_status cuda_download(void *state, void *to, const void *from, size_t bytes)
 
 bb_status cuda_launch(void *state, const bb_kernel *kernel, bb_index items, void *arguments)
 {
-    if (kernel->cuda == nullptr) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "kernel %s has no CUDA version: run it on the cpu", kernel->name);
-    }
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
-    if (items > 0) {
-        BB_RETURN_IF_FAILED(kernel->cuda(as_cuda(state)->stream, items, arguments));
-    }
-    return BB_OK;
+    return kernel->run[BB_DEVICE_CUDA](bb_stream_queue(as_cuda(state)->stream), 0, items,
+                                       arguments);
 }
 
 bb_status cuda_wait(void *state)

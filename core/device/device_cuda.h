@@ -4,7 +4,7 @@
 #ifndef BB_CORE_DEVICE_DEVICE_CUDA_H
 #define BB_CORE_DEVICE_DEVICE_CUDA_H
 
-#include "core/status.h"
+#include "core/device/device.h"
 
 #include <cuda_runtime.h>
 
@@ -20,6 +20,16 @@
 
 /// The same for the launch just made.
 #define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
+
+/// The stream of a queue, and the queue of a stream.
+inline cudaStream_t bb_queue_stream(bb_queue *queue)
+{
+    return reinterpret_cast<cudaStream_t>(queue);
+}
+inline bb_queue *bb_stream_queue(cudaStream_t stream)
+{
+    return reinterpret_cast<bb_queue *>(stream);
+}
 
 /// __cluster_dims__, for kernels that are compiled for architectures without clusters too, where
 /// they must not run.

@@ -53,11 +53,11 @@ __global__ void copy_entries(const double *from, bb_index columns, bb_index row,
     }
 }
 
-bb_status fill_dense(const bb_device_source *source, void *stream, bb_index row, bb_index column,
-                     bb_view out)
+bb_status fill_dense(const bb_device_source *source, bb_queue *stream, bb_index row,
+                     bb_index column, bb_view out)
 {
     const double *from = static_cast<const double *>(source->context);
-    const cudaStream_t on = static_cast<cudaStream_t>(stream);
+    const cudaStream_t on = bb_queue_stream(stream);
     const dim3 grid(static_cast<unsigned>((out.shape[1] + 127) / 128),
                     static_cast<unsigned>(out.shape[0] < 32768 ? out.shape[0] : 32768));
     if (out.shape[0] == 0 || out.shape[1] == 0) {
@@ -121,7 +121,7 @@ done:
     return status;
 }
 
-extern "C" bb_status bb_device_source_copy_block(const bb_device_source *source, void *stream,
+extern "C" bb_status bb_device_source_copy_block(const bb_device_source *source, bb_queue *stream,
                                                  bb_index row, bb_index column, bb_view out)
 {
     bb_status status = BB_OK;
@@ -136,7 +136,7 @@ extern "C" bb_status bb_device_source_copy_block(const bb_device_source *source,
     work.wide = static_cast<double *>(wide);
     work.narrow = static_cast<float *>(narrow);
     BB_TRY(bb_parallel_ranges(out.shape[0], grain, fill_rows, &work));
-    BB_TRY(copy(&work, static_cast<cudaStream_t>(stream), out));
+    BB_TRY(copy(&work, bb_queue_stream(stream), out));
 done:
     bb_memory_release(&wide);
     bb_memory_release(&narrow);

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-static bb_status count_range(void *context, bb_index begin, bb_index end)
+static bb_status count_range(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     const bb_non_finite_arguments *arguments = context;
     uint64_t found = 0;
     for (bb_index i = begin; i < end; ++i) {
@@ -18,8 +19,8 @@ static bb_status count_range(void *context, bb_index begin, bb_index end)
 
 static const bb_kernel kernel = {.name = "non_finite",
                                  .grain = 65536,
-                                 .cpu = count_range,
-                                 .cuda = BB_CUDA_TWIN(bb_non_finite_cuda)};
+                                 .run[BB_DEVICE_CPU] = count_range,
+                                 .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_non_finite_cuda)};
 
 bb_status bb_non_finite_count(bb_device *device, const void *values, bb_type type, bb_index count,
                               uint64_t *out)

@@ -24,7 +24,7 @@ typedef struct bb_non_finite_arguments {
     uint64_t *found; ///< device memory, zero at the start
 } bb_non_finite_arguments;
 
-bb_status bb_non_finite_cuda(void *stream, bb_index items, void *arguments);
+bb_status bb_non_finite_cuda(bb_queue *stream, bb_index begin, bb_index items, void *arguments);
 
 #ifdef __cplusplus
 }

@@ -32,11 +32,11 @@ __global__ void count_values(const T *values, bb_index items, unsigned long long
 
 } // namespace
 
-extern "C" bb_status bb_non_finite_cuda(void *stream, bb_index items, void *arguments)
+extern "C" bb_status bb_non_finite_cuda(bb_queue *stream, bb_index, bb_index items, void *arguments)
 {
     const bb_non_finite_arguments *task = static_cast<bb_non_finite_arguments *>(arguments);
     auto *found = reinterpret_cast<unsigned long long *>(task->found);
-    cudaStream_t queue = static_cast<cudaStream_t>(stream);
+    cudaStream_t queue = bb_queue_stream(stream);
     const unsigned threads = 256;
     bb_index needed = (items + threads - 1) / threads;
     unsigned blocks = static_cast<unsigned>(needed < 2048 ? needed : 2048);

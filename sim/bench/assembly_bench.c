@@ -81,8 +81,9 @@ typedef struct panel {
 } panel;
 
 // The blocks of one column of the lower triangle, in the device's order of work.
-static bb_status fill_column(void *stream, bb_index items, void *arguments)
+static bb_status fill_column(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
+    (void)begin;
     const panel *p = arguments;
     const bb_index n = p->twin->rows;
     const bb_index columns = n - p->column < BLOCK ? n - p->column : BLOCK;
@@ -100,7 +101,8 @@ static bb_status fill_column(void *stream, bb_index items, void *arguments)
 static bb_status time_triangle(bb_device *device, const bb_device_source *twin,
                                bb_bench_times *times)
 {
-    static const bb_kernel kernel = {.name = "covariance column", .cuda = fill_column};
+    static const bb_kernel kernel = {.name = "covariance column",
+                                     .run[BB_DEVICE_CUDA] = fill_column};
     bb_status status = BB_OK;
     panel p = {.twin = twin};
     BB_TRY(bb_device_allocate(device, (size_t)(twin->rows * BLOCK) * sizeof(float), &p.values));

@@ -66,6 +66,7 @@ struct bb_bench_case {
     const char *what;
     const char *against; ///< what the ratio is to
     double bar;          ///< least ratio; NaN: none
+    /// NULL in a build without the device that it measures.
     bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out);
     int choice;          ///< format, variant or step, and a layout

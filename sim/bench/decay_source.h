@@ -25,8 +25,8 @@ bb_matrix_source bb_decay_source(const bb_decay *decay, bb_index rows, bb_index 
                                  const char *name);
 
 /// Fills a block on a device, see bb_device_fill; in decay_source_cuda.cu.
-BB_CHECKED bb_status bb_decay_fill_cuda(const bb_device_source *source, void *stream, bb_index row,
-                                        bb_index column, bb_view out);
+BB_CHECKED bb_status bb_decay_fill_cuda(const bb_device_source *source, bb_queue *stream,
+                                        bb_index row, bb_index column, bb_view out);
 
 #ifdef __cplusplus
 }

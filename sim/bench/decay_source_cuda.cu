@@ -18,8 +18,8 @@ struct decay_entry {
 
 } // namespace
 
-extern "C" bb_status bb_decay_fill_cuda(const bb_device_source *source, void *stream, bb_index row,
-                                        bb_index column, bb_view out)
+extern "C" bb_status bb_decay_fill_cuda(const bb_device_source *source, bb_queue *stream,
+                                        bb_index row, bb_index column, bb_view out)
 {
     const decay_entry entry = {*static_cast<const bb_decay *>(source->host->context)};
     return bb_entry_fill::run(entry, stream, row, column, out);

@@ -32,7 +32,8 @@ __global__ void fill(Entry entry, bb_index row, bb_index column, bb_index rows, 
 /// Fills `out` as bb_device_fill says, with entry(row, column) for every place. `Entry` is a struct
 /// that is copied to the device.
 template <typename Entry>
-bb_status run(const Entry &entry, void *stream, bb_index row, bb_index column, const bb_view &out)
+bb_status run(const Entry &entry, bb_queue *stream, bb_index row, bb_index column,
+              const bb_view &out)
 {
     const bb_index rows = out.shape[0];
     const bb_index columns = out.shape[1];
@@ -43,7 +44,7 @@ bb_status run(const Entry &entry, void *stream, bb_index row, bb_index column, c
     const dim3 threads(static_cast<unsigned>(wide), static_cast<unsigned>(high));
     const dim3 grid(static_cast<unsigned>((columns + wide - 1) / wide),
                     static_cast<unsigned>(tall < most_blocks ? tall : most_blocks));
-    cudaStream_t order = static_cast<cudaStream_t>(stream);
+    cudaStream_t order = bb_queue_stream(stream);
     if (out.type == BB_F64) {
         fill<<<grid, threads, 0, order>>>(entry, row, column, rows, columns, out.strides[0],
                                           static_cast<double *>(out.data));

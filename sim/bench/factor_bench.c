@@ -8,42 +8,19 @@
 //
 // `gemv-low-rank`, `gemv-transform`: against reading as many bytes as the bands of the window
 // have.
-// `gemv-cuda-low-rank`, `gemv-cuda-transform`: as many copies of matrix and x as the last cache
-// does not hold take turns, each product a graph of its own that is launched and waited for; the
-// time is between events around it. `back to back` is the mean of a graph of all copies, whose
-// launches overlap. `error` is ||y - C x|| / ||C x||.
+#include "sim/bench/factor_bench.h"
+
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/bench/bench.h"
-#include "sim/bench/ceiling.h"
-#include "sim/bench/peers/graph.h"
-#include "solvers/operator/coded_operator.h"
 #include "solvers/operator/low_rank_product.h"
 #include "solvers/operator/transform_product.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { MESH = 512, ROW_COLUMNS = 21, ROUNDS = 20, MOST_COPIES = 32, RUN = 32 };
+enum { MESH = 512, ROW_COLUMNS = 21 };
 
-static const double cold_bytes = 256e6; // several times what a last cache holds
 static const double disc_mm = 300.0;
-
-typedef struct contest {
-    bb_matrix_layout layout;
-    bb_index row, rows;         // of the window
-    double *x, *y, *exact;      // exact [rows]
-    double error, matrix_bytes; // of all rows, on the device of the product
-    double touched;             // part of the bands in the window
-    bb_coded_matrix *matrix;
-    bb_device *device; // a cuda one
-    bb_coded_operator *copies[MOST_COPIES];
-    void *device_x[MOST_COPIES], *device_y;
-    bb_bench_graph *alone[MOST_COPIES], *together;
-    int copy_count, next;
-    bb_ceiling ceiling;
-    bb_bench_times own, other; // other: reads, or products back to back
-} contest;
 
 static double texture(double x, double y)
 {
@@ -74,7 +51,7 @@ static void fill_row(const bb_matrix_layout *layout, bb_index row, double *out)
 static bb_status encode_band(void *context, bb_index band)
 {
     bb_status status = BB_OK;
-    const contest *task = context;
+    const bb_factor_bench *task = context;
     bb_index step = bb_coded_matrix_band(task->matrix);
     bb_index columns = task->layout.columns;
     bb_index first = band * step;
@@ -101,7 +78,7 @@ done:
 }
 
 // A warm disc with a hot slit.
-static void fill_x(contest *task)
+static void fill_x(bb_factor_bench *task)
 {
     const bb_index lines = task->layout.columns / MESH;
     for (bb_index j = 0; j < task->layout.columns; ++j) {
@@ -118,7 +95,8 @@ static bb_index bands_of(const bb_coded_matrix *matrix)
     return (bb_coded_matrix_rows(matrix) + step - 1) / step;
 }
 
-static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, contest *task)
+bb_status bb_factor_bench_prepare(const bb_bench_case *self, const bb_bench_setup *setup,
+                                  bb_factor_bench *task)
 {
     bb_status status = BB_OK;
     bb_codec_config config;
@@ -144,7 +122,7 @@ done:
     return status;
 }
 
-static void measure_error(contest *task)
+void bb_factor_bench_compare(bb_factor_bench *task)
 {
     double difference = 0.0;
     double norm = 0.0;
@@ -155,28 +133,19 @@ static void measure_error(contest *task)
     task->error = sqrt(difference / norm);
 }
 
-static void leave(contest *task)
+void bb_factor_bench_release(bb_factor_bench *task)
 {
     for (int k = 0; k < task->copy_count; ++k) {
-        bb_bench_graph_destroy(&task->alone[k]);
         bb_coded_operator_destroy(&task->copies[k]);
-        if (task->device != NULL) {
-            bb_device_release(task->device, &task->device_x[k]);
-        }
     }
-    bb_bench_graph_destroy(&task->together);
     bb_coded_matrix_destroy(&task->matrix);
     bb_ceiling_release(&task->ceiling);
-    if (task->device != NULL) {
-        bb_device_release(task->device, &task->device_y);
-    }
-    bb_device_close(&task->device);
     BB_RELEASE(&task->x);
     BB_RELEASE(&task->y);
     BB_RELEASE(&task->exact);
 }
 
-static void conclude(const contest *task, bb_bench_outcome *out)
+void bb_factor_bench_conclude(const bb_factor_bench *task, bb_bench_outcome *out)
 {
     double values = (double)task->layout.rows * (double)task->layout.columns;
     out->best_s = bb_bench_best(&task->own);
@@ -198,12 +167,12 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
 {
     bb_status status = BB_OK;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    contest task = {0};
-    BB_TRY(prepare(self, setup, &task));
+    bb_factor_bench task = {0};
+    BB_TRY(bb_factor_bench_prepare(self, setup, &task));
     BB_TRY(bb_coded_operator_create(setup->device, task.matrix, mixed, &task.copies[0]));
     task.copy_count = 1;
     BB_TRY(bb_ceiling_create(task.touched * task.matrix_bytes, false, &task.ceiling));
-    for (int round = 0; round < (setup->quick ? 3 : ROUNDS); ++round) {
+    for (int round = 0; round < (setup->quick ? 3 : BB_FACTOR_BENCH_ROUNDS); ++round) {
         double seconds = 0.0;
         BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
         bb_bench_add(&task.other, seconds);
@@ -212,8 +181,8 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
             bb_coded_operator_apply(task.copies[0], task.row, task.rows, task.x, task.y, &seconds));
         bb_bench_add(&task.own, seconds);
     }
-    measure_error(&task);
-    conclude(&task, out);
+    bb_factor_bench_compare(&task);
+    bb_factor_bench_conclude(&task, out);
     out->ratio = bb_bench_best(&task.other) / out->best_s;
     out->peer = 1e-9 * task.touched * task.matrix_bytes / bb_bench_best(&task.other);
     out->binds = "instructions";
@@ -223,98 +192,6 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
         8.0 * task.matrix_bytes / ((double)task.layout.rows * (double)task.layout.columns),
         task.error);
 done:
-    leave(&task);
-    return status;
-}
-
-static bb_status queue_next(void *stream, void *arguments)
-{
-    contest *task = arguments;
-    int k = task->next++ % task->copy_count;
-    const bb_coded_window window = {task->row, task->rows, NULL};
-    double *y = task->device_y;
-    return bb_coded_operator_queue(&task->copies[k], 1, &window, task->device_x[k], &y, stream);
-}
-
-static bb_status queue_all(void *stream, void *arguments)
-{
-    contest *task = arguments;
-    for (int k = 0; k < task->copy_count; ++k) {
-        BB_RETURN_IF_FAILED(queue_next(stream, task));
-    }
-    return BB_OK;
-}
-
-static bb_status prepare_device(contest *task)
-{
-    bb_status status = BB_OK;
-    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    size_t x_bytes = (size_t)task->layout.columns * sizeof(float);
-    double bytes = 0.0;
-    float *narrow = NULL;
-    BB_TRY(BB_ALLOCATE(task->layout.columns, &narrow));
-    for (bb_index j = 0; j < task->layout.columns; ++j) {
-        narrow[j] = (float)task->x[j];
-    }
-    BB_TRY(bb_device_allocate(task->device, (size_t)task->rows * sizeof *task->y, &task->device_y));
-    while (task->copy_count < MOST_COPIES && bytes < cold_bytes) {
-        int k = task->copy_count++;
-        BB_TRY(bb_coded_operator_create(task->device, task->matrix, mixed, &task->copies[k]));
-        BB_TRY(bb_coded_operator_sum_in_runs(task->copies[k], RUN));
-        BB_TRY(bb_device_allocate(task->device, x_bytes, &task->device_x[k]));
-        BB_TRY(bb_device_upload(task->device, task->device_x[k], narrow, x_bytes));
-        bytes += (double)bb_coded_operator_bytes(task->copies[k]) + (double)x_bytes;
-    }
-    BB_TRY(bb_device_wait(task->device));
-    task->matrix_bytes = (double)bb_coded_operator_bytes(task->copies[0]);
-    for (int k = 0; k < task->copy_count; ++k) {
-        BB_TRY(bb_bench_graph_create(queue_next, task, &task->alone[k]));
-    }
-    BB_TRY(bb_bench_graph_create(queue_all, task, &task->together));
-done:
-    BB_RELEASE(&narrow);
-    return status;
-}
-
-static bb_status time_graphs(contest *task, int rounds)
-{
-    bb_status status = BB_OK;
-    for (int round = -2; round < rounds; ++round) { // the first ones warm up
-        double seconds = 0.0;
-        double alone = 0.0;
-        for (int k = 0; k < task->copy_count; ++k) {
-            BB_TRY(bb_bench_graph_time(task->alone[k], &seconds));
-            alone += seconds / task->copy_count;
-        }
-        BB_TRY(bb_bench_graph_time(task->together, &seconds));
-        if (round >= 0) {
-            bb_bench_add(&task->own, alone);
-            bb_bench_add(&task->other, seconds / task->copy_count);
-        }
-    }
-done:
-    return status;
-}
-
-bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                bb_bench_outcome *out)
-{
-    bb_status status = BB_OK;
-    contest task = {0};
-    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
-    if (task.device == NULL) {
-        goto done;
-    }
-    BB_TRY(prepare(self, setup, &task));
-    BB_TRY(prepare_device(&task));
-    BB_TRY(time_graphs(&task, setup->quick ? 3 : ROUNDS));
-    BB_TRY(
-        bb_device_download(task.device, task.y, task.device_y, (size_t)task.rows * sizeof *task.y));
-    measure_error(&task);
-    conclude(&task, out);
-    out->ratio = 10e-6 / out->best_s;
-    out->binds = "latency";
-done:
-    leave(&task);
+    bb_factor_bench_release(&task);
     return status;
 }

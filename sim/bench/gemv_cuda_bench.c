@@ -189,8 +189,9 @@ done:
     return status;
 }
 
-static bb_status queue_own(void *stream, bb_index rows, void *arguments)
+static bb_status queue_own(bb_queue *stream, bb_index begin, bb_index rows, void *arguments)
 {
+    (void)begin;
     contest *task = arguments;
     bb_coded_window window = {0, rows, NULL};
     double *y[BB_CODED_TOGETHER];
@@ -210,7 +211,7 @@ static bb_status queue_own(void *stream, bb_index rows, void *arguments)
 
 static bb_status time_own(contest *task, double *seconds)
 {
-    static const bb_kernel kernel = {.name = "queued products", .cuda = queue_own};
+    static const bb_kernel kernel = {.name = "queued products", .run[BB_DEVICE_CUDA] = queue_own};
     bb_status status = BB_OK;
     BB_TRY(bb_device_timer_start(task->device));
     BB_TRY(bb_device_launch(task->device, &kernel, task->rows, task));

@@ -28,7 +28,7 @@ static bb_status create_twin(const bb_matrix_source *source, bb_device *device,
 {
     (void)source; // the twin's `host`
     BB_RETURN_IF_FAILED(BB_ZEROED(1, out));
-    **out = (bb_device_source){.device = device, .fill = bb_noise_fill_cuda};
+    **out = (bb_device_source){.device = device, .fill = BB_CUDA_TWIN(bb_noise_fill_cuda)};
     return BB_OK;
 }
 

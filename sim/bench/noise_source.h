@@ -24,8 +24,8 @@ bb_noise bb_noise_make(bb_index n);
 bb_matrix_source bb_noise_source(const bb_noise *noise, bb_index n);
 
 /// Fills a block on a device, see bb_device_fill; in noise_source_cuda.cu.
-BB_CHECKED bb_status bb_noise_fill_cuda(const bb_device_source *source, void *stream, bb_index row,
-                                        bb_index column, bb_view out);
+BB_CHECKED bb_status bb_noise_fill_cuda(const bb_device_source *source, bb_queue *stream,
+                                        bb_index row, bb_index column, bb_view out);
 
 #ifdef __cplusplus
 }

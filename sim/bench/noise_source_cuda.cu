@@ -17,8 +17,8 @@ struct noise_entry {
 
 } // namespace
 
-extern "C" bb_status bb_noise_fill_cuda(const bb_device_source *source, void *stream, bb_index row,
-                                        bb_index column, bb_view out)
+extern "C" bb_status bb_noise_fill_cuda(const bb_device_source *source, bb_queue *stream,
+                                        bb_index row, bb_index column, bb_view out)
 {
     const noise_entry entry = {static_cast<const bb_noise *>(source->host->context)->scale};
     return bb_entry_fill::run(entry, stream, row, column, out);

@@ -72,8 +72,9 @@ done:
 }
 
 // All light steps of a field, the window moving up.
-static bb_status queue_steps(void *stream, bb_index items, void *arguments)
+static bb_status queue_steps(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
+    (void)begin;
     (void)items;
     const contest *task = arguments;
     double *y[AXES];
@@ -89,7 +90,8 @@ static bb_status queue_steps(void *stream, bb_index items, void *arguments)
     return BB_OK;
 }
 
-static const bb_kernel steps_kernel = {.name = "steps of a field", .cuda = queue_steps};
+static const bb_kernel steps_kernel = {.name = "steps of a field",
+                                       .run[BB_DEVICE_CUDA] = queue_steps};
 
 static bb_status measure_alone(contest *task, double *transfer, double *compute)
 {

@@ -5,7 +5,7 @@
 
 static bb_measurement of(const bb_experiment *experiment)
 {
-    return experiment->converge;
+    return (bb_measurement){experiment->converge, NULL};
 }
 
 bb_status bb_command_convergence(const bb_options *options, const bb_experiment_table *experiments)

@@ -23,7 +23,7 @@ static bb_status compute(const bb_options *options, bb_measurement measure, cons
     const void *study = bb_config_study(config);
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                options->threads));
-    BB_TRY(measure(study, results, table));
+    BB_TRY(measure.run(study, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
     return status;
@@ -57,7 +57,8 @@ bb_status bb_command_measure(const bb_options *options, const bb_experiment_tabl
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     const bb_measurement measure = of(experiment);
-    BB_REQUIRE(measure != NULL, BB_INVALID, "experiment %s has no %s; wafer has one",
+    BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
+    BB_REQUIRE(measure.run != NULL, BB_INVALID, "experiment %s has no %s; wafer has one",
                experiment->name, missing);
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));

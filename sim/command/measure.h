@@ -5,7 +5,11 @@
 #include "sim/command.h"
 
 /// A member of bb_experiment that fills results and a table for the user.
-typedef bb_status (*bb_measurement)(const void *study, bb_results *results, bb_text *table);
+/// What an experiment can measure of itself.
+typedef struct bb_measurement {
+    bb_status (*run)(const void *study, bb_results *results, bb_text *table); ///< NULL: nothing
+    const char *absent; ///< why this build has none, where others do; NULL: no build has
+} bb_measurement;
 
 /// Loads the study, measures it by what `of` finds in its experiment, prints the table and with -o
 /// writes the results. `missing` names what an experiment without it lacks. Errors: BB_INVALID

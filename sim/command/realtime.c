@@ -5,7 +5,7 @@
 
 static bb_measurement of(const bb_experiment *experiment)
 {
-    return experiment->realtime;
+    return (bb_measurement){experiment->realtime, experiment->realtime_absent};
 }
 
 bb_status bb_command_realtime(const bb_options *options, const bb_experiment_table *experiments)

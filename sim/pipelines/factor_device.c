@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_device.h"
 
-#include "core/log.h"
-#include "core/memory.h"
-#include "core/stage.h"
-#include "sim/pipelines/factor_map.h"
-#include "solvers/factor/panels/panel_cholesky.h"
+#include "sim/pipelines/factor_panels.h"
 
 #include <math.h>
 #include <stdio.h>
+
+// Of builds with CUDA.
+static const struct {
+    bb_status (*check)(const bb_panel_plan *plan);
+    bb_status (*solve)(const bb_factor_problem *problem, const bb_panel_plan *plan,
+                       const bb_policy_map *map, double **r, bb_outcome *outcome,
+                       bb_factor_device_times *times);
+    bb_status (*score)(bb_device *device, const bb_matrix_source *cmm, bb_index count,
+                       const bb_residual_task *tasks);
+} panels = {BB_CUDA_TWIN(bb_panel_plan_check), BB_CUDA_TWIN(bb_factor_panels_solve),
+            BB_CUDA_TWIN(bb_residual_covariance_device)};
+static const char absent[] = "factorization by panels: this build has no CUDA";
 
 static bool splits(int variant)
 {
@@ -123,8 +131,8 @@ bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device
     if (bb_device_wish(study_device, pipeline->device) == (int)BB_DEVICE_AUTO) {
         const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
         const bool can = bb_factor_device_check(solver, pipeline) == BB_OK &&
-                         bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
-                         bb_panel_plan_check(&plan) == BB_OK;
+                         bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 && panels.check != NULL &&
+                         panels.check(&plan) == BB_OK;
         own.kinds &= can ? ~0U : ~BB_DEVICE_OFFER(BB_DEVICE_CUDA);
         bb_status_clear();
     }
@@ -170,7 +178,7 @@ double bb_factor_device_need(const bb_factor_solver_config *solver,
     bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
     bool chosen = wish == (int)BB_DEVICE_CUDA ||
                   (wish == (int)BB_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
-                   bb_panel_plan_check(&plan) == BB_OK);
+                   panels.check != NULL && panels.check(&plan) == BB_OK);
     bb_status_clear();
     if (can && chosen) {
         return bb_factor_device_bytes(solver, pipeline, n, rows);
@@ -197,191 +205,21 @@ done:
     return status;
 }
 
-// Everything of one run, for one place to release it.
-typedef struct running {
-    const bb_factor_problem *problem;
-    bb_index gpus, n, rows, m; // m: rows of all targets, rows: and of the low-rank part
-    unsigned char *variants;   // [blocks][blocks]
-    double *transposed;        // [part.count][n]
-    bb_view part_view;
-    bb_matrix_source part_source;
-    bb_device *devices[BB_PANEL_GPUS];
-    bb_device_source *matrices[BB_PANEL_GPUS];
-    bb_device_source **sides[BB_PANEL_GPUS]; // [side_count]
-    bb_index side_count;
-    bb_panel_cholesky *factor;
-    void *r; // [rows][n] on the first device
-} running;
-
-static void stop(running *run)
-{
-    bb_panel_cholesky_destroy(&run->factor);
-    if (run->devices[0] != NULL) {
-        bb_device_release(run->devices[0], &run->r);
-    }
-    for (bb_index g = 0; g < run->gpus; ++g) {
-        for (bb_index s = 0; run->sides[g] != NULL && s < run->side_count; ++s) {
-            bb_device_source_destroy(&run->sides[g][s]);
-        }
-        BB_RELEASE(&run->sides[g]);
-        bb_device_source_destroy(&run->matrices[g]);
-        bb_device_close(&run->devices[g]);
-    }
-    BB_RELEASE(&run->variants);
-    BB_RELEASE(&run->transposed);
-}
-
-// U^T as a right-hand side.
-static bb_status transpose_part(running *run)
-{
-    bb_status status = BB_OK;
-    const bb_low_rank *part = &run->problem->part;
-    BB_TRY(BB_ALLOCATE(part->count * run->n, &run->transposed));
-    for (bb_index c = 0; c < part->count; ++c) {
-        for (bb_index i = 0; i < run->n; ++i) {
-            run->transposed[c * run->n + i] = part->vectors[i * part->count + c];
-        }
-    }
-    run->part_view = bb_view_matrix(run->transposed, part->count, run->n);
-    run->part_source = bb_matrix_source_dense(&run->part_view, "U^T", "1");
-done:
-    return status;
-}
-
-// What the map of a policy asks of a factorization in planes of fp16. A plan without a map of its
-// own takes its arithmetic below the diagonal, and there where the diagonal blocks follow.
-static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
-{
-    bb_status status = BB_OK;
-    const bb_index blocks = map->tile_rows;
-    const bb_variant diagonal = bb_variant_describe(bb_policy_map_at(map, 0, 0))->in_halves;
-    bool uniform = true;
-    if (!splits((int)plan->arithmetic)) {
-        return BB_OK;
-    }
-    plan->diagonal_follows = bb_variant_describe(diagonal)->products == 1;
-    plan->arithmetic = plan->diagonal_follows ? diagonal : BB_VARIANT_X3;
-    BB_TRY(BB_ZEROED(blocks * blocks, &run->variants));
-    for (bb_index i = 0; i < blocks; ++i) {
-        for (bb_index j = 0; j <= i; ++j) {
-            const bb_variant variant = bb_policy_map_at(map, i, j);
-            const bb_variant computed = bb_variant_describe(variant)->in_halves;
-            BB_REQUIRE(bb_variant_mixes(variant), BB_UNSUPPORTED,
-                       "tile (%td, %td) in %s: on cuda a policy gives sp, hp1, hp2, hp3 or x3", i,
-                       j, bb_variant_names[variant]);
-            BB_REQUIRE(i != j || computed == diagonal, BB_UNSUPPORTED,
-                       "diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant", i,
-                       bb_variant_names[computed], bb_variant_names[diagonal]);
-            run->variants[i * blocks + j] = (unsigned char)computed;
-            if (!plan->diagonal_follows && bb_variant_describe(computed)->products == 1) {
-                plan->arithmetic = computed;
-            }
-        }
-    }
-    for (bb_index i = 1; i < blocks; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            uniform = uniform && run->variants[i * blocks + j] == (unsigned char)plan->arithmetic;
-        }
-    }
-    plan->variants = uniform ? NULL : run->variants;
-done:
-    return status;
-}
-
-static bb_status open_devices(running *run)
-{
-    bb_status status = BB_OK;
-    const bb_factor_problem *problem = run->problem;
-    run->side_count = problem->target_count + (problem->part.count > 0 ? 1 : 0);
-    for (bb_index g = 0; g < run->gpus; ++g) {
-        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &run->devices[g]));
-        BB_TRY(bb_device_source_create(problem->matrix, run->devices[g], &run->matrices[g]));
-        BB_TRY(BB_ZEROED(run->side_count, &run->sides[g]));
-        for (bb_index s = 0; s < run->side_count; ++s) {
-            const bb_matrix_source *side =
-                s < problem->target_count ? problem->sides[s] : &run->part_source;
-            BB_TRY(bb_device_source_create(side, run->devices[g], &run->sides[g][s]));
-        }
-    }
-done:
-    return status;
-}
-
-static bb_status factor_and_sweep(running *run, const bb_panel_plan *plan, bb_outcome *outcome,
-                                  bb_factor_device_times *times)
-{
-    bb_status status = BB_OK;
-    bb_panel_sources sources[BB_PANEL_GPUS];
-    bb_panel_times panel = {0};
-    for (bb_index g = 0; g < run->gpus; ++g) {
-        sources[g] = (bb_panel_sources){run->matrices[g], run->side_count,
-                                        (const bb_device_source *const *)run->sides[g]};
-    }
-    BB_TRY(bb_device_allocate(run->devices[0], (size_t)(run->rows * run->n) * sizeof(double),
-                              &run->r));
-    BB_TRY(bb_panel_cholesky_create(run->gpus, run->devices, plan, &run->factor));
-    BB_TRY(bb_panel_cholesky_factor(run->factor, sources, run->problem->scale, outcome, &panel));
-    times->fill_s = panel.fill_s;
-    times->solve_s = panel.factor_s;
-    if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_panel_cholesky_sweep(run->factor, &panel));
-        times->solve_s += panel.backward_s;
-        BB_TRY(bb_panel_cholesky_result(run->factor, run->r));
-    }
-    bb_panel_cholesky_destroy(&run->factor);
-done:
-    return status;
-}
-
-// R of every target to the host, looked at.
-static bb_status take_results(const running *run, double **r, bb_outcome *outcome)
-{
-    bb_status status = BB_OK;
-    const double *from = run->r;
-    for (bb_index t = 0; t < run->problem->target_count; ++t) {
-        bb_index items = run->problem->sides[t]->rows * run->n;
-        BB_TRY(BB_ALLOCATE(items, &r[t]));
-        BB_TRY(bb_device_download(run->devices[0], r[t], from, (size_t)items * sizeof(double)));
-        from += items;
-        bb_index bad = bb_stage_inspect("reconstructor", r[t], items);
-        if (bad >= 0) {
-            bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
-                           t, bad / run->n, bad % run->n);
-        }
-    }
-done:
-    return status;
-}
-
 bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                  const bb_factor_pipeline *pipeline, const bb_policy_map *map,
                                  double **r, bb_outcome *outcome, bb_factor_device_times *times)
 {
     bb_status status = BB_OK;
-    running run = {.problem = problem, .gpus = problem->solver->gpus, .n = problem->matrix->rows};
+    bb_index rows = problem->part.count;
     *times = (bb_factor_device_times){0};
     for (bb_index t = 0; t < problem->target_count; ++t) {
-        run.m += problem->sides[t]->rows;
+        rows += problem->sides[t]->rows;
     }
-    run.rows = run.m + problem->part.count;
-    bb_panel_plan plan = plan_of(problem->solver, pipeline, run.n, run.rows);
+    const bb_panel_plan plan = plan_of(problem->solver, pipeline, problem->matrix->rows, rows);
     BB_TRY(bb_factor_device_check(problem->solver, pipeline));
-    if (problem->part.count > 0) {
-        BB_TRY(transpose_part(&run));
-    }
-    BB_TRY(read_map(&run, map, &plan));
-    BB_TRY(open_devices(&run));
-    times->operator_bytes = bb_panel_factor_bytes(&plan);
-    BB_TRY(factor_and_sweep(&run, &plan, outcome, times));
-    if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_panel_low_rank_apply(run.devices[0], &problem->part, run.n, run.m, run.r, outcome,
-                                       &times->solve_s));
-    }
-    if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(take_results(&run, r, outcome));
-    }
+    BB_REQUIRE(panels.solve != NULL, BB_UNSUPPORTED, "%s", absent);
+    BB_TRY(panels.solve(problem, &plan, map, r, outcome, times));
 done:
-    stop(&run);
     return status;
 }
 
@@ -393,8 +231,9 @@ bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device, bb
     if (!on_device) {
         return bb_residual_covariance(cmm, count, tasks);
     }
+    BB_REQUIRE(panels.score != NULL, BB_UNSUPPORTED, "%s", absent);
     BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
-    BB_TRY(bb_residual_covariance_device(device, cmm, count, tasks));
+    BB_TRY(panels.score(device, cmm, count, tasks));
 done:
     bb_device_close(&device);
     return status;

@@ -71,10 +71,10 @@ bb_status add_panel(const scoring *work, bb_index begin)
     double *r = static_cast<double *>(work->r);
     double *g = static_cast<double *>(work->g);
     BB_RETURN_IF_FAILED(
-        bb_device_source_fill(work->cmm, work->stream, 0, begin,
+        bb_device_source_fill(work->cmm, bb_stream_queue(work->stream), 0, begin,
                               bb_device_matrix(work->panel, BB_F64, work->n, width, work->width)));
     BB_RETURN_IF_FAILED(
-        bb_device_source_fill(work->ctm, work->stream, 0, begin,
+        bb_device_source_fill(work->ctm, bb_stream_queue(work->stream), 0, begin,
                               bb_device_matrix(g, BB_F64, work->m, width, work->width)));
     bb_dense_product_cuda p = {};
     p.a = r;

@@ -195,25 +195,29 @@ cudaGraphExec_t graph_of(const bb_control_loop *loop)
                        period.window[static_cast<size_t>(loop->step)], loop->parity);
 }
 
-bb_status launch_graph(void *stream, bb_index, void *arguments)
+bb_status launch_graph(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    BB_CUDA_TRY(cudaGraphLaunch(graph_of(loop), static_cast<cudaStream_t>(stream)));
+    BB_CUDA_TRY(cudaGraphLaunch(graph_of(loop), bb_queue_stream(stream)));
     return BB_OK;
 }
 
 // Outputs zero, and the period the running one.
-bb_status launch_begin(void *on, bb_index, void *arguments)
+bb_status launch_begin(bb_queue *on, bb_index, bb_index, void *arguments)
 {
     const bb_control_loop *loop = static_cast<const bb_control_loop *>(arguments);
-    cudaStream_t stream = static_cast<cudaStream_t>(on);
+    cudaStream_t stream = bb_queue_stream(on);
     const size_t outputs = static_cast<size_t>(loop->axes) * static_cast<size_t>(loop->points);
     BB_CUDA_TRY(cudaMemsetAsync(loop->view.z, 0, outputs * sizeof(double), stream));
     return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
 }
 
-const bb_kernel graph_kernel = {"step of a control loop", 1, nullptr, launch_graph};
-const bb_kernel begin_kernel = {"begin of a period", 1, nullptr, launch_begin};
+const bb_kernel graph_kernel = {
+    "step of a control loop", 1, {nullptr, launch_graph}
+};
+const bb_kernel begin_kernel = {
+    "begin of a period", 1, {nullptr, launch_begin}
+};
 
 bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *period)
 {

@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-bb_status open_events(void *stream, bb_index, void *arguments)
+bb_status open_events(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     bb_field_stream *fields = static_cast<bb_field_stream *>(arguments);
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&fields->copies, cudaStreamNonBlocking));
@@ -76,8 +76,8 @@ bb_status open_events(void *stream, bb_index, void *arguments)
         BB_CUDA_TRY(cudaEventCreate(&events.begun));
         BB_CUDA_TRY(cudaEventCreate(&events.copied));
         BB_CUDA_TRY(cudaEventCreate(&events.left));
-        BB_CUDA_TRY(cudaEventRecord(events.left, static_cast<cudaStream_t>(stream)));
-        BB_CUDA_TRY(cudaEventRecord(events.copied, static_cast<cudaStream_t>(stream)));
+        BB_CUDA_TRY(cudaEventRecord(events.left, bb_queue_stream(stream)));
+        BB_CUDA_TRY(cudaEventRecord(events.copied, bb_queue_stream(stream)));
     }
     return BB_OK;
 }
@@ -87,7 +87,7 @@ struct image_task {
     bb_field_image *image;
 };
 
-bb_status take_image(void *stream, bb_index, void *arguments)
+bb_status take_image(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     const image_task *task = static_cast<const image_task *>(arguments);
     cudaError_t error =
@@ -101,10 +101,10 @@ bb_status take_image(void *stream, bb_index, void *arguments)
     size_t at = 0;
     for (const bb_coded_block &block : *task->blocks) {
         BB_CUDA_TRY(cudaMemcpyAsync(task->image->host + at, block.address, block.bytes,
-                                    cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)));
+                                    cudaMemcpyDeviceToHost, bb_queue_stream(stream)));
         at += block.bytes;
     }
-    BB_CUDA_TRY(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    BB_CUDA_TRY(cudaStreamSynchronize(bb_queue_stream(stream)));
     return BB_OK;
 }
 
@@ -114,7 +114,7 @@ struct slot_task {
     const bb_field_image *image; // of a copy
 };
 
-bb_status copy_slot(void *, bb_index, void *arguments)
+bb_status copy_slot(bb_queue *, bb_index, bb_index, void *arguments)
 {
     const slot_task *task = static_cast<const slot_task *>(arguments);
     const bb_field_stream *fields = task->fields;
@@ -131,27 +131,36 @@ bb_status copy_slot(void *, bb_index, void *arguments)
     return BB_OK;
 }
 
-bb_status enter_slot(void *stream, bb_index, void *arguments)
-{
-    const slot_task *task = static_cast<const slot_task *>(arguments);
-    BB_CUDA_TRY(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream),
-                                    task->fields->events[task->slot].copied, 0));
-    return BB_OK;
-}
-
-bb_status leave_slot(void *stream, bb_index, void *arguments)
+bb_status enter_slot(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     const slot_task *task = static_cast<const slot_task *>(arguments);
     BB_CUDA_TRY(
-        cudaEventRecord(task->fields->events[task->slot].left, static_cast<cudaStream_t>(stream)));
+        cudaStreamWaitEvent(bb_queue_stream(stream), task->fields->events[task->slot].copied, 0));
     return BB_OK;
 }
 
-const bb_kernel open_kernel = {"streamed fields", 1, nullptr, open_events};
-const bb_kernel image_kernel = {"image of a field", 1, nullptr, take_image};
-const bb_kernel copy_kernel = {"copy of a field", 1, nullptr, copy_slot};
-const bb_kernel enter_kernel = {"streamed fields", 1, nullptr, enter_slot};
-const bb_kernel leave_kernel = {"streamed fields", 1, nullptr, leave_slot};
+bb_status leave_slot(bb_queue *stream, bb_index, bb_index, void *arguments)
+{
+    const slot_task *task = static_cast<const slot_task *>(arguments);
+    BB_CUDA_TRY(cudaEventRecord(task->fields->events[task->slot].left, bb_queue_stream(stream)));
+    return BB_OK;
+}
+
+const bb_kernel open_kernel = {
+    "streamed fields", 1, {nullptr, open_events}
+};
+const bb_kernel image_kernel = {
+    "image of a field", 1, {nullptr, take_image}
+};
+const bb_kernel copy_kernel = {
+    "copy of a field", 1, {nullptr, copy_slot}
+};
+const bb_kernel enter_kernel = {
+    "streamed fields", 1, {nullptr, enter_slot}
+};
+const bb_kernel leave_kernel = {
+    "streamed fields", 1, {nullptr, leave_slot}
+};
 
 } // namespace
 

@@ -28,7 +28,7 @@ bb_status queue_products(const capturing &of, const loop_view &view, cudaStream_
     const bb_coded_window window = {of.row < 0 ? 0 : of.row, view.window_rows,
                                     of.row < 0 ? &view.now->window_row : nullptr};
     return bb_coded_operator_queue(of.system->operators + of.set * view.axes, view.axes, &window,
-                                   view.x, y, stream);
+                                   view.x, y, bb_stream_queue(stream));
 }
 
 // The kernels of a step, on a stream that is being captured.
@@ -49,10 +49,10 @@ bb_status queue_step(const capturing &of, cudaStream_t stream)
     return queue_outputs(view, stream);
 }
 
-bb_status capture(void *on, bb_index, void *arguments)
+bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
 {
     capturing *of = static_cast<capturing *>(arguments);
-    cudaStream_t stream = static_cast<cudaStream_t>(on);
+    cudaStream_t stream = bb_queue_stream(on);
     cudaGraph_t graph = nullptr;
     BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     bb_status status = queue_step(*of, stream);
@@ -76,7 +76,9 @@ bb_status capture(void *on, bb_index, void *arguments)
     return BB_OK;
 }
 
-const bb_kernel capture_kernel = {"capture of a control loop", 1, nullptr, capture};
+const bb_kernel capture_kernel = {
+    "capture of a control loop", 1, {nullptr, capture}
+};
 
 bb_status take_graph(capturing *of, cudaGraphExec_t *out)
 {

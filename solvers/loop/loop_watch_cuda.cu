@@ -9,7 +9,7 @@ namespace control_loop
 namespace
 {
 
-bb_status take_report(void *, bb_index, void *arguments)
+bb_status take_report(bb_queue *, bb_index, bb_index, void *arguments)
 {
     loop_watch *watch = static_cast<loop_watch *>(arguments);
     void *on_device = nullptr;
@@ -23,10 +23,10 @@ bb_status take_report(void *, bb_index, void *arguments)
 }
 
 // Names a failure of what was queued while the host waits.
-bb_status query(void *stream, bb_index, void *arguments)
+bb_status query(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     const loop_watch *watch = static_cast<const loop_watch *>(arguments);
-    cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
+    cudaError_t error = cudaStreamQuery(bb_queue_stream(stream));
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError(); // or the next launch that is checked would find it
         return BB_OK;
@@ -44,21 +44,29 @@ struct hold {
     unsigned long long ns;
 };
 
-bb_status launch_hold(void *stream, bb_index, void *arguments)
+bb_status launch_hold(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
-    return queue_hold(static_cast<const hold *>(arguments)->ns, static_cast<cudaStream_t>(stream));
+    return queue_hold(static_cast<const hold *>(arguments)->ns, bb_queue_stream(stream));
 }
 
-bb_status launch_clock(void *stream, bb_index, void *arguments)
+bb_status launch_clock(bb_queue *stream, bb_index, bb_index, void *arguments)
 {
     return queue_clock(static_cast<const loop_watch *>(arguments)->on_device,
-                       static_cast<cudaStream_t>(stream));
+                       bb_queue_stream(stream));
 }
 
-const bb_kernel report_kernel = {"report of a control loop", 1, nullptr, take_report};
-const bb_kernel query_kernel = {"step of a control loop", 1, nullptr, query};
-const bb_kernel hold_kernel = {"hold of a control loop", 1, nullptr, launch_hold};
-const bb_kernel clock_kernel = {"clock of a control loop", 1, nullptr, launch_clock};
+const bb_kernel report_kernel = {
+    "report of a control loop", 1, {nullptr, take_report}
+};
+const bb_kernel query_kernel = {
+    "step of a control loop", 1, {nullptr, query}
+};
+const bb_kernel hold_kernel = {
+    "hold of a control loop", 1, {nullptr, launch_hold}
+};
+const bb_kernel clock_kernel = {
+    "clock of a control loop", 1, {nullptr, launch_clock}
+};
 
 } // namespace
 

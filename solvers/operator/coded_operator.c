@@ -11,16 +11,17 @@
 #include <math.h>
 
 static const bb_kernel kernel = {
-    .name = "coded_product", .grain = BB_CODED_GRAIN, .cpu = bb_coded_multiply_rows};
+    .name = "coded_product", .grain = BB_CODED_GRAIN, .run[BB_DEVICE_CPU] = bb_coded_multiply_rows};
 
-static const bb_kernel bfp8_kernel = {
-    .name = "coded_bfp8_product", .grain = BB_CODED_GRAIN, .cpu = bb_coded_multiply_bfp8};
+static const bb_kernel bfp8_kernel = {.name = "coded_bfp8_product",
+                                      .grain = BB_CODED_GRAIN,
+                                      .run[BB_DEVICE_CPU] = bb_coded_multiply_bfp8};
 
 static const bb_kernel piece_kernel = {
-    .name = "coded_piece_product", .grain = 1, .cpu = bb_coded_multiply_groups};
+    .name = "coded_piece_product", .grain = 1, .run[BB_DEVICE_CPU] = bb_coded_multiply_groups};
 
 static const bb_kernel device_kernel = {
-    .name = "coded_product_there", .grain = 1, .cuda = bb_device_matrix_multiply};
+    .name = "coded_product_there", .grain = 1, .run[BB_DEVICE_CUDA] = bb_device_matrix_multiply};
 
 struct bb_coded_operator {
     bb_device *device;
@@ -354,7 +355,7 @@ bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
 
 bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
                                   const bb_coded_window *window, const void *x, double *const *y,
-                                  void *stream)
+                                  bb_queue *queue)
 {
     bb_status status = BB_OK;
     const bb_coded_operator *first = operations[0];
@@ -383,7 +384,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
                                  .row_at = window->row_at,
                                  .x = x,
                                  .y = y};
-    BB_TRY(bb_device_matrix_multiply(stream, window->rows, &product));
+    BB_TRY(bb_device_matrix_multiply(queue, 0, window->rows, &product));
 done:
     return status;
 }

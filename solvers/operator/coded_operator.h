@@ -90,15 +90,15 @@ bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
 
 /// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
 /// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
-/// multiple of 16 bytes; queued on `stream` (a cudaStream_t of the operators' device, which has to
-/// be the current one): nothing waits or allocates, so that a stream under capture takes it. The
+/// multiple of 16 bytes; queued on `queue` (of the operators' device, which has to be the
+/// current one): nothing waits or allocates, so that a queue under capture takes it. The
 /// first operator's workspace serves one launch at a time. Errors: BB_INVALID (rows outside the
 /// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90,
 /// row_at with an operator that does not take it),
 /// BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
                                              const bb_coded_window *window, const void *x,
-                                             double *const *y, void *stream);
+                                             double *const *y, bb_queue *queue);
 
 /// Where an operator's matrix lies on a GPU.
 typedef struct bb_coded_block {

@@ -213,8 +213,9 @@ done:
     return status;
 }
 
-bb_status bb_coded_multiply_rows(void *context, bb_index begin, bb_index end)
+bb_status bb_coded_multiply_rows(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     const bb_coded_product *task = context;
     bb_span_row sums[BB_CODED_GRAIN] = {0};
     bb_span span = {.storage = (int)task->format,
@@ -236,8 +237,9 @@ bb_status bb_coded_multiply_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_status bb_coded_multiply_bfp8(void *context, bb_index begin, bb_index end)
+bb_status bb_coded_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     const bb_piece_product *task = context;
     bb_span_row sums[BB_CODED_GRAIN] = {0};
     bb_span span = {.storage = BB_SPAN_BFP8,
@@ -323,8 +325,9 @@ static void multiply_group(const bb_piece_product *task, bb_index group, void *p
     }
 }
 
-bb_status bb_coded_multiply_groups(void *context, bb_index begin, bb_index end)
+bb_status bb_coded_multiply_groups(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     bb_status status = BB_OK;
     const bb_piece_product *task = context;
     bb_index stride = bb_coded_matrix_piece_columns(task->matrix);

@@ -157,9 +157,9 @@ bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream);
 
-/// Queues a product (`arguments`: bb_stream_task) on a cudaStream_t; nothing waits, so that a
+/// Queues a product (`arguments`: bb_stream_task) on a queue; nothing waits, so that a
 /// stream that is being captured takes it. One product at a time uses a workspace.
-bb_status bb_stream_multiply_cuda(void *queue, bb_index rows, void *arguments);
+bb_status bb_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows, void *arguments);
 
 #ifdef __cplusplus
 }

@@ -22,11 +22,12 @@ bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue)
 
 } // namespace stream
 
-extern "C" bb_status bb_stream_multiply_cuda(void *queue, bb_index rows, void *arguments)
+extern "C" bb_status bb_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
+                                             void *arguments)
 {
     const bb_stream_task &task = *static_cast<const bb_stream_task *>(arguments);
     (void)rows;
-    cudaStream_t on = static_cast<cudaStream_t>(queue);
+    cudaStream_t on = bb_queue_stream(queue);
     if (task.sums == BB_STREAM_LIMBS) {
         return stream::launch_limbs(task, on);
     }

@@ -9,14 +9,25 @@
 
 #include <math.h>
 
-static const bb_kernel stream_kernel = {
-    .name = "coded_stream_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_stream_multiply_cuda)};
-static const bb_kernel low_rank_kernel = {
-    .name = "low_rank_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
-static const bb_kernel transform_kernel = {
-    .name = "transform_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_transform_multiply_cuda)};
+static const bb_kernel stream_kernel = {.name = "coded_stream_product",
+                                        .grain = 1,
+                                        .run[BB_DEVICE_CUDA] =
+                                            BB_CUDA_TWIN(bb_stream_multiply_cuda)};
+static const bb_kernel low_rank_kernel = {.name = "low_rank_product",
+                                          .grain = 1,
+                                          .run[BB_DEVICE_CUDA] =
+                                              BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
+static const bb_kernel transform_kernel = {.name = "transform_product",
+                                           .grain = 1,
+                                           .run[BB_DEVICE_CUDA] =
+                                               BB_CUDA_TWIN(bb_transform_multiply_cuda)};
 static const bb_kernel zfp_kernel = {
-    .name = "zfp_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+    .name = "zfp_product", .grain = 1, .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+
+static bb_status queue_items(const bb_kernel *kernel, bb_queue *queue, bb_index items, void *task)
+{
+    return kernel->run[BB_DEVICE_CUDA](queue, 0, items, task);
+}
 
 typedef struct form form;
 
@@ -32,7 +43,7 @@ struct form {
     bb_status (*create)(bb_device *device, const bb_coded_matrix *matrix, bb_device_matrix *out);
     size_t (*bytes)(const bb_device_matrix *matrix);
     bool (*alike)(const bb_device_matrix *one, const bb_device_matrix *other);
-    bb_status (*multiply)(void *queue, bb_index rows, const bb_device_product *product);
+    bb_status (*multiply)(bb_queue *queue, bb_index rows, const bb_device_product *product);
     double (*index_bits)(const bb_codec_config *storage); // of a value, beside; NULL: none
 };
 
@@ -52,7 +63,7 @@ static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *o
     return bb_coded_stream_alike(one->stream, other->stream);
 }
 
-static bb_status multiply_streams(void *queue, bb_index rows, const bb_device_product *product)
+static bb_status multiply_streams(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     bb_stream_task task = bb_coded_stream_task(product->matrices[0]->stream);
     task.row = product->row;
@@ -66,7 +77,7 @@ static bb_status multiply_streams(void *queue, bb_index rows, const bb_device_pr
         task.operand[i].x = product->x;
         task.operand[i].y = product->y[i];
     }
-    return stream_kernel.cuda(queue, rows, &task);
+    return queue_items(&stream_kernel, queue, rows, &task);
 }
 
 static bb_status create_tiles(bb_device *device, const bb_coded_matrix *matrix,
@@ -86,7 +97,7 @@ static bool tiles_alike(const bb_device_matrix *one, const bb_device_matrix *oth
 }
 
 // A launch takes a bounded number of bands, more than a slit touches.
-static bb_status multiply_tiles(void *queue, bb_index rows, const bb_device_product *product)
+static bb_status multiply_tiles(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     bb_low_rank_task task = {.sums = product->sums, .count = product->count};
     for (bb_index done = 0, taken = 0; done < rows; done += taken) {
@@ -100,7 +111,7 @@ static bb_status multiply_tiles(void *queue, bb_index rows, const bb_device_prod
             job->x_f32 = task.sums == BB_STREAM_WIDE ? NULL : product->x;
             job->y = product->y[i] + done;
         }
-        BB_RETURN_IF_FAILED(low_rank_kernel.cuda(queue, taken, &task));
+        BB_RETURN_IF_FAILED(queue_items(&low_rank_kernel, queue, taken, &task));
     }
     return BB_OK;
 }
@@ -121,7 +132,7 @@ static bool blocks_alike(const bb_device_matrix *one, const bb_device_matrix *ot
     return bb_transform_stream_alike(one->blocks, other->blocks);
 }
 
-static bb_status multiply_blocks(void *queue, bb_index rows, const bb_device_product *product)
+static bb_status multiply_blocks(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     const bb_transform_stream *matrices[BB_TRANSFORM_JOBS];
     bb_transform_task task;
@@ -137,7 +148,7 @@ static bb_status multiply_blocks(void *queue, bb_index rows, const bb_device_pro
         for (int i = 0; i < product->count; ++i) {
             task.jobs[i].y = product->y[i] + done;
         }
-        BB_RETURN_IF_FAILED(transform_kernel.cuda(queue, taken, &task));
+        BB_RETURN_IF_FAILED(queue_items(&transform_kernel, queue, taken, &task));
     }
     return BB_OK;
 }
@@ -158,7 +169,7 @@ static bool panels_alike(const bb_device_matrix *one, const bb_device_matrix *ot
     return bb_zfp_panels_alike(one->panels, other->panels);
 }
 
-static bb_status multiply_panels(void *queue, bb_index rows, const bb_device_product *product)
+static bb_status multiply_panels(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     bb_zfp_task task = bb_zfp_panels_task(product->matrices[0]->panels, product->row, rows);
     task.sums = product->sums;
@@ -169,7 +180,7 @@ static bb_status multiply_panels(void *queue, bb_index rows, const bb_device_pro
         task.operand[i] = bb_zfp_panels_task(matrix, product->row, rows).operand[0];
         task.operand[i].y = product->y[i];
     }
-    return zfp_kernel.cuda(queue, rows, &task);
+    return queue_items(&zfp_kernel, queue, rows, &task);
 }
 
 // Streams of variable rate need an index.
@@ -247,13 +258,14 @@ const bb_coded_stream *bb_device_matrix_stream(const bb_device_matrix *matrix)
     return matrix->stream;
 }
 
-bb_status bb_device_matrix_multiply(void *queue, bb_index rows, void *product)
+bb_status bb_device_matrix_multiply(bb_queue *queue, bb_index begin, bb_index rows, void *product)
 {
     const bb_device_product *of = product;
+    (void)begin;
     return of->matrices[0]->form->multiply(queue, rows, of);
 }
 
 bool bb_device_matrix_available(void)
 {
-    return stream_kernel.cuda != NULL;
+    return stream_kernel.run[BB_DEVICE_CUDA] != NULL;
 }

@@ -42,9 +42,9 @@ typedef struct bb_device_product {
     double *const *y;      ///< [count] of [rows] on the device, scales undone
 } bb_device_product;
 
-/// Queues it (`product`) on a cudaStream_t; nothing waits or allocates. One product at a time uses
+/// Queues it (`product`); nothing waits or allocates. One product at a time uses
 /// the first matrix's workspace.
-bb_status bb_device_matrix_multiply(void *queue, bb_index rows, void *product);
+bb_status bb_device_matrix_multiply(bb_queue *queue, bb_index begin, bb_index rows, void *product);
 
 /// Whether this build has such products.
 bool bb_device_matrix_available(void);

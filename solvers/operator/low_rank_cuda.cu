@@ -340,7 +340,7 @@ template <class Sums> bb_status launch_both(const bb_low_rank_task &task, cudaSt
 
 } // namespace
 
-bb_status bb_low_rank_multiply_cuda(void *queue, bb_index rows, void *arguments)
+bb_status bb_low_rank_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
 {
     bb_low_rank_task task = *static_cast<const bb_low_rank_task *>(arguments);
     (void)rows;
@@ -350,7 +350,7 @@ bb_status bb_low_rank_multiply_cuda(void *queue, bb_index rows, void *arguments)
         task.first_items[j + 1] = task.first_items[j] + (items > 0 ? items : 1);
         task.first_rows[j + 1] = task.first_rows[j] + (task.jobs[j].rows + warps - 1) / warps;
     }
-    cudaStream_t stream = static_cast<cudaStream_t>(queue);
+    cudaStream_t stream = bb_queue_stream(queue);
     switch (task.sums) {
     case BB_STREAM_WIDE:
         return launch_both<wide_sums>(task, stream);

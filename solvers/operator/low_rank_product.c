@@ -160,16 +160,18 @@ static bb_status multiply_row(void *context, bb_index index)
     return BB_OK;
 }
 
-static bb_status multiply_tiles(void *context, bb_index begin, bb_index end)
+static bb_status multiply_tiles(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     for (bb_index i = begin; i < end; ++i) {
         (void)multiply_tile(context, i);
     }
     return BB_OK;
 }
 
-static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
+static bb_status multiply_rows(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     for (bb_index i = begin; i < end; ++i) {
         (void)multiply_row(context, i);
     }
@@ -181,8 +183,9 @@ bb_status bb_low_rank_multiply(bb_device *device, const bb_coded_matrix *matrix,
                                const double *x, double *y)
 {
     static const bb_kernel of_tiles = {
-        .name = "low_rank_tiles", .grain = 16, .cpu = multiply_tiles};
-    static const bb_kernel of_rows = {.name = "low_rank_rows", .grain = 16, .cpu = multiply_rows};
+        .name = "low_rank_tiles", .grain = 16, .run[BB_DEVICE_CPU] = multiply_tiles};
+    static const bb_kernel of_rows = {
+        .name = "low_rank_rows", .grain = 16, .run[BB_DEVICE_CPU] = multiply_rows};
     bb_status status = BB_OK;
     product work = {.matrix = matrix,
                     .mesh = bb_coded_matrix_low_rank_mesh(matrix),

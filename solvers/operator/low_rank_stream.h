@@ -88,9 +88,10 @@ bb_index bb_low_rank_stream_job(const bb_low_rank_stream *stream, bb_index row, 
 /// Cells of the largest tile, for tasks.
 int bb_low_rank_stream_cells(const bb_low_rank_stream *stream);
 
-/// Queues a bb_low_rank_task on a cudaStream_t; nothing waits, so that a stream that is being
+/// Queues a bb_low_rank_task on a queue; nothing waits, so that a stream that is being
 /// captured takes it. One task at a time uses a matrix's workspace.
-bb_status bb_low_rank_multiply_cuda(void *queue, bb_index rows, void *arguments);
+bb_status bb_low_rank_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                    void *arguments);
 
 #ifdef __cplusplus
 }

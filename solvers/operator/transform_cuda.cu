@@ -406,10 +406,10 @@ template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaS
 
 } // namespace
 
-bb_status bb_transform_multiply_cuda(void *queue, bb_index rows, void *arguments)
+bb_status bb_transform_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
 {
     const bb_transform_task &task = *static_cast<const bb_transform_task *>(arguments);
-    cudaStream_t stream = static_cast<cudaStream_t>(queue);
+    cudaStream_t stream = bb_queue_stream(queue);
     (void)rows;
     switch (task.sums) {
     case BB_STREAM_WIDE:

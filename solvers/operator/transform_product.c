@@ -55,8 +55,9 @@ static void transform_strip(const product *work, bb_index strip)
     work->finite[strip] = finite;
 }
 
-static bb_status transform_strips(void *context, bb_index begin, bb_index end)
+static bb_status transform_strips(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     for (bb_index strip = begin; strip < end; ++strip) {
         transform_strip(context, strip);
     }
@@ -103,8 +104,9 @@ static void multiply_strip(const product *work, bb_index index)
     }
 }
 
-static bb_status multiply_strips(void *context, bb_index begin, bb_index end)
+static bb_status multiply_strips(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     for (bb_index i = begin; i < end; ++i) {
         multiply_strip(context, i);
     }
@@ -136,8 +138,9 @@ static void finish(const product *work, bb_index index)
     }
 }
 
-static bb_status finish_blocks(void *context, bb_index begin, bb_index end)
+static bb_status finish_blocks(bb_queue *queue, bb_index begin, bb_index end, void *context)
 {
+    (void)queue;
     for (bb_index i = begin; i < end; ++i) {
         finish(context, i);
     }
@@ -159,10 +162,12 @@ bb_status bb_transform_multiply(bb_device *device, const bb_coded_matrix *matrix
                                 bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
                                 const double *x, double *y)
 {
-    static const bb_kernel of_x = {.name = "transform_x", .grain = 2, .cpu = transform_strips};
+    static const bb_kernel of_x = {
+        .name = "transform_x", .grain = 2, .run[BB_DEVICE_CPU] = transform_strips};
     static const bb_kernel of_strips = {
-        .name = "transform_strips", .grain = 4, .cpu = multiply_strips};
-    static const bb_kernel of_rows = {.name = "transform_rows", .grain = 4, .cpu = finish_blocks};
+        .name = "transform_strips", .grain = 4, .run[BB_DEVICE_CPU] = multiply_strips};
+    static const bb_kernel of_rows = {
+        .name = "transform_rows", .grain = 4, .run[BB_DEVICE_CPU] = finish_blocks};
     bb_status status = BB_OK;
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     bb_index step = bb_coded_matrix_band(matrix);

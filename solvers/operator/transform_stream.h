@@ -167,9 +167,10 @@ bool bb_transform_stream_alike(const bb_transform_stream *one, const bb_transfor
 bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int count,
                                   bb_index row, bb_index rows, bb_transform_task *out);
 
-/// Queues a bb_transform_task on a cudaStream_t; nothing waits, so that a stream that is being
+/// Queues a bb_transform_task on a queue; nothing waits, so that a stream that is being
 /// captured takes it. One task at a time uses a matrix's workspace.
-bb_status bb_transform_multiply_cuda(void *queue, bb_index rows, void *arguments);
+bb_status bb_transform_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                     void *arguments);
 
 #ifdef __cplusplus
 }

@@ -84,9 +84,9 @@ size_t bb_zfp_panels_bytes(const bb_zfp_panels *panels);
 /// Bits a value of the index of a matrix of variable rate, meshes and lines of whole blocks.
 double bb_zfp_panels_index_bits(int dimensions);
 
-/// Queues a bb_zfp_task on a cudaStream_t; nothing waits, so that a stream that is being captured
+/// Queues a bb_zfp_task on a queue; nothing waits, so that a stream that is being captured
 /// takes it. One task at a time uses a matrix's workspace.
-bb_status bb_zfp_multiply_cuda(void *queue, bb_index rows, void *arguments);
+bb_status bb_zfp_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows, void *arguments);
 
 #ifdef __cplusplus
 }

@@ -311,10 +311,10 @@ unsigned blocks_of(bb_index items)
 
 } // namespace
 
-extern "C" bb_status bb_zfp_multiply_cuda(void *queue, bb_index rows, void *arguments)
+extern "C" bb_status bb_zfp_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
 {
     const bb_zfp_task &task = *static_cast<const bb_zfp_task *>(arguments);
-    cudaStream_t stream = static_cast<cudaStream_t>(queue);
+    cudaStream_t stream = bb_queue_stream(queue);
     const bb_index items = task.operands * task.slabs.count * task.cut.panels;
     (void)rows; // task.rows
     if (task.rows == 0) {

@@ -112,7 +112,7 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
     return bb_slope_covariance_fill_from_table(&job, out.type, stream);
 }
 
-bb_status fill(const bb_device_source *source, void *stream, bb_index row, bb_index column,
+bb_status fill(const bb_device_source *source, bb_queue *stream, bb_index row, bb_index column,
                bb_view out)
 {
     const twin *t = static_cast<const twin *>(source->context);
@@ -128,7 +128,7 @@ bb_status fill(const bb_device_source *source, void *stream, bb_index row, bb_in
                 find_run(parts->columns, t->sensors[1], column + j, out.shape[1] - j);
             columns = across.count;
             BB_RETURN_IF_FAILED(fill_runs(t, down, across, bb_view_block(out, i, rows, j, columns),
-                                          static_cast<cudaStream_t>(stream)));
+                                          bb_queue_stream(stream)));
         }
     }
     return BB_OK;

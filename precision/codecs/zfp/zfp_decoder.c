@@ -32,8 +32,9 @@ static void note_broken(uint64_t *broken, uint64_t run)
     }
 }
 
-static bb_status decode_groups(void *arguments, bb_index begin, bb_index end)
+static bb_status decode_groups(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
 {
+    (void)queue;
     const bb_zfp_decoding *task = arguments;
     for (bb_index group = begin; group < end; ++group) {
         const bb_index array = group / task->groups;
@@ -60,8 +61,8 @@ static bb_status decode_groups(void *arguments, bb_index begin, bb_index end)
 
 static const bb_kernel kernel = {.name = "zfp_decoder",
                                  .grain = 8,
-                                 .cpu = decode_groups,
-                                 .cuda = BB_CUDA_TWIN(bb_zfp_decoding_cuda)};
+                                 .run[BB_DEVICE_CPU] = decode_groups,
+                                 .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_zfp_decoding_cuda)};
 
 struct bb_zfp_decoder {
     bb_device *device;

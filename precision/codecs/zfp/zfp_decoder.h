@@ -45,7 +45,7 @@ typedef struct bb_zfp_decoding {
     uint64_t *broken; ///< lowest array * runs + run that does not end where it should, or all ones
 } bb_zfp_decoding;
 
-bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *arguments);
+bb_status bb_zfp_decoding_cuda(bb_queue *stream, bb_index begin, bb_index items, void *arguments);
 
 /// What a decoder holds, for products that decode by themselves; `out` is not theirs.
 const bb_zfp_decoding *bb_zfp_decoder_decoding(const bb_zfp_decoder *decoder);

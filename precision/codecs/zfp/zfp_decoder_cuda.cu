@@ -194,10 +194,11 @@ void launch(const bb_zfp_decoding &task, cudaStream_t queue)
 
 } // namespace
 
-extern "C" bb_status bb_zfp_decoding_cuda(void *stream, bb_index items, void *arguments)
+extern "C" bb_status bb_zfp_decoding_cuda(bb_queue *stream, bb_index, bb_index items,
+                                          void *arguments)
 {
     const bb_zfp_decoding &task = *static_cast<const bb_zfp_decoding *>(arguments);
-    cudaStream_t queue = static_cast<cudaStream_t>(stream);
+    cudaStream_t queue = bb_queue_stream(stream);
     const bool reversible = bb_zfp_reversible(&task.settings);
     const bb_index blocks = blocks_of(task.shape.dimensions, items); // items: groups of all arrays
     if (blocks > INT32_MAX) {

@@ -144,12 +144,12 @@ bb_status multiply(const bb_gemv_peer *peer, cudaStream_t queue)
     return BB_OK;
 }
 
-bb_status multiply_often(void *queue, bb_index items, void *arguments)
+bb_status multiply_often(bb_queue *queue, bb_index, bb_index items, void *arguments)
 {
     const bb_gemv_peer *peer = static_cast<const bb_gemv_peer *>(arguments);
     (void)items;
     for (int k = 0; k < peer->repeats; ++k) {
-        BB_RETURN_IF_FAILED(multiply(peer, static_cast<cudaStream_t>(queue)));
+        BB_RETURN_IF_FAILED(multiply(peer, bb_queue_stream(queue)));
     }
     return BB_OK;
 }
@@ -244,7 +244,9 @@ bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *valu
 
 bb_status bb_gemv_peer_time(bb_gemv_peer *peer, int repeats, double *seconds)
 {
-    static const bb_kernel kernel = {"gemv peer", 1, nullptr, multiply_often};
+    static const bb_kernel kernel = {
+        "gemv peer", 1, {nullptr, multiply_often}
+    };
     peer->repeats = repeats;
     BB_RETURN_IF_FAILED(bb_device_timer_start(peer->device));
     BB_RETURN_IF_FAILED(bb_device_launch(peer->device, &kernel, peer->rows, peer));

@@ -5,7 +5,7 @@
 #ifndef BB_SIM_BENCH_PEERS_GRAPH_H
 #define BB_SIM_BENCH_PEERS_GRAPH_H
 
-#include "core/status.h"
+#include "core/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,7 @@ typedef struct bb_bench_graph bb_bench_graph;
 
 /// Captures what `queue(stream, arguments)` queues on the current device. Errors: BB_UNSUPPORTED (a
 /// build without CUDA), BB_DEVICE, BB_MEMORY, those of `queue`. Owner: the caller.
-BB_CHECKED bb_status bb_bench_graph_create(bb_status (*queue)(void *stream, void *arguments),
+BB_CHECKED bb_status bb_bench_graph_create(bb_status (*queue)(bb_queue *stream, void *arguments),
                                            void *arguments, bb_bench_graph **out);
 void bb_bench_graph_destroy(bb_bench_graph **graph);
 

@@ -10,21 +10,22 @@ struct bb_bench_graph {
     cudaGraphExec_t plan;
 };
 
-static bb_status capture(bb_bench_graph *graph, bb_status (*queue)(void *, void *), void *arguments)
+static bb_status capture(bb_bench_graph *graph, bb_status (*queue)(bb_queue *, void *),
+                         void *arguments)
 {
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&graph->stream, cudaStreamNonBlocking));
     BB_CUDA_TRY(cudaEventCreate(&graph->before));
     BB_CUDA_TRY(cudaEventCreate(&graph->after));
     BB_CUDA_TRY(cudaStreamBeginCapture(graph->stream, cudaStreamCaptureModeThreadLocal));
-    bb_status queued = queue(graph->stream, arguments);
+    bb_status queued = queue(bb_stream_queue(graph->stream), arguments);
     BB_CUDA_TRY(cudaStreamEndCapture(graph->stream, &graph->graph));
     BB_RETURN_IF_FAILED(queued);
     BB_CUDA_TRY(cudaGraphInstantiate(&graph->plan, graph->graph, 0));
     return BB_OK;
 }
 
-bb_status bb_bench_graph_create(bb_status (*queue)(void *stream, void *arguments), void *arguments,
-                                bb_bench_graph **out)
+bb_status bb_bench_graph_create(bb_status (*queue)(bb_queue *stream, void *arguments),
+                                void *arguments, bb_bench_graph **out)
 {
     bb_bench_graph *graph = NULL;
     *out = NULL;

@@ -193,7 +193,7 @@ bb_status queue_panels(task *t)
         const bb_index columns = rows < t->panel ? rows : t->panel;
         cudaEvent_t *events = t->events + 2 * (first / t->panel);
         BB_RETURN_IF_FAILED(
-            bb_device_source_fill(t->matrix, t->stream, first, first,
+            bb_device_source_fill(t->matrix, bb_stream_queue(t->stream), first, first,
                                   bb_device_matrix(t->values, BB_F32, columns, rows, rows)));
         BB_CUDA_TRY(cudaEventRecord(events[0], t->stream));
         BB_RETURN_IF_FAILED(update(t, first, columns));

@@ -47,7 +47,7 @@ bb_status factor(const task *t, double *seconds)
     const bb_index n = t->matrix->rows;
     float milliseconds = 0.0F;
     int info = 0;
-    BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, t->stream, 0, 0,
+    BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, bb_stream_queue(t->stream), 0, 0,
                                               bb_device_matrix(t->values, BB_F32, n, n, n)));
     BB_CUDA_TRY(cudaEventRecord(t->begin, t->stream));
     BB_CUSOLVER_TRY(t->calls->factor(

@@ -210,7 +210,7 @@ bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_s
         if (from < to) {
             void *out = at(part, part->side_panel, (from - part->first_side) * block);
             BB_RETURN_IF_FAILED(bb_device_source_fill(
-                sides[s], part->bulk, from - first, k * block,
+                sides[s], bb_stream_queue(part->bulk), from - first, k * block,
                 bb_device_matrix(out, type_of(part), to - from, columns, block)));
         }
     }

@@ -264,7 +264,7 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     void *panel = panel_of(part, k);
     const bb_positions below = bb_panel_below(part->layout, k);
     BB_RETURN_IF_FAILED(bb_device_source_fill(
-        matrix, part->bulk, k * block, k * block,
+        matrix, bb_stream_queue(part->bulk), k * block, k * block,
         bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
     BB_RETURN_IF_FAILED(bb_kernel_scale(diagonal_of(part, k), part->arithmetic.storage, columns,
                                         columns, block, at(part, part->scale, k * block),
@@ -274,7 +274,7 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     if (first <= last) {
         bb_index to = panel_item(part, bb_triangle_position(part->layout, first));
         BB_RETURN_IF_FAILED(
-            bb_device_source_fill(matrix, part->bulk, first * block, k * block,
+            bb_device_source_fill(matrix, bb_stream_queue(part->bulk), first * block, k * block,
                                   bb_device_matrix(at(part, panel, to), type_of(part),
                                                    part->plan.n - first * block, block, block)));
         // Rows past the last one are zeros.
@@ -288,7 +288,7 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     for (bb_index i = k + 1; i < half; ++i) {
         const bb_index to = panel_item(part, bb_triangle_position(part->layout, i));
         BB_RETURN_IF_FAILED(bb_device_source_fill(
-            matrix, part->bulk, i * block, k * block,
+            matrix, bb_stream_queue(part->bulk), i * block, k * block,
             bb_device_matrix(at(part, panel, to), type_of(part), block, block, block)));
     }
     BB_RETURN_IF_FAILED(bb_kernel_scale(at(part, panel, panel_item(part, below.begin)),

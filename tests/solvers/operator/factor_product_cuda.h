@@ -157,9 +157,9 @@ static inline void replay(const bb_codec_config *config)
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
-                                     &halves[0], stream));
+                                     &halves[0], (bb_queue *)stream));
     check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, ROWS - HALF, NULL}, x,
-                                     &halves[1], stream));
+                                     &halves[1], (bb_queue *)stream));
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < (few ? 2 : 5); ++round) {

@@ -344,9 +344,9 @@ static void a_captured_graph_replays_the_product(void **state)
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     double *halves[] = {y, (double *)y + HALF};
     check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, HALF, NULL}, x,
-                                     &halves[0], stream));
+                                     &halves[0], (bb_queue *)stream));
     check_ok(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){HALF, HALF, NULL}, x,
-                                     &halves[1], stream));
+                                     &halves[1], (bb_queue *)stream));
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < 3; ++round) {

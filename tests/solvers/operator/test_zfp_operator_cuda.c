@@ -276,7 +276,7 @@ static void a_captured_graph_replays_the_products(void **state)
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     check_ok(bb_coded_operator_queue(of.operation, 3, &(bb_coded_window){row, 50, NULL},
-                                     of.device_x, (double *const *)of.y, stream));
+                                     of.device_x, (double *const *)of.y, (bb_queue *)stream));
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (uint64_t round = 0; round < 3; ++round) {

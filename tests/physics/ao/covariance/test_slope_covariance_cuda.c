@@ -20,14 +20,15 @@ typedef struct request {
 } request;
 
 // In the device's own order of work, which the download waits for.
-static bb_status fill_on(void *stream, bb_index items, void *arguments)
+static bb_status fill_on(bb_queue *stream, bb_index begin, bb_index items, void *arguments)
 {
+    (void)begin;
     const request *r = arguments;
     (void)items;
     return bb_device_source_fill(r->twin, stream, r->at.row, r->at.column, r->out);
 }
 
-static const bb_kernel filling = {.name = "filling", .cuda = fill_on};
+static const bb_kernel filling = {.name = "filling", .run[BB_DEVICE_CUDA] = fill_on};
 
 // Fills a window on both and compares every entry; what lies between the rows stays untouched.
 static void compare(const bb_device_source *twin, const bb_matrix_source *host, window w,
