@@ -10,7 +10,7 @@
 #include "sim/wafer/lot_overlay.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
-#include "sim/wafer/wafer_evaluation.h"
+#include "sim/wafer/wafer_publication.h"
 #include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_rows.h"
 #include "solvers/operator/coded_operator.h"
@@ -413,8 +413,7 @@ bb_status bb_wafer_run(const void *study, const bb_run_options *options, bb_resu
     bb_wafer_heating_refer(run.problem, &run.heating);
     BB_TRY(run_axes(&run));
     BB_TRY(bb_lot_overlay_centre(study, run.problem, run.evaluations));
-    BB_TRY(
-        bb_wafer_evaluations_publish(study, run.problem, &run.heating, run.evaluations, results));
+    BB_TRY(bb_wafer_publication_write(study, run.problem, &run.heating, run.evaluations, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
     bb_restart_release(&restart);

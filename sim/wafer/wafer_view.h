@@ -11,6 +11,7 @@
 #define BB_SIM_WAFER_WAFER_VIEW_H
 
 #include "sim/text.h"
+#include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_overlay.h"
 
 /// Writes /view. Errors: BB_MEMORY.
