@@ -73,7 +73,7 @@ done:
 static bb_status publish_totals(report *of)
 {
     bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->summary.measured;
+    const bb_realtime_measurement *m = of->summary.measured;
     const bb_realtime_config *config = &of->summary.loop->study->realtime;
     const bool fixed = config->release == (int)BB_RELEASE_FIXED;
     const double period = fixed ? 1e3 * config->period_ms : NAN;
@@ -208,7 +208,7 @@ done:
 
 static bb_status publish_host(report *of)
 {
-    const bb_wafer_realtime *m = of->summary.measured;
+    const bb_realtime_measurement *m = of->summary.measured;
     const char *const notes[][2] = {
         {"processor",      m->before.processor },
         {"kernel",         m->before.kernel    },
@@ -302,7 +302,7 @@ done:
     return status;
 }
 
-bb_status bb_realtime_report(const bb_wafer_loop *loop, const bb_wafer_realtime *measured,
+bb_status bb_realtime_report(const bb_wafer_loop *loop, const bb_realtime_measurement *measured,
                              bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;

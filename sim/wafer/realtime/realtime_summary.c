@@ -14,7 +14,7 @@ const char *const bb_realtime_stage_names[BB_STEP_STAGES] = {
 static bb_status sum_up_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
-    const bb_wafer_realtime *measured = out->measured;
+    const bb_realtime_measurement *measured = out->measured;
     const double deadline = 1e-3 * out->loop->study->realtime.deadline_ms;
     for (int g = out->loop->gpus - 1; g >= 0; --g) {
         BB_TRY(bb_latency_summarise(measured->count, measured->records[g], bb_realtime_kinds[k],
@@ -27,7 +27,7 @@ done:
 
 static void sum_up_waits(bb_realtime_summary *out)
 {
-    const bb_wafer_realtime *measured = out->measured;
+    const bb_realtime_measurement *measured = out->measured;
     for (bb_index i = 0; i < measured->count; ++i) {
         double longest = NAN;
         for (int g = 0; g < out->loop->gpus; ++g) {
@@ -39,7 +39,7 @@ static void sum_up_waits(bb_realtime_summary *out)
     }
 }
 
-bb_status bb_realtime_summarise(const bb_wafer_loop *loop, const bb_wafer_realtime *measured,
+bb_status bb_realtime_summarise(const bb_wafer_loop *loop, const bb_realtime_measurement *measured,
                                 bb_realtime_summary *out)
 {
     bb_status status = BB_OK;

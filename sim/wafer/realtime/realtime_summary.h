@@ -5,7 +5,7 @@
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_SUMMARY_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_SUMMARY_H
 
-#include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 
 enum { BB_REALTIME_KINDS = BB_STEP_KINDS + 1, BB_REALTIME_WORST = 10 };
 
@@ -16,7 +16,7 @@ extern const char *const bb_realtime_stage_names[BB_STEP_STAGES];
 
 typedef struct bb_realtime_summary {
     const bb_wafer_loop *loop;
-    const bb_wafer_realtime *measured;
+    const bb_realtime_measurement *measured;
     bb_latency_summary of[BB_REALTIME_KINDS];
     double stage_median[BB_REALTIME_KINDS][BB_LOOP_GPUS][BB_STEP_STAGES]; ///< s
     bb_index worst[BB_REALTIME_WORST];                                    ///< steps
@@ -28,7 +28,7 @@ typedef struct bb_realtime_summary {
 
 /// Errors: BB_MEMORY, BB_INVALID (no step was measured).
 BB_CHECKED bb_status bb_realtime_summarise(const bb_wafer_loop *loop,
-                                           const bb_wafer_realtime *measured,
+                                           const bb_realtime_measurement *measured,
                                            bb_realtime_summary *out);
 
 #endif

@@ -133,7 +133,7 @@ done:
 static bb_status print_host(const bb_realtime_summary *of, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
+    const bb_realtime_measurement *m = of->measured;
     const bb_host_state *host = &m->before;
     BB_TRY(bb_text_add(table,
                        "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
@@ -156,7 +156,7 @@ static bb_status print_head(const bb_realtime_summary *of, bb_text *table)
 {
     bb_status status = BB_OK;
     const bb_realtime_config *config = &of->loop->study->realtime;
-    const bb_wafer_realtime *m = of->measured;
+    const bb_realtime_measurement *m = of->measured;
     const int gpus = of->loop->gpus;
     BB_TRY(bb_text_add(table, "pipeline %s, %d axes, %td fields, %.1f MB of matrices on ",
                        of->loop->pipeline->name, of->loop->axes, of->loop->problem->scored_count,
@@ -178,7 +178,7 @@ done:
 bb_status bb_realtime_table(const bb_realtime_summary *of, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
+    const bb_realtime_measurement *m = of->measured;
     BB_TRY(print_head(of, table));
     BB_TRY(print_latencies(of, table));
     if (of->loop->study->realtime.ahead > 0 && m->least_queued >= 0) {
