@@ -6,6 +6,8 @@
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
 
+#include "sim/output/results.h"
+#include "sim/text.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 
 /// Appends the table and writes root axes kind and stage, /results, /latency, /worst and /host.

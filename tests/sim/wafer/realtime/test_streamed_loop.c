@@ -168,7 +168,12 @@ static void check_report(const rig *of, const bb_realtime_measurement *measured,
     assert_int_equal(bb_results_find(results, "worst/stage_us")->count,
                      10 * of->loop->gpus * BB_STEP_STAGES);
     assert_string_equal(bb_results_note_text(results, "results", "matrices"), "streamed");
-    assert_non_null(strstr(bb_text_string(&table), "predicted for fp32"));
+    char shown[128];
+    (void)snprintf(shown, sizeof shown, "\n%-22s%10.3f%12.3f%10.3f%10.3f\n", "predicted for fp32",
+                   1e3 * transfer[0], 1e3 * compute[0], 1e3 * period[0], 1e3 * latency[0]);
+    assert_non_null(strstr(bb_text_string(&table), shown));
+    assert_non_null(strstr(bb_text_string(&table),
+                           "a field [ms]            transfer computation    period   latency\n"));
     unsigned char *image = NULL;
     bb_index bytes = 0;
     check_ok(bb_image_build(results, &image, &bytes));

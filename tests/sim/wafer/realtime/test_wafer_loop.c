@@ -181,6 +181,16 @@ static void report_of(const char *release, double period_us)
     assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
+    assert_non_null(strstr(bb_text_string(&table),
+                           "steps      count     mean      p50      p99    p99.9   p99.99      "
+                           "max  max/p50  misses\n"
+                           "all           70   120.00   100.00  1500.00  1500.00  1500.00  "
+                           "1500.00    15.00       1\nlight "));
+    assert_non_null(
+        strstr(bb_text_string(&table),
+               "worst  at [s]      exposure  step  kind   latency [us]  stages [us], as above\n"
+               "    1  0.040000           1     5  light       1500.00  10.00 2.00 30.00 3.00 - "
+               "40.00\n"));
     check_numbers(results);
     const double period = number(results, "results/period_us", 0);
     assert_true(isnan(period_us) ? isnan(period) : period == period_us);
