@@ -7,7 +7,6 @@
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
-#include "sim/ao/ao_noise.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
@@ -129,7 +128,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     for (bb_index t = 0; t < run->target_count; ++t) {
         run->ctm[t] = run->problem->targets[t].ctm;
     }
-    BB_TRY(bb_ao_noise_bounds(run->problem, &run->noise));
+    BB_TRY(bb_measurement_noise_bounds(&run->problem->guides, &run->problem->noise, &run->noise));
     const bb_tilt_vectors *tilts = &run->problem->tilts;
     run->factor_problem = (bb_factor_problem){
         .solver = &run->study->solver.common,
