@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Policies: which variant updates which tile of a symmetric matrix that is factored. A policy is a
-// row of the table in policy.c: a function of the tile's place, the norms of the tiles and the
-// noise floor. It is resolved once to a map, which every engine reads.
+// row: a function of the tile's place, the norms of the tiles and the noise floor, and all that
+// others ask about it. It is resolved once to a map, which every engine reads.
 //
 // With NT tile rows, u the unit roundoff of the pipeline's variant and eps the tolerance:
 //   tile_norm  the pipeline's variant where ||A_ij||_F <= eps ||A||_F / (NT u), `inside` elsewhere:
@@ -17,6 +17,7 @@
 #ifndef BB_PRECISION_POLICY_H
 #define BB_PRECISION_POLICY_H
 
+#include "core/device/device.h"
 #include "core/schema.h"
 #include "precision/variant.h"
 
@@ -24,16 +25,23 @@
 extern "C" {
 #endif
 
-typedef enum bb_policy_kind {
-    BB_POLICY_UNIFORM,   ///< the pipeline's variant everywhere
-    BB_POLICY_BAND,      ///< `inside` where |i - j| < width, the pipeline's variant elsewhere
-    BB_POLICY_TABLE,     ///< from a file
-    BB_POLICY_TILE_NORM, ///< by the norms of A's tiles
-    BB_POLICY_PRODUCT,   ///< by the norms of L's tiles, product by product
-    BB_POLICY_PROMISE,   ///< the cheapest of the others that keeps a price; not a map by itself
-} bb_policy_kind;
+// The policies, one line each: its row, `bb_policy_row_<name>`, stands in a file of its own or in
+// policy_rules.c. The phrase is for the key `kind`.
+// clang-format off
+#define BB_POLICIES(row)                                                                           \
+    row(UNIFORM,   uniform,   "one arithmetic everywhere")                                         \
+    row(BAND,      band,      "another near the diagonal")                                         \
+    row(TABLE,     table,     "by a file")                                                         \
+    row(TILE_NORM, tile_norm, "by a bound on its norm")                                            \
+    row(PRODUCT,   product,   "product by product, by a bound")                                    \
+    row(PROMISE,   promise,   "the cheapest that keeps a price")
+// clang-format on
 
-/// "uniform", "band", "table", "tile_norm", "product", "promise", NULL.
+#define BB_POLICY_OF_ROW(id, ...) BB_POLICY_##id,
+typedef enum bb_policy_kind { BB_POLICIES(BB_POLICY_OF_ROW) BB_POLICY_COUNT } bb_policy_kind;
+#undef BB_POLICY_OF_ROW
+
+/// Their names in the order of the enum, NULL.
 extern const char *const bb_policy_kind_names[];
 
 /// Whether what was fp32 in the seed takes the policy's variants.
@@ -87,6 +95,55 @@ typedef struct bb_policy_facts {
     const bb_variant *table;  ///< [tile_rows (tile_rows + 1) / 2] of the file, or NULL
 } bb_policy_facts;
 
+/// What a rule is asked with.
+typedef struct bb_policy_question {
+    const bb_policy_config *policy;
+    bb_variant arithmetic;        ///< of the pipeline
+    const bb_policy_facts *facts; ///< NULL where the rule needs none
+    double tolerance;             ///< eps, where the rule goes by one
+} bb_policy_question;
+
+enum { BB_POLICY_KEYS = 4 };
+
+/// All that is asked of a policy.
+typedef struct bb_policy_row {
+    const char *name;
+    const char *keys[BB_POLICY_KEYS];     ///< that it takes and others may not, the rest NULL
+    const char *required[BB_POLICY_KEYS]; ///< that it cannot be without, and no other may have
+    bool is_uniform;                      ///< one variant throughout
+    bool is_search; ///< tries pipelines of other policies: no map by itself, no `variant`
+    bool is_found;  ///< one of those that a search tries
+    bool by_tolerance, by_tile_norms, by_table; ///< the facts that it needs
+    const char *missing[BB_DEVICE_KIND_COUNT];  ///< why a device does not have it; NULL: it does
+    /// Variant of tile (row, column), row >= column.
+    bb_variant (*variant)(const bb_policy_question *asked, bb_index row, bb_index column);
+    /// Bound of bb_policy_map; NULL: products are as their tile.
+    double (*product_bound)(const bb_policy_question *asked);
+    /// The variants that tiles may get, the pipeline's own last; returns how many. The first are
+    /// those nearest to the diagonal, where that has a meaning.
+    int (*variants)(const bb_policy_config *policy, bb_variant arithmetic,
+                    bb_variant out[BB_VARIANT_COUNT]);
+    /// The rules between its keys; NULL: none. Errors: BB_INVALID with a sentence.
+    bb_status (*check)(const bb_policy_config *policy, bb_variant arithmetic);
+} bb_policy_row;
+
+#define BB_POLICY_ROW(id, name, ...) extern const bb_policy_row bb_policy_row_##name;
+BB_POLICIES(BB_POLICY_ROW)
+#undef BB_POLICY_ROW
+
+const bb_policy_row *bb_policy_describe(const bb_policy_config *policy);
+
+/// Whether the policy of a kind takes a key that not all take, or cannot be without it.
+bool bb_policy_takes(bb_policy_kind kind, const char *key);
+bool bb_policy_requires(bb_policy_kind kind, const char *key);
+
+/// What bb_policy_row.variants of its row gives.
+int bb_policy_variants(const bb_policy_config *policy, bb_variant arithmetic,
+                       bb_variant out[BB_VARIANT_COUNT]);
+
+/// The rules between a policy's keys. Errors: BB_INVALID with a sentence.
+BB_CHECKED bb_status bb_policy_check(const bb_policy_config *policy, bb_variant arithmetic);
+
 /// A resolved policy. Owned by the caller.
 typedef struct bb_policy_map {
     bb_index tile_rows;
@@ -99,16 +156,12 @@ typedef struct bb_policy_map {
     bool diagonal_follows; ///< products into diagonal tiles heed variants and product_bound
 } bb_policy_map;
 
-/// Whether a policy asks for the norms of A's tiles; whether it asks for ||A||_F or a noise floor.
-bool bb_policy_needs_tile_norms(const bb_policy_config *policy);
-bool bb_policy_needs_norm(const bb_policy_config *policy);
-
 /// Whether one tile serves both variants that a policy chooses from product by product: their
-/// output is fp32.
+/// output is fp32. True of policies that do not.
 bool bb_policy_products_fit(const bb_policy_config *policy, bb_variant arithmetic);
 
 /// Resolves a policy, where `arithmetic` is the pipeline's own variant. Errors: BB_INVALID (neither
-/// tolerance nor noise floor, product with a variant whose output is not fp32, a promise),
+/// tolerance nor noise floor, a rule of bb_policy_check, a search),
 /// BB_INTERNAL (a fact that is missing), BB_MEMORY.
 BB_CHECKED bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithmetic,
                                           const bb_policy_facts *facts, bb_policy_map **out);
@@ -120,8 +173,8 @@ bb_variant bb_policy_map_at(const bb_policy_map *map, bb_index row, bb_index col
 /// Part of the lower tiles that each variant has, by number: out [BB_VARIANT_COUNT].
 void bb_policy_map_shares(const bb_policy_map *map, double out[BB_VARIANT_COUNT]);
 
-/// Variant of tile (row, column) before any fact is known: where the policy needs some, the wider
-/// in storage of the two that it chooses from.
+/// Variant of tile (row, column) before any fact is known: where the policy needs some, the widest
+/// in storage of those that it chooses from.
 bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmetic, bb_index row,
                              bb_index column);
 

@@ -18,18 +18,34 @@
 extern "C" {
 #endif
 
-typedef enum bb_variant {
-    BB_VARIANT_DP,
-    BB_VARIANT_SP,
-    BB_VARIANT_TF32,
-    BB_VARIANT_BF16,
-    BB_VARIANT_HP1, ///< fp16 operands, fp32 accumulation and output
-    BB_VARIANT_HP2, ///< fp16 operands and output, fp32 accumulation
-    BB_VARIANT_HP3, ///< fp16 throughout
-    BB_VARIANT_X3,  ///< operands split in two fp16 planes, three products, fp32 accumulation
-    BB_VARIANT_FP8, ///< e4m3 operands, a power of two a tile; fp32 accumulation and output
-    BB_VARIANT_COUNT,
-} bb_variant;
+/// How a factorization by panels on a device keeps L for a variant.
+typedef enum bb_variant_panels {
+    BB_VARIANT_PANELS_FP64,
+    BB_VARIANT_PANELS_FP32,
+    BB_VARIANT_PANELS_NARROWED, ///< in fp32, with narrower operands of its own beside
+    BB_VARIANT_PANELS_HALVES,   ///< in planes of fp16: these variants mix, block by block
+} bb_variant_panels;
+
+// The variants, one line each, from which enum, names and rows follow; the columns are the members
+// of bb_variant_info. hp1: fp16 operands. hp2: fp16 operands and output. hp3: fp16 throughout. x3:
+// operands split in two planes, three products. fp8: e4m3 operands, a power of two a tile.
+// clang-format off
+#define BB_VARIANTS(row)                                                                           \
+    /*  id    name  operand accum output products rounds rate   panels    in_halves next */        \
+    row(DP,   dp,   FP64,   FP64, FP64,  1,       false,  59.0, FP64,     DP,       DP)            \
+    row(SP,   sp,   FP32,   FP32, FP32,  1,       false,  53.0, FP32,     X3,       DP)            \
+    row(TF32, tf32, TF32,   FP32, FP32,  1,       true,  261.0, NARROWED, TF32,     X3)            \
+    row(BF16, bf16, BF16,   FP32, FP32,  1,       true,  714.0, NARROWED, BF16,     X3)            \
+    row(HP1,  hp1,  FP16,   FP32, FP32,  1,       true,  714.0, HALVES,   HP1,      X3)            \
+    row(HP2,  hp2,  FP16,   FP32, FP16,  1,       true,  729.0, HALVES,   HP2,      X3)            \
+    row(HP3,  hp3,  FP16,   FP16, FP16,  1,       true,  753.0, HALVES,   HP3,      X3)            \
+    row(X3,   x3,   FP16,   FP32, FP32,  3,       true,  220.0, HALVES,   X3,       DP)            \
+    row(FP8,  fp8,  E4M3,   FP32, FP32,  1,       true,  714.0, NARROWED, FP8,      X3)
+// clang-format on
+
+#define BB_VARIANT_OF_ROW(id, ...) BB_VARIANT_##id,
+typedef enum bb_variant { BB_VARIANTS(BB_VARIANT_OF_ROW) BB_VARIANT_COUNT } bb_variant;
+#undef BB_VARIANT_OF_ROW
 
 typedef struct bb_variant_info {
     const char *name;
@@ -37,6 +53,14 @@ typedef struct bb_variant_info {
     bb_format accumulator;
     bb_format output; ///< of the tile that is updated; also its storage (x3: as wide as fp32)
     int products;     ///< of operand planes: 3 for x3, 1 otherwise
+    bool rounds;      ///< whether operands are rounded
+    double rate;      ///< of a matrix product on one H200, TF/s of large square ones with CUDA 13.0
+                      ///< (x3: of its result; fp8: of bf16, which its products run in): to rank
+                      ///< variants, not to predict times
+    bb_variant_panels panels;
+    bb_variant in_halves; ///< what computes its blocks beside others on a device: a variant in
+                          ///< planes of fp16; itself, which is none, where nothing does
+    bb_variant next;      ///< what a failed factorization escalates to; dp: to nothing
 } bb_variant_info;
 
 const bb_variant_info *bb_variant_describe(bb_variant variant);
@@ -50,12 +74,14 @@ double bb_variant_unit_roundoff(bb_variant variant);
 /// rounded.
 double bb_variant_product_error(bb_variant variant);
 
-/// Rate of a matrix product in a variant on one H200, TF/s of large square products with CUDA 13.0
-/// (x3: of its result; fp8: of bf16, which its products run in). To rank variants, not to predict
-/// times.
-double bb_variant_nominal_rate(bb_variant variant);
+/// Whether a policy on a device may give it to a block: its `in_halves` is in planes of fp16.
+bool bb_variant_mixes(bb_variant variant);
 
-/// Time of products at the nominal rates over that in sp, from the part of the operations that each
+/// What updates a diagonal tile that does not follow its policy: dp where the tile is kept in fp64,
+/// else sp.
+bb_variant bb_variant_on_diagonal(bb_variant variant);
+
+/// Time of products at their rates over that in sp, from the part of the operations that each
 /// variant does: shares [BB_VARIANT_COUNT].
 double bb_variant_relative_cost(const double *shares);
 

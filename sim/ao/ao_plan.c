@@ -221,18 +221,12 @@ static double output_bytes(const bb_ao_study *study)
 
 static double rate_of(const bb_factor_pipeline *pipeline)
 {
-    switch (pipeline->arithmetic) {
-    case BB_VARIANT_DP:
-        return fp64_rate;
-    case BB_VARIANT_SP:
-        return fp32_rate;
-    case BB_VARIANT_HP3:
+    const bb_variant_info *info = bb_variant_describe((bb_variant)pipeline->arithmetic);
+    if (info->accumulator == BB_FORMAT_FP16) {
         return fp16_sum_rate;
-    case BB_VARIANT_X3:
-        return emulated_rate / 3.0;
-    default:
-        return emulated_rate;
     }
+    const double plain_rate = info->output == BB_FORMAT_FP64 ? fp64_rate : fp32_rate;
+    return info->rounds ? emulated_rate / (double)info->products : plain_rate;
 }
 
 static double filling_seconds(const bb_slope_covariance_cost *cost, double layers)
@@ -304,7 +298,8 @@ static double core_seconds(const bb_ao_study *study, const extent *of)
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
         double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
-        bool wide = pipelines[p].arithmetic == (int)BB_VARIANT_DP;
+        bool wide =
+            bb_variant_describe((bb_variant)pipelines[p].arithmetic)->output == BB_FORMAT_FP64;
         if (device_bytes(study, of, p) > 0.0) {
             continue;
         }

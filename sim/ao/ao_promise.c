@@ -212,7 +212,8 @@ static bb_status try_candidate(bb_ao_promises *promises, searching *search,
     tried->common.draws = draws;
     entry->pipeline = search->pipeline - task->pipelines;
     (void)snprintf(entry->arithmetic, sizeof entry->arithmetic, "%s", name);
-    entry->tolerance = level->policy.kind == (int)BB_POLICY_UNIFORM ? NAN : level->policy.tolerance;
+    entry->tolerance =
+        bb_policy_describe(&level->policy)->is_uniform ? NAN : level->policy.tolerance;
     entry->cost = tried->common.factor.cost;
     entry->kept = entry->loss <= search->pipeline->policy.strehl_loss;
     ++promises->count;

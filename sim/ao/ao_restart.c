@@ -8,7 +8,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
-#include "sim/output/value_digest.h"
+#include "sim/input/value_digest.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -279,8 +279,8 @@ static bool is_within(int value, int last)
 // Whether the search of a promise can have found it.
 static bool is_found(const candidate *step)
 {
-    return (step->kind == (int)BB_POLICY_UNIFORM || step->kind == (int)BB_POLICY_TILE_NORM ||
-            step->kind == (int)BB_POLICY_PRODUCT) &&
+    const bb_policy_config policy = {.kind = step->kind};
+    return is_within(step->kind, BB_POLICY_COUNT - 1) && bb_policy_describe(&policy)->is_found &&
            is_within(step->arithmetic, BB_VARIANT_COUNT - 1) &&
            is_within(step->inside, BB_VARIANT_COUNT - 1) &&
            is_within(step->diagonal, BB_POLICY_FOLLOW) &&
@@ -301,9 +301,10 @@ static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipe
 {
     const candidate own = candidate_of(pipeline);
     const candidate step = candidate_of(level);
+    const bool searches = bb_policy_describe(&pipeline->policy)->is_search;
     *out = *pipeline;
     if (is_same(&own, &step)) {
-        return own.kind != (int)BB_POLICY_PROMISE || outcome->kind != BB_OUTCOME_OK;
+        return !searches || outcome->kind != BB_OUTCOME_OK;
     }
     out->arithmetic = step.arithmetic;
     out->policy.kind = step.kind;
@@ -312,7 +313,7 @@ static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipe
     out->policy.tolerance = step.tolerance;
     out->sweeps = step.sweeps;
     out->escalate = false;
-    return own.kind == (int)BB_POLICY_PROMISE && is_found(&step);
+    return searches && is_found(&step);
 }
 
 static bool is_sound(const bb_draws *draws)

@@ -51,7 +51,7 @@ static void put_in_order(const ao_run *run)
     run->order[count++] = reference;
     for (int promising = 0; promising <= 1; ++promising) {
         for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
+            const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
             if (p != reference && promises == (promising == 1)) {
                 run->order[count++] = p;
             }
@@ -329,7 +329,7 @@ static bb_status draw(const ao_run *run, bb_index p)
     bb_status status = BB_OK;
     const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
-    const bool promises = run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE;
+    const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
     const bb_index draws = run->pipelines[p].draws;
     bb_evaluation *common = &run->evaluations[p].common;
     bb_factor_problem factor_problem = run->factor_problem;
@@ -382,7 +382,7 @@ static bb_status solve(const ao_run *run, bb_index p)
                                      .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
-    if (run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE) {
+    if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
         BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], evaluation));
     } else {
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
@@ -434,7 +434,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_progress("solving", run->solved, run->pipeline_count);
-        if (run->settled == 0 && run->pipelines[p].policy.kind == (int)BB_POLICY_PROMISE) {
+        if (run->settled == 0 && bb_policy_describe(&run->pipelines[p].policy)->is_search) {
             BB_TRY(settle(run));
         }
         BB_TRY(solve(run, p));

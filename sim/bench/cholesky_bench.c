@@ -78,7 +78,9 @@ static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source 
                             bb_variant variant, contest *out)
 {
     bb_status status = BB_OK;
-    bool direct = variant <= BB_VARIANT_SP;
+    const bb_variant_info *info = bb_variant_describe(variant);
+    bool direct = !info->rounds;
+    bool wide = info->output == BB_FORMAT_FP64;
     for (int t = 0; t < TILES; ++t) {
         BB_TRY(factor_tiles(source, variant, out->tiles[t], &out->own[t]));
         if (!direct) {
@@ -86,8 +88,8 @@ static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source 
         }
     }
     if (direct) {
-        BB_TRY(factor_whole(source, variant == BB_VARIANT_DP, 1, &out->one));
-        BB_TRY(factor_whole(source, variant == BB_VARIANT_DP, (int)setup->threads, &out->many));
+        BB_TRY(factor_whole(source, wide, 1, &out->one));
+        BB_TRY(factor_whole(source, wide, (int)setup->threads, &out->many));
     }
 done:
     return status;
@@ -114,7 +116,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     for (int round = 0; round < 3; ++round) {
         BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));
     }
-    bool direct = self->choice <= (int)BB_VARIANT_SP;
+    bool direct = !bb_variant_describe((bb_variant)self->choice)->rounds;
     int tile = best_tile(task.own);
     double one = bb_bench_best(&task.one);
     double many = bb_bench_best(&task.many);

@@ -11,7 +11,7 @@
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/isolation.h"
-#include "sim/output/value_digest.h"
+#include "sim/input/value_digest.h"
 
 #include <hdf5.h>
 #include <math.h>

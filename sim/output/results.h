@@ -12,8 +12,8 @@
 #define BB_SIM_OUTPUT_RESULTS_H
 
 #include "core/matrix_source.h"
-#include "sim/output/matrix_metadata.h"
-#include "sim/output/value_digest.h"
+#include "sim/input/matrix_metadata.h"
+#include "sim/input/value_digest.h"
 
 #include <stdbool.h>
 

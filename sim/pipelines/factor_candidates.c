@@ -107,8 +107,7 @@ bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *cand
     policy->tolerance = candidates->tolerances[mixture];
     if (candidates->by_tile) {
         out.sweeps = BB_POLICY_SWEEPS_SP;
-        // sp beside half planes is x3 there
-        policy->inside = policy->inside == (int)BB_VARIANT_SP ? (int)BB_VARIANT_X3 : policy->inside;
+        policy->inside = (int)bb_variant_describe((bb_variant)policy->inside)->in_halves;
     }
     policy->kind = BB_POLICY_PRODUCT;
     const bool by_product =
@@ -124,15 +123,14 @@ bb_factor_pipeline bb_factor_candidates_uniform(const bb_factor_pipeline *pipeli
                                                 bb_variant variant, bb_device_kind device)
 {
     bb_factor_pipeline out = *pipeline;
+    const bb_variant_info *info = bb_variant_describe(variant);
     // With operands of their own a device keeps diagonal tiles and sweeps in fp32.
-    const bool apart =
-        device == BB_DEVICE_CUDA &&
-        (variant == BB_VARIANT_TF32 || variant == BB_VARIANT_BF16 || variant == BB_VARIANT_FP8);
+    const bool apart = device == BB_DEVICE_CUDA && info->panels == BB_VARIANT_PANELS_NARROWED;
     out.arithmetic = (int)variant;
     out.escalate = false;
     out.policy.kind = BB_POLICY_UNIFORM;
     out.policy.diagonal = apart ? BB_POLICY_FOLLOW_SP : BB_POLICY_FOLLOW;
-    out.sweeps = apart || variant == BB_VARIANT_DP ? (int)BB_POLICY_SWEEPS_SP : out.sweeps;
+    out.sweeps = apart || info->output == BB_FORMAT_FP64 ? (int)BB_POLICY_SWEEPS_SP : out.sweeps;
     return out;
 }
 
@@ -158,7 +156,7 @@ static bool precedes(bb_variant a, bb_variant b)
 static bool is_usual(const bb_factor_pipeline *pipeline, bb_variant variant)
 {
     const double cost = cost_of(variant);
-    if ((int)variant == pipeline->arithmetic || variant == BB_VARIANT_DP) {
+    if ((int)variant == pipeline->arithmetic || bb_variant_describe(variant)->next == variant) {
         return true;
     }
     if (cost > cost_of(BB_VARIANT_DP)) {

@@ -10,38 +10,40 @@
 #include <math.h>
 #include <stdio.h>
 
-static bool is_fp16(int variant)
-{
-    return variant == (int)BB_VARIANT_HP1 || variant == (int)BB_VARIANT_HP2 ||
-           variant == (int)BB_VARIANT_HP3;
-}
-
 static bool splits(int variant)
 {
-    return is_fp16(variant) || variant == (int)BB_VARIANT_X3;
+    return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_HALVES;
 }
 
 static bool has_policy(const bb_factor_pipeline *pipeline)
 {
-    return pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
-}
-
-// The fp16 variant of a pipeline in half planes: its own, or its policy's.
-static bb_variant fp16_variant(const bb_factor_pipeline *pipeline)
-{
-    if (is_fp16(pipeline->arithmetic)) {
-        return (bb_variant)pipeline->arithmetic;
-    }
-    return has_policy(pipeline) && is_fp16(pipeline->policy.inside)
-               ? (bb_variant)pipeline->policy.inside
-               : BB_VARIANT_HP1;
+    return !bb_policy_describe(&pipeline->policy)->is_uniform;
 }
 
 // What has operands of its own beside L in fp32.
 static bool narrows(int variant)
 {
-    return variant == (int)BB_VARIANT_TF32 || variant == (int)BB_VARIANT_BF16 ||
-           variant == (int)BB_VARIANT_FP8;
+    return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_NARROWED;
+}
+
+// What tiles may get: variants that mix, and with light sweeps what is worked on in fp32.
+static bb_status check_given(const bb_factor_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    bb_variant given[BB_VARIANT_COUNT];
+    const int count =
+        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+    const bool light = pipeline->sweeps == (int)BB_POLICY_SWEEPS_LIGHT;
+    for (int v = 0; v < count; ++v) {
+        BB_REQUIRE(!has_policy(pipeline) || bb_variant_mixes(given[v]), BB_UNSUPPORTED,
+                   "pipeline %s: policy with %s on cuda, expected sp, hp1, hp2, hp3 or x3",
+                   pipeline->name, bb_variant_names[given[v]]);
+        BB_REQUIRE(!light || bb_variant_describe(given[v])->output != BB_FORMAT_FP16,
+                   BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
+                   pipeline->name, bb_variant_names[given[v]]);
+    }
+done:
+    return status;
 }
 
 bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
@@ -49,21 +51,17 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
 {
     bb_status status = BB_OK;
     const bb_policy_config *policy = &pipeline->policy;
+    const bb_policy_row *rule = bb_policy_describe(policy);
     const char *name = pipeline->name;
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);
-    BB_REQUIRE(policy->kind != (int)BB_POLICY_PRODUCT, BB_UNSUPPORTED,
-               "pipeline %s: the policy product chooses product by product, on the cpu", name);
+    BB_REQUIRE(rule->missing[BB_DEVICE_CUDA] == NULL, BB_UNSUPPORTED, "pipeline %s: %s", name,
+               rule->missing[BB_DEVICE_CUDA]);
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
                "pipeline %s: on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s", name,
                bb_variant_names[pipeline->arithmetic]);
-    BB_REQUIRE(!has_policy(pipeline) || policy->inside == (int)BB_VARIANT_SP ||
-                   policy->inside == (int)BB_VARIANT_X3 ||
-                   policy->inside == (int)fp16_variant(pipeline),
-               BB_UNSUPPORTED, "pipeline %s: policy.inside = %s on cuda, expected sp, x3 or %s",
-               name, bb_variant_names[policy->inside], bb_variant_names[fp16_variant(pipeline)]);
-    BB_REQUIRE(!has_policy(pipeline) || policy->kind == (int)BB_POLICY_PROMISE ||
+    BB_REQUIRE(!has_policy(pipeline) || rule->is_search ||
                    pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
                BB_UNSUPPORTED, "pipeline %s: on cuda the sweeps of a policy are sp", name);
     bool follows =
@@ -71,10 +69,7 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
                "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
                bb_variant_names[pipeline->arithmetic]);
-    BB_REQUIRE(pipeline->sweeps != (int)BB_POLICY_SWEEPS_LIGHT ||
-                   fp16_variant(pipeline) == BB_VARIANT_HP1,
-               BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
-               name, bb_variant_names[pipeline->arithmetic]);
+    BB_TRY(check_given(pipeline));
     BB_REQUIRE(pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_ZERO, BB_UNSUPPORTED,
                "pipeline %s: accumulate_from c is emulated, on the cpu", name);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
@@ -144,16 +139,21 @@ done:
 double bb_factor_device_bytes(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
+    const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
     double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
-    if (has_policy(pipeline)) {
-        plan.arithmetic = fp16_variant(pipeline);
+    bb_variant given[BB_VARIANT_COUNT];
+    const int count =
+        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+    for (int v = 0; has_policy(pipeline) && v < count; ++v) {
+        plan.arithmetic = bb_variant_describe(given[v])->in_halves;
+        plan.diagonal_follows = false;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
-        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW ||
-                                pipeline->policy.kind == (int)BB_POLICY_PROMISE;
+        plan.diagonal_follows =
+            pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
-    if (pipeline->escalate || pipeline->policy.kind == (int)BB_POLICY_PROMISE) {
+    if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
         bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
     }
@@ -201,7 +201,7 @@ done:
 typedef struct running {
     const bb_factor_problem *problem;
     bb_index gpus, n, rows, m; // m: rows of all targets, rows: and of the low-rank part
-    unsigned char *narrow;     // [blocks][blocks]
+    unsigned char *variants;   // [blocks][blocks]
     double *transposed;        // [part.count][n]
     bb_view part_view;
     bb_matrix_source part_source;
@@ -227,7 +227,7 @@ static void stop(running *run)
         bb_device_source_destroy(&run->matrices[g]);
         bb_device_close(&run->devices[g]);
     }
-    BB_RELEASE(&run->narrow);
+    BB_RELEASE(&run->variants);
     BB_RELEASE(&run->transposed);
 }
 
@@ -248,46 +248,42 @@ done:
     return status;
 }
 
-// What the map of a pipeline in half planes asks of the factorization.
-static void apply_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
-                      const unsigned char *narrow, bb_index count, bb_panel_plan *plan)
-{
-    bb_index below = map->tile_rows * (map->tile_rows - 1) / 2;
-    bb_variant fp16 = fp16_variant(pipeline);
-    plan->diagonal_follows = bb_policy_map_at(map, 0, 0) == fp16;
-    // A plan without a map takes its arithmetic below the diagonal.
-    bool uniform = count == below || (count == 0 && !plan->diagonal_follows);
-    plan->arithmetic = count > 0 || plan->diagonal_follows ? fp16 : BB_VARIANT_X3;
-    plan->narrow = uniform ? NULL : narrow;
-}
-
-// Which blocks take one product, where not all below the diagonal are alike.
-static bb_status read_map(running *run, const bb_factor_pipeline *pipeline,
-                          const bb_policy_map *map, bb_panel_plan *plan)
+// What the map of a policy asks of a factorization in planes of fp16. A plan without a map of its
+// own takes its arithmetic below the diagonal, and there where the diagonal blocks follow.
+static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_index blocks = map->tile_rows;
-    bb_index count = 0;
-    bb_variant fp16 = fp16_variant(pipeline);
-    if (!splits(plan->arithmetic)) {
+    const bb_index blocks = map->tile_rows;
+    const bb_variant diagonal = bb_variant_describe(bb_policy_map_at(map, 0, 0))->in_halves;
+    bool uniform = true;
+    if (!splits((int)plan->arithmetic)) {
         return BB_OK;
     }
-    BB_TRY(BB_ZEROED(blocks * blocks, &run->narrow));
+    plan->diagonal_follows = bb_variant_describe(diagonal)->products == 1;
+    plan->arithmetic = plan->diagonal_follows ? diagonal : BB_VARIANT_X3;
+    BB_TRY(BB_ZEROED(blocks * blocks, &run->variants));
     for (bb_index i = 0; i < blocks; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
-            bb_variant variant = bb_policy_map_at(map, i, j);
-            bool is_narrow = variant == fp16;
-            BB_REQUIRE(is_narrow || variant == BB_VARIANT_X3 || variant == BB_VARIANT_SP,
-                       BB_UNSUPPORTED,
-                       "tile (%td, %td) in %s: on cuda a policy of %s chooses among it, x3 and sp",
-                       i, j, bb_variant_names[variant], bb_variant_names[fp16]);
-            BB_REQUIRE(i != j || is_narrow == (bb_policy_map_at(map, 0, 0) == fp16), BB_UNSUPPORTED,
-                       "diagonal tile %td: on cuda all diagonal tiles follow or none does", i);
-            run->narrow[i * blocks + j] = is_narrow;
-            count += is_narrow && j < i;
+            const bb_variant variant = bb_policy_map_at(map, i, j);
+            const bb_variant computed = bb_variant_describe(variant)->in_halves;
+            BB_REQUIRE(bb_variant_mixes(variant), BB_UNSUPPORTED,
+                       "tile (%td, %td) in %s: on cuda a policy gives sp, hp1, hp2, hp3 or x3", i,
+                       j, bb_variant_names[variant]);
+            BB_REQUIRE(i != j || computed == diagonal, BB_UNSUPPORTED,
+                       "diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant", i,
+                       bb_variant_names[computed], bb_variant_names[diagonal]);
+            run->variants[i * blocks + j] = (unsigned char)computed;
+            if (!plan->diagonal_follows && bb_variant_describe(computed)->products == 1) {
+                plan->arithmetic = computed;
+            }
         }
     }
-    apply_map(map, pipeline, run->narrow, count, plan);
+    for (bb_index i = 1; i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            uniform = uniform && run->variants[i * blocks + j] == (unsigned char)plan->arithmetic;
+        }
+    }
+    plan->variants = uniform ? NULL : run->variants;
 done:
     return status;
 }
@@ -373,7 +369,7 @@ bb_status bb_factor_device_solve(const bb_factor_problem *problem,
     if (problem->part.count > 0) {
         BB_TRY(transpose_part(&run));
     }
-    BB_TRY(read_map(&run, pipeline, map, &plan));
+    BB_TRY(read_map(&run, map, &plan));
     BB_TRY(open_devices(&run));
     times->operator_bytes = bb_panel_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));

@@ -55,11 +55,11 @@ bb_status bb_factor_map_create(const bb_factor_problem *problem, const bb_policy
                              .norm = NAN,
                              .noise_floor = problem->noise_floor};
     *out = NULL;
-    if (policy->kind == (int)BB_POLICY_TABLE) {
+    if (bb_policy_describe(policy)->by_table) {
         BB_TRY(bb_factor_map_of_table(policy, n, size, arithmetic, out));
         goto done;
     }
-    if (bb_policy_needs_norm(policy) || bb_policy_needs_tile_norms(policy)) {
+    if (bb_policy_describe(policy)->by_tolerance || bb_policy_describe(policy)->by_tile_norms) {
         if (problem->tile_norms == NULL) {
             BB_TRY(bb_factor_map_norms(problem, &norms));
         }

@@ -3,7 +3,6 @@
 
 #include "sim/pipelines/idle_keys.h"
 
-#include <math.h>
 #include <stdio.h>
 
 const char *const bb_factor_scale_names[] = {"unit_diagonal", "none", NULL};
@@ -71,8 +70,9 @@ static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_ST
     const bb_factor_pipeline *items = pipelines->items;
     bb_index count = pipelines->count < BB_STUDY_PIPELINES ? pipelines->count : BB_STUDY_PIPELINES;
     for (bb_index i = 0; i < count; ++i) {
-        bool full = items[i].arithmetic == (int)BB_VARIANT_DP &&
-                    items[i].policy.kind == (int)BB_POLICY_UNIFORM;
+        bool full =
+            bb_variant_describe((bb_variant)items[i].arithmetic)->output == BB_FORMAT_FP64 &&
+            bb_policy_describe(&items[i].policy)->is_uniform;
         out[i] = (bb_pipeline_facts){items[i].name, full};
     }
     return count;
@@ -92,38 +92,25 @@ static bb_status check_policy(const bb_list *pipelines, bb_index index, const bb
     bb_status status = BB_OK;
     char path[64];
     const bb_factor_pipeline *pipeline = (const bb_factor_pipeline *)pipelines->items + index;
-    const bb_policy_config *policy = &pipeline->policy;
-    (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
-    bb_place place = bb_config_place(config, path);
-    if ((policy->kind == (int)BB_POLICY_TABLE) != (policy->table != NULL)) {
-        BB_TRY(bb_problems_add(problems, place,
-                               "pipelines[%td].policy: expected the key table with kind table, and "
-                               "with no other",
-                               index));
+    if (bb_policy_check(&pipeline->policy, (bb_variant)pipeline->arithmetic) != BB_OK) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
+        status = bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td]: %s",
+                                 index, bb_status_message());
+        bb_status_clear();
     }
-    if ((policy->kind == (int)BB_POLICY_PROMISE) == isnan(policy->strehl_loss)) {
-        BB_TRY(bb_problems_add(problems, place,
-                               "pipelines[%td].policy: expected the key strehl_loss with kind "
-                               "promise, and with no other",
-                               index));
-    }
-    if (policy->kind == (int)BB_POLICY_PRODUCT &&
-        !bb_policy_products_fit(policy, (bb_variant)pipeline->arithmetic)) {
-        BB_TRY(bb_problems_add(problems, place,
-                               "pipelines[%td].policy: product chooses between two of sp, tf32, "
-                               "bf16, hp1, x3 and fp8",
-                               index));
-    }
-done:
     return status;
 }
 
 // A start of sums that are not in fp16 does nothing.
 static bool starts_idly(const bb_factor_pipeline *pipeline)
 {
-    bool half_sums = pipeline->arithmetic == (int)BB_VARIANT_HP3 ||
-                     (pipeline->policy.kind != (int)BB_POLICY_UNIFORM &&
-                      pipeline->policy.inside == (int)BB_VARIANT_HP3);
+    bb_variant given[BB_VARIANT_COUNT];
+    bool half_sums = false;
+    const int count =
+        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+    for (int v = 0; v < count; ++v) {
+        half_sums = half_sums || bb_variant_describe(given[v])->accumulator == BB_FORMAT_FP16;
+    }
     return pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C && !half_sums;
 }
 

@@ -10,12 +10,13 @@
 // Rounded copies of two tile columns, for every operand that may be asked for.
 static double copies_bytes(const bb_tile_plan *plan, double n)
 {
-    const bb_variant variants[] = {plan->arithmetic, (bb_variant)plan->policy.inside};
+    bb_variant given[BB_VARIANT_COUNT];
     double bytes = 0.0;
-    for (int v = 0; v < 2; ++v) {
-        if (variants[v] > BB_VARIANT_SP) {
+    const int count = bb_policy_variants(&plan->policy, plan->arithmetic, given);
+    for (int v = 0; v < count; ++v) {
+        if (bb_variant_describe(given[v])->rounds) {
             bytes += 2.0 * n * (double)plan->tile_size *
-                     (double)bb_operand_bytes(bb_operand_of(variants[v]));
+                     (double)bb_operand_bytes(bb_operand_of(given[v]));
         }
     }
     return bytes;
@@ -37,7 +38,7 @@ static void plan_refinement(const bb_refine_config *config, bb_index n, bb_index
 
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
 {
-    const double candidates = pipeline->policy.kind == (int)BB_POLICY_PROMISE ? 12.0 : 1.0;
+    const double candidates = bb_policy_describe(&pipeline->policy)->is_search ? 12.0 : 1.0;
     return candidates * fmax(1.0, (double)pipeline->draws);
 }
 
@@ -49,10 +50,11 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     bb_policy_map *map = NULL;
     bb_tile_plan plan = bb_factor_pipeline_tiles(solver, pipeline);
     bb_index size = plan.tile_size < n ? plan.tile_size : n;
-    bool promises = pipeline->policy.kind == (int)BB_POLICY_PROMISE;
-    bool widest = promises || pipeline->escalate || plan.arithmetic == BB_VARIANT_DP;
+    const bb_policy_row *policy = bb_policy_describe(&pipeline->policy);
+    bool wide = bb_variant_describe(plan.arithmetic)->output == BB_FORMAT_FP64;
+    bool widest = policy->is_search || pipeline->escalate || wide;
     BB_TRY(bb_factor_spectrum_check(&solver->spectrum, n, size));
-    if (pipeline->policy.kind == (int)BB_POLICY_TABLE) {
+    if (policy->by_table) {
         BB_TRY(bb_factor_map_of_table(&plan.policy, n, size, plan.arithmetic, &map));
         plan.map = map;
     }

@@ -202,9 +202,9 @@ typedef struct effort {
 // On a device sp beside half planes is computed as x3.
 static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
 {
-    bool halves =
-        pipeline->arithmetic >= (int)BB_VARIANT_HP1 && pipeline->arithmetic <= (int)BB_VARIANT_X3;
-    return halves && variant == BB_VARIANT_SP ? BB_VARIANT_X3 : variant;
+    const bb_variant_info *own = bb_variant_describe((bb_variant)pipeline->arithmetic);
+    return own->panels == BB_VARIANT_PANELS_HALVES ? bb_variant_describe(variant)->in_halves
+                                                   : variant;
 }
 
 // What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
@@ -213,9 +213,12 @@ static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipelin
 {
     double whole = 0.0;
     bb_policy_map_shares(map, facts->tile_share);
-    if (computed_as(BB_VARIANT_SP, pipeline) == BB_VARIANT_X3) {
-        facts->tile_share[BB_VARIANT_X3] += facts->tile_share[BB_VARIANT_SP];
-        facts->tile_share[BB_VARIANT_SP] = 0.0;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_variant computed = computed_as((bb_variant)v, pipeline);
+        if ((int)computed != v) {
+            facts->tile_share[computed] += facts->tile_share[v];
+            facts->tile_share[v] = 0.0;
+        }
     }
     facts->tolerance = map->tolerance;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
@@ -320,15 +323,11 @@ done:
 // The next more precise pipeline, one variant throughout; false where there is none.
 static bool raise_precision(bb_factor_pipeline *pipeline)
 {
-    bool uniform = pipeline->policy.kind == (int)BB_POLICY_UNIFORM;
-    int raised = BB_VARIANT_X3;
-    if (pipeline->arithmetic == (int)BB_VARIANT_DP && uniform) {
+    const int next = (int)bb_variant_describe((bb_variant)pipeline->arithmetic)->next;
+    if (pipeline->arithmetic == next && bb_policy_describe(&pipeline->policy)->is_uniform) {
         return false;
     }
-    if (pipeline->arithmetic <= (int)BB_VARIANT_SP || pipeline->arithmetic == (int)BB_VARIANT_X3) {
-        raised = BB_VARIANT_DP;
-    }
-    pipeline->arithmetic = raised;
+    pipeline->arithmetic = next;
     pipeline->policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
     pipeline->sweeps = BB_POLICY_SWEEPS_SP;
     return true;
@@ -374,8 +373,8 @@ static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config
 {
     if (problem->outcome.kind != BB_OUTCOME_OK) {
         *outcome = problem->outcome;
-    } else if (problem->noise != NULL && bb_policy_needs_norm(policy) && isnan(policy->tolerance) &&
-               isnan(problem->noise_floor)) {
+    } else if (problem->noise != NULL && bb_policy_describe(policy)->by_tolerance &&
+               isnan(policy->tolerance) && isnan(problem->noise_floor)) {
         bb_outcome_set(outcome, BB_OUTCOME_UNDERDETERMINED,
                        "policy %s without a tolerance: noise gives %s no floor above 0",
                        bb_policy_kind_names[policy->kind], problem->matrix->name);

@@ -3,7 +3,6 @@
 
 #include "core/memory.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/factor_map.h"
 
 #include <math.h>
 
@@ -24,42 +23,47 @@ static bb_status fill_identity(const bb_matrix_source *source, bb_index row, bb_
 
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline)
 {
-    const bool policy = pipeline->policy.kind != (int)BB_POLICY_UNIFORM;
-    return (bb_factor_kernels){
-        .arithmetic = pipeline->arithmetic,
-        .inside = policy ? pipeline->policy.inside : pipeline->arithmetic,
-        .diagonal = pipeline->policy.diagonal,
-        .sweeps = pipeline->sweeps,
-        .policy = policy,
-    };
+    bb_factor_kernels out = {.diagonal = pipeline->policy.diagonal, .sweeps = pipeline->sweeps};
+    out.count =
+        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, out.variants);
+    return out;
 }
 
 bool bb_factor_kernels_same(const bb_factor_kernels *a, const bb_factor_kernels *b)
 {
-    return a->arithmetic == b->arithmetic && a->inside == b->inside && a->diagonal == b->diagonal &&
-           a->sweeps == b->sweeps && a->policy == b->policy;
+    bool same = a->count == b->count && a->diagonal == b->diagonal && a->sweeps == b->sweeps;
+    for (int v = 0; same && v < a->count; ++v) {
+        same = a->variants[v] == b->variants[v];
+    }
+    return same;
 }
 
-// Factors and solves the identity. Every policy is a band here: both of its variants have tiles.
+// Factors and solves the identity. A policy is a table here, in which all of its variants have
+// tiles off the diagonal.
 static bb_status factor_identity(const bb_factor_solver_config *solver,
-                                 const bb_factor_pipeline *pipeline, bool policy)
+                                 const bb_factor_pipeline *pipeline,
+                                 const bb_factor_kernels *kernels)
 {
     bb_status status = BB_OK;
     bb_factor_solver_config small = *solver;
     bb_factor_pipeline plain = *pipeline;
     bb_policy_map *map = NULL;
+    bb_variant table[TILES * (TILES + 1) / 2];
     double *r = NULL;
     bb_outcome outcome = {0};
     bb_factor_device_times times;
     small.tile = solver->tile < LARGEST_TILE ? solver->tile : LARGEST_TILE;
     plain.policy =
         (bb_policy_config){.kind = BB_POLICY_UNIFORM, .diagonal = pipeline->policy.diagonal};
-    if (policy) {
+    if (kernels->count > 1) {
         plain.sweeps = BB_POLICY_SWEEPS_SP;
-        plain.policy = (bb_policy_config){.kind = BB_POLICY_BAND,
-                                          .width = 1,
-                                          .inside = pipeline->policy.inside,
-                                          .diagonal = pipeline->policy.diagonal};
+        plain.policy.kind = BB_POLICY_TABLE;
+    }
+    for (bb_index row = 0; row < TILES; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            table[row * (row + 1) / 2 + column] =
+                kernels->variants[(row - column) % kernels->count];
+        }
     }
     const bb_index n = TILES * small.tile;
     const bb_matrix_source matrix = {.rows = n,
@@ -73,7 +77,9 @@ static bb_status factor_identity(const bb_factor_solver_config *solver,
     const bb_matrix_source *const sides[] = {&rows};
     const bb_factor_problem problem = {
         .solver = &small, .matrix = &matrix, .target_count = 1, .sides = sides, .noise_floor = NAN};
-    BB_TRY(bb_factor_map_create(&problem, &plain.policy, (bb_variant)plain.arithmetic, &map));
+    const bb_policy_facts facts = {
+        .tile_rows = TILES, .tile_size = small.tile, .noise_floor = NAN, .table = table};
+    BB_TRY(bb_policy_map_create(&plain.policy, (bb_variant)plain.arithmetic, &facts, &map));
     BB_TRY(bb_factor_device_solve(&problem, &plain, map, &r, &outcome, &times));
 done:
     bb_policy_map_destroy(&map);
@@ -92,7 +98,7 @@ bb_status bb_factor_warm(const bb_factor_solver_config *solver, const bb_factor_
             return BB_OK;
         }
     }
-    BB_TRY(factor_identity(solver, pipeline, kernels.policy));
+    BB_TRY(factor_identity(solver, pipeline, &kernels));
     if (count < KEPT) {
         warm[count++] = kernels;
     }

@@ -7,11 +7,10 @@
 
 #include "sim/pipelines/factor_pipeline.h"
 
-/// What tells apart the kernels that pipelines launch on a device. Of a pipeline without a policy
-/// `inside` is its arithmetic.
+/// What tells apart the kernels that pipelines launch on a device.
 typedef struct bb_factor_kernels {
-    int arithmetic, inside, diagonal, sweeps;
-    bool policy;
+    int count, diagonal, sweeps;
+    bb_variant variants[BB_VARIANT_COUNT]; ///< [count] that tiles may get; one: without a policy
 } bb_factor_kernels;
 
 bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline);

@@ -24,7 +24,12 @@ static bool changed(const bb_schema *schema, const void *record, const char *nam
         memcpy(&value, member, sizeof value);
         return value != strtoll(key->default_text, NULL, 10);
     }
-    if (key->kind == BB_KEY_CHOICES) {
+    if (key->kind == BB_KEY_PATH) {
+        const char *path;
+        memcpy(&path, member, sizeof path);
+        return path != NULL;
+    }
+    if (key->kind == BB_KEY_CHOICES || key->kind == BB_KEY_INTEGERS) {
         bb_list list;
         memcpy(&list, member, sizeof list);
         return list.count > 0;
@@ -71,23 +76,10 @@ done:
 }
 
 enum {
-    BAND = 1 << BB_POLICY_BAND,
-    RULES = 1 << BB_POLICY_TILE_NORM | 1 << BB_POLICY_PRODUCT,
-    PROMISE = 1 << BB_POLICY_PROMISE,
-    PRODUCTS = 1 << BB_POLICY_PRODUCT | PROMISE,
     LIGHT = 1 << BB_POLICY_SWEEPS_LIGHT,
     REFINED = 1 << BB_REFINE_IR | 1 << BB_REFINE_CG | 1 << BB_REFINE_GMRES
 };
 
-static const rule policy_rules[] = {
-    {"width",       BAND,                   "band"                               },
-    {"inside",      BAND | RULES | PROMISE, "band, tile_norm, product or promise"},
-    {"tolerance",   RULES,                  "tile_norm or product"               },
-    {"noise_share", RULES,                  "tile_norm or product"               },
-    {"rounding",    PRODUCTS,               "product or promise"                 },
-    {"over",        PROMISE,                "promise"                            },
-    {"variants",    PROMISE,                "promise"                            },
-};
 static const rule sweep_rules[] = {
     {"sweep_energy", LIGHT, "light"},
 };
@@ -95,6 +87,72 @@ static const rule refine_rules[] = {
     {"tolerance",  REFINED, "ir, cg or gmres"},
     {"iterations", REFINED, "ir, cg or gmres"},
 };
+
+enum { NAMES = 128 };
+
+// The policies that take a key as a sentence names them: "a, b or c". Returns their bits.
+static unsigned list_policies(const char *key, char names[NAMES])
+{
+    unsigned used = 0;
+    int last = -1;
+    size_t length = 0;
+    names[0] = '\0';
+    for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
+        last = bb_policy_takes((bb_policy_kind)kind, key) ? kind : last;
+    }
+    for (int kind = 0; kind <= last; ++kind) {
+        if (bb_policy_takes((bb_policy_kind)kind, key)) {
+            const char *between = used == 0 ? "" : kind == last ? " or " : ", ";
+            const int written = snprintf(names + length, NAMES - length, "%s%s", between,
+                                         bb_policy_kind_names[kind]);
+            length += written > 0 && (size_t)written < NAMES - length ? (size_t)written : 0;
+            used |= 1U << kind;
+        }
+    }
+    return used;
+}
+
+// Keys that one policy alone has, and cannot be without.
+static bb_status check_required(const bb_policy_config *policy, bb_index index,
+                                const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
+    for (bb_index k = 0; k < bb_policy_schema.key_count; ++k) {
+        const char *key = bb_policy_schema.keys[k].name;
+        int kind = 0;
+        while (kind < (int)BB_POLICY_COUNT && !bb_policy_requires((bb_policy_kind)kind, key)) {
+            ++kind;
+        }
+        if (kind < (int)BB_POLICY_COUNT &&
+            changed(&bb_policy_schema, policy, key) != (kind == policy->kind)) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].policy: expected the key %s with kind %s, and "
+                                   "with no other",
+                                   index, key, bb_policy_kind_names[kind]));
+        }
+    }
+done:
+    return status;
+}
+
+// Keys that some policies have.
+static bb_status check_policy(const group *policies, bb_index index, const bb_config *config,
+                              bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char names[NAMES];
+    for (bb_index k = 0; k < bb_policy_schema.key_count; ++k) {
+        const char *key = bb_policy_schema.keys[k].name;
+        const rule taken = {key, list_policies(key, names), names};
+        if (taken.used != 0) {
+            BB_TRY(check_group(policies, &taken, 1, index, config, problems));
+        }
+    }
+done:
+    return status;
+}
 
 bb_status bb_idle_keys_check(const bb_factor_pipeline *pipeline, bb_index index,
                              const bb_config *config, bb_problems *problems)
@@ -120,7 +178,8 @@ bb_status bb_idle_keys_check(const bb_factor_pipeline *pipeline, bb_index index,
                               .decider = "method",
                               .choice = refine->method,
                               .choice_name = "none"};
-    BB_TRY(check_group(&policies, policy_rules, 7, index, config, problems));
+    BB_TRY(check_required(policy, index, config, problems));
+    BB_TRY(check_policy(&policies, index, config, problems));
     BB_TRY(check_group(&sweeps, sweep_rules, 1, index, config, problems));
     BB_TRY(check_group(&refinement, refine_rules, 2, index, config, problems));
 done:

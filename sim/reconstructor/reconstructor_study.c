@@ -71,10 +71,10 @@ static bb_status check_policies(const bb_reconstructor_study *all, const bb_conf
         const bb_policy_config *policy = &pipelines[p].policy;
         char path[64];
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
-        if (policy->kind == (int)BB_POLICY_PROMISE) {
+        if (bb_policy_describe(policy)->is_search) {
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "pipelines[%td].policy: promise is for the experiment ao", p));
-        } else if (bb_policy_needs_norm(policy) && isnan(policy->tolerance)) {
+        } else if (bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance)) {
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "pipelines[%td].policy: expected the key tolerance, as the "
                                    "noise of the covariance is unknown",

@@ -1,54 +1,123 @@
 #!/usr/bin/env python3
-"""Holds the floors of the house: which folder may include which, and how long a file may grow."""
+"""Holds the floors and rooms of the house: which folder may include which, and how large it may be.
+
+A folder is a room. A file includes its own room, the rooms around it and those inside it; beyond
+that only along EDGES, which hold for all that lies inside a room. Words of one floor stay off the
+others, and those of a GPU vendor in core/device/ and in *_cuda.* files.
+"""
+import collections
 import pathlib
 import re
 import sys
 
-ALLOWED = {
-    "core": {"core"},
-    "precision": {"precision", "core"},
-    "physics": {"physics", "core"},
-    "solvers": {"solvers", "precision", "core"},
-    "sim": {"sim", "solvers", "precision", "physics", "core"},
-    "tests": {"tests", "sim", "solvers", "precision", "physics", "core"},
+# Room: the rooms beside it that it may include. Rooms that are not named include none.
+EDGES = {
+    "precision": {"core"},
+    "physics": {"core"},
+    "solvers": {"precision", "core"},
+    "sim": {"solvers", "precision", "physics", "core"},
+    "tests": {"sim", "solvers", "precision", "physics", "core"},
+    "physics/ao/score": {"physics/ao/covariance", "physics/ao/mirrors"},
+    "physics/ao/learn": {"physics/ao/covariance", "physics/ao/mirrors"},
+    "physics/ao/frames": {"physics/ao/covariance", "physics/ao/mirrors"},
+    "physics/wafer/overlay": {"physics/wafer/heat", "physics/wafer/response"},
+    "solvers/operator": {"solvers/gpu"},
+    "solvers/factor": {"solvers/gpu"},
+    "solvers/step": {"solvers/gpu"},
+    "solvers/loop": {"solvers/gpu", "solvers/operator", "solvers/step"},
+    "sim/output": {"sim/config", "sim/input"},
+    "sim/pipelines": {"sim/config", "sim/input", "sim/output"},
+    "sim/ao": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
+    "sim/wafer": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
+    "sim/product": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
+    "sim/reconstructor": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
+    "sim/bench": {"sim/config", "sim/output", "sim/wafer"},
+    "sim/command": {"sim/bench", "sim/config", "sim/output"},
 }
-# Libraries that only one floor may know.
+FLOORS = ("core", "precision", "physics", "solvers", "sim", "tests")
+# Libraries that only one floor may know: the floor, and tests that write or compare files behind
+# its back.
 ONLY_SIM = ("yaml.h", "hdf5.h", "hdf5_hl.h")
-# The floor itself, and tests that write or compare files behind its back.
 KNOW_FILES = ("sim/", "tests/sim/", "tests/fuzz/")
+# Words that a floor does not know, in code and comments alike.
+WORDS = {
+    "core": r"strehl|overlay|wafer|reticle|codec",
+    "precision": r"overlay|telescope|laser|turbulence|slit",
+    "physics": r"bfp|low_rank|e4m3|fp16|bf16|tf32",
+    "solvers": r"strehl|overlay|telescope|laser|turbulence|hdf5|yaml",
+}
+VENDOR = re.compile(r"\b(cuda|cublas|cusolver|nvml|cl_)[A-Z]\w*|\bcu(da|blas|solver)_\w*\.h\b")
+CODE = re.compile(r'//.*|"(?:\\.|[^"\\])*"')  # what is not: comments and texts
+VENDOR_PLACES = re.compile(r"^core/device/|_cuda\.|\.cl$|^tests/")
 MAX_LINES = 600
+MAX_FILES = 40
+SOURCES = {".c", ".h", ".cu", ".cuh", ".cl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
+def may_include(room, other):
+    """Whether a file of `room` may include one of `other`, both as paths of folders."""
+    mine, its = room.split("/"), other.split("/")
+    if mine[0] == its[0] == "tests":
+        mine, its = mine[1:], its[1:]  # they mirror the tree
+    common = 0
+    while common < min(len(mine), len(its)) and mine[common] == its[common]:
+        common += 1
+    if common in (len(mine), len(its)):
+        return True
+    return "/".join(its[: common + 1]) in EDGES.get("/".join(mine[: common + 1]), ())
+
+
+def include_complaints(root, name, number, quote, target):
+    room = str(pathlib.PurePath(name).parent)
+    if target in ONLY_SIM and not name.startswith(KNOW_FILES):
+        yield f"{name}:{number}: only sim/ may include {target}"
+    if quote != '"' or target == "build_info.h":
+        return
+    if not (root / target).exists():
+        yield f"{name}:{number}: {target} does not exist"
+    elif not may_include(room, str(pathlib.PurePath(target).parent)):
+        yield f"{name}:{number}: {room}/ may not include {target}"
+    if target.endswith("_cuda.h") and not re.search(r"\.cu$|_cuda\.[ch]$", name):
+        yield f"{name}:{number}: {target} is for .cu files"
+
+
+def line_complaints(root, name, number, line):
+    match = INCLUDE.match(line)
+    if match:
+        yield from include_complaints(root, name, number, *match.groups())
+    word = re.search(WORDS.get(name.split("/")[0], r"(?!)"), line, re.IGNORECASE)
+    if word and not match:
+        yield f"{name}:{number}: {name.split('/')[0]}/ does not know the word {word.group(0)}"
+    word = VENDOR.search(CODE.sub("", line))
+    if word and not VENDOR_PLACES.search(name):
+        yield f"{name}:{number}: {word.group(0)} belongs into core/device/ or a *_cuda file"
+
+
 def complaints(root):
-    for floor, allowed in ALLOWED.items():
+    folders = collections.Counter()
+    for floor in FLOORS:
         for path in sorted((root / floor).rglob("*")):
-            if path.suffix not in {".c", ".h", ".cu", ".cuh", ".cl"}:
+            if path.suffix not in SOURCES:
                 continue
+            name = path.relative_to(root).as_posix()
+            folders[path.relative_to(root).parent.as_posix()] += 1
             lines = path.read_text(encoding="utf-8").splitlines()
-            name = path.relative_to(root)
             if len(lines) > MAX_LINES:
                 yield f"{name}: {len(lines)} lines, at most {MAX_LINES}"
             if not lines or "SPDX-License-Identifier: Apache-2.0" not in lines[0]:
                 yield f"{name}:1: no SPDX line"
             for number, line in enumerate(lines, 1):
-                match = INCLUDE.match(line)
-                if not match:
-                    continue
-                quote, target = match.groups()
-                top = target.split("/")[0]
-                if quote == '"' and target != "build_info.h" and top not in allowed:
-                    yield f"{name}:{number}: {floor}/ may not include {target}"
-                if target in ONLY_SIM and not str(name).startswith(KNOW_FILES):
-                    yield f"{name}:{number}: only sim/ may include {target}"
-                if quote == '"' and not (root / target).exists() and target != "build_info.h":
-                    yield f"{name}:{number}: {target} does not exist"
+                yield from line_complaints(root, name, number, line)
+    for folder, count in sorted(folders.items()):
+        if count > MAX_FILES:
+            yield f"{folder}/: {count} files, at most {MAX_FILES}"
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     found = list(complaints(root))
-    print("\n".join(found) or "floors: all includes keep to the plan")
+    print("\n".join(found) or "floors: all includes, words and sizes keep to the plan")
     return 1 if found else 0
 
 

@@ -38,10 +38,10 @@ static void what_runs_is_what_is_priced(void **state)
 {
     (void)state;
     double shares[BB_VARIANT_COUNT] = {0.0};
-    assert_true(bb_variant_nominal_rate(BB_VARIANT_FP8) ==
-                bb_variant_nominal_rate(BB_VARIANT_BF16));
-    assert_true(3.0 * bb_variant_nominal_rate(BB_VARIANT_X3) <
-                bb_variant_nominal_rate(BB_VARIANT_HP1));
+    assert_true(bb_variant_describe(BB_VARIANT_FP8)->rate ==
+                bb_variant_describe(BB_VARIANT_BF16)->rate);
+    assert_true(3.0 * bb_variant_describe(BB_VARIANT_X3)->rate <
+                bb_variant_describe(BB_VARIANT_HP1)->rate);
     shares[BB_VARIANT_SP] = 0.25;
     shares[BB_VARIANT_HP1] = 0.75;
     check_relative(bb_variant_relative_cost(shares), 0.25 + 0.75 * 53.0 / 714.0, 1e-15);

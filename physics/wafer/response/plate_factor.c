@@ -2,9 +2,9 @@
 #include "physics/wafer/response/plate_factor.h"
 
 #include "core/memory.h"
-#include "physics/wafer/response/cholmod_status.h"
 #include "physics/wafer/response/plate_factor_parts.h"
 
+#include <cholmod.h>
 #include <dlfcn.h>
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
@@ -14,6 +14,21 @@ struct bb_cholmod_parts {
     cholmod_common common;
     cholmod_factor *factor;
 };
+
+// What CHOLMOD left in its workspace after `step`.
+static bb_status cholmod_status(const cholmod_common *common, const char *step)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(common->status != CHOLMOD_OUT_OF_MEMORY, BB_MEMORY,
+               "out of memory in %s of the plate", step);
+    BB_REQUIRE(common->status != CHOLMOD_NOT_POSDEF, BB_INVALID,
+               "the plate's stiffness is not positive definite in fp64: stiffer springs or a "
+               "coarser mesh are needed");
+    BB_REQUIRE(common->status >= CHOLMOD_OK, BB_INTERNAL, "CHOLMOD status %d in %s of the plate",
+               common->status, step);
+done:
+    return status;
+}
 
 static bb_status view_parts(bb_plate_factor *out)
 {
@@ -92,11 +107,11 @@ bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t 
     // CHOLMOD takes the permutation without const and only reads it.
     factor->cholmod->factor =
         cholmod_l_analyze_p(&sparse, (SuiteSparse_long *)(uintptr_t)order, NULL, 0, common);
-    BB_TRY(bb_cholmod_status(common, "analysis", "plate"));
+    BB_TRY(cholmod_status(common, "analysis"));
     int levels = limit_openmp(0);
     (void)cholmod_l_factorize(&sparse, factor->cholmod->factor, common);
     (void)limit_openmp(levels);
-    BB_TRY(bb_cholmod_status(common, "factorisation", "plate"));
+    BB_TRY(cholmod_status(common, "factorisation"));
     BB_TRY(view_parts(factor));
     BB_TRY(bb_plate_factor_place(factor));
     *out = factor;

@@ -51,6 +51,49 @@ double bb_radial_kernel_value(const bb_radial_kernel *kernel, double r)
     return sum;
 }
 
+// Integrals of r^(2k) ln r^2, r^2 = x^2 + y^2, k = 0, 1, 2, along edges and over rectangles: the
+// singular part of Bessel kernels in closed form.
+//
+// Edge, J_k = integral over t in [0, y] of (x^2 + t^2)^k ln(x^2 + t^2), by parts:
+//     J_0 = y L - 2 y + 2 x atan(y / x),  L = ln(x^2 + y^2)
+//     (2k + 1) J_k = y r^2k L + 2k x^2 J_{k-1} - 2 P_k,  P_k = integral of t^2 (x^2 + t^2)^(k-1)
+// Rectangle [0, x] x [0, y], from the divergence of (x, y) r^2k ln r^2:
+//     (2k + 2) C_k = x J_k(x, y) + y J_k(y, x) - 2 M_k,  M_k = integral of r^2k
+
+// J_0 .. J_2 from 0 to y at distance x; odd in y, even in x, 0 at y = 0.
+static void log_moment_edge(double x, double y, double moments[BB_LOG_MOMENTS])
+{
+    double xx = x * x;
+    double yy = y * y;
+    double rr = xx + yy;
+    if (y == 0.0) {
+        moments[0] = moments[1] = moments[2] = 0.0;
+        return;
+    }
+    double log_rr = log(rr);
+    moments[0] = y * (log_rr - 2.0) + (x == 0.0 ? 0.0 : 2.0 * x * atan(y / x));
+    moments[1] = (y * rr * log_rr + 2.0 * xx * moments[0] - 2.0 * y * yy / 3.0) / 3.0;
+    moments[2] =
+        (y * rr * rr * log_rr + 4.0 * xx * moments[1] - 2.0 * y * yy * (xx / 3.0 + yy / 5.0)) / 5.0;
+}
+
+// C_0 .. C_2 over [0, x] x [0, y]; odd in both.
+static void log_moment_corner(double x, double y, double moments[BB_LOG_MOMENTS])
+{
+    double xx = x * x;
+    double yy = y * y;
+    double area = x * y;
+    double plain[BB_LOG_MOMENTS] = {area, area * (xx + yy) / 3.0,
+                                 area * (xx * xx / 5.0 + 2.0 * xx * yy / 9.0 + yy * yy / 5.0)};
+    double along_y[BB_LOG_MOMENTS];
+    double along_x[BB_LOG_MOMENTS];
+    log_moment_edge(x, y, along_y);
+    log_moment_edge(y, x, along_x);
+    for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
+        moments[k] = (x * along_y[k] + y * along_x[k] - 2.0 * plain[k]) / (2.0 * k + 2.0);
+    }
+}
+
 static double value_of(const void *context, double r)
 {
     return bb_radial_kernel_value(context, r);
@@ -153,8 +196,8 @@ static double edge_piece(const bb_radial_kernel *kernel, double side, double x, 
     }
     double low[BB_LOG_MOMENTS];
     double high[BB_LOG_MOMENTS];
-    bb_log_moment_edge(x, y0, low);
-    bb_log_moment_edge(x, y1, high);
+    log_moment_edge(x, y0, low);
+    log_moment_edge(x, y1, high);
     double singular = 0.0;
     for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
         singular += kernel->logs[k] * (high[k] - low[k]);
@@ -189,7 +232,7 @@ static double cell_piece(const bb_radial_kernel *kernel, double side, double x0,
         double moments[BB_LOG_MOMENTS];
         int i = corner & 1;
         int j = corner >> 1;
-        bb_log_moment_corner(x[i], y[j], moments);
+        log_moment_corner(x[i], y[j], moments);
         for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
             singular += (i == j ? 1.0 : -1.0) * kernel->logs[k] * moments[k];
         }

@@ -8,7 +8,7 @@
 // part is taken out,
 //     f(r) = -1/2 ln r^2 (b_0 + b_1 r^2 + b_2 r^4) + smooth(r),  b_m = Re sum c_i k_i^2m / (4^m
 //     m!^2)
-// and integrated in closed form (log_moment.h); the smooth rest, and f itself further away, are
+// and integrated in closed form; the smooth rest, and f itself further away, are
 // tabulated (radial_table.h) and integrated by Gauss-Legendre rules of 4, 3 and 2 points a side.
 // Cells over 0.4 of the shortest length 1/|k_i| are split there where that mode is alive.
 //
@@ -16,12 +16,11 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_RADIAL_KERNEL_H
 #define BB_PHYSICS_WAFER_RESPONSE_RADIAL_KERNEL_H
 
-#include "physics/wafer/response/log_moment.h"
 #include "physics/wafer/response/radial_table.h"
 
 #include <complex.h>
 
-enum { BB_RADIAL_MODES = 3 };
+enum { BB_RADIAL_MODES = 3, BB_LOG_MOMENTS = 3 };
 
 /// c K0(k r) with Re k > 0; the modes of a kernel are real or come in conjugate pairs.
 typedef struct bb_radial_mode {

@@ -27,9 +27,11 @@
 //   hp3        the same with fp16 sums
 //   x3         two fp16 planes, three products, sums promoted every 64: fp32 accuracy for values
 //              near 1, so scale first; below 2^-14 it is absolute, 2^-35
-// Panels are solved with the inverses of the diagonal blocks, those of half planes with three
-// products; rows of B by substitution (cuBLAS's trsm), which is backward stable, but for hp1, hp2
-// and hp3. Where diagonal blocks or sweeps of hp2 and hp3 follow, their C is fp16 too.
+// Blocks of hp1, hp2, hp3 and x3 mix in one factorization, one a block (bb_panel_plan.variants):
+// all are planes of fp16, hp2's and hp3's with an empty second one. Panels are solved with the
+// inverses of the diagonal blocks, those of half planes with three products; rows of B by
+// substitution (cuBLAS's trsm), which is backward stable, but for hp1, hp2 and hp3. Where diagonal
+// blocks or sweeps of hp2 and hp3 follow, their C is fp16 too.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_CHOLESKY_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_CHOLESKY_H
 

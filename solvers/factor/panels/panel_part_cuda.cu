@@ -122,7 +122,9 @@ bb_status open_library(bb_panel_part *part)
             part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
         BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
                                                    part->workspace_bytes));
-        if (part->arithmetic.half_tiles) { // parts of a sum stay in the format of the sum
+        const bb_panel_arithmetic &kinds = part->arithmetic;
+        if (kinds.half_tiles || kinds.half_diagonal ||
+            kinds.half_sides) { // parts of a sum stay in the format of the sum
             BB_CUBLAS_TRY(part->library->set_math_mode(
                 part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
         }

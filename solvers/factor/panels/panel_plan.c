@@ -7,58 +7,94 @@ static const size_t half_bytes = 2;
 static const size_t workspace_bytes = (size_t)32 << 20;
 static const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen on an H200
 
+// Blocks below the diagonal that are kept in one plane of fp16.
+static bb_index count_half_blocks(const bb_panel_plan *plan)
+{
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    bb_index count = 0;
+    for (bb_index i = 1; i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            const bb_variant variant = (bb_variant)plan->variants[i * blocks + j];
+            count += bb_variant_describe(variant)->output == BB_FORMAT_FP16;
+        }
+    }
+    return count;
+}
+
+static bool in_halves(unsigned variant)
+{
+    return variant < BB_VARIANT_COUNT &&
+           bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_HALVES;
+}
+
+static bb_status check_variants(const bb_panel_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    for (bb_index i = 1; plan->variants != NULL && i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            const unsigned variant = plan->variants[i * blocks + j];
+            BB_REQUIRE(in_halves(variant) && in_halves(plan->arithmetic), BB_INVALID,
+                       "block (%td, %td) in variant %u beside %s: expected variants in planes of "
+                       "fp16",
+                       i, j, variant, bb_variant_names[plan->arithmetic]);
+        }
+    }
+done:
+    return status;
+}
+
 static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithmetic *out)
 {
-    const bool wide = plan->arithmetic == BB_VARIANT_X3;
+    const bb_variant_info *info = bb_variant_describe(plan->arithmetic);
+    const bool wide = info->products == 3;
+    const bool half = info->output == BB_FORMAT_FP16;
     out->storage = BB_PANEL_HALVES;
-    out->products = wide ? 3 : 1;
+    out->products = info->products;
     out->diagonal_products = !wide && plan->diagonal_follows ? 1 : 3;
     out->light_sweeps = !wide && plan->sweeps == BB_POLICY_SWEEPS_LIGHT;
     out->backward_products = !wide && plan->sweeps == BB_POLICY_SWEEPS_FOLLOW ? 1 : 3;
     out->forward_products =
         !wide && plan->sweeps == BB_POLICY_SWEEPS_FORWARD ? 1 : out->backward_products;
-    out->half_tiles = plan->arithmetic == BB_VARIANT_HP2 || plan->arithmetic == BB_VARIANT_HP3;
+    out->half_tiles = plan->variants != NULL ? count_half_blocks(plan) > 0 : half;
+    out->half_diagonal = half && out->diagonal_products == 1;
+    out->half_sides = half && out->forward_products == 1;
     out->compute =
-        plan->arithmetic == BB_VARIANT_HP3 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
-    out->low_plane = out->diagonal_products == 3 || plan->narrow != NULL ||
+        info->accumulator == BB_FORMAT_FP16 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
+    out->low_plane = out->diagonal_products == 3 || plan->variants != NULL ||
                      (plan->sides > 0 && out->backward_products == 3);
 }
 
 bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
 {
+    bb_status status = BB_OK;
     bb_panel_arithmetic a = {.storage = BB_PANEL_FP32};
-    switch (plan->arithmetic) {
-    case BB_VARIANT_DP:
+    BB_REQUIRE((unsigned)plan->arithmetic < BB_VARIANT_COUNT, BB_INVALID,
+               "arithmetic %d, expected a variant", (int)plan->arithmetic);
+    BB_REQUIRE(plan->n >= 1 && plan->block >= 128 && plan->block % 128 == 0 && plan->sides >= 0,
+               BB_INVALID, "panels of %td columns for n = %td, expected a multiple of 128",
+               plan->block, plan->n);
+    BB_TRY(check_variants(plan));
+    const bb_variant_info *info = bb_variant_describe(plan->arithmetic);
+    switch (info->panels) {
+    case BB_VARIANT_PANELS_FP64:
         a.storage = BB_PANEL_FP64;
         a.compute = a.diagonal = BB_PANEL_COMPUTE_FP64;
         break;
-    case BB_VARIANT_SP:
+    case BB_VARIANT_PANELS_FP32:
         break;
-    case BB_VARIANT_TF32:
-        a.compute = BB_PANEL_COMPUTE_TF32;
+    case BB_VARIANT_PANELS_NARROWED: // tf32 by the library, the others in a plane of their own
+        a.operand_plane = info->operand != BB_FORMAT_TF32;
+        a.tile_scale = info->operand == BB_FORMAT_E4M3;
+        a.compute = a.operand_plane ? BB_PANEL_COMPUTE_FP32 : BB_PANEL_COMPUTE_TF32;
         break;
-    case BB_VARIANT_BF16:
-    case BB_VARIANT_FP8:
-        a.operand_plane = true;
-        a.tile_scale = plan->arithmetic == BB_VARIANT_FP8;
-        break;
-    case BB_VARIANT_HP1:
-    case BB_VARIANT_HP2:
-    case BB_VARIANT_HP3:
-    case BB_VARIANT_X3:
+    case BB_VARIANT_PANELS_HALVES:
         describe_half_arithmetic(plan, &a);
         break;
-    default:
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "arithmetic %d, expected a variant",
-                             (int)plan->arithmetic);
-    }
-    if (plan->n < 1 || plan->block < 128 || plan->block % 128 != 0 || plan->sides < 0) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "panels of %td columns for n = %td, expected a multiple of 128",
-                             plan->block, plan->n);
     }
     *out = a;
-    return BB_OK;
+done:
+    return status;
 }
 
 void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
@@ -72,7 +108,6 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
     const size_t kept = halves ? half_bytes : word;
     const size_t half = halves ? half_bytes : 0; // of what only halves need
-    const size_t tile = arithmetic->half_tiles ? half_bytes : 0;
     const size_t triangle = (size_t)bb_triangle_rows(layout) * (size_t)bb_triangle_columns(layout);
     const size_t rows = whole > own ? whole : own;
     const size_t all = (size_t)(layout.blocks * layout.blocks);
@@ -84,11 +119,12 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_SIDE] = own * whole * kept;
     out[BB_PANEL_SIDE_LO] = own * whole * half;
     out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = whole * block * word;
-    out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] = whole * block * tile;
-    out[BB_PANEL_DIAGONAL_TILE] = arithmetic->diagonal_products == 1 ? block * block * tile : 0;
+    out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] =
+        arithmetic->half_tiles ? whole * block * half_bytes : 0;
+    out[BB_PANEL_DIAGONAL_TILE] = arithmetic->half_diagonal ? block * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE_NEXT] = out[BB_PANEL_DIAGONAL_TILE];
     out[BB_PANEL_SIDE_PANEL] = own * block * word;
-    out[BB_PANEL_SIDE_TILE] = arithmetic->forward_products == 1 ? own * block * tile : 0;
+    out[BB_PANEL_SIDE_TILE] = arithmetic->half_sides ? own * block * half_bytes : 0;
     out[BB_PANEL_DIAGONALS] = out[BB_PANEL_INVERSES] = whole * block * word;
     out[BB_PANEL_SCRATCH] = block * block * word;
     out[BB_PANEL_SPLIT] = out[BB_PANEL_SPLIT_LO] = rows * block * half;
@@ -124,16 +160,12 @@ double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
 static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
 {
     const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
-    bb_index wide = 0;
+    const bb_index below = blocks * (blocks - 1) / 2;
     if (!arithmetic->low_plane || !arithmetic->half_tiles) {
         return arithmetic->low_plane ? 1.0 : 0.0;
     }
-    for (bb_index i = 1; plan->narrow != NULL && i < blocks; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            wide += plan->narrow[i * blocks + j] == 0 ? 1 : 0;
-        }
-    }
-    return blocks > 1 ? 2.0 * (double)wide / (double)(blocks * (blocks - 1)) : 0.0;
+    const bb_index wide = plan->variants != NULL ? below - count_half_blocks(plan) : 0;
+    return below > 0 ? (double)wide / (double)below : 0.0;
 }
 
 double bb_panel_factor_bytes(const bb_panel_plan *plan)

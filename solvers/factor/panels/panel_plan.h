@@ -19,11 +19,12 @@ typedef struct bb_panel_plan {
     bb_index block; ///< columns of a panel, a multiple of 128
     bb_index sides; ///< rows of B, 0 for a factor alone
     bb_variant arithmetic;
-    bool diagonal_follows;       ///< hp1, hp2, hp3: the updates of diagonal blocks too
-    bb_policy_sweeps sweeps;     ///< hp1, hp2, hp3: whose products follow; the others take three
-    double sweep_energy;         ///< of light sweeps: bb_light_tiles
-    const unsigned char *narrow; ///< hp1, hp2, hp3: [blocks][blocks] or NULL: the arithmetic where
-                                 ///< nonzero, x3 elsewhere; borrowed, read while factoring
+    bool diagonal_follows;         ///< hp1, hp2, hp3: the updates of diagonal blocks too
+    bb_policy_sweeps sweeps;       ///< hp1, hp2, hp3: whose products follow; the others take three
+    double sweep_energy;           ///< of light sweeps: bb_light_tiles
+    const unsigned char *variants; ///< hp1, hp2, hp3, x3: [blocks][blocks] or NULL: the one of them
+                                   ///< that each block below the diagonal takes, whatever the
+                                   ///< arithmetic; borrowed, read while factoring
 } bb_panel_plan;
 
 /// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
@@ -50,19 +51,22 @@ typedef enum bb_panel_compute {
 typedef struct bb_panel_arithmetic {
     bb_panel_storage storage;
     bool low_plane;        ///< halves: the second plane is kept
-    bool half_tiles;       ///< halves: blocks in work are fp16, rounded after every panel's update
+    bool half_tiles;       ///< halves: some blocks below the diagonal are fp16 in work, rounded
+                           ///< after every panel's update
+    bool half_diagonal;    ///< halves: so are the diagonal blocks
+    bool half_sides;       ///< halves: so are the rows of B
     bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
     bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
-    int products;          ///< halves: of the blocks below the diagonal
+    int products;          ///< halves: of the arithmetic
     int diagonal_products; ///< halves: of the diagonal blocks
     bool light_sweeps;     ///< halves: one product with light blocks
     int forward_products;  ///< halves: of the sweeps, and with blocks that are not light
     int backward_products;
-    bb_panel_compute compute;  ///< of the blocks below the diagonal, where cuBLAS updates them
+    bb_panel_compute compute;  ///< of the arithmetic, where cuBLAS updates blocks
     bb_panel_compute diagonal; ///< dense: of everything else
 } bb_panel_arithmetic;
 
-/// Errors: BB_INVALID (sizes, no variant).
+/// Errors: BB_INVALID (sizes, no variant, a block's variant that is not in planes of fp16).
 BB_CHECKED bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out);
 
 /// The arrays that one GPU holds; bb_panel_part of solvers/factor/panels/panel_part_cuda.h has

@@ -70,7 +70,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     const bb_halves &planes = part->triangle_planes;
     const int products =
         backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
-    if (part->arithmetic.half_tiles && products == 1) {
+    if (part->arithmetic.half_sides && products == 1) {
         return update_sides_in_fp16(part, k, backward);
     }
     if (in_halves(part)) {

@@ -24,14 +24,41 @@ const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
     return static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column);
 }
 
-// Panel k in work at a position, in fp16 or in the type of the part.
-void *work_at(const bb_panel_part *part, bb_index k, bb_index position)
+// What the block of panel k at a position takes.
+bb_variant variant_at(const bb_panel_part *part, bb_index position, bb_index k)
 {
-    return part->arithmetic.half_tiles ? static_cast<void *>(tile_at(part, k, position))
-                                       : at(part, panel_of(part, k), panel_item(part, position));
+    const bb_index i = bb_triangle_block_at(part->layout, position);
+    return part->plan.variants == nullptr
+               ? part->plan.arithmetic
+               : static_cast<bb_variant>(part->plan.variants[i * part->layout.blocks + k]);
 }
 
-// Columns [begin, end) of all block rows at `rows` against block row k: both halves of the fold.
+// The positions from the first of `rows` on that take the same.
+bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
+{
+    bb_index end = rows.begin + 1;
+    while (end < rows.end && variant_at(part, end, k) == variant_at(part, rows.begin, k)) {
+        ++end;
+    }
+    return {rows.begin, end};
+}
+
+// Whether a run of positions is worked on in fp16.
+bool in_tiles(const bb_panel_part *part, bb_index k, bb_positions run)
+{
+    return bb_variant_describe(variant_at(part, run.begin, k))->output == BB_FORMAT_FP16;
+}
+
+// What the products of a run are computed in.
+bb_panel_compute compute_of(const bb_panel_part *part, bb_index k, bb_positions run)
+{
+    const bb_variant_info *info = bb_variant_describe(variant_at(part, run.begin, k));
+    return info->accumulator == BB_FORMAT_FP16 ? BB_PANEL_COMPUTE_FP16
+           : in_halves(part)                   ? BB_PANEL_COMPUTE_FP32
+                                               : part->arithmetic.compute;
+}
+
+// Columns [begin, end) of a run of block rows against block row k: both halves of the fold.
 bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                             bb_positions rows)
 {
@@ -42,7 +69,7 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     p.operands = in_halves(part)                  ? OPERANDS_FP16
                  : part->arithmetic.operand_plane ? OPERANDS_BF16
                                                   : OPERANDS_AS_C;
-    p.half_result = part->arithmetic.half_tiles;
+    p.half_result = in_tiles(part, k, rows);
     p.transposed = true;
     p.b = operand_at(part, k, begin);
     p.a_stride = p.b_stride = stride;
@@ -50,14 +77,15 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     p.depth = end - begin;
     p.alpha = -1.0;
     p.beta = 1.0;
-    p.compute = part->arithmetic.compute;
+    p.compute = compute_of(part, k, rows);
     p.a_apart = block * stride + block;
     p.c_apart = block * block;
     for (int half = 0; half < 2; ++half) {
         const bb_positions &run = parts[half];
         if (rows_of(part, run) > 0) {
             p.a = operand_at(part, bb_triangle_block_at(part->layout, run.begin), begin);
-            p.c = work_at(part, k, run.begin);
+            p.c = p.half_result ? static_cast<void *>(tile_at(part, k, run.begin))
+                                : at(part, panel_of(part, k), panel_item(part, run.begin));
             p.rows = half == 0 ? rows_of(part, run) : block;
             p.problems = half == 0 ? 1 : run.end - run.begin;
             BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
@@ -74,7 +102,7 @@ bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index from, bb_inde
     const bb_index block = part->plan.block;
     const bb_index end = to * block;
     const bool narrow = in_halves(part) || part->arithmetic.operand_plane;
-    const bb_index most = part->arithmetic.half_tiles ? block : narrow ? longest_depth : end;
+    const bb_index most = in_tiles(part, k, rows) ? block : narrow ? longest_depth : end;
     for (bb_index begin = from * block; begin < end; begin += most) {
         const bb_index next = begin + most < end ? begin + most : end;
         BB_RETURN_IF_FAILED(update_by_library(part, k, begin, next, rows));
@@ -82,32 +110,7 @@ bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index from, bb_inde
     return BB_OK;
 }
 
-int products_at(const bb_panel_part *part, bb_index position, bb_index k)
-{
-    const bb_index i = bb_triangle_block_at(part->layout, position);
-    if (part->plan.narrow == nullptr) {
-        return part->arithmetic.products;
-    }
-    return part->plan.narrow[i * part->layout.blocks + k] != 0 ? 1 : 3;
-}
-
-// The positions from the first of `rows` on that take the same number of products.
-bb_positions first_run(const bb_panel_part *part, bb_index k, bb_positions rows)
-{
-    bb_index end = rows.begin + 1;
-    while (end < rows.end && products_at(part, end, k) == products_at(part, rows.begin, k)) {
-        ++end;
-    }
-    return {rows.begin, end};
-}
-
-// Whether a run of positions is worked on in fp16.
-bool in_tiles(const bb_panel_part *part, bb_index k, bb_positions run)
-{
-    return part->arithmetic.half_tiles && products_at(part, run.begin, k) == 1;
-}
-
-// One launch for every run of block rows that take the same number of products.
+// One launch for every run of block rows that take the same.
 bb_status update_halves(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
                         bb_positions rows)
 {
@@ -119,7 +122,7 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index from, bb_index
     p.end = to * block;
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
         run = first_run(part, k, rows);
-        const int products = products_at(part, run.begin, k);
+        const int products = bb_variant_describe(variant_at(part, run.begin, k))->products;
         const bool by_library = in_tiles(part, k, run) || (to - from) * block >= shortest_depth;
         if (products == 1 && by_library) {
             BB_RETURN_IF_FAILED(update_by_runs(part, k, from, to, run));
@@ -313,7 +316,7 @@ bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index fro
     if (to <= from) {
         return BB_OK;
     }
-    if (part->arithmetic.half_tiles && part->arithmetic.diagonal_products == 1) {
+    if (part->arithmetic.half_diagonal) {
         return update_diagonal_tile(part, k, from, to, stream);
     }
     if (in_halves(part)) {

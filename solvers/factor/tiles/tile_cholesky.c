@@ -153,7 +153,7 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
     bb_operand format = bb_operand_of(variant);
     const void *left = operand_at(work, row, k, format);
     bb_tile_updates_add(account_of(work, row, column), work->matrix, variant, row, column, k);
-    if (row == column && variant <= BB_VARIANT_SP) {
+    if (row == column && !bb_variant_describe(variant)->rounds) {
         bb_tile_rank_update(left, depth, target);
     } else {
         bb_tile_product(variant, left, operand_at(work, column, k, format), depth, target,

@@ -84,7 +84,7 @@ static bb_variant planned_variant(const bb_tile_plan *plan, bb_index row, bb_ind
     }
     bb_variant variant = bb_policy_variant(&plan->policy, plan->arithmetic, row, column);
     bool follows = plan->policy.diagonal == (int)BB_POLICY_FOLLOW;
-    return row == column && variant != BB_VARIANT_DP && !follows ? BB_VARIANT_SP : variant;
+    return row == column && !follows ? bb_variant_on_diagonal(variant) : variant;
 }
 
 static bb_format tile_format(bb_variant variant, bb_index row, bb_index column)

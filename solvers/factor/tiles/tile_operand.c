@@ -7,8 +7,8 @@
 
 bb_operand bb_operand_of(bb_variant variant)
 {
-    return variant == BB_VARIANT_X3 ? (bb_operand)BB_OPERAND_SPLIT
-                                    : (bb_operand)bb_variant_describe(variant)->operand;
+    const bb_variant_info *info = bb_variant_describe(variant);
+    return info->products == 3 ? (bb_operand)BB_OPERAND_SPLIT : (bb_operand)info->operand;
 }
 
 size_t bb_operand_bytes(bb_operand operand)

@@ -108,7 +108,7 @@ void bb_tile_solve(const void *diagonal, bb_tile *a)
     }
     cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0F,
                 diagonal, n, a->f32, n);
-    if (a->variant == BB_VARIANT_X3) {
+    if (bb_variant_describe(a->variant)->products == 3) {
         bb_tile_round_to_planes(a);
     } else {
         bb_tile_round(a);

@@ -22,7 +22,7 @@ typedef struct sweeping {
 static bool all_dp(const bb_tile_matrix *matrix)
 {
     for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
-        if (matrix->tiles[t].variant != BB_VARIANT_DP) {
+        if (matrix->tiles[t].f64 == NULL) {
             return false;
         }
     }

@@ -7,13 +7,14 @@
 // spacing each. e4m3 is scaled by the tile, whose norm is at least its largest value.
 static double underflow(bb_variant variant, const bb_tile *tile)
 {
-    bb_format format = bb_variant_describe(variant)->operand;
+    const bb_variant_info *info = bb_variant_describe(variant);
+    bb_format format = info->operand;
     double step = bb_format_smallest_subnormal(format);
     double items = (double)tile->rows * (double)tile->columns;
-    if (variant <= BB_VARIANT_SP) {
+    if (!info->rounds) {
         return 0.0;
     }
-    if (variant == BB_VARIANT_X3) {
+    if (info->products == 3) {
         step *= 0x1p-11; // the lower plane
     }
     if (format == BB_FORMAT_E4M3) {

@@ -34,15 +34,14 @@ static void bands_of_half_planes_have_kernels(void **state)
     (void)state;
     static const bb_variant outside[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3,
                                          BB_VARIANT_X3};
-    static const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_X3};
+    static const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_X3, BB_VARIANT_HP1,
+                                        BB_VARIANT_HP2, BB_VARIANT_HP3};
     for (size_t o = 0; o < sizeof outside / sizeof *outside; ++o) {
         for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
             const bb_factor_pipeline pipeline = banded(outside[o], inside[i]);
             check_ok(bb_factor_device_check(&solver, &pipeline));
         }
     }
-    const bb_factor_pipeline turned = banded(BB_VARIANT_X3, BB_VARIANT_HP2);
-    check_ok(bb_factor_device_check(&solver, &turned));
 }
 
 // One variant a tile is what a device has, so promises are searched there and products are not.
@@ -74,9 +73,14 @@ static void others_are_told_why(void **state)
     light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
     check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
                 "the sweeps of a policy are sp");
-    bb_factor_pipeline pipeline = banded(BB_VARIANT_HP2, BB_VARIANT_HP1);
+    light = banded(BB_VARIANT_HP1, BB_VARIANT_HP2);
+    light.policy.kind = (int)BB_POLICY_PROMISE;
+    light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
+    check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
+                "light sweeps need hp1 arithmetic, got hp2");
+    bb_factor_pipeline pipeline = banded(BB_VARIANT_HP2, BB_VARIANT_DP);
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "policy.inside = hp1 on cuda, expected sp, x3 or hp2");
+                "policy with dp on cuda, expected sp, hp1, hp2, hp3 or x3");
     pipeline = banded(BB_VARIANT_BF16, BB_VARIANT_SP);
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "needs hp1, hp2, hp3 or x3 arithmetic, got bf16");

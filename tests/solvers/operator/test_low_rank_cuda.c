@@ -3,7 +3,7 @@
 // Products with low-rank tiles on a GPU against the cpu's. "few" as argument: fewer cases, for slow
 // tools.
 #include "solvers/operator/low_rank_stream.h"
-#include "tests/solvers/factor/panels/factor_product_cuda.h"
+#include "tests/solvers/operator/factor_product_cuda.h"
 
 static bb_codec_config in_bands(double tolerance, bb_index band)
 {

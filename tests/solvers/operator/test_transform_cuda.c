@@ -4,12 +4,12 @@
 // tested without a GPU in test_transform_stream.c. "few" as argument: fewer and smaller matrices,
 // for slow tools.
 #include "solvers/operator/transform_stream.h"
-#include "tests/solvers/factor/panels/factor_product_cuda.h"
+#include "tests/solvers/operator/factor_product_cuda.h"
 
 static bb_codec_config transform(double tolerance)
 {
     bb_codec_config config = low_rank(tolerance);
-    config.codec = BB_CODEC_TRANSFORM;
+    config.codec = bb_codec_find("transform");
     return config;
 }
 

@@ -174,19 +174,24 @@ static void a_map_chooses_the_products_of_every_block(void **state)
 {
     (void)state;
     static const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3};
-    static unsigned char narrow[36];
+    static unsigned char mixed[36];
     if (few) {
         skip();
     }
     for (int i = 0; i < 6; ++i) {
         for (int j = 0; j < 6; ++j) {
-            narrow[i * 6 + j] = i - j > 1;
+            mixed[i * 6 + j] = BB_VARIANT_X3;
         }
     }
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        for (int i = 0; i < 6; ++i) {
+            for (int j = 0; j < i - 1; ++j) {
+                mixed[i * 6 + j] = (unsigned char)variants[v];
+            }
+        }
         const bb_panel_plan plans[] = {
             {.arithmetic = BB_VARIANT_X3, .block = 256},
-            {.arithmetic = variants[v],   .block = 256, .narrow = narrow},
+            {.arithmetic = variants[v],   .block = 256, .variants = mixed},
             {.arithmetic = variants[v],                           .block = 256              },
         };
         double errors[3];
@@ -202,6 +207,115 @@ static void a_map_chooses_the_products_of_every_block(void **state)
         assert_true(errors[0] < 0.1 * errors[1] && errors[1] < errors[2]);
         finish(&p);
     }
+}
+
+enum { ZONED_N = 3000, ZONED_BLOCK = 256, ZONED_BLOCKS = 12 };
+
+// By the distance of a block from the diagonal: `zones` of 1, of 2 to 4, and of 5 or more.
+static void fill_zones(const bb_variant zones[3], unsigned char *variants)
+{
+    for (int i = 0; i < ZONED_BLOCKS; ++i) {
+        for (int j = 0; j < ZONED_BLOCKS; ++j) {
+            const int zone = i - j < 2 ? 0 : i - j < 5 ? 1 : 2;
+            variants[i * ZONED_BLOCKS + j] = (unsigned char)zones[zone];
+        }
+    }
+}
+
+// A map of one variant: the kernels of none, in their order.
+static void a_map_of_one_variant_changes_no_bit(void **state)
+{
+    (void)state;
+    static const bb_variant variants[] = {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2,
+                                          BB_VARIANT_HP3};
+    static unsigned char map[ZONED_BLOCKS * ZONED_BLOCKS];
+    const size_t bytes = (size_t)(ZONED_N * (bb_index)ZONED_N) * sizeof(double);
+    if (few) {
+        skip();
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        posed p, mapped;
+        bb_panel_plan plan = {.arithmetic = variants[v], .block = ZONED_BLOCK};
+        start(&p, ZONED_N, 64, 0.5);
+        start(&mapped, ZONED_N, 64, 0.5);
+        solve(&p, &plan);
+        const bb_variant zones[3] = {variants[v], variants[v], variants[v]};
+        fill_zones(zones, map);
+        plan.variants = map;
+        solve(&mapped, &plan);
+        assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+        assert_memory_equal(p.found.lower, mapped.found.lower, bytes);
+        assert_memory_equal(p.found.x, mapped.found.x, 64 * ZONED_N * sizeof(double));
+        finish(&p);
+        finish(&mapped);
+    }
+}
+
+// Whether all of block (i, j) of L are values of fp16.
+static bool is_fp16(const double *lower, bb_index i, bb_index j)
+{
+    for (bb_index r = i * ZONED_BLOCK; r < (i + 1) * ZONED_BLOCK && r < ZONED_N; ++r) {
+        for (bb_index c = j * ZONED_BLOCK; c < (j + 1) * ZONED_BLOCK; ++c) {
+            const double value = lower[r * ZONED_N + c];
+            if (bb_format_round(BB_FORMAT_FP16, value) != value) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Three variants in one factorization: each block is stored as its own, each zone has its own
+// products, and errors and repetition are those of the widest and narrowest of them.
+static void three_zones_stand_in_one_factorization(void **state)
+{
+    (void)state;
+    static const bb_variant zones[][3] = {
+        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP2},
+        {BB_VARIANT_HP1, BB_VARIANT_HP1, BB_VARIANT_HP2},
+        {BB_VARIANT_X3,  BB_VARIANT_HP2, BB_VARIANT_HP2},
+        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP1},
+        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP3},
+        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP2},
+    };
+    enum { ZONED = sizeof zones / sizeof *zones };
+    static unsigned char map[ZONED_BLOCKS * ZONED_BLOCKS];
+    const size_t bytes = (size_t)(ZONED_N * (bb_index)ZONED_N) * sizeof(double);
+    double *found[ZONED];
+    posed p;
+    if (few) {
+        skip();
+    }
+    start(&p, ZONED_N, 64, 0.5);
+    for (int z = 0; z < ZONED; ++z) {
+        const bb_panel_plan plan = {
+            .arithmetic = BB_VARIANT_HP1, .block = ZONED_BLOCK, .variants = map};
+        fill_zones(zones[z], map);
+        solve(&p, &plan);
+        assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
+        print_message("zones %s, %s, %s: factor %.1e, result %.1e\n", bb_variant_names[zones[z][0]],
+                      bb_variant_names[zones[z][1]], bb_variant_names[zones[z][2]],
+                      factor_error(&p), result_error(&p));
+        check_close(factor_error(&p), 0.0, 2e-3, 1.0); // hp3's, the widest of the cases above
+        check_close(result_error(&p), 0.0, 6e-5, 1.0);
+        for (int i = 1; i < ZONED_BLOCKS; ++i) {
+            for (int j = 0; j < i; ++j) {
+                const bb_variant variant = (bb_variant)map[i * ZONED_BLOCKS + j];
+                const bool half = bb_variant_describe(variant)->output == BB_FORMAT_FP16;
+                assert_int_equal(is_fp16(p.found.lower, i, j), half);
+            }
+        }
+        found[z] = dense_new(ZONED_N * (bb_index)ZONED_N);
+        memcpy(found[z], p.found.lower, bytes);
+    }
+    for (int z = 1; z < ZONED - 1; ++z) {
+        assert_memory_not_equal(found[z], found[0], bytes);
+    }
+    assert_memory_equal(found[ZONED - 1], found[0], bytes);
+    for (int z = 0; z < ZONED; ++z) {
+        BB_RELEASE(&found[z]);
+    }
+    finish(&p);
 }
 
 // All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
@@ -341,6 +455,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(every_arithmetic_factors_and_solves),
         cmocka_unit_test(results_repeat_bit_for_bit),
         cmocka_unit_test(a_map_chooses_the_products_of_every_block),
+        cmocka_unit_test(a_map_of_one_variant_changes_no_bit),
+        cmocka_unit_test(three_zones_stand_in_one_factorization),
         cmocka_unit_test(light_sweeps_are_between_the_others),
         cmocka_unit_test(a_breakdown_names_its_row),
         cmocka_unit_test(gpus_share_a_factorization),

@@ -14,13 +14,15 @@ static double backward_error(bb_index n, const double *a, const double *lower)
     return error;
 }
 
-static double emulated_error(bb_index n, bb_index tile, bb_variant variant, double *a)
+// Of one variant throughout, or of a map.
+static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
+                             const bb_policy_map *map, double *a)
 {
     bb_tile_matrix *matrix = NULL;
     bb_outcome outcome = {0};
     bb_view view = bb_view_matrix(a, n, n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
-    const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant};
+    const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant, .map = map};
     double *lower = dense_new(n * n);
     check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
@@ -61,7 +63,7 @@ static void the_cpu_emulates_the_errors(void **state)
             run(&of, &arithmetic, &found);
             assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
             const double error = backward_error(N, matrix.a, found.lower);
-            const double emulated = emulated_error(N, BLOCK, variants[v], matrix.a);
+            const double emulated = emulated_error(N, BLOCK, variants[v], NULL, matrix.a);
             print_message("%s, %s: %.2e on the GPU, %.2e emulated\n",
                           bb_variant_describe(variants[v])->name,
                           which == 1 ? "covariance" : "type 6", error, emulated);
@@ -72,6 +74,45 @@ static void the_cpu_emulates_the_errors(void **state)
         }
     }
     assert_int_equal(apart, 0);
+}
+
+// sp (x3 on the GPU), hp1 and hp2 by the distance of a block from the diagonal.
+static void the_cpu_emulates_three_zones(void **state)
+{
+    (void)state;
+    enum { N = 1000, BLOCK = 128, BLOCKS = 8 };
+    bb_variant table[BLOCKS * (BLOCKS + 1) / 2];
+    unsigned char blocks[BLOCKS * BLOCKS] = {0};
+    bb_policy_map *map = NULL;
+    double *a = dense_new(N * N);
+    double *scale = dense_new(N);
+    solved found;
+    for (int i = 0; i < BLOCKS; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            const bb_variant variant = i - j < 2   ? BB_VARIANT_SP
+                                       : i - j < 4 ? BB_VARIANT_HP1
+                                                   : BB_VARIANT_HP2;
+            table[i * (i + 1) / 2 + j] = variant;
+            blocks[i * BLOCKS + j] = (unsigned char)bb_variant_describe(variant)->in_halves;
+        }
+    }
+    const bb_policy_config policy = {.kind = BB_POLICY_TABLE};
+    const bb_policy_facts facts = {.tile_rows = BLOCKS, .tile_size = BLOCK, .table = table};
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map));
+    dense_covariance(N, 200.0, 0.3, a);
+    scale_matrix(N, a, scale);
+    const problem of = {.n = N, .a = a};
+    const bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = BLOCK, .variants = blocks};
+    run(&of, &plan, &found);
+    assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
+    const double error = backward_error(N, a, found.lower);
+    const double emulated = emulated_error(N, BLOCK, BB_VARIANT_HP2, map, a);
+    print_message("three zones: %.2e on the GPU, %.2e emulated\n", error, emulated);
+    assert_true(error < 3.0 * emulated && emulated < 3.0 * error);
+    release_solved(&found);
+    bb_policy_map_destroy(&map);
+    BB_RELEASE(&scale);
+    BB_RELEASE(&a);
 }
 
 enum { DEPTH = 1024, PANEL = DEPTH, COUNT = DEPTH + 2 * PANEL };
@@ -138,6 +179,7 @@ int main(void)
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_emulates_the_errors),
+        cmocka_unit_test(the_cpu_emulates_three_zones),
         cmocka_unit_test(sums_of_hp3_start_from_zero),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,13 +50,14 @@ static void a_wide_format_keeps_one_array(void **state)
 static void a_map_keeps_both_planes(void **state)
 {
     (void)state;
-    const unsigned char narrow[16] = {0};
+    unsigned char variants[16];
+    memset(variants, BB_VARIANT_X3, sizeof variants);
     bb_panel_plan plan = plan_of(1024, 256, BB_VARIANT_HP1);
     plan.diagonal_follows = true;
     const double one = bb_panel_factor_bytes(&plan);
-    plan.narrow = narrow;
+    plan.variants = variants;
     check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
-    plan.narrow = NULL;
+    plan.variants = NULL;
     plan.sides = 1; // swept backward with three products
     check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
     plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
@@ -81,6 +82,29 @@ static void further_variants_keep_further_arrays(void **state)
     check_close(bb_panel_plan_bytes(&fp8, 1) - bb_panel_plan_bytes(&bf16, 1), 4.0 * 4.0, 0.5, 1.0);
 }
 
+// One block of six in fp16 work: the tiles of its panels, and one plane less of it in what holds L.
+static void a_mixture_keeps_what_its_blocks_need(void **state)
+{
+    (void)state;
+    unsigned char variants[16];
+    const double block = 512.0 * 512.0;
+    bb_panel_plan mixed = plan_of(2048, 512, BB_VARIANT_HP1);
+    const bb_panel_plan hp1 = mixed;
+    const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
+    memset(variants, BB_VARIANT_HP1, sizeof variants);
+    mixed.variants = variants;
+    check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp1, 1), 0.5, 1.0);
+    variants[3 * 4 + 0] = BB_VARIANT_HP2;
+    check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp2, 1), 0.5, 1.0);
+    check_close(bb_panel_factor_bytes(&hp1) - bb_panel_factor_bytes(&mixed), 2.0 * block, 0.5, 1.0);
+    // A diagonal of hp2 beside blocks that are not.
+    variants[3 * 4 + 0] = BB_VARIANT_X3;
+    mixed.arithmetic = BB_VARIANT_HP2;
+    mixed.diagonal_follows = true;
+    check_close(bb_panel_plan_bytes(&mixed, 1) - bb_panel_plan_bytes(&hp1, 1), 2.0 * 2.0 * block,
+                0.5, 1.0);
+}
+
 static void what_cannot_be_planned_takes_nothing(void **state)
 {
     (void)state;
@@ -89,6 +113,11 @@ static void what_cannot_be_planned_takes_nothing(void **state)
     check_fails(bb_panel_arithmetic_of(&odd, &arithmetic), BB_INVALID, "multiple of 128");
     check_close(bb_panel_plan_bytes(&odd, 1), 0.0, 0.0, 1.0);
     check_close(bb_panel_factor_bytes(&odd), 0.0, 0.0, 1.0);
+    const unsigned char variants[16] = {[2 * 4 + 1] = BB_VARIANT_SP};
+    bb_panel_plan mixed = plan_of(1024, 256, BB_VARIANT_HP1);
+    mixed.variants = variants;
+    check_fails(bb_panel_arithmetic_of(&mixed, &arithmetic), BB_INVALID,
+                "beside hp1: expected variants in planes of fp16");
     bb_status_clear();
 }
 
@@ -100,6 +129,7 @@ int main(void)
         cmocka_unit_test(a_wide_format_keeps_one_array),
         cmocka_unit_test(a_map_keeps_both_planes),
         cmocka_unit_test(further_variants_keep_further_arrays),
+        cmocka_unit_test(a_mixture_keeps_what_its_blocks_need),
         cmocka_unit_test(what_cannot_be_planned_takes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/output/value_digest.h"
+#include "sim/input/value_digest.h"
 
 #include "core/disk_file.h"
 #include "core/memory.h"

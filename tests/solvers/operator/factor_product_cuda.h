@@ -2,8 +2,8 @@
 //
 // Products of matrices that are not decoded (low-rank tiles, transformed blocks) on a GPU against
 // the cpu's.
-#ifndef BB_TESTS_SOLVERS_FACTOR_PANELS_FACTOR_PRODUCT_CUDA_H
-#define BB_TESTS_SOLVERS_FACTOR_PANELS_FACTOR_PRODUCT_CUDA_H
+#ifndef BB_TESTS_SOLVERS_OPERATOR_FACTOR_PRODUCT_CUDA_H
+#define BB_TESTS_SOLVERS_OPERATOR_FACTOR_PRODUCT_CUDA_H
 
 #include "solvers/operator/coded_operator.h"
 #include "tests/device_pair.h"

@@ -2,8 +2,8 @@
 //
 // What a matrix in a file was made for, as attributes of its dataset: the grids that its columns
 // and rows are, and the keys that decide its values.
-#ifndef BB_SIM_OUTPUT_MATRIX_METADATA_H
-#define BB_SIM_OUTPUT_MATRIX_METADATA_H
+#ifndef BB_SIM_INPUT_MATRIX_METADATA_H
+#define BB_SIM_INPUT_MATRIX_METADATA_H
 
 #include "core/status.h"
 

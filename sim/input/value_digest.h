@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // XXH3-128 over the bytes of doubles, fed in pieces: what certifies an operator in a file.
-#ifndef BB_SIM_OUTPUT_VALUE_DIGEST_H
-#define BB_SIM_OUTPUT_VALUE_DIGEST_H
+#ifndef BB_SIM_INPUT_VALUE_DIGEST_H
+#define BB_SIM_INPUT_VALUE_DIGEST_H
 
 #include "core/status.h"
 

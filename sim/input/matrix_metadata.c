@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/output/matrix_metadata.h"
+#include "sim/input/matrix_metadata.h"
 
 #include "sim/hdf5_library.h"
 
