@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_experiment.h"
 
-#include "sim/wafer/overlay_table.h"
+#include "sim/wafer/overlay/overlay_table.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_plan.h"

@@ -8,7 +8,7 @@
 #include "physics/wafer/slit_grid.h"
 #include "sim/dump.h"
 #include "sim/pipelines/product_coding.h"
-#include "sim/wafer/lot_overlay.h"
+#include "sim/wafer/overlay/lot_overlay.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"

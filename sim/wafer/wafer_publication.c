@@ -4,8 +4,8 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay.h"
-#include "sim/wafer/lot_overlay.h"
-#include "sim/wafer/wafer_draws.h"
+#include "sim/wafer/overlay/lot_overlay.h"
+#include "sim/wafer/overlay/wafer_draws.h"
 #include "sim/wafer/wafer_view.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 #include "sim/device_choice.h"
-#include "sim/wafer/lot_overlay.h"
+#include "sim/wafer/overlay/lot_overlay.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_publication.h"

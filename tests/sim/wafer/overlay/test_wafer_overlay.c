@@ -4,7 +4,7 @@
 // errors are what they are called, and that ParaView's file names what there is.
 #include "sim/hdf5_library.h"
 #include "sim/output/xdmf.h"
-#include "sim/wafer/overlay_table.h"
+#include "sim/wafer/overlay/overlay_table.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
