@@ -31,6 +31,83 @@ typedef struct command {
     "CONFIG is a YAML file; each key=value replaces one key of it, lists by number:\n"             \
     "  atmosphere.r0_m=0.1   pipelines.1.storage=fp16   scan.fields=[3,4]\n"
 
+// What the experiments say in a help text stands for its mark there, a line for each that has one.
+typedef struct help_mark {
+    const char *mark;
+    bb_experiment_text text;
+} help_mark;
+
+static const char *operators(const bb_experiment *experiment)
+{
+    return experiment->operators;
+}
+
+static const char *price(const bb_experiment *experiment)
+{
+    return experiment->price_name;
+}
+
+static const char *checkpoints(const bb_experiment *experiment)
+{
+    return experiment->checkpoint_help;
+}
+
+static const char *convergence(const bb_experiment *experiment)
+{
+    return experiment->converge_help;
+}
+
+static const char *realtime(const bb_experiment *experiment)
+{
+    return experiment->realtime_help;
+}
+
+static const help_mark help_marks[] = {
+    {"@operators\n",   operators  },
+    {"@prices\n",      price      },
+    {"@checkpoints\n", checkpoints},
+    {"@convergence\n", convergence},
+    {"@realtime\n",    realtime   },
+};
+
+static void print_texts(const bb_experiment_table *experiments, bb_experiment_text text)
+{
+    for (bb_index i = 0; i < experiments->count; ++i) {
+        const bb_experiment *row = experiments->rows[i];
+        if (text(row) != NULL) {
+            (void)printf("                   %s: %s\n", row->name, text(row));
+        }
+    }
+}
+
+static const help_mark *find_mark(const char *text)
+{
+    for (int m = 0; m < (int)(sizeof help_marks / sizeof *help_marks); ++m) {
+        if (strncmp(help_marks[m].mark, text, strlen(help_marks[m].mark)) == 0) {
+            return &help_marks[m];
+        }
+    }
+    return NULL;
+}
+
+static void print_help(const char *help, const bb_experiment_table *experiments)
+{
+    const char *rest = help;
+    const char *mark = strchr(help, '@');
+    while (mark != NULL) {
+        const help_mark *found = find_mark(mark);
+        if (found == NULL) {
+            mark = strchr(mark + 1, '@');
+            continue;
+        }
+        (void)fwrite(rest, 1, (size_t)(mark - rest), stdout);
+        print_texts(experiments, found->text);
+        rest = mark + strlen(found->mark);
+        mark = strchr(rest, '@');
+    }
+    (void)fputs(rest, stdout);
+}
+
 // clang-format off
 static const command commands[] = {
     {"run", bb_command_run,
@@ -43,11 +120,9 @@ static const command commands[] = {
      "  --device WORD    auto, cpu or cuda, for pipelines that name none\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a result file that exists\n"
-     "  --dump NAMES     add operators to the file: rows,inputs (wafer); Cmm,Cmm_core,Ctm,Ctt,R,\n"
-     "                   pupil (ao); Y,C (product); R (reconstructor)\n"
-     "  --checkpoint FILE  keep what is done in FILE: the heating (wafer), pipelines (ao)\n"
-     "  --checkpoint-every S  with it: at most every S seconds; default 60 (wafer), a\n"
-     "                   tenth of the time at most (ao)\n"
+     "  --dump NAMES     add operators to the file, by experiment:\n@operators\n"
+     "  --checkpoint FILE  keep what is done in FILE:\n@checkpoints\n"
+     "  --checkpoint-every S  with it: at most every S seconds\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
     {"check", bb_command_check,
@@ -71,9 +146,7 @@ static const command commands[] = {
      "print the result table of a result file",
      "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
      "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
-     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n"
-     "                   overlay error in nm (wafer), loss of Strehl ratio (ao),\n"
-     "                   relative error (product), loss of variance (reconstructor)\n"},
+     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,
@@ -91,18 +164,18 @@ static const command commands[] = {
      BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, "print the orders in space and time of a study's physics",
      "usage: bitbudget convergence CONFIG [key=value ...] [options]\n\n"
-     "Refines mesh and time step of the heat of a wafer study, against closed forms and against\n"
-     "the next finer level, and prints the observed orders.\n" CONFIG_HELP
+     "Refines what a study computes by, and prints the observed orders:\n@convergence\n" CONFIG_HELP
      "\n  -o, --output FILE  write the table to an HDF5 file too\n"
      "  --threads N      default: all processors; the results do not depend on it\n"
      "  --force          replace a file that exists\n" LEVEL_HELP},
     {"realtime", bb_command_realtime,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
-     1, INTPTR_MAX, "measure the latencies of a wafer study's control loop on a GPU",
+     1, INTPTR_MAX, "measure the latencies of a study's control loop on a GPU",
      "usage: bitbudget realtime CONFIG [key=value ...] [options]\n\n"
-     "Runs the feed-forward of one pipeline of a wafer study on a cuda device, a captured graph a\n"
-     "step, released at fixed times or back to back, and prints latencies, misses of the deadline\n"
-     "and the worst steps; the keys are those of `realtime:`. An interrupt ends the run early.\n"
+     "Runs a study's control loop on a cuda device, a captured graph a step, released at fixed\n"
+     "times or back to back, and prints latencies, misses of the deadline and the worst steps:\n"
+     "@realtime\n"
+     "An interrupt ends the run early.\n"
      CONFIG_HELP
      "\n  -o, --output FILE  write latencies, histogram and worst steps to an HDF5 file too\n"
      "  --device WORD    auto or cuda\n"
@@ -159,7 +232,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
     BB_TRY(bb_options_parse(argument_count, sorted, found->accepted, options));
     options->arguments = arguments;
     if (options->help) {
-        (void)fputs(found->help, stdout);
+        print_help(found->help, experiments);
         goto done;
     }
     BB_REQUIRE(options->operand_count >= found->fewest && options->operand_count <= found->most,

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/// Holds a list of names, "Cmm,Ctm" or NULL, to those that an experiment offers, "Cmm Ctm Ctt R".
+/// Holds a list of names, "Cmm,Ctm" or NULL, to those that an experiment offers, "Cmm,Ctm,Ctt,R".
 /// Errors: BB_INVALID with the offer.
 BB_CHECKED bb_status bb_dump_check(const char *names, const char *offered);
 

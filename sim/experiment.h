@@ -37,27 +37,32 @@ typedef struct bb_experiment {
     bb_status (*run)(const void *study, const bb_run_options *options, bb_results *results);
     /// Convergence study of the physics into `results` and a table for the user; NULL: none.
     bb_status (*converge)(const void *study, bb_results *results, bb_text *table);
+    const char *converge_help; ///< what it refines, for the user
     /// Latencies of a control loop into `results` and a table for the user; NULL: none, in this
     /// build where `realtime_absent` says why.
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const char *realtime_absent;
-    const bb_column *columns; ///< [column_count] of the result table, in order
+    const char *realtime_help; ///< what it runs, for the user
+    const bb_column *columns;  ///< [column_count] of the result table, in order
     bb_index column_count;
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
-    const char *price_name;               ///< "overlay error [nm]"
-    bool restarts;                        ///< takes checkpoints and goes on from them
+    const char *price_name;      ///< "overlay error [nm]"
+    const char *checkpoint_help; ///< "the heating, every 60 s": what checkpoints keep, and how
+                                 ///< often unless told otherwise; NULL: the experiment has none
     bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`
     const char *sheet;     ///< group that is written as CSV too where a result has it; NULL: none
-    const char *operators; ///< what --dump offers, "Cmm Ctm"; NULL for nothing
+    const char *operators; ///< what --dump offers, "Cmm,Ctm"; NULL for nothing
+    /// Appends what is shown of results below the table; NULL for nothing.
+    bb_status (*report)(const bb_results *results, bb_text *out);
     /// XDMF of the results, to stand beside the HDF5 file `file` (no folder); NULL for none.
     bb_status (*describe)(const bb_results *results, const char *file, bb_text *out);
 } bb_experiment;
 
 /// A table of experiments; the program's is bb_experiments, tests have their own.
 typedef struct bb_experiment_table {
-    const bb_experiment *rows;
+    const bb_experiment *const *rows; ///< [count]
     bb_index count;
 } bb_experiment_table;
 
@@ -65,6 +70,13 @@ extern const bb_experiment_table bb_experiments;
 
 /// Row by name, NULL where there is none.
 const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const char *name);
+
+/// A text of an experiment's row, NULL where it has none.
+typedef const char *(*bb_experiment_text)(const bb_experiment *experiment);
+
+/// Appends the names of the experiments that have a text: "wafer, ao".
+BB_CHECKED bb_status bb_experiment_list(const bb_experiment_table *table, bb_experiment_text text,
+                                        bb_text *out);
 
 /// Loads a configuration by the table's schemas and holds it to the experiment's rules. Errors and
 /// ownership as bb_config_load.

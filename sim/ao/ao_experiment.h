@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ao driver: covariances -> tile factor and reconstructor per pipeline -> residual -> Strehl.
+// The ao experiment: tomography of a large telescope, and the reconstructor that is factored.
 #ifndef BB_SIM_AO_AO_EXPERIMENT_H
 #define BB_SIM_AO_AO_EXPERIMENT_H
 
 #include "sim/experiment.h"
 
-/// Contract in sim/experiment.h; `study` is a bb_ao_study.
-BB_CHECKED bb_status bb_ao_experiment_run(const void *study, const bb_run_options *options,
-                                          bb_results *results);
+extern const bb_experiment bb_ao_experiment;
 
 #endif

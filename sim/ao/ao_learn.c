@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "sim/ao/ao_learn_publish.h"
-#include "sim/ao/ao_noise.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -228,7 +227,7 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
     for (bb_index t = 0; t < targets; ++t) {
         l->ctm[t] = l->problem->targets[t].ctm;
     }
-    BB_TRY(bb_ao_noise_bounds(l->problem, &l->noise));
+    BB_TRY(bb_measurement_noise_bounds(&l->problem->guides, &l->problem->noise, &l->noise));
 done:
     return status;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_learn_plan.h"
 
+#include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/learn/learn_block.h"
-#include "sim/ao/ao_frame_plan.h"
 
 #include <math.h>
 
@@ -63,12 +63,12 @@ static double count_trials(const bb_ao_learn_config *learn)
 }
 
 static bb_status measure_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                const bb_sensor_array *guides, bb_ao_frame_extent *out)
+                                const bb_sensor_array *guides, bb_frame_sampler_extent *out)
 {
     bb_status status = BB_OK;
     const double batch = ceil((double)study->learn.frames / BB_LEARN_BATCHES);
-    *out = (bb_ao_frame_extent){.frames = batch * BB_LEARN_BATCHES,
-                                .layers = (double)atmosphere->layer_count};
+    *out = (bb_frame_sampler_extent){.frames = batch * BB_LEARN_BATCHES,
+                                     .layers = (double)atmosphere->layer_count};
     BB_TRY(bb_screen_size_for(&study->monte_carlo, atmosphere, 1, &guides, &out->screen));
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
         out->lines += (double)guides->sensors[s].lenslets;
@@ -82,15 +82,15 @@ static bb_status add_frames(const bb_ao_study *study, const bb_atmosphere *atmos
                             const bb_sensor_array *guides, double threads, bb_ao_learn_need *need)
 {
     bb_status status = BB_OK;
-    bb_ao_frame_extent frames;
+    bb_frame_sampler_extent frames;
     BB_TRY(measure_frames(study, atmosphere, guides, &frames));
     const double n = (double)guides->measurement_count;
     const double covariances = 8.0 * BB_LEARN_BATCHES * n * n;
     const double slopes = 8.0 * n * frames.frames / BB_LEARN_BATCHES;
-    const double drawing = slopes + bb_ao_frame_bytes(&frames, threads);
+    const double drawing = slopes + bb_frame_sampler_bytes(&frames, threads);
     need->bytes = covariances + fmax(need->bytes, drawing);
     need->seconds +=
-        (bb_ao_frame_seconds(&frames) + seconds_per_product * frames.frames * n * n) / threads;
+        (bb_frame_sampler_seconds(&frames) + seconds_per_product * frames.frames * n * n) / threads;
 done:
     return status;
 }

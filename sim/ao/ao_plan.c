@@ -2,9 +2,9 @@
 #include "sim/ao/ao_plan.h"
 
 #include "core/memory.h"
+#include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/score/pair_strehl.h"
 #include "sim/ao/ao_evaluation.h"
-#include "sim/ao/ao_frame_plan.h"
 #include "sim/ao/ao_learn.h"
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
@@ -155,29 +155,29 @@ done:
     return status;
 }
 
-static bb_ao_frame_extent frames_of(const bb_ao_study *study, const extent *of)
+static bb_frame_sampler_extent frames_of(const bb_ao_study *study, const extent *of)
 {
-    return (bb_ao_frame_extent){.frames = (double)study->monte_carlo.frames,
-                                .layers = of->layers,
-                                .lines = of->screen_lines,
-                                .points = of->pupil_points,
-                                .squared_points = of->squared_pupil_points,
-                                .screen = of->screen};
+    return (bb_frame_sampler_extent){.frames = (double)study->monte_carlo.frames,
+                                     .layers = of->layers,
+                                     .lines = of->screen_lines,
+                                     .points = of->pupil_points,
+                                     .squared_points = of->squared_pupil_points,
+                                     .screen = of->screen};
 }
 
 static double frame_bytes(const bb_ao_study *study, const extent *of, double threads)
 {
-    const bb_ao_frame_extent frames = frames_of(study, of);
+    const bb_frame_sampler_extent frames = frames_of(study, of);
     double images = 8.0 * 64.0 * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
-    return frames.frames > 0.0 ? images + bb_ao_frame_bytes(&frames, threads) : 0.0;
+    return frames.frames > 0.0 ? images + bb_frame_sampler_bytes(&frames, threads) : 0.0;
 }
 
 static double frame_seconds(const bb_ao_study *study, const extent *of)
 {
-    const bb_ao_frame_extent frames = frames_of(study, of);
+    const bb_frame_sampler_extent frames = frames_of(study, of);
     double images = 1.0e-7 * (double)study->monte_carlo.frames * (double)study->pipelines.count *
                     (double)study->wavelengths_um.count * of->squared_pupil_points;
-    return bb_ao_frame_seconds(&frames) + images;
+    return bb_frame_sampler_seconds(&frames) + images;
 }
 
 static bool scores_pairs(const bb_ao_study *study)

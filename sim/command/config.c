@@ -15,7 +15,7 @@ static bb_status list_keys(const bb_options *options, const bb_experiment_table 
     BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list takes one experiment at most");
     BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
     for (bb_index i = 0; i < experiments->count; ++i) {
-        const bb_experiment *row = &experiments->rows[i];
+        const bb_experiment *row = experiments->rows[i];
         if (only == NULL || only == row) {
             BB_TRY(bb_text_add(&text, "%sexperiment: %s\n", i > 0 && only == NULL ? "\n" : "",
                                row->name));

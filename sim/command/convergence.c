@@ -8,7 +8,12 @@ static bb_measurement of(const bb_experiment *experiment)
     return (bb_measurement){experiment->converge, NULL};
 }
 
+static const char *help(const bb_experiment *experiment)
+{
+    return experiment->converge_help;
+}
+
 bb_status bb_command_convergence(const bb_options *options, const bb_experiment_table *experiments)
 {
-    return bb_command_measure(options, experiments, of, "convergence study");
+    return bb_command_measure(options, experiments, of, help, "convergence study");
 }

@@ -133,7 +133,7 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
     (void)printf("  %-12s %s\n  %-12s %s\n", "compiler", BB_COMPILER, "flags", BB_FLAGS);
     (void)printf("experiments\n ");
     for (bb_index i = 0; i < experiments->count; ++i) {
-        (void)printf(" %s", experiments->rows[i].name);
+        (void)printf(" %s", experiments->rows[i]->name);
     }
     (void)printf("\nlibraries\n");
     bb_provenance_libraries(libraries);

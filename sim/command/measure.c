@@ -44,12 +44,12 @@ done:
 
 bb_status bb_command_measure(const bb_options *options, const bb_experiment_table *experiments,
                              bb_measurement (*of)(const bb_experiment *experiment),
-                             const char *missing)
+                             bb_experiment_text help, const char *missing)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
     bb_results *results = NULL;
-    bb_text table = {0};
+    bb_text table = {0}, having = {0};
     double start = bb_clock_seconds();
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
                "--force replaces a file: name it with -o");
@@ -58,8 +58,9 @@ bb_status bb_command_measure(const bb_options *options, const bb_experiment_tabl
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     const bb_measurement measure = of(experiment);
     BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
-    BB_REQUIRE(measure.run != NULL, BB_INVALID, "experiment %s has no %s; wafer has one",
-               experiment->name, missing);
+    BB_TRY(bb_experiment_list(experiments, help, &having));
+    BB_REQUIRE(measure.run != NULL, BB_INVALID, "experiment %s has no %s; having one: %s",
+               experiment->name, missing, bb_text_string(&having));
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
     }
@@ -74,6 +75,7 @@ bb_status bb_command_measure(const bb_options *options, const bb_experiment_tabl
     }
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:
+    bb_text_release(&having);
     bb_text_release(&table);
     bb_results_destroy(&results);
     bb_config_destroy(&config);

@@ -12,11 +12,12 @@ typedef struct bb_measurement {
 } bb_measurement;
 
 /// Loads the study, measures it by what `of` finds in its experiment, prints the table and with -o
-/// writes the results. `missing` names what an experiment without it lacks. Errors: BB_INVALID
+/// writes the results. `help` is that member's text, `missing` names what an experiment
+/// without it lacks. Errors: BB_INVALID
 /// (that), those of the configuration, the measurement and the file.
 BB_CHECKED bb_status bb_command_measure(const bb_options *options,
                                         const bb_experiment_table *experiments,
                                         bb_measurement (*of)(const bb_experiment *experiment),
-                                        const char *missing);
+                                        bb_experiment_text help, const char *missing);
 
 #endif

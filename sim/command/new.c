@@ -27,7 +27,7 @@ bb_status bb_command_new(const bb_options *options, const bb_experiment_table *e
     bb_text text = {0};
     const bb_experiment *experiment = bb_experiment_find(experiments, options->operands[0]);
     for (bb_index i = 0; experiment == NULL && i < experiments->count; ++i) {
-        BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", experiments->rows[i].name));
+        BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", experiments->rows[i]->name));
     }
     BB_REQUIRE(experiment != NULL, BB_INVALID, "no experiment '%s', expected one of %s",
                options->operands[0], bb_text_string(&words));

@@ -8,7 +8,12 @@ static bb_measurement of(const bb_experiment *experiment)
     return (bb_measurement){experiment->realtime, experiment->realtime_absent};
 }
 
+static const char *help(const bb_experiment *experiment)
+{
+    return experiment->realtime_help;
+}
+
 bb_status bb_command_realtime(const bb_options *options, const bb_experiment_table *experiments)
 {
-    return bb_command_measure(options, experiments, of, "control loop");
+    return bb_command_measure(options, experiments, of, help, "control loop");
 }

@@ -81,16 +81,27 @@ done:
     return status;
 }
 
-static bb_status check_output(const bb_options *options, const bb_experiment *experiment,
-                              const void *study, const bb_run_options *run, const char *path)
+static const char *checkpoint_help(const bb_experiment *experiment)
+{
+    return experiment->checkpoint_help;
+}
+
+static bb_status check_output(const bb_options *options, const bb_experiment_table *experiments,
+                              const bb_experiment *experiment, const void *study,
+                              const bb_run_options *run, const char *path)
 {
     bb_status status = BB_OK;
     bb_plan plan = {0};
     char *beside = NULL;
+    bb_text restarting = {0};
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
-    BB_REQUIRE(experiment->restarts || (run->checkpoint == NULL && run->resume == NULL), BB_INVALID,
-               "--checkpoint and --resume: experiment %s has no checkpoints, wafer and ao have",
-               experiment->name);
+    BB_TRY(bb_experiment_list(experiments, checkpoint_help, &restarting));
+    BB_REQUIRE(experiment->checkpoint_help != NULL ||
+                   (run->checkpoint == NULL && run->resume == NULL),
+               BB_INVALID,
+               "--checkpoint and --resume: experiment %s has no checkpoints; having "
+               "them: %s",
+               experiment->name, bb_text_string(&restarting));
     BB_TRY(experiment->plan(study, run, &plan));
     BB_TRY(bb_file_check(path, options->output == NULL, options->force,
                          plan.output_bytes + METADATA_BYTES));
@@ -102,6 +113,7 @@ static bb_status check_output(const bb_options *options, const bb_experiment *ex
     BB_TRY(check_sheet(options, experiment, study, path));
     BB_TRY(check_memory(&plan, run->threads));
 done:
+    bb_text_release(&restarting);
     BB_RELEASE(&beside);
     bb_plan_release(&plan);
     return status;
@@ -236,7 +248,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
-    BB_TRY(check_output(options, experiment, bb_config_study(config), &run, path));
+    BB_TRY(check_output(options, experiments, experiment, bb_config_study(config), &run, path));
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget show: the result table of a file, and of a wafer its overlay report. Files are read in
-// a child process, because the HDF5 library can crash on damaged ones.
+// bitbudget show: the result table of a file, and what its experiment reports below. Files are read
+// in a child process, because the HDF5 library can crash on damaged ones.
 #include "sim/command.h"
 #include "sim/isolation.h"
-#include "sim/output/overlay_table.h"
 #include "sim/output/reader.h"
 #include "sim/output/table.h"
 
@@ -46,7 +45,9 @@ static bb_status show(void *context)
     const char *title = bb_results_note_text(results, "", "title");
     BB_TRY(bb_text_add(&table, "%s: %s\n", name, title == NULL ? "" : title));
     BB_TRY(bb_table_write(experiment, results, asked->within, &table));
-    BB_TRY(bb_overlay_table_write(results, &table));
+    if (experiment->report != NULL) {
+        BB_TRY(experiment->report(results, &table));
+    }
     (void)alarm(0); // who reads what is printed may take his time
     bb_text_print(bb_text_string(&table), stdout);
 done:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which file it is and when it last changed.
+// Which file it is, how large, and when it last changed.
 #ifndef BB_SIM_INPUT_FILE_STAMP_H
 #define BB_SIM_INPUT_FILE_STAMP_H
 
@@ -16,6 +16,9 @@ typedef struct bb_file_stamp {
     off_t bytes;
     struct timespec changed;
 } bb_file_stamp;
+
+/// Size of a file that is to be read, without opening it. Errors: BB_IO (no regular file).
+BB_CHECKED bb_status bb_file_stamp_size(const char *path, double *bytes);
 
 /// Of a path, and of an open file. Errors: BB_IO.
 BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);

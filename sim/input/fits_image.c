@@ -72,7 +72,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
 
 #include "core/memory.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/matrix_file.h"
+#include "sim/input/file_stamp.h"
 #include "sim/isolation.h"
 
 #include <errno.h>
@@ -286,7 +286,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
     reading *r = share(sizeof *r);
     *out = (bb_fits_image){0};
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
-    BB_TRY(bb_matrix_file_find(path, &size));
+    BB_TRY(bb_file_stamp_size(path, &size));
     BB_TRY(look_packed(path, size, &packed));
     *r =
         (reading){.path = path, .part = part, .file_bytes = packed ? INFINITY : size, .most = most};

@@ -13,13 +13,11 @@
 #include "sim/isolation.h"
 #include "sim/input/value_digest.h"
 
-#include <errno.h>
 #include <hdf5.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 enum {
     PANEL_BYTES = 1 << 26,
@@ -225,23 +223,12 @@ static bb_status inspect(void *context)
     return status;
 }
 
-bb_status bb_matrix_file_find(const char *file, double *bytes)
-{
-    bb_status status = BB_OK;
-    struct stat about;
-    BB_REQUIRE(stat(file, &about) == 0, BB_IO, "'%s': %s", file, strerror(errno));
-    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", file);
-    *bytes = (double)about.st_size;
-done:
-    return status;
-}
-
 static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
 {
     bb_status status = BB_OK;
     double bytes = 0.0;
     char what[256];
-    BB_TRY(bb_matrix_file_find(place->file, &bytes));
+    BB_TRY(bb_file_stamp_size(place->file, &bytes));
     BB_TRY(bb_file_stamp_find(place->file, &found->stamp));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", place->file, place->dataset);
     unsigned patience = PATIENCE_SECONDS + (unsigned)(bytes / SLOWEST_BYTES);

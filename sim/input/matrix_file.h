@@ -17,9 +17,6 @@
 
 typedef struct bb_matrix_file bb_matrix_file;
 
-/// Size of a file that may hold matrices, without opening it. Errors: BB_IO (no regular file).
-BB_CHECKED bb_status bb_matrix_file_find(const char *file, double *bytes);
-
 /// Reads a dataset that this process wrote and holds it to its digest; values may be anything.
 /// Errors: BB_IO (as of bb_matrix_file_open, or no digest), BB_INVALID (no matrix), BB_MEMORY.
 BB_CHECKED bb_status bb_matrix_file_verify(const bb_matrix_place *place);

@@ -2,7 +2,7 @@
 #include "sim/input/policy_table.h"
 
 #include "core/memory.h"
-#include "sim/input/matrix_file.h"
+#include "sim/input/file_stamp.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
     FILE *stream = NULL;
     double bytes = 0.0;
     *out = (bb_policy_table){0};
-    BB_TRY(bb_matrix_file_find(file, &bytes)); // a device could have no end
+    BB_TRY(bb_file_stamp_size(file, &bytes)); // a device could have no end
     stream = fopen(file, "rb");
     BB_REQUIRE(stream != NULL, BB_IO, "'%s': %s", file, strerror(errno));
     BB_TRY(BB_ALLOCATE(LINE_BYTES, &line));

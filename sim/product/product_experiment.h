@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The product driver: the user's matrix -> coded per pipeline -> times vectors -> error of y.
+// The product experiment: the user's own matrix times vectors.
 #ifndef BB_SIM_PRODUCT_PRODUCT_EXPERIMENT_H
 #define BB_SIM_PRODUCT_PRODUCT_EXPERIMENT_H
 
 #include "sim/experiment.h"
 
-/// Contracts in sim/experiment.h; `study` is a bb_product_study.
-BB_CHECKED bb_status bb_product_experiment_run(const void *study, const bb_run_options *options,
-                                               bb_results *results);
-BB_CHECKED bb_status bb_product_plan(const void *study, const bb_run_options *options,
-                                     bb_plan *plan);
+extern const bb_experiment bb_product_experiment;
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one pipeline of a wafer study gave, and how all of them are published.
+// What one pipeline of a wafer study gave; wafer_publication.h writes it.
 #ifndef BB_SIM_WAFER_WAFER_EVALUATION_H
 #define BB_SIM_WAFER_WAFER_EVALUATION_H
 
 #include "physics/wafer/wafer_problem.h"
 #include "sim/evaluation.h"
 #include "sim/pipelines/product_coding.h"
-#include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_certificate.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -46,14 +45,5 @@ void bb_wafer_evaluation_unset(bb_wafer_evaluation *evaluation, bb_index points)
 
 /// Where the last wafer's points went.
 const bb_wafer_displacements *bb_wafer_evaluation_last(const bb_wafer_evaluation *evaluation);
-
-/// Writes /results and /wafer from the evaluations [pipelines of the study]. Overlay error of a
-/// pipeline is |mean| + 3 sigma of its displacement minus the reference's; the quantity of interest
-/// is u over x and y, all scored points and steps, its error ||u - u_ref|| / ||u_ref||.
-BB_CHECKED bb_status bb_wafer_evaluations_publish(const bb_wafer_study *study,
-                                                  const bb_wafer_problem *problem,
-                                                  const bb_wafer_heating *heating,
-                                                  bb_wafer_evaluation *evaluations,
-                                                  bb_results *results);
 
 #endif

@@ -11,7 +11,8 @@
 #define BB_SIM_WAFER_WAFER_VIEW_H
 
 #include "sim/text.h"
-#include "sim/wafer/wafer_overlay.h"
+#include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 /// Writes /view. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results);

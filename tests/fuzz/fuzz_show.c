@@ -6,7 +6,6 @@
 //
 // Input: which of the seeds (BB_FUZZ_SEEDS/show-N.h5) is edited, then the edits.
 #include "sim/hdf5_library.h"
-#include "sim/output/overlay_table.h"
 #include "sim/output/reader.h"
 #include "sim/output/table.h"
 #include "tests/fuzz/hdf5_edit.h"
@@ -41,7 +40,9 @@ static bb_status show(const bb_results *results)
         bb_experiment_find(&bb_experiments, bb_results_note_text(results, "", "experiment"));
     if (experiment != NULL) {
         BB_TRY(bb_table_write(experiment, results, 0.5, &table));
-        BB_TRY(bb_overlay_table_write(results, &table));
+        if (experiment->report != NULL) {
+            BB_TRY(experiment->report(results, &table));
+        }
     }
 done:
     bb_text_release(&table);

@@ -59,14 +59,16 @@ static const char *const toy_prices[] = {"overlay_error_x_nm"};
     {                                                                                              \
         .name = (title), .schema = &toy_schema, .starter = (yaml), .check = toy_check,             \
         .plan = toy_plan, .run = toy_run, .columns = toy_columns, .column_count = 1,               \
-        .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]"                 \
+        .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]",                \
+        .operators = "A,B_" title                                                                  \
     }
 // The fixture says that it is a wafer run.
 static const bb_experiment toy_rows[] = {
     TOY_ROW("toy", "experiment: toy\nrecords: [{name: a, grid: 5}]\n"),
     TOY_ROW("wafer", ""),
 };
-static const bb_experiment_table toys = {toy_rows, 2};
+static const bb_experiment *const toy_list[] = {&toy_rows[0], &toy_rows[1]};
+static const bb_experiment_table toys = {toy_list, 2};
 
 static int enter(void **state)
 {
@@ -143,6 +145,12 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget rnu a.yaml", 2, "no command 'rnu' (did you mean run?)");
     expect("bitbudget run", 2, "0 operands");
     expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
+    // What experiments say of themselves stands in the helps, and nothing of those that do not.
+    expect("bitbudget run --help", 0,
+           "by experiment:\n                   toy: A,B_toy\n                   wafer: A,B_wafer\n "
+           " --");
+    expect("bitbudget run --help", 0, "keep what is done in FILE:\n  --");
+    expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
     expect("bitbudget show a b", 2, "2 operands");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");

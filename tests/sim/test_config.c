@@ -388,7 +388,7 @@ static void shipped_tables_have_sound_defaults_and_words(void **state)
         bb_text listing = {0};
         bb_problems problems = {0};
         bb_config *config = NULL;
-        const bb_experiment *row = &bb_experiments.rows[i];
+        const bb_experiment *row = bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
         assert_null(strstr(text.data, here)); // a starter stands in any folder
         put_file("t.yaml", text.data);

@@ -25,9 +25,9 @@ static void lists_are_held_to_the_offer(void **state)
 {
     (void)state;
     check_ok(bb_dump_check(NULL, NULL));
-    check_ok(bb_dump_check("Cmm,R", "Cmm Ctm R"));
-    check_fails(bb_dump_check("Cm", "Cmm Ctm"), BB_INVALID, "'Cm' is not one of");
-    check_fails(bb_dump_check("R,,Cmm", "Cmm R"), BB_INVALID, "'' is not one of");
+    check_ok(bb_dump_check("Cmm,R", "Cmm,Ctm,R"));
+    check_fails(bb_dump_check("Cm", "Cmm,Ctm"), BB_INVALID, "'Cm' is not one of");
+    check_fails(bb_dump_check("R,,Cmm", "Cmm,R"), BB_INVALID, "'' is not one of");
     check_fails(bb_dump_check("R", NULL), BB_INVALID, "it has none");
     assert_true(bb_dump_wanted("Cmm,R", "R"));
     assert_false(bb_dump_wanted("Cmm,Rx", "R"));
@@ -317,7 +317,7 @@ static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
     }
     const char *const offered[PROGRAM_ARGUMENTS] = {"check", "product.yaml", "--dump", "R"};
     program_call(offered, &run);
-    program_expect(&run, 2, "one of the operators of this experiment: Y C");
+    program_expect(&run, 2, "one of the operators of this experiment: Y,C");
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.
@@ -542,7 +542,7 @@ static void unknown_operators_are_refused_before_the_run(void **state)
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--dump", "Cmm",
                                                       "-o",  "never.h5",         NULL};
     program_call(arguments, &run);
-    program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows inputs");
+    program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
 }
 
 int main(void)

@@ -196,7 +196,7 @@ static void results_without_pipelines_are_refused(void **state)
     bb_text text = {0};
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
-    check_fails(bb_table_write(&bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
+    check_fails(bb_table_write(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
                 "without an axis 'pipeline'");
     bb_results_destroy(&results);
 }

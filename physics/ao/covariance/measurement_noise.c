@@ -3,6 +3,8 @@
 
 #include "core/memory.h"
 
+#include <math.h>
+
 double bb_measurement_electrons(const bb_sensor *sensor, double atmosphere_transmission)
 {
     const double area = sensor->size_m * sensor->size_m;
@@ -45,4 +47,27 @@ void bb_measurement_noise_release(bb_measurement_noise *noise)
 {
     BB_RELEASE(&noise->subaperture);
     noise->count = 0;
+}
+
+static double least_eigenvalue(const bb_slope_noise *noise)
+{
+    double mean = 0.5 * (noise->xx + noise->yy);
+    return mean - hypot(0.5 * (noise->xx - noise->yy), noise->xy);
+}
+
+bb_status bb_measurement_noise_bounds(const bb_sensor_array *array,
+                                      const bb_measurement_noise *noise, double **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(array->measurement_count, out));
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        const bb_sensor *sensor = &array->sensors[s];
+        for (bb_index i = 0; i < sensor->count; ++i) {
+            double least = least_eigenvalue(&noise->subaperture[sensor->first / 2 + i]);
+            (*out)[sensor->first + i] = least;
+            (*out)[sensor->first + sensor->count + i] = least;
+        }
+    }
+done:
+    return status;
 }

@@ -32,6 +32,13 @@ BB_CHECKED bb_status bb_measurement_noise_create(const bb_sensor_array *array,
                                                  bb_measurement_noise *out);
 void bb_measurement_noise_release(bb_measurement_noise *noise);
 
+/// How far noise keeps a covariance of measurements from being singular: for every measurement, the
+/// least eigenvalue of the 2 x 2 noise covariance of its subaperture, arcsec^2. The diagonal matrix
+/// of these is a lower bound of the noise covariance. Errors: BB_MEMORY. Owner of `*out` [n]: the
+/// caller.
+BB_CHECKED bb_status bb_measurement_noise_bounds(const bb_sensor_array *array,
+                                                 const bb_measurement_noise *noise, double **out);
+
 /// Electrons that a subaperture of a sensor detects in a frame.
 double bb_measurement_electrons(const bb_sensor *sensor, double atmosphere_transmission);
 

@@ -361,3 +361,29 @@ bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t
 done:
     return status;
 }
+
+static const double seconds_per_wave = 7.0e-8; // of a phase screen, drawn
+static const double fp64_rate = 4.0e10;        // operations of one core a second, in products
+
+// The two screens of a layer as one of as many points.
+static double points_of(const bb_frame_sampler_extent *frames)
+{
+    return hypot((double)frames->screen.points, (double)frames->screen.fine_points);
+}
+
+double bb_frame_sampler_bytes(const bb_frame_sampler_extent *frames, double threads)
+{
+    double n = points_of(frames);
+    double views = 16.0 * 1.5 * n * frames->layers * (2.0 * frames->lines + frames->points);
+    double own = 8.0 * n * n + 16.0 * n * frames->points + 24.0 * frames->squared_points;
+    return 4.0 * n * n + views + fmin(threads, frames->frames) * own;
+}
+
+double bb_frame_sampler_seconds(const bb_frame_sampler_extent *frames)
+{
+    double n = points_of(frames);
+    double products =
+        4.0 * n * n * (2.0 * frames->lines + frames->points) + 8.0 * n * frames->squared_points;
+    return frames->frames * frames->layers *
+           (seconds_per_wave * 0.5 * n * n + products / fp64_rate);
+}

@@ -68,6 +68,21 @@ void bb_frame_release(bb_frame *frame);
 BB_CHECKED bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
                                    bb_frame *frame);
 
+/// Sizes of the frames of a study, for its plan.
+typedef struct bb_frame_sampler_extent {
+    double frames, layers;
+    double lines;          ///< lenslets along an edge, of all sensors
+    double points;         ///< along the pupil's edge, of all targets
+    double squared_points; ///< sum of their squares
+    bb_screen_size screen;
+} bb_frame_sampler_extent;
+
+/// Bytes: what all threads share, and what each has.
+double bb_frame_sampler_bytes(const bb_frame_sampler_extent *frames, double threads);
+
+/// Seconds of one core.
+double bb_frame_sampler_seconds(const bb_frame_sampler_extent *frames);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Latencies of released steps: from the release time to the end of the step, a late start counted
-// in (step_course.h). Quantiles are nearest ranks: p99 is a latency that was measured.
+// in (step_schedule.h). Quantiles are nearest ranks: p99 is a latency that was measured.
 #ifndef BB_SIM_WAFER_REALTIME_LATENCY_H
 #define BB_SIM_WAFER_REALTIME_LATENCY_H
 

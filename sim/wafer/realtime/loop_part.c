@@ -1,7 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/realtime/loop_part.h"
 
+#include "core/log.h"
 #include "core/memory.h"
+#include "sim/wafer/wafer_rows.h"
+
+#include <math.h>
+
+static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeline *pipeline,
+                        const bb_wafer_row_source *rows, bb_coding_report *report,
+                        bb_coded_matrix **out)
+{
+    const bb_product_pipeline plain = {.name = "fp64",
+                                       .storage = bb_codec_plain(BB_FORMAT_FP64),
+                                       .multiply = BB_FORMAT_FP64,
+                                       .accumulate = BB_FORMAT_FP64};
+    bb_status status = BB_OK;
+    bb_coded_matrix *copy = NULL;
+    bb_coding_report first = {0};
+    bb_exact_rows exact = {rows->source, rows->batch, NULL};
+    bb_matrix_layout layout = {.rows = rows->source->rows,
+                               .columns = rows->source->columns,
+                               .mesh_columns = problem->grid->columns,
+                               .row_columns = problem->slit.columns};
+    if (bb_codec_needs_copy(&pipeline->storage)) { // which goes when its codec is done
+        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
+        layout.range = bb_error_norms_range(&first.norms);
+        exact.matrix = copy;
+    }
+    BB_TRY(bb_coding_encode(pipeline, &exact, &layout, report, NULL, out));
+    report->seconds += first.seconds;
+done:
+    bb_coded_matrix_destroy(&copy);
+    return status;
+}
+
+bb_status bb_loop_part_encode(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                              const bb_product_pipeline *pipeline, bb_index field, int axis,
+                              bb_coding_report *report, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_row_source rows = {0};
+    *out = NULL;
+    BB_TRY(bb_wafer_row_source_open(study, problem, field, axis, &rows));
+    BB_TRY(encode(problem, pipeline, &rows, report, out));
+    bb_log_detail("pipeline %s: %c of field %td coded in %.2f s, %.3f bits a value", pipeline->name,
+                  "xyz"[axis], problem -> scored[field], report -> seconds,
+                  8.0 * report -> bytes / report -> values);
+done:
+    bb_wafer_row_source_release(&rows);
+    return status;
+}
+
+double bb_loop_part_matrix_bytes(const bb_product_pipeline *pipeline, double values)
+{
+    return values * bb_coding_device_bytes(pipeline);
+}
+
+double bb_loop_part_making_bytes(const bb_product_pipeline *pipeline, double values)
+{
+    return bb_loop_part_matrix_bytes(pipeline, values) +
+           (bb_codec_needs_copy(&pipeline->storage) ? 8.0 * values : 0.0);
+}
 
 bb_status bb_loop_part_open(bb_device *device, bool streamed, int axes, bb_index fields,
                             bb_loop_part *out)
@@ -116,4 +176,112 @@ done:
 double bb_loop_part_image_bytes(const bb_loop_part *part)
 {
     return part->streamed ? (double)bb_field_image_bytes(part->images[0]) : 0.0;
+}
+
+// Nodes that get heat in each light step.
+static bb_status list_inputs(const bb_wafer_problem *problem, bb_index field,
+                             bb_loop_part_period *data)
+{
+    bb_status status = BB_OK;
+    const bb_index steps = problem->scan->light_steps;
+    int32_t at = 0;
+    BB_TRY(bb_exposure_create(problem->mesh, problem->scan, field, problem->absorption,
+                              &data->exposure));
+    const bb_index covered = data->exposure->count;
+    BB_TRY(BB_ALLOCATE(covered, &data->energy));
+    BB_TRY(BB_ALLOCATE(steps + 1, &data->input_begin));
+    BB_TRY(BB_ALLOCATE(covered * steps, &data->input_where));
+    BB_TRY(BB_ALLOCATE(covered * steps, &data->input));
+    for (bb_index step = 0; step < steps; ++step) {
+        data->input_begin[step] = at;
+        (void)bb_exposure_energy(data->exposure, step, 1, data->energy);
+        for (bb_index i = 0; i < covered; ++i) {
+            if (data->energy[i] != 0.0) {
+                data->input_where[at] = data->exposure->node[i];
+                data->input[at++] = data->energy[i];
+            }
+        }
+    }
+    data->input_begin[steps] = at;
+done:
+    return status;
+}
+
+static bb_loop_output weigh(const bb_dwell *dwell, bb_index offset, bb_index point, double dose)
+{
+    bb_loop_output out = {.point = (int32_t)point};
+    bb_index corner[4];
+    double weight[4];
+    bb_slit_grid_weigh(&dwell->slit, &dwell->field, offset, dwell->x[point], dwell->y[point],
+                       corner, weight);
+    for (int k = 0; k < 4; ++k) {
+        out.corner[k] = (int32_t)corner[k];
+        out.weight[k] = dose * weight[k];
+    }
+    return out;
+}
+
+// Windows of the slit, and the scored points that get dose, in each light step.
+static bb_status list_outputs(const bb_wafer_problem *problem, bb_index scored,
+                              bb_loop_part_period *data)
+{
+    bb_status status = BB_OK;
+    const bb_dwell *dwell = problem->dwells[scored];
+    const bb_index steps = problem->scan->light_steps;
+    int32_t at = 0;
+    BB_TRY(BB_ALLOCATE(steps, &data->window));
+    BB_TRY(BB_ALLOCATE(steps + 1, &data->output_begin));
+    BB_TRY(BB_ALLOCATE(dwell->count * steps, &data->output));
+    for (bb_index step = 0; step < steps; ++step) {
+        const bb_index offset = bb_slit_grid_offset(&problem->slit, &dwell->field, step);
+        data->window[step] = (int32_t)(offset * problem->slit.columns);
+        data->output_begin[step] = at;
+        for (bb_index i = 0; i < dwell->count; ++i) {
+            const double dose =
+                bb_scan_dose_fraction(problem->scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
+            if (dose > 0.0) {
+                data->output[at++] = weigh(dwell, offset, i, dose);
+            }
+        }
+    }
+    data->output_begin[steps] = at;
+done:
+    return status;
+}
+
+bb_status bb_loop_part_period_make(const bb_wafer_problem *problem, bb_index field, bb_index scored,
+                                   bb_index set, bb_loop_part_period *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_loop_part_period){0};
+    BB_TRY(list_inputs(problem, field, out));
+    if (scored >= 0) {
+        BB_TRY(list_outputs(problem, scored, out));
+    }
+    out->period = (bb_loop_period){.set = scored < 0 ? -1 : set,
+                                   .light_steps = problem->scan->light_steps,
+                                   .dark_steps = problem->scan->dark_steps,
+                                   .input_begin = out->input_begin,
+                                   .input_where = out->input_where,
+                                   .input = out->input,
+                                   .window = out->window,
+                                   .output_begin = out->output_begin,
+                                   .output = out->output};
+done:
+    if (status != BB_OK) {
+        bb_loop_part_period_release(out);
+    }
+    return status;
+}
+
+void bb_loop_part_period_release(bb_loop_part_period *data)
+{
+    bb_exposure_destroy(&data->exposure);
+    BB_RELEASE(&data->energy);
+    BB_RELEASE(&data->input_begin);
+    BB_RELEASE(&data->input_where);
+    BB_RELEASE(&data->input);
+    BB_RELEASE(&data->window);
+    BB_RELEASE(&data->output_begin);
+    BB_RELEASE(&data->output);
 }

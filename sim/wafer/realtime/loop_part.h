@@ -6,12 +6,33 @@
 // Resident: a set of operators for each scored field. Streamed: a set for each slot, and an image
 // of each scored field in pinned memory of the host, which crosses while the field before is
 // exposed (solvers/loop/field_stream.h).
+//
+// Its matrices are the coded responses of the scored fields, and a period of its control loop
+// (solvers/loop/control_loop.h) is an exposure: nodes that get heat in each light step, windows of
+// the slit, and dose-weighted displacements of the scored points.
 #ifndef BB_SIM_WAFER_REALTIME_LOOP_PART_H
 #define BB_SIM_WAFER_REALTIME_LOOP_PART_H
 
-#include "sim/pipelines/product_pipeline.h"
+#include "sim/pipelines/product_coding.h"
+#include "sim/wafer/wafer_study.h"
 #include "solvers/loop/control_loop.h"
 #include "solvers/loop/field_stream.h"
+
+/// Makes the rows of axis `axis` (bb_axis) for scored field `field` over the threads and codes them
+/// for a pipeline of the study. Errors: those of bb_wafer_row_source_open and bb_coding_encode.
+/// Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_loop_part_encode(const bb_wafer_study *study,
+                                         const bb_wafer_problem *problem,
+                                         const bb_product_pipeline *pipeline, bb_index field,
+                                         int axis, bb_coding_report *report, bb_coded_matrix **out);
+
+/// For plans: bytes on the host of a matrix of `values` in a pipeline's storage while it is made,
+/// its exact copy included where it is coded from one; a rate that the data decide is taken as
+/// fp32's.
+double bb_loop_part_making_bytes(const bb_product_pipeline *pipeline, double values);
+
+/// For plans: bytes on a device.
+double bb_loop_part_matrix_bytes(const bb_product_pipeline *pipeline, double values);
 
 /// Zero-initialise, then bb_loop_part_open.
 typedef struct bb_loop_part {
@@ -42,5 +63,25 @@ BB_CHECKED bb_status bb_loop_part_take(bb_loop_part *part, const bb_product_pipe
 
 /// Bytes of a field's image, 0 where matrices are resident.
 double bb_loop_part_image_bytes(const bb_loop_part *part);
+
+/// A period, and what it borrows while it is added.
+typedef struct bb_loop_part_period {
+    bb_loop_period period;
+    bb_exposure *exposure;
+    double *energy;       ///< [covered nodes] of a step
+    int32_t *input_begin; ///< [light_steps + 1]
+    int32_t *input_where;
+    double *input;
+    int32_t *window; ///< [light_steps]
+    int32_t *output_begin;
+    bb_loop_output *output;
+} bb_loop_part_period;
+
+/// Of exposure `field`, which is number `scored` of the scored ones and multiplied with `set`, or,
+/// with `scored` -1, has heat alone. Errors: BB_MEMORY. Release with bb_loop_part_period_release.
+BB_CHECKED bb_status bb_loop_part_period_make(const bb_wafer_problem *problem, bb_index field,
+                                              bb_index scored, bb_index set,
+                                              bb_loop_part_period *out);
+void bb_loop_part_period_release(bb_loop_part_period *data);
 
 #endif

@@ -6,12 +6,14 @@
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_REPORT_H
 
-#include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/output/results.h"
+#include "sim/text.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 
 /// Appends the table and writes root axes kind and stage, /results, /latency, /worst and /host.
 /// Errors: BB_MEMORY, BB_INVALID (no step was measured).
 BB_CHECKED bb_status bb_realtime_report(const bb_wafer_loop *loop,
-                                        const bb_wafer_realtime *measured, bb_results *results,
-                                        bb_text *table);
+                                        const bb_realtime_measurement *measured,
+                                        bb_results *results, bb_text *table);
 
 #endif

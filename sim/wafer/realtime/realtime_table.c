@@ -2,199 +2,272 @@
 #include "sim/wafer/realtime/realtime_table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static bb_status print_latencies(const bb_realtime_summary *of, bb_text *table)
+enum { KINDS = BB_REALTIME_KINDS, SCHEDULES = BB_REALTIME_SCHEDULES };
+
+const int bb_realtime_kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
+const char *const bb_realtime_kind_names[KINDS] = {"all", "light", "heat", "dark"};
+const char *const bb_realtime_schedules[SCHEDULES] = {"predicted for fp32", "predicted",
+                                                      "measured"};
+
+// Latencies are those of any GPU, stages are each one's.
+static bb_status sum_up_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "\n%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s\n", "steps", "count", "mean",
-                       "p50", "p99", "p99.9", "p99.99", "max", "max/p50", "misses"));
-    for (int k = 0; k < BB_REALTIME_KINDS; ++k) {
-        const bb_latency_summary *s = &of->of[k];
-        if (s->count > 0) {
-            BB_TRY(bb_text_add(table, "%-7s%9td%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%8td\n",
-                               bb_realtime_kind_names[k], s->count, 1e6 * s->mean, 1e6 * s->p50,
-                               1e6 * s->p99, 1e6 * s->p999, 1e6 * s->p9999, 1e6 * s->max,
-                               s->max_over_median, s->misses));
+    const bb_realtime_measurement *measured = out->measured;
+    for (int g = out->loop->gpus - 1; g >= 0; --g) {
+        BB_TRY(bb_latency_summarise(measured->count, measured->records[g], bb_realtime_kinds[k],
+                                    1e-3 * out->config->deadline_ms, &out->kind[k]));
+        memcpy(out->stage_median[k][g], out->kind[k].stage_median, sizeof out->stage_median[k][g]);
+    }
+done:
+    return status;
+}
+
+static void sum_up_waits(bb_realtime_summary *out)
+{
+    const bb_realtime_measurement *measured = out->measured;
+    for (bb_index i = 0; i < measured->count; ++i) {
+        double longest = NAN;
+        for (int g = 0; g < out->loop->gpus; ++g) {
+            longest = fmax(longest, measured->records[g][i].stage[BB_STEP_MATRICES]);
+        }
+        out->fields_begun += !isnan(longest);
+        out->fields_waited += longest > 0.0;
+        out->longest_wait = fmax(out->longest_wait, longest);
+    }
+}
+
+bb_status bb_realtime_table_sum_up(const bb_wafer_loop *loop,
+                                   const bb_realtime_measurement *measured,
+                                   bb_realtime_summary *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_realtime_summary){
+        .loop = loop, .measured = measured, .config = &loop->study->realtime, .longest_wait = NAN};
+    BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured step");
+    for (int k = 0; k < KINDS; ++k) {
+        BB_TRY(sum_up_kind(k, out));
+    }
+    out->worst_count =
+        bb_latency_worst(measured->count, measured->records[0], BB_REALTIME_WORST, out->worst);
+    sum_up_waits(out);
+done:
+    return status;
+}
+
+// One number of a row: what it is in the file, and how it stands in the printed table.
+typedef struct column {
+    const char *path, *unit, *long_name; // without a path it is in the printed table alone
+    double value;
+    const char *heading; // without one it is in the file alone
+    int width, digits;   // printed; a width below 0: to the left
+    const char *text;    // printed in place of the number
+    enum { MEASURED, PLANNED, AXIS } role;
+} column;
+
+enum { COLUMNS = 16, ROWS = BB_REALTIME_WORST };
+
+// Rows of such numbers: datasets over an axis, and a table.
+struct bb_realtime_table {
+    const char *axis; // "" of single numbers
+    int gap;          // printed between columns
+    double scale;     // of the numbers that are printed
+    bb_index (*list)(const bb_realtime_summary *s, bb_index row, column out[COLUMNS]);
+};
+
+#define FILED(file_path, file_unit, meaning, number)                                               \
+    .path = (file_path), .unit = (file_unit), .long_name = (meaning), .value = (number)
+#define SHOWN(title, columns_wide, after_point)                                                    \
+    .heading = (title), .width = (columns_wide), .digits = (after_point)
+#define LISTED(columns, out) (memcpy(out, columns, sizeof(columns)), ENTRIES(columns))
+#define ENTRIES(columns)     (bb_index)(sizeof(columns) / sizeof *(columns))
+
+// clang-format off
+static bb_index list_kind(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
+{
+    const bb_latency_summary *latency = &s->kind[row];
+    const column columns[] = {
+        {.heading = "steps", .width = -7, .text = bb_realtime_kind_names[row]},
+        {FILED("results/steps", "1", "steps that were measured",
+               (double)latency->count), SHOWN("count", 9, 0)},
+        {FILED("results/latency_mean_us", "us", "mean latency", 1e6 * latency->mean),
+         SHOWN("mean", 9, 2)},
+        {FILED("results/latency_p50_us", "us", "median latency", 1e6 * latency->p50),
+         SHOWN("p50", 9, 2)},
+        {FILED("results/latency_p99_us", "us", "latency that 1 step in 100 passes",
+               1e6 * latency->p99), SHOWN("p99", 9, 2)},
+        {FILED("results/latency_p99_9_us", "us", "latency that 1 step in 1000 passes",
+               1e6 * latency->p999), SHOWN("p99.9", 9, 2)},
+        {FILED("results/latency_p99_99_us", "us", "latency that 1 step in 10000 passes",
+               1e6 * latency->p9999), SHOWN("p99.99", 9, 2)},
+        {FILED("results/latency_max_us", "us", "greatest latency",
+               1e6 * latency->max), SHOWN("max", 9, 2)},
+        {FILED("results/latency_max_over_p50", "1", "greatest latency over the median",
+               latency->max_over_median), SHOWN("max/p50", 9, 2)},
+        {FILED("results/misses", "1", "latencies over the deadline",
+               (double)latency->misses), SHOWN("misses", 8, 0)},
+        {FILED("results/miss_rate", "1", "misses over steps", latency->miss_rate)},
+        {FILED("results/miss_rate_bound", "1", "upper bound on the rate of misses, 95 %",
+               latency->miss_bound)},
+    };
+    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
+    return LISTED(columns, out);
+}
+
+static bb_index list_total(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
+{
+    const bb_realtime_config *config = s->config;
+    const bb_realtime_measurement *m = s->measured;
+    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
+    const column columns[] = {
+        {FILED("results/deadline_us", "us", "deadline of a step",
+               1e3 * config->deadline_ms), .role = PLANNED},
+        {FILED("results/ahead", "1", "steps queued before their release; 0: the host releases each",
+               (double)config->ahead), .role = PLANNED},
+        {FILED("results/least_queued", "1",
+               "fewest steps that the device still had when the host queued another",
+               m->least_queued < 0 ? NAN : (double)m->least_queued)},
+        {FILED("results/period_us", "us", "between fixed releases",
+               fixed ? 1e3 * config->period_ms : NAN), .role = PLANNED},
+        {FILED("results/field_steps", "1", "steps of a field",
+               (double)s->loop->steps), .role = PLANNED},
+        {FILED("results/operator_bytes", "byte", "matrices on the devices",
+               s->loop->device_bytes), .role = PLANNED},
+        {FILED("results/wall_time_s", "s", "from the first measured release to the last step's end",
+               m->wall_seconds)},
+        {FILED("results/encode_time_s", "s", "to make and code the rows",
+               s->loop->coding.seconds)},
+        {FILED("results/field_time_s", "s", "median time of a field's steps, each waited for",
+               m->field.each)},
+        {FILED("results/field_queued_time_s", "s", "median time of a field's steps, queued at once",
+               m->field.queued)},
+    };
+    (void)row;
+    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
+    return LISTED(columns, out);
+}
+
+static bb_index list_worst(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
+{
+    const bb_step_record *record = &s->measured->records[0][s->worst[row]];
+    const column columns[] = {
+        {FILED("worst/rank", "1", "greatest latency first", (double)(row + 1)),
+         SHOWN("worst", 5, 0), .role = AXIS},
+        {FILED("worst/release_s", "s", "release since the first measured one",
+               record->release), SHOWN("at [s]", -10, 6)},
+        {FILED("worst/exposure", "1", "exposure of the step", record->exposure),
+         SHOWN("exposure", 8, 0)},
+        {FILED("worst/step", "1", "step of the exposure", record->step), SHOWN("step", 4, 0)},
+        {.heading = "kind", .width = -5, .text = bb_realtime_kind_names[record->kind + 1]},
+        {FILED("worst/latency_us", "us", "latency of the step",
+               1e6 * record->latency), SHOWN("latency [us]", 12, 2)},
+    };
+    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
+    return LISTED(columns, out);
+}
+
+// Table 1 of Bamakhrama et al. beside what was measured.
+static bb_index list_schedule(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
+{
+    const bb_field_times *field = &s->measured->field;
+    const bb_field_schedule *times[SCHEDULES] = {&field->plain, &field->predicted,
+                                                 &field->measured};
+    const column columns[] = {
+        {.heading = "a field [ms]", .width = -22, .text = bb_realtime_schedules[row]},
+        {FILED("stream/transfer_s", "s", "matrices of a field to all devices",
+               row == 0 ? field->ratio * field->transfer : field->transfer),
+         SHOWN("transfer", 10, 3)},
+        {FILED("stream/compute_s", "s", "all steps of a field, each waited for",
+               field->each), SHOWN("computation", 12, 3)},
+        {FILED("stream/period_s", "s", "between fields in a row",
+               times[row]->period), SHOWN("period", 10, 3)},
+        {FILED("stream/latency_s", "s",
+               "from the start of a field's transfer to the end of its last step",
+               times[row]->latency), SHOWN("latency", 10, 3)},
+    };
+    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
+    return LISTED(columns, out);
+}
+
+static bb_index list_stream(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
+{
+    const column columns[] = {
+        {FILED("stream/field_bytes", "byte", "matrices of a field as they cross",
+               s->loop->field_bytes), .role = PLANNED},
+        {FILED("stream/ratio", "1", "bytes in fp32 over those",
+               s->measured->field.ratio), .role = PLANNED},
+        {FILED("stream/fields", "1", "fields that began",
+               (double)s->fields_begun)},
+        {FILED("stream/fields_waited", "1", "fields whose matrices were not there in time",
+               (double)s->fields_waited)},
+        {FILED("stream/longest_wait_us", "us", "longest wait for the matrices of a field",
+               1e6 * s->longest_wait)},
+    };
+    (void)row;
+    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
+    return LISTED(columns, out);
+}
+// clang-format on
+
+const bb_realtime_table bb_realtime_by_kind = {"kind", 0, 1.0, list_kind};
+const bb_realtime_table bb_realtime_totals = {"", 0, 1.0, list_total};
+const bb_realtime_table bb_realtime_worst = {"rank", 2, 1.0, list_worst};
+const bb_realtime_table bb_realtime_by_schedule = {"schedule", 0, 1e3, list_schedule};
+const bb_realtime_table bb_realtime_stream = {"", 0, 1.0, list_stream};
+
+bb_status bb_realtime_table_publish(const bb_realtime_table *table,
+                                    const bb_realtime_summary *summary, bb_index rows,
+                                    bb_results *results)
+{
+    bb_status status = BB_OK;
+    column columns[COLUMNS];
+    double values[COLUMNS][ROWS];
+    bb_index count = 0;
+    for (bb_index row = 0; row < rows; ++row) {
+        count = table->list(summary, row, columns);
+        for (bb_index c = 0; c < count; ++c) {
+            values[c][row] = columns[c].value;
         }
     }
-    const bb_latency_summary *all = &of->of[0];
-    BB_TRY(bb_text_add(
-        table, "latencies in us; deadline %g us: ", 1e3 * of->loop->study->realtime.deadline_ms));
-    BB_TRY(all->misses == 0
-               ? bb_text_add(table, "no miss, rate below %.3g at 95 %%\n", all->miss_bound)
-               : bb_text_add(table, "miss rate %.3g, below %.3g at 95 %%\n", all->miss_rate,
-                             all->miss_bound));
-done:
-    return status;
-}
-
-// "light", or "light 1" where there are several GPUs.
-static void name_row(const bb_realtime_summary *of, int kind, int gpu, char out[16])
-{
-    if (of->loop->gpus == 1) {
-        (void)snprintf(out, 16, "%s", bb_realtime_kind_names[kind]);
-    } else {
-        (void)snprintf(out, 16, "%s %d", bb_realtime_kind_names[kind], gpu);
-    }
-}
-
-static bb_status print_stage_row(const bb_realtime_summary *of, int kind, int gpu, bb_text *table)
-{
-    bb_status status = BB_OK;
-    char name[16];
-    name_row(of, kind, gpu, name);
-    BB_TRY(bb_text_add(table, "%-7s", name));
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        const int width = (int)strlen(bb_realtime_stage_names[stage]) + 2;
-        const double value = of->stage_median[kind][gpu][stage];
-        BB_TRY(isnan(value) ? bb_text_add(table, "%*s", width, "-")
-                            : bb_text_add(table, "%*.2f", width, 1e6 * value));
-    }
-    BB_TRY(bb_text_add(table, "\n"));
-done:
-    return status;
-}
-
-static bb_status print_stages(const bb_realtime_summary *of, bb_text *table)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "\n%-7s", "stage"));
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        BB_TRY(bb_text_add(table, "  %s", bb_realtime_stage_names[stage]));
-    }
-    BB_TRY(bb_text_add(table, "  (median us%s)\n", of->loop->gpus > 1 ? ", by GPU" : ""));
-    for (int k = 1; k < BB_REALTIME_KINDS; ++k) {
-        for (int g = 0; of->of[k].count > 0 && g < of->loop->gpus; ++g) {
-            BB_TRY(print_stage_row(of, k, g, table));
+    for (bb_index c = 0; c < count; ++c) {
+        const column *entry = &columns[c];
+        if (entry->path == NULL) {
+            continue;
+        }
+        if (entry->role == AXIS) {
+            BB_TRY(bb_results_axis(results, entry->path, entry->unit, entry->long_name, rows,
+                                   values[c]));
+        } else if (entry->role == PLANNED) {
+            BB_TRY(bb_results_values(results, entry->path, entry->unit, entry->long_name,
+                                     table->axis, values[c]));
+        } else {
+            BB_TRY(bb_results_measured(results, entry->path, entry->unit, entry->long_name,
+                                       table->axis, values[c]));
         }
     }
 done:
     return status;
 }
 
-static bb_status print_worst(const bb_realtime_summary *of, bb_text *table)
+bb_status bb_realtime_table_print(const bb_realtime_table *table,
+                                  const bb_realtime_summary *summary, bb_index row, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "\nworst  at [s]      exposure  step  kind   latency [us]  "
-                              "stages [us], as above\n"));
-    for (bb_index i = 0; i < of->worst_count; ++i) {
-        const bb_step_record *record = &of->measured->records[0][of->worst[i]];
-        BB_TRY(bb_text_add(table, "%5td  %-10.6f  %8d  %4d  %-5s  %12.2f ", i + 1, record->release,
-                           (int)record->exposure, (int)record->step,
-                           bb_realtime_kind_names[record->kind + 1], 1e6 * record->latency));
-        for (int g = 0; g < of->loop->gpus; ++g) {
-            record = &of->measured->records[g][of->worst[i]];
-            BB_TRY(bb_text_add(table, "%s", g == 0 ? "" : " |"));
-            for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-                const double value = record->stage[stage];
-                BB_TRY(isnan(value) ? bb_text_add(table, " -")
-                                    : bb_text_add(table, " %.2f", 1e6 * value));
-            }
+    column columns[COLUMNS];
+    const bb_index count = table->list(summary, row < 0 ? 0 : row, columns);
+    for (bb_index c = 0; c < count; ++c) {
+        const column *entry = &columns[c];
+        const char *text = row < 0 ? entry->heading : entry->text;
+        if (entry->heading == NULL) {
+            continue;
         }
-        BB_TRY(bb_text_add(table, "\n"));
+        BB_TRY(bb_text_add(out, "%*s", c == 0 ? 0 : table->gap, ""));
+        BB_TRY(text != NULL ? bb_text_add(out, "%*s", entry->width, text)
+                            : bb_text_add(out, "%*.*f", entry->width, entry->digits,
+                                          table->scale * entry->value));
     }
-done:
-    return status;
-}
-
-// Table 1 of the seed beside what was measured.
-static bb_status print_streaming(const bb_realtime_summary *of, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_field_times *field = &of->measured->field;
-    if (!of->loop->streamed) {
-        return BB_OK;
-    }
-    BB_TRY(bb_text_add(table,
-                       "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %td of "
-                       "%td fields waited for them",
-                       1e-6 * of->loop->field_bytes, field->ratio, of->fields_waited,
-                       of->fields_begun));
-    BB_TRY(of->fields_waited == 0
-               ? bb_text_add(table, "\n")
-               : bb_text_add(table, ", at most %.3f ms\n", 1e3 * of->longest_wait));
-    BB_TRY(bb_text_add(table, "\n%-22s%10s%12s%10s%10s\n", "a field [ms]", "transfer",
-                       "computation", "period", "latency"));
-    BB_TRY(bb_text_add(table, "%-22s%10.3f%12.3f%10.3f%10.3f\n", "predicted for fp32",
-                       1e3 * field->transfer * field->ratio, 1e3 * field->each,
-                       1e3 * field->plain.period, 1e3 * field->plain.latency));
-    BB_TRY(bb_text_add(table, "%-22s%10.3f%12.3f%10.3f%10.3f\n", "predicted", 1e3 * field->transfer,
-                       1e3 * field->each, 1e3 * field->predicted.period,
-                       1e3 * field->predicted.latency));
-    BB_TRY(bb_text_add(table, "%-22s%10.3f%12.3f%10.3f%10.3f\n", "measured", 1e3 * field->transfer,
-                       1e3 * field->each, 1e3 * field->measured.period,
-                       1e3 * field->measured.latency));
-done:
-    return status;
-}
-
-static bb_status print_host(const bb_realtime_summary *of, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
-    const bb_host_state *host = &m->before;
-    BB_TRY(bb_text_add(table,
-                       "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
-                       "governor: %s\n",
-                       host->processor, host->kernel, host->hypervisor, host->isolated,
-                       host->governor));
-    BB_TRY(bb_text_add(table, "load: %s before, %s after\n", host->load, m->after.load));
-    BB_TRY(bb_text_add(table, "thread: %s; memory %s; %s\n", m->thread.core, m->thread.memory,
-                       m->thread.policy));
-    for (int g = 0; g < of->loop->gpus; ++g) {
-        BB_TRY(
-            bb_text_add(table, "device %d: %s, %s\n", g, m->device[g].name, m->device[g].driver));
-    }
-    BB_TRY(bb_text_add(table, "clocks sm, memory, and their most: %s\n", m->after.clocks));
-done:
-    return status;
-}
-
-static bb_status print_head(const bb_realtime_summary *of, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_config *config = &of->loop->study->realtime;
-    const bb_wafer_realtime *m = of->measured;
-    const int gpus = of->loop->gpus;
-    BB_TRY(bb_text_add(table, "pipeline %s, %d axes, %td fields, %.1f MB of matrices on ",
-                       of->loop->pipeline->name, of->loop->axes, of->loop->problem->scored_count,
-                       1e-6 * of->loop->device_bytes));
-    BB_TRY(gpus == 1 ? bb_text_add(table, "the device\n")
-                     : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", gpus));
-    BB_TRY(config->release == (int)BB_RELEASE_FIXED
-               ? bb_text_add(table, "%td steps, released every %g ms", m->count, config->period_ms)
-               : bb_text_add(table, "%td steps, released back to back", m->count));
-    BB_TRY(config->ahead == 0
-               ? bb_text_add(table, ", by the host's clock")
-               : bb_text_add(table, ", by the device's clock, queued %td ahead", config->ahead));
-    BB_TRY(bb_text_add(table, ", %.3f s%s\n", m->wall_seconds,
-                       m->interrupted ? "; ended by an interrupt" : ""));
-done:
-    return status;
-}
-
-bb_status bb_realtime_table(const bb_realtime_summary *of, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_realtime *m = of->measured;
-    BB_TRY(print_head(of, table));
-    BB_TRY(print_latencies(of, table));
-    if (of->loop->study->realtime.ahead > 0 && m->least_queued >= 0) {
-        BB_TRY(bb_text_add(table,
-                           "the device never had fewer than %td of %td steps to go on with\n",
-                           m->least_queued, of->loop->study->realtime.ahead));
-    }
-    BB_TRY(print_stages(of, table));
-    BB_TRY(print_worst(of, table));
-    BB_TRY(bb_text_add(table,
-                       "\na field, %td steps back to back, median of %d: %.3f ms, each step waited "
-                       "for; %.3f ms queued at once\n",
-                       of->loop->steps, (int)BB_FIELD_ROUNDS, 1e3 * m->field.each,
-                       1e3 * m->field.queued));
-    BB_TRY(print_streaming(of, table));
-    BB_TRY(print_host(of, table));
 done:
     return status;
 }

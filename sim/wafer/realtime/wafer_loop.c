@@ -4,8 +4,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/wafer/realtime/exposure_period.h"
-#include "sim/wafer/realtime/loop_matrix.h"
 
 #include <math.h>
 
@@ -31,8 +29,8 @@ static bb_status make_matrices(bb_wafer_loop *loop)
     for (bb_index i = 0; i < fields * loop->axes; ++i) {
         const int axis = (int)(i % loop->axes);
         bb_progress("coding", i, fields * loop->axes);
-        BB_TRY(bb_loop_matrix_encode(loop->study, loop->problem, loop->pipeline, i / loop->axes,
-                                     axes[axis], &report, &matrix));
+        BB_TRY(bb_loop_part_encode(loop->study, loop->problem, loop->pipeline, i / loop->axes,
+                                   axes[axis], &report, &matrix));
         bb_coding_report_add(&loop->coding, &report);
         BB_TRY(bb_loop_part_take(&loop->parts[axis % loop->gpus], loop->pipeline, i / loop->axes,
                                  axis / loop->gpus, &matrix));
@@ -65,10 +63,10 @@ static bb_status create_loop(const bb_wafer_loop *loop, bb_loop_part *part)
 static bb_status add_period(bb_wafer_loop *loop, bb_index period)
 {
     bb_status status = BB_OK;
-    bb_exposure_period data = {0};
+    bb_loop_part_period data = {0};
     const bb_index scored = bb_wafer_loop_scored(loop, period);
-    BB_TRY(bb_exposure_period_make(loop->problem, loop->first + period, scored,
-                                   loop->streamed ? 0 : scored, &data));
+    BB_TRY(bb_loop_part_period_make(loop->problem, loop->first + period, scored,
+                                    loop->streamed ? 0 : scored, &data));
     for (int g = 0; g < loop->gpus; ++g) {
         BB_TRY(bb_control_loop_add(loop->parts[g].loop, &data.period));
         if (loop->streamed && scored >= 0) {
@@ -76,7 +74,7 @@ static bb_status add_period(bb_wafer_loop *loop, bb_index period)
         }
     }
 done:
-    bb_exposure_period_release(&data);
+    bb_loop_part_period_release(&data);
     return status;
 }
 

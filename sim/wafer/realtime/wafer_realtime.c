@@ -1,119 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/realtime/wafer_realtime.h"
 
-#include "core/clock.h"
 #include "core/log.h"
-#include "core/memory.h"
-#include "core/thread.h"
-#include "sim/interrupt.h"
 #include "sim/wafer/realtime/realtime_report.h"
-#include "sim/wafer/realtime/step_schedule.h"
 
 #include <math.h>
 
-// Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
-static bb_status fill_queue(bb_step_schedule *on, bb_index total)
+// Bytes at their peak.
+typedef struct realtime_memory {
+    double matrices; // of all scored fields and axes, coded
+    double host;
+    double device; // the fullest
+} realtime_memory;
+
+// Measured at 0.5 mm: rows of A, B and states by node, rows of W and x by cell; sums of an
+// operator's products.
+static const double node_bytes = 130.0;
+static const double cell_bytes = 64.0;
+static const double sums_bytes = 2e6;
+
+static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
 {
-    bb_status status = BB_OK;
-    while (on->queued < total && on->queued <= on->seen + on->ahead && !bb_interrupt_noted()) {
-        BB_TRY(bb_step_schedule_queue(on));
-    }
-done:
-    return status;
+    return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
 }
 
-// Steps that are not measured, then those that are, without a break.
-static bb_status run_schedule(bb_step_schedule *on, const bb_realtime_config *config,
-                              bb_wafer_realtime *out)
+// Rows that a thread has in fp64 while a matrix is coded.
+static double band_rows(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
 {
-    bb_status status = BB_OK;
-    bb_step_record unmeasured[BB_LOOP_GPUS];
-    bb_step_record *at[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
-    const bb_index before = config->warm_up_steps;
-    const bb_index total = before + config->steps;
-    int64_t begin = on->first_ns;
-    BB_TRY(fill_queue(on, total));
-    while (on->seen < on->queued) {
-        if (on->seen == before) {
-            begin = on->release_ns;
-        }
-        for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
-            at[g] = &out->records[g][on->seen - before];
-        }
-        BB_TRY(bb_step_schedule_await(on, at));
-        BB_TRY(fill_queue(on, total));
-    }
-    out->count = on->seen > before ? on->seen - before : 0;
-    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_clock_ns() - begin;
-    out->wall_seconds = out->count > 0 ? 1e-9 * (double)wall : 0.0;
-    out->interrupted = bb_interrupt_noted();
-    out->least_queued = on->least;
-done:
-    return status;
+    return bb_codec_band_rows(&pipeline->storage, (double)study->response.slit_points.columns);
 }
 
-// Written once, so that every page is there before the first release.
-static bb_status prepare(const bb_wafer_loop *loop, bb_wafer_realtime *out, bool **has_products)
+// Operators of an axis on a device at once: of every field, or of two slots and a field on its way
+// to the host.
+static double sets_of(const bb_wafer_study *study, const bb_wafer_realtime_extent *extent)
 {
-    bb_status status = BB_OK;
-    const bb_index steps = loop->study->realtime.steps;
-    for (int g = 0; g < loop->gpus; ++g) {
-        BB_TRY(BB_ALLOCATE(steps, &out->records[g]));
-        for (bb_index k = 0; k < steps; ++k) {
-            out->records[g][k] = (bb_step_record){.latency = NAN};
-        }
-        BB_TRY(bb_device_describe(loop->parts[g].device, &out->device[g]));
-    }
-    BB_TRY(BB_ALLOCATE(loop->period_count, has_products));
-    for (bb_index period = 0; period < loop->period_count; ++period) {
-        (*has_products)[period] = bb_wafer_loop_scored(loop, period) >= 0;
-    }
-done:
-    return status;
+    return study->realtime.matrices == (int)BB_LOOP_STREAMED ? BB_FIELD_SLOTS + 1.0
+                                                             : extent->scored;
 }
 
-bb_status bb_wafer_realtime_measure(bb_wafer_loop *loop, bb_wafer_realtime *out)
+static realtime_memory memory_of(const bb_wafer_study *study,
+                                 const bb_wafer_realtime_extent *extent)
 {
-    bb_status status = BB_OK;
-    const bb_realtime_config *config = &loop->study->realtime;
-    bool *has_products = NULL;
-    bb_step_schedule on;
-    *out = (bb_wafer_realtime){0};
-    BB_TRY(prepare(loop, out, &has_products));
-    bb_host_state_read(&out->before);
-    bb_log_info("%td steps and %td before them, %s, %td ahead", config->steps,
-                config->warm_up_steps, bb_release_names[config->release], config->ahead);
-    bb_threads_stop(); // nothing beside this thread
-    bb_interrupt_defer(true);
-    bb_realtime_thread_enter(&out->thread, bb_step_schedule_never_sleeps(config));
-    status = bb_step_schedule_start(loop, has_products, config, &on);
-    if (status == BB_OK) {
-        status = run_schedule(&on, config, out);
-    }
-    out->field = bb_field_times_unknown();
-    if (status == BB_OK && !out->interrupted) {
-        status = bb_field_times_measure(loop, &out->field);
-    }
-    bb_realtime_thread_leave(&out->thread);
-    if (status == BB_OK && out->count == 0) {
-        bb_interrupt_deliver(); // nothing was measured that could be kept
-    }
-    bb_interrupt_defer(false);
-    BB_TRY(status);
-    bb_host_state_read(&out->after);
-done:
-    BB_RELEASE(&has_products);
-    if (status != BB_OK) {
-        bb_wafer_realtime_release(out);
-    }
-    return status;
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    const double values = extent->cells * extent->points;
+    const double axes = (double)study->response.axes.count;
+    const double gpus = (double)study->realtime.gpus;
+    const double matrix = bb_loop_part_matrix_bytes(pipeline, values);
+    // Beside a matrix: x, y and sums of its products.
+    const double one = matrix + 4.0 * extent->cells + 8.0 * extent->points + sums_bytes;
+    const double sets = sets_of(study, extent);
+    realtime_memory out = {.matrices = extent->scored * axes * matrix};
+    out.host = BB_PLAN_PROGRAM_BYTES + extent->rows_bytes + 800.0 * extent->nodes +
+               bb_loop_part_making_bytes(pipeline, values) +
+               8.0 * extent->threads * band_rows(study, pipeline) * extent->cells +
+               4.0 * sets * axes * extent->cells + (streamed ? out.matrices : 0.0) +
+               gpus * (double)sizeof(bb_step_record) * (double)study->realtime.steps;
+    out.device =
+        sets * ceil(axes / gpus) * one + node_bytes * extent->nodes + cell_bytes * extent->cells;
+    return out;
 }
 
-void bb_wafer_realtime_release(bb_wafer_realtime *measured)
+// Keys without which `bitbudget realtime` would be of no use, or that decide its memory.
+static bool is_asked(const bb_realtime_config *config)
 {
-    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
-        BB_RELEASE(&measured->records[g]);
+    return config->pipeline != NULL || config->matrices != (int)BB_LOOP_RESIDENT ||
+           config->gpus != 1;
+}
+
+bb_status bb_wafer_realtime_plan(const bb_wafer_study *study,
+                                 const bb_wafer_realtime_extent *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    if (!is_asked(&study->realtime)) {
+        return BB_OK;
     }
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const realtime_memory memory = memory_of(study, extent);
+    const char *most = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
+                       extent->scored, study->response.axes.count,
+                       streamed                   ? "streamed from the host"
+                       : study->realtime.gpus > 1 ? "on the devices"
+                                                  : "on the device",
+                       most, 1e-6 * memory.matrices));
+    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", most, 1e-6 * memory.host,
+                       streamed ? ", matrices pinned" : ""));
+    BB_TRY(
+        study->realtime.gpus == 1
+            ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", most, 1e-6 * memory.device)
+            : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", most,
+                          1e-6 * memory.device, study->realtime.gpus));
+done:
+    return status;
 }
 
 bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text *table)
@@ -126,7 +106,7 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
     bb_device *devices[BB_LOOP_GPUS] = {NULL};
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
-    bb_wafer_realtime measured = {0};
+    bb_realtime_measurement measured = {0};
     BB_REQUIRE(wafer->common.device == (int)BB_DEVICE_AUTO ||
                    wafer->common.device == (int)BB_DEVICE_CUDA,
                BB_UNSUPPORTED, "device: the loop runs on a cuda device, expected auto or cuda");
@@ -139,10 +119,10 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
     bb_log_info("pipeline %s: %.1f MB of matrices on %d GPU%s, coded in %.1f s", pipeline->name,
                 1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
                 loop->coding.seconds);
-    BB_TRY(bb_wafer_realtime_measure(loop, &measured));
+    BB_TRY(bb_realtime_measurement_take(loop, &measured));
     BB_TRY(bb_realtime_report(loop, &measured, results, table));
 done:
-    bb_wafer_realtime_release(&measured);
+    bb_realtime_measurement_release(&measured);
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
     for (int g = 0; g < BB_LOOP_GPUS; ++g) {

@@ -59,7 +59,7 @@ static inline bb_status run_with(const bb_config *config, const bb_run_options *
     *out = NULL;
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
-    BB_TRY(bb_experiments.rows[1].run(bb_config_study(config), options, results));
+    BB_TRY(bb_experiments.rows[1]->run(bb_config_study(config), options, results));
     *out = results;
     results = NULL;
 done:

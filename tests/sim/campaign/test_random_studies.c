@@ -472,7 +472,7 @@ static void every_study_is_sound(void **state)
     coverage met = {0};
     for (uint64_t number = first_study; totals.accepted < studies; ++number) {
         bb_text problems = {0};
-        study_make(&draft, seed, number, &bb_experiments.rows[which[number % 6]]);
+        study_make(&draft, seed, number, bb_experiments.rows[which[number % 6]]);
         bool too_large = false;
         bool accepted = is_accepted(&problems, &too_large);
         ++totals.drafted;
@@ -498,7 +498,7 @@ static void every_study_is_sound(void **state)
         }
     }
     for (bb_index e = 0; e < bb_experiments.count; ++e) {
-        count_coverage(bb_experiments.rows[e].name, bb_experiments.rows[e].schema, "", &met);
+        count_coverage(bb_experiments.rows[e]->name, bb_experiments.rows[e]->schema, "", &met);
     }
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);

@@ -353,7 +353,7 @@ static void other_experiments_have_no_checkpoints(void **state)
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a", NULL};
     program_call(arguments, &run);
-    program_expect(&run, 2, "experiment product has no checkpoints, wafer and ao have");
+    program_expect(&run, 2, "experiment product has no checkpoints; having them: wafer, ao");
     const char *const bad[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--checkpoint-every",
                                                 "-1", NULL};
     program_call(bad, &run);

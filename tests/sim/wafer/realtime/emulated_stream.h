@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "sim/wafer/realtime/loop_matrix.h"
+#include "sim/wafer/realtime/loop_part.h"
 #include "solvers/loop/field_stream.h"
 #include "tests/check.h"
 
@@ -47,8 +47,8 @@ static inline void emulated_know(const bb_wafer_study *study, const bb_wafer_pro
     bb_coding_report report;
     assert_true(problem->scored_count <= EMULATED_FIELDS && count <= EMULATED_AXES);
     for (bb_index i = 0; i < problem->scored_count * count; ++i) {
-        check_ok(bb_loop_matrix_encode(study, problem, pipeline, i / count, axes[i % count],
-                                       &report, &emulated_matrix[i]));
+        check_ok(bb_loop_part_encode(study, problem, pipeline, i / count, axes[i % count], &report,
+                                     &emulated_matrix[i]));
         check_ok(
             bb_product_pipeline_operator(pipeline, cpu, emulated_matrix[i], &emulated_field[i]));
     }

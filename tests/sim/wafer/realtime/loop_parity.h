@@ -7,7 +7,8 @@
 
 #include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/realtime/loop_matrix.h"
+#include "sim/wafer/realtime/loop_part.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "tests/sim/driver.h"
 
@@ -121,8 +122,8 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
     bb_coded_matrix *matrix = NULL;
     bb_coding_report report;
     check_ok(BB_ALLOCATE(slit->window_points, &window));
-    check_ok(bb_loop_matrix_encode(of->study, of->problem, loop->pipeline, field, axis, &report,
-                                   &matrix));
+    check_ok(
+        bb_loop_part_encode(of->study, of->problem, loop->pipeline, field, axis, &report, &matrix));
     check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu, matrix, &operation));
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < of->heating.light_steps; ++step) {

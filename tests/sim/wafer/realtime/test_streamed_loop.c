@@ -122,7 +122,7 @@ static const driver_case short_fields = {
 };
 
 // Releases keep their times; the first step of a field has the stage, and what waited is late.
-static bb_index check_waits(const bb_wafer_realtime *measured, int gpus)
+static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
 {
     bb_index late = 0;
     for (bb_index k = 0; k < measured->count; ++k) {
@@ -139,7 +139,7 @@ static bb_index check_waits(const bb_wafer_realtime *measured, int gpus)
     return late;
 }
 
-static void check_report(const rig *of, const bb_wafer_realtime *measured, bool late)
+static void check_report(const rig *of, const bb_realtime_measurement *measured, bool late)
 {
     bb_results *results = NULL;
     bb_text table = {0};
@@ -168,7 +168,12 @@ static void check_report(const rig *of, const bb_wafer_realtime *measured, bool 
     assert_int_equal(bb_results_find(results, "worst/stage_us")->count,
                      10 * of->loop->gpus * BB_STEP_STAGES);
     assert_string_equal(bb_results_note_text(results, "results", "matrices"), "streamed");
-    assert_non_null(strstr(bb_text_string(&table), "predicted for fp32"));
+    char shown[128];
+    (void)snprintf(shown, sizeof shown, "\n%-22s%10.3f%12.3f%10.3f%10.3f\n", "predicted for fp32",
+                   1e3 * transfer[0], 1e3 * compute[0], 1e3 * period[0], 1e3 * latency[0]);
+    assert_non_null(strstr(bb_text_string(&table), shown));
+    assert_non_null(strstr(bb_text_string(&table),
+                           "a field [ms]            transfer computation    period   latency\n"));
     unsigned char *image = NULL;
     bb_index bytes = 0;
     check_ok(bb_image_build(results, &image, &bytes));
@@ -188,16 +193,16 @@ static void matrices_that_come_late_show(void **state)
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
             rig of;
-            bb_wafer_realtime measured;
+            bb_realtime_measurement measured;
             emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
             open_rig(&short_fields, gpus, &of);
-            check_ok(bb_wafer_realtime_measure(of.loop, &measured));
+            check_ok(bb_realtime_measurement_take(of.loop, &measured));
             assert_int_equal(measured.count, 160);
             steps = measured.field.each;
             const bb_index waits = check_waits(&measured, gpus);
             assert_int_equal(waits, late == 1 ? 20 : 0);
             check_report(&of, &measured, late == 1);
-            bb_wafer_realtime_release(&measured);
+            bb_realtime_measurement_release(&measured);
             close_rig(&of);
         }
     }

@@ -102,9 +102,9 @@ static void a_study_on_the_cpu_is_refused(void **state)
 }
 
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
-static void invent(bb_wafer_realtime *out, bb_index count)
+static void invent(bb_realtime_measurement *out, bb_index count)
 {
-    *out = (bb_wafer_realtime){
+    *out = (bb_realtime_measurement){
         .count = count,
         .wall_seconds = 0.07,
         .interrupted = true,
@@ -163,7 +163,7 @@ static void report_of(const char *release, double period_us)
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};
-    bb_wafer_realtime measured;
+    bb_realtime_measurement measured;
     check_ok(driver_load(&of, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_problem problem = {.scored_count = 2};
@@ -181,6 +181,16 @@ static void report_of(const char *release, double period_us)
     assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
     assert_non_null(
         strstr(bb_text_string(&table), "35 steps back to back, median of 32: 5.000 ms"));
+    assert_non_null(strstr(bb_text_string(&table),
+                           "steps      count     mean      p50      p99    p99.9   p99.99      "
+                           "max  max/p50  misses\n"
+                           "all           70   120.00   100.00  1500.00  1500.00  1500.00  "
+                           "1500.00    15.00       1\nlight "));
+    assert_non_null(
+        strstr(bb_text_string(&table),
+               "worst  at [s]      exposure  step  kind   latency [us]  stages [us], as above\n"
+               "    1  0.040000           1     5  light       1500.00  10.00 2.00 30.00 3.00 - "
+               "40.00\n"));
     check_numbers(results);
     const double period = number(results, "results/period_us", 0);
     assert_true(isnan(period_us) ? isnan(period) : period == period_us);
@@ -189,7 +199,7 @@ static void report_of(const char *release, double period_us)
     check_ok(bb_image_build(results, &image, &bytes));
     assert_true(bytes > 0);
     BB_RELEASE(&image);
-    bb_wafer_realtime_release(&measured);
+    bb_realtime_measurement_release(&measured);
     bb_results_destroy(&results);
     bb_text_release(&table);
     bb_config_destroy(&config);
@@ -216,7 +226,7 @@ enum { STEPS = 35 }; // of a field
 
 // Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
 // of exposures 0 to 2 the second is not scored.
-static void check_records(const bb_wafer_realtime *measured, bool fixed)
+static void check_records(const bb_realtime_measurement *measured, bool fixed)
 {
     for (bb_index k = 0; k < measured->count; ++k) {
         const bb_step_record *record = &measured->records[0][k];
@@ -238,7 +248,7 @@ static void check_records(const bb_wafer_realtime *measured, bool fixed)
 }
 
 // The harness on the emulation, of pipeline e4m3.
-static void run(const driver_case *of, bb_wafer_realtime *measured)
+static void run(const driver_case *of, bb_realtime_measurement *measured)
 {
     bb_config *config = NULL;
     bb_device *cpu = NULL;
@@ -252,7 +262,7 @@ static void run(const driver_case *of, bb_wafer_realtime *measured)
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
     assert_int_equal(loop->steps, STEPS);
-    check_ok(bb_wafer_realtime_measure(loop, measured));
+    check_ok(bb_realtime_measurement_take(loop, measured));
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
     bb_device_close(&cpu);
@@ -262,7 +272,7 @@ static void run(const driver_case *of, bb_wafer_realtime *measured)
 // Runs it and looks at the records.
 static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
 {
-    bb_wafer_realtime measured;
+    bb_realtime_measurement measured;
     run(of, &measured);
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
@@ -274,7 +284,7 @@ static void measure(const driver_case *of, bb_index count, bool fixed, bool inte
     assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
                             : measured.field.each > 0.0 && measured.field.queued > 0.0);
     assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
-    bb_wafer_realtime_release(&measured);
+    bb_realtime_measurement_release(&measured);
 }
 
 #define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
@@ -304,7 +314,7 @@ static void the_device_keeps_the_times(void **state)
         const driver_case fixed = {
             CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
         };
-        bb_wafer_realtime measured;
+        bb_realtime_measurement measured;
         emulated_slow_in = 12 + 41;
         emulated_stall_in = 60;
         emulated_ahead = queued[i];
@@ -320,7 +330,7 @@ static void the_device_keeps_the_times(void **state)
             check_close(record->stage[BB_STEP_HOST], 1e-6 + late, 1e-12, 1.0);
             assert_int_equal(record->step, (k + 12) % STEPS);
         }
-        bb_wafer_realtime_release(&measured);
+        bb_realtime_measurement_release(&measured);
     }
 }
 
@@ -331,7 +341,7 @@ static void the_device_keeps_steps_back_to_back(void **state)
     const driver_case of = {
         CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}
     };
-    bb_wafer_realtime measured;
+    bb_realtime_measurement measured;
     emulated_slow_in = 12 + 41;
     run(&of, &measured);
     assert_int_equal(measured.count, 150);
@@ -341,7 +351,7 @@ static void the_device_keeps_steps_back_to_back(void **state)
         check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
         check_close(record->release, 15e-6 * (double)k + (k > 40 ? 2.5e-3 : 0.0), 1e-12, 1.0);
     }
-    bb_wafer_realtime_release(&measured);
+    bb_realtime_measurement_release(&measured);
 }
 
 // What was queued before it is still measured: of 40 steps those after the warm-up.
@@ -351,13 +361,13 @@ static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
     const driver_case of = {
         CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}
     };
-    bb_wafer_realtime measured;
+    bb_realtime_measurement measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
     run(&of, &measured);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 28);
-    bb_wafer_realtime_release(&measured);
+    bb_realtime_measurement_release(&measured);
 }
 
 // The step under way is still measured: 12 before, and 28 of those asked for.

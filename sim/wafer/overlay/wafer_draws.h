@@ -3,10 +3,10 @@
 // Prices of the draws of a wafer study's pipelines (sim/pipelines/draws.h), as the result table
 // takes them: the larger overlay error of x and y, or the residual where corrections come late and
 // it is larger.
-#ifndef BB_SIM_WAFER_WAFER_DRAWS_H
-#define BB_SIM_WAFER_WAFER_DRAWS_H
+#ifndef BB_SIM_WAFER_OVERLAY_WAFER_DRAWS_H
+#define BB_SIM_WAFER_OVERLAY_WAFER_DRAWS_H
 
-#include "sim/wafer/wafer_overlay.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 /// Fills the draws of every evaluation [pipelines of the study], the plain one first. Errors:
 /// BB_MEMORY.

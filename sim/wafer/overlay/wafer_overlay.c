@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_overlay.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay_report.h"
-#include "sim/wafer/lot_overlay.h"
 
 #include <math.h>
 
@@ -473,7 +472,6 @@ bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *
     BB_TRY(publish_fits(&all));
     BB_TRY(publish_delivery(&all));
     BB_TRY(publish_residual(&all));
-    BB_TRY(bb_lot_overlay_publish(overlay, results));
 done:
     release(&all);
     return status;

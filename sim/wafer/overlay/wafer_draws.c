@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_draws.h"
+#include "sim/wafer/overlay/wafer_draws.h"
 
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay.h"

@@ -3,10 +3,10 @@
 // The overlay of every wafer of a lot in /results, over the axis `wafer`, and how it differs from
 // wafer to wafer (physics/wafer/overlay/overlay_spread.h): where a study scores all wafers of
 // several.
-#ifndef BB_SIM_WAFER_LOT_OVERLAY_H
-#define BB_SIM_WAFER_LOT_OVERLAY_H
+#ifndef BB_SIM_WAFER_OVERLAY_LOT_OVERLAY_H
+#define BB_SIM_WAFER_OVERLAY_LOT_OVERLAY_H
 
-#include "sim/wafer/wafer_overlay.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 /// Doubles that it writes, of `points` scored points a wafer. 0 for a single scored wafer.
 double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points);

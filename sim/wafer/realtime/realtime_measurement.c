@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/realtime/field_times.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 
 #include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/interrupt.h"
+#include "sim/wafer/realtime/step_schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,7 +113,7 @@ done:
     return status;
 }
 
-bb_field_times bb_field_times_unknown(void)
+static bb_field_times unknown_times(void)
 {
     const bb_field_schedule none = {NAN, NAN};
     return (bb_field_times){.each = NAN,
@@ -120,10 +125,11 @@ bb_field_times bb_field_times_unknown(void)
                             .measured = none};
 }
 
-bb_status bb_field_times_measure(bb_wafer_loop *loop, bb_field_times *out)
+// Runs scored fields of a loop, whatever its state; it is not at rest afterwards.
+static bb_status measure_fields(bb_wafer_loop *loop, bb_field_times *out)
 {
     bb_status status = BB_OK;
-    *out = bb_field_times_unknown();
+    *out = unknown_times();
     BB_TRY(time_computation(loop, out));
     if (!loop->streamed) {
         goto done;
@@ -139,4 +145,110 @@ bb_status bb_field_times_measure(bb_wafer_loop *loop, bb_field_times *out)
     out->predicted = bb_field_schedule_compressed(&stages);
 done:
     return status;
+}
+
+// Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
+static bb_status fill_queue(bb_step_schedule *on, bb_index total)
+{
+    bb_status status = BB_OK;
+    while (on->queued < total && on->queued <= on->seen + on->ahead && !bb_interrupt_noted()) {
+        BB_TRY(bb_step_schedule_queue(on));
+    }
+done:
+    return status;
+}
+
+// Steps that are not measured, then those that are, without a break.
+static bb_status run_schedule(bb_step_schedule *on, const bb_realtime_config *config,
+                              bb_realtime_measurement *out)
+{
+    bb_status status = BB_OK;
+    bb_step_record unmeasured[BB_LOOP_GPUS];
+    bb_step_record *at[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
+    const bb_index before = config->warm_up_steps;
+    const bb_index total = before + config->steps;
+    int64_t begin = on->first_ns;
+    BB_TRY(fill_queue(on, total));
+    while (on->seen < on->queued) {
+        if (on->seen == before) {
+            begin = on->release_ns;
+        }
+        for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
+            at[g] = &out->records[g][on->seen - before];
+        }
+        BB_TRY(bb_step_schedule_await(on, at));
+        BB_TRY(fill_queue(on, total));
+    }
+    out->count = on->seen > before ? on->seen - before : 0;
+    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_clock_ns() - begin;
+    out->wall_seconds = out->count > 0 ? 1e-9 * (double)wall : 0.0;
+    out->interrupted = bb_interrupt_noted();
+    out->least_queued = on->least;
+done:
+    return status;
+}
+
+// Written once, so that every page is there before the first release.
+static bb_status prepare(const bb_wafer_loop *loop, bb_realtime_measurement *out,
+                         bool **has_products)
+{
+    bb_status status = BB_OK;
+    const bb_index steps = loop->study->realtime.steps;
+    for (int g = 0; g < loop->gpus; ++g) {
+        BB_TRY(BB_ALLOCATE(steps, &out->records[g]));
+        for (bb_index k = 0; k < steps; ++k) {
+            out->records[g][k] = (bb_step_record){.latency = NAN};
+        }
+        BB_TRY(bb_device_describe(loop->parts[g].device, &out->device[g]));
+    }
+    BB_TRY(BB_ALLOCATE(loop->period_count, has_products));
+    for (bb_index period = 0; period < loop->period_count; ++period) {
+        (*has_products)[period] = bb_wafer_loop_scored(loop, period) >= 0;
+    }
+done:
+    return status;
+}
+
+bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurement *out)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_config *config = &loop->study->realtime;
+    bool *has_products = NULL;
+    bb_step_schedule on;
+    *out = (bb_realtime_measurement){0};
+    BB_TRY(prepare(loop, out, &has_products));
+    bb_host_state_read(&out->before);
+    bb_log_info("%td steps and %td before them, %s, %td ahead", config->steps,
+                config->warm_up_steps, bb_release_names[config->release], config->ahead);
+    bb_threads_stop(); // nothing beside this thread
+    bb_interrupt_defer(true);
+    bb_realtime_thread_enter(&out->thread, bb_step_schedule_never_sleeps(config));
+    status = bb_step_schedule_start(loop, has_products, config, &on);
+    if (status == BB_OK) {
+        status = run_schedule(&on, config, out);
+    }
+    out->field = unknown_times();
+    if (status == BB_OK && !out->interrupted) {
+        status = measure_fields(loop, &out->field);
+    }
+    bb_realtime_thread_leave(&out->thread);
+    if (status == BB_OK && out->count == 0) {
+        bb_interrupt_deliver(); // nothing was measured that could be kept
+    }
+    bb_interrupt_defer(false);
+    BB_TRY(status);
+    bb_host_state_read(&out->after);
+done:
+    BB_RELEASE(&has_products);
+    if (status != BB_OK) {
+        bb_realtime_measurement_release(out);
+    }
+    return status;
+}
+
+void bb_realtime_measurement_release(bb_realtime_measurement *measured)
+{
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        BB_RELEASE(&measured->records[g]);
+    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/lot_overlay.h"
+#include "sim/wafer/overlay/lot_overlay.h"
 
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay.h"

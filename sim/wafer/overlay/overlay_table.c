@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/output/overlay_table.h"
+#include "sim/wafer/overlay/overlay_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 // The overlay report of a wafer run as text, in the layout of a single-machine overlay report:
 // mean, st.dev., |mean| + 3 sigma, 99.7 % and maximum of x, y and vector, then what is left in
 // parts of the wafer and after each model of corrections.
-#ifndef BB_SIM_OUTPUT_OVERLAY_TABLE_H
-#define BB_SIM_OUTPUT_OVERLAY_TABLE_H
+#ifndef BB_SIM_WAFER_OVERLAY_OVERLAY_TABLE_H
+#define BB_SIM_WAFER_OVERLAY_OVERLAY_TABLE_H
 
 #include "sim/output/results.h"
 #include "sim/text.h"

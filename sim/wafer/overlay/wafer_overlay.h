@@ -3,8 +3,8 @@
 // The overlay report of a wafer study in /results: raw heating overlay, feed-forward residual and
 // numerical error of every pipeline, of the wafer, its fields and parts, and after each model of
 // corrections. outputs/README.md lists the datasets.
-#ifndef BB_SIM_WAFER_WAFER_OVERLAY_H
-#define BB_SIM_WAFER_WAFER_OVERLAY_H
+#ifndef BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
+#define BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
 
 #include "sim/wafer/wafer_evaluation.h"
 

@@ -3,8 +3,8 @@
 // The overlay report from configuration to table and XDMF: what deliveries cost, that the three
 // errors are what they are called, and that ParaView's file names what there is.
 #include "sim/hdf5_library.h"
-#include "sim/output/overlay_table.h"
 #include "sim/output/xdmf.h"
+#include "sim/wafer/overlay/overlay_table.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_run.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/ao/ao_dump.h"
+#include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_learn.h"
+#include "sim/ao/ao_plan.h"
+#include "sim/ao/ao_promise.h"
+#include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_quantities.h"
+#include "sim/ao/ao_restart.h"
+#include "sim/ao/ao_sampling.h"
+#include "sim/dump.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_spectrum.h"
+
+#include <math.h>
+
+static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+
+typedef struct ao_run {
+    const bb_ao_study *study;
+    const bb_factor_pipeline *pipelines;
+    bb_index pipeline_count, target_count, wavelength_count;
+    double *wavelengths_m; // [wavelength_count]
+    double *boxes_rad;     // [study->ensquared_mas.count]
+    double *mask;          // of the pupil, NULL: the annulus
+    double *noise;         // [n] lower bounds of the variances
+    bb_tomography *problem;
+    const bb_matrix_source **ctm; // [target_count]
+    bb_factor_problem factor_problem;
+    bb_ao_evaluation *evaluations; // [pipeline_count]
+    bb_index *order;  // [pipeline_count] the reference, others, those that promise something
+    bb_index solved;  // so many of that order
+    bb_index settled; // so many of them scored and drawn, too
+    bb_restart restart;
+    bb_ao_promises *promises;
+    bb_ao_learning *learning; // NULL: the true profile is known
+} ao_run;
+
+// The order in which pipelines are computed: a promise is held to the reference, and draws are
+// worth nothing without it.
+static void put_in_order(const ao_run *run)
+{
+    const bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
+    bb_index count = 0;
+    run->order[count++] = reference;
+    for (int promising = 0; promising <= 1; ++promising) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+            if (p != reference && promises == (promising == 1)) {
+                run->order[count++] = p;
+            }
+        }
+    }
+}
+
+static bb_status start(const bb_ao_study *study, ao_run *run)
+{
+    bb_status status = BB_OK;
+    const double *wavelengths_um = study->wavelengths_um.items;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->target_count = study->targets.count;
+    run->wavelength_count = study->wavelengths_um.count;
+    BB_TRY(BB_ALLOCATE(run->wavelength_count, &run->wavelengths_m));
+    for (bb_index w = 0; w < run->wavelength_count; ++w) {
+        run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
+    }
+    const double *boxes_mas = study->ensquared_mas.items;
+    BB_TRY(BB_ALLOCATE(study->ensquared_mas.count, &run->boxes_rad));
+    for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
+        run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
+    }
+    bb_device_announce(&offer, study->common.device);
+    BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
+    put_in_order(run);
+    BB_TRY(bb_ao_promises_create(&run->promises));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
+                                       run->wavelength_count, study->ensquared_mas.count,
+                                       bb_ao_study_images(study), &run->evaluations[p]));
+        run->evaluations[p].level = run->pipelines[p];
+        run->evaluations[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
+        BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
+                                       &run->pipelines[p], &run->evaluations[p].common.device));
+    }
+done:
+    return status;
+}
+
+static void finish(ao_run *run)
+{
+    for (bb_index p = 0; run->evaluations != NULL && p < run->pipeline_count; ++p) {
+        bb_ao_evaluation_release(&run->evaluations[p], run->target_count);
+    }
+    BB_RELEASE(&run->evaluations);
+    BB_RELEASE(&run->order);
+    bb_restart_release(&run->restart);
+    bb_ao_promises_destroy(&run->promises);
+    BB_RELEASE(&run->ctm);
+    bb_factor_problem_release(&run->factor_problem);
+    bb_ao_learning_destroy(&run->learning);
+    BB_RELEASE(&run->wavelengths_m);
+    BB_RELEASE(&run->boxes_rad);
+    bb_tomography_destroy(&run->problem);
+    BB_RELEASE(&run->mask);
+    BB_RELEASE(&run->noise);
+}
+
+static bb_status build_problem(ao_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_ao_config physics = bb_ao_study_physics(run->study);
+    const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
+    BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
+    BB_TRY(bb_ao_pupil_note(&physics, results));
+    BB_TRY(bb_tomography_create(&physics, tilt, &run->problem));
+    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
+                run->target_count, run->pipeline_count);
+    BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
+    for (bb_index t = 0; t < run->target_count; ++t) {
+        run->ctm[t] = run->problem->targets[t].ctm;
+    }
+    BB_TRY(bb_measurement_noise_bounds(&run->problem->guides, &run->problem->noise, &run->noise));
+    const bb_tilt_vectors *tilts = &run->problem->tilts;
+    run->factor_problem = (bb_factor_problem){
+        .solver = &run->study->solver.common,
+        .matrix = run->problem->cmm_core,
+        .part = {tilts->columns, tilts->vectors, tilts->variance},
+        .target_count =
+            run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
+        .sides = run->ctm,
+        .noise = run->noise,
+        .seed = (uint64_t)run->study->common.seed
+    };
+    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
+                                run->restart.resumed, results, &run->learning));
+    BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
+done:
+    return status;
+}
+
+// The central part of a point-spread image.
+static void crop(const double *image, bb_index pixels, double *out)
+{
+    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
+    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
+        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
+            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
+        }
+    }
+}
+
+// Wavelengths whose images are kept in a direction.
+static bb_index images_of(const ao_run *run, bb_index target)
+{
+    if (run->study->images == (int)BB_AO_IMAGES_ALL) {
+        return run->wavelength_count;
+    }
+    return target == 0 ? 1 : 0;
+}
+
+// Both scores, whichever the study has: what frames are held against. Failures are the study's.
+static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
+                                 bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_index first = target * run->wavelength_count;
+    bb_outcome outcome = {0};
+    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
+                                 .strehl = evaluation->whole + first,
+                                 .correctable = evaluation->pairs + first};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
+                                      .strehl = evaluation->stationary + first};
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &pairs, &outcome));
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &stationary, &outcome));
+done:
+    return status;
+}
+
+static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    double *image = NULL;
+    bb_index m = run->ctm[target]->rows;
+    bb_index bad = bb_stage_inspect("residual", cee, m * m);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "residual covariance of target %td, row %td, column %td", target, bad / m,
+                       bad % m);
+    }
+    bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
+    bb_index first = target * run->wavelength_count;
+    bb_index boxes = run->study->ensquared_mas.count;
+    const bb_index images = images_of(run, target);
+    if (images > 0) {
+        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
+    }
+    bb_tomography_score score = {.kind = (bb_score)run->study->score,
+                                 .strehl = evaluation->strehl + first,
+                                 .width_rad = evaluation->width_rad + first,
+                                 .psf_count = images,
+                                 .psf = image,
+                                 .box_count = boxes,
+                                 .boxes_rad = run->boxes_rad,
+                                 .ensquared =
+                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
+    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
+                              &score, &evaluation->common.outcome));
+    evaluation->residual_m[target] = score.residual_rms;
+    if (isnan(score.residual_rms)) {
+        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
+                       bb_outcome_name(evaluation->common.outcome.kind),
+                       evaluation->common.outcome.detail);
+    }
+    if (run->study->monte_carlo.frames > 0) {
+        BB_TRY(rate_for_frames(run, target, cee, evaluation));
+    }
+    for (bb_index w = 0; w < images; ++w) {
+        crop(image + w * pixels * pixels, pixels,
+             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
+    }
+done:
+    BB_RELEASE(&image);
+    return status;
+}
+
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_evaluation *evaluation;
+    bb_index target;
+} estimate;
+
+static bb_status list_estimates(const ao_run *run, bb_ao_evaluation *const *evaluations,
+                                bb_index evaluation_count, bb_residual_task *tasks,
+                                estimate *estimates, bb_index *out_count)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    for (bb_index p = 0; p < evaluation_count; ++p) {
+        bb_ao_evaluation *evaluation = evaluations[p];
+        for (bb_index t = 0; t < run->target_count; ++t) {
+            const bb_tomography_target *target = &run->problem->targets[t];
+            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+                continue;
+            }
+            tasks[count] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t),
+                                              target->ctm, target->ctt, NULL};
+            BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
+            estimates[count++] = (estimate){evaluation, t};
+        }
+    }
+    *out_count = count;
+done:
+    return status;
+}
+
+static bool uses_device(const ao_run *run)
+{
+    bool uses = false;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
+    }
+    return uses;
+}
+
+// Every estimate of some evaluations, for every target, in one pass over Cmm.
+static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
+                       bb_index evaluation_count)
+{
+    bb_status status = BB_OK;
+    bb_index most = evaluation_count * run->target_count;
+    bb_index count = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    BB_TRY(BB_ZEROED(most, &tasks));
+    BB_TRY(BB_ZEROED(most, &estimates));
+    BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
+    BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
+    for (bb_index i = 0; i < count; ++i) {
+        bb_progress("scoring", i, count);
+        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
+    }
+    bb_progress("scoring", count, count);
+done:
+    for (bb_index i = 0; tasks != NULL && i < most; ++i) {
+        BB_RELEASE(&tasks[i].cee);
+    }
+    BB_RELEASE(&tasks);
+    BB_RELEASE(&estimates);
+    return status;
+}
+
+// One draw of a pipeline from its factorization to its price.
+static bb_status draw_once(const ao_run *run, const bb_factor_problem *factor_problem,
+                           bb_index pipeline, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation drawn = {0};
+    BB_TRY(bb_ao_evaluation_create(run->pipelines[pipeline].name, run->target_count,
+                                   run->wavelength_count, run->study->ensquared_mas.count,
+                                   bb_ao_study_images(run->study), &drawn));
+    drawn.shared = run->evaluations[pipeline].shared;
+    drawn.common.device = run->evaluations[pipeline].common.device;
+    BB_TRY(
+        bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
+    bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    bb_ao_evaluation *const one = &drawn;
+    BB_TRY(score(run, &one, 1));
+    bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
+done:
+    bb_ao_evaluation_release(&drawn, run->target_count);
+    return status;
+}
+
+// Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
+// compare with. A promise has drawn on its way.
+static bb_status draw(const ao_run *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
+    const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
+    const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+    const bb_index draws = run->pipelines[p].draws;
+    bb_evaluation *common = &run->evaluations[p].common;
+    bb_factor_problem factor_problem = run->factor_problem;
+    if (common->draws.tried == 0) {
+        bb_draws_add(&common->draws, &common->outcome,
+                     bb_ao_evaluation_headline(&run->evaluations[p]));
+    }
+    for (bb_index d = 1; compares && !promises && d < draws; ++d) {
+        bb_progress("drawing", p * draws + d, run->pipeline_count * draws);
+        factor_problem.draw = d;
+        BB_TRY(draw_once(run, &factor_problem, p, &common->draws));
+    }
+done:
+    return status;
+}
+
+// Scores what was solved since the last time, in one pass over Cmm for all of it, and draws.
+static bb_status settle(ao_run *run)
+{
+    bb_status status = BB_OK;
+    const bb_index first = run->settled;
+    const bb_index count = run->solved - first;
+    bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
+    for (bb_index i = 0; i < count; ++i) {
+        evaluations[i] = &run->evaluations[run->order[first + i]];
+        bb_ao_learning_hold(run->learning, evaluations[i]);
+    }
+    BB_TRY(score(run, evaluations, count));
+    if (first == 0 && count > 0) {
+        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run), evaluations[0]));
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(draw(run, run->order[first + i]));
+    }
+    run->settled = run->solved;
+done:
+    return status;
+}
+
+static bb_status solve(const ao_run *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    const bb_ao_promise_task task = {.problem = run->problem,
+                                     .factor_problem = &run->factor_problem,
+                                     .pipelines = run->pipelines,
+                                     .wavelength_count = run->wavelength_count,
+                                     .wavelengths_m = run->wavelengths_m,
+                                     .reference = &run->evaluations[run->order[0]],
+                                     .correction = run->study->correction,
+                                     .score = (bb_score)run->study->score,
+                                     .scores_on_device = uses_device(run)};
+    bb_ao_evaluation *evaluation = &run->evaluations[p];
+    if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+        BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], evaluation));
+    } else {
+        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
+                                       &evaluation->common));
+        bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
+    }
+done:
+    return status;
+}
+
+// The reconstructors of pipelines that came from a checkpoint, for what reads them at the end.
+static bb_status solve_again(const ao_run *run, bb_index count)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_ao_evaluation *evaluation = &run->evaluations[run->order[i]];
+        bb_ao_evaluation again = *evaluation; // shares what holds the estimates
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+            continue;
+        }
+        bb_progress("solving again", i, count);
+        again.common = bb_evaluation_start(evaluation->common.pipeline);
+        again.common.device = evaluation->common.device;
+        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &evaluation->level, again.r,
+                                       &again.common));
+        BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
+                   "pipeline %s, ok in the checkpoint, is %s when it is solved again",
+                   evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
+        bb_ao_evaluation_share(&again, run->study->correction, run->problem);
+    }
+    bb_progress("solving again", count, count);
+done:
+    return status;
+}
+
+// Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
+// so that it can be kept; without, all share one pass over Cmm, but for what a promise is held to.
+static bb_status solve_all(ao_run *run, const bb_run_options *options)
+{
+    bb_status status = BB_OK;
+    bb_ao_state state = {run->study, run->order, 0, run->evaluations, run->promises, run->learning};
+    const bool learned = run->learning != NULL && options->resume == NULL;
+    BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
+    const bb_index restored = state.finished;
+    run->solved = run->settled = restored;
+    if (learned) {
+        BB_TRY(bb_ao_restart_save(&run->restart, &state));
+    }
+    while (run->solved < run->pipeline_count) {
+        const bb_index p = run->order[run->solved];
+        bb_progress("solving", run->solved, run->pipeline_count);
+        if (run->settled == 0 && bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+            BB_TRY(settle(run));
+        }
+        BB_TRY(solve(run, p));
+        ++run->solved;
+        if (options->checkpoint != NULL) {
+            BB_TRY(settle(run));
+            state.finished = run->settled;
+            BB_TRY(bb_ao_restart_save(&run->restart, &state));
+        }
+    }
+    bb_progress("solving", run->solved, run->pipeline_count);
+    BB_TRY(settle(run));
+    if (restored > 0 &&
+        (run->study->monte_carlo.frames > 0 || bb_dump_wanted(options->dump, "R"))) {
+        BB_TRY(solve_again(run, restored));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results *results)
+{
+    bb_status status = BB_OK;
+    ao_run run = {0};
+    BB_TRY(bb_ao_restart_open(study, options, &run.restart));
+    BB_TRY(start(study, &run));
+    BB_TRY(bb_ao_plan_fits(study));
+    BB_TRY(build_problem(&run, results));
+    BB_TRY(solve_all(&run, options));
+    BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
+                                    options->dump, results));
+    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.evaluations, results));
+    if (run.study->monte_carlo.frames > 0) {
+        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
+    }
+    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
+    BB_TRY(bb_ao_promises_publish(run.promises, run.pipelines, results));
+    BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
+done:
+    finish(&run);
+    return status;
+}

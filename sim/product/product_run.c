@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/product/product_run.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/outcome.h"
+#include "core/random.h"
+#include "precision/error_norms.h"
+#include "sim/device_choice.h"
+#include "sim/evaluation.h"
+#include "sim/input/declared_size.h"
+#include "sim/pipelines/product_coding.h"
+#include "sim/product/product_dump.h"
+#include "sim/product/product_study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const bb_device_offer offer = {.work = "the matrix-vector product",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+
+// What one pipeline gave.
+typedef struct product_evaluation {
+    bb_evaluation common;
+    bb_coding_report coding;
+    double worst_vector; // largest relative error of one y
+} product_evaluation;
+
+typedef struct product_run {
+    const bb_product_study *study;
+    const bb_product_pipeline *pipelines;
+    bb_index pipeline_count, reference;
+    bb_matrix_file *file;
+    const bb_matrix_source *matrix;
+    bb_matrix_layout layout;
+    bb_index vectors;
+    double *x;                       // [vectors][columns]
+    double *y;                       // [vectors][rows] of the pipeline at hand
+    double *truth;                   // [vectors][rows] of the reference
+    char y_unit[128];                // the matrix's times the inputs'
+    bb_coded_matrix *exact;          // of the reference
+    bool exact_is_kept;              // by the results
+    bb_product_dump *dump;           // NULL for none; the results'
+    product_evaluation *evaluations; // [pipeline_count]
+    bb_product_devices devices;
+} product_run;
+
+static void finish(product_run *run)
+{
+    if (!run->exact_is_kept) {
+        bb_coded_matrix_destroy(&run->exact);
+    }
+    bb_matrix_file_close(&run->file);
+    BB_RELEASE(&run->x);
+    BB_RELEASE(&run->y);
+    BB_RELEASE(&run->truth);
+    BB_RELEASE(&run->evaluations);
+    bb_product_devices_close(&run->devices);
+}
+
+// The matrix as the study lays it out; what a pipeline cannot code so is an error before anything
+// is computed.
+static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *file,
+                         bb_matrix_layout *out)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    *out = (bb_matrix_layout){.rows = bb_matrix_file_source(file)->rows,
+                              .columns = bb_matrix_file_source(file)->columns,
+                              .mesh_columns = study->layout.mesh_columns,
+                              .row_columns = study->layout.row_columns,
+                              .range = bb_matrix_file_range(file)};
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        status = bb_matrix_layout_check(out, &pipelines[p].storage);
+        if (status != BB_OK) {
+            bb_status_save(&record);
+            BB_FAIL(status, "pipeline %s: %s", pipelines[p].name, record.message);
+        }
+    }
+done:
+    return status;
+}
+
+// X of a study that has one.
+static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(&study->inputs, false, "X", out));
+    const bb_matrix_source *source = bb_matrix_file_source(*out);
+    BB_REQUIRE(source->columns == columns, BB_INVALID,
+               "inputs of %td values a vector, expected the matrix's %td columns", source->columns,
+               columns);
+done:
+    return status;
+}
+
+// A product's unit; a pure number leaves the other's.
+static void note_unit(product_run *run, const char *input)
+{
+    const char *matrix = run->matrix->unit;
+    const bool plain = strcmp(input, "1") == 0;
+    const bool pure = strcmp(matrix, "1") == 0;
+    (void)snprintf(run->y_unit, sizeof run->y_unit, "%s%s%s", pure && !plain ? "" : matrix,
+                   plain || pure ? "" : " ", plain ? "" : input);
+}
+
+static bb_status read_inputs(product_run *run)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(open_inputs(run->study, run->matrix->columns, &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    run->vectors = source->rows;
+    BB_TRY(bb_declared_size_fits(source->rows, source->columns));
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, &run->x));
+    BB_TRY(bb_matrix_source_load(source, run->x));
+    note_unit(run, source->unit);
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status draw_inputs(product_run *run)
+{
+    bb_status status = BB_OK;
+    bb_index count = run->study->vectors * run->matrix->columns;
+    run->vectors = run->study->vectors;
+    note_unit(run, "1");
+    BB_TRY(BB_ALLOCATE(count, &run->x));
+    for (bb_index i = 0; i < count; ++i) {
+        run->x[i] =
+            bb_random_normal((uint64_t)run->study->common.seed, BB_STREAM_INPUT, (uint64_t)i);
+    }
+done:
+    return status;
+}
+
+static bb_status start(const bb_product_study *study, product_run *run)
+{
+    bb_status status = BB_OK;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->reference = bb_product_pipelines_reference(&study->pipelines);
+    bb_device_announce(&offer, study->common.device);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
+        BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
+                                       &run->evaluations[p].common.device));
+    }
+    BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
+    run->matrix = bb_matrix_file_source(run->file);
+    BB_TRY(lay_out(study, run->file, &run->layout));
+    BB_TRY(study->inputs.file != NULL ? read_inputs(run) : draw_inputs(run));
+    BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->y));
+    BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->truth));
+    bb_log_info("matrix %td x %td, %td vectors", run->matrix->rows, run->matrix->columns,
+                run->vectors);
+done:
+    return status;
+}
+
+static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix,
+                          const bb_coding_factors *factors, bb_evaluation *common)
+{
+    bb_status status = BB_OK;
+    bb_coded_operator *operation = NULL;
+    bb_coded_matrix *unpacked = NULL;
+    bb_index rows = run->matrix->rows;
+    bb_index columns = run->matrix->columns;
+    common->solve_seconds = 0.0;
+    if (bb_codec_unpacks(&run->pipelines[pipeline].storage, common->device)) {
+        BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
+        matrix = unpacked;
+    }
+    BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
+                                        run->devices.opened[common->device], matrix, &operation));
+    for (bb_index v = 0; v < run->vectors; ++v) {
+        double *y = run->y + v * rows;
+        BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,
+                                       &common->solve_seconds));
+        bb_coding_factors_undo(factors, 0, rows, y);
+        bb_index bad = bb_first_non_finite(y, rows);
+        if (bad >= 0) {
+            bb_outcome_set(&common->outcome, BB_OUTCOME_NON_FINITE, "product %td, row %td", v, bad);
+        }
+    }
+    common->flops = common->flops_dense =
+        (double)run->vectors * bb_coded_operator_flops(rows, columns);
+done:
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&unpacked);
+    return status;
+}
+
+// Of all vectors and of the worst. Where that is no number no answer is ok.
+static void compare(const product_run *run, product_evaluation *evaluation)
+{
+    bb_index rows = run->matrix->rows;
+    double *whole = &evaluation->common.qoi_relative_error;
+    *whole = bb_error_norms_relative(run->y, run->truth, run->vectors * rows);
+    for (bb_index v = 0; v < run->vectors; ++v) {
+        const double relative =
+            bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
+        // NaN counts as the worst: fmax would drop it.
+        bool worse = isnan(relative) || relative > evaluation->worst_vector;
+        evaluation->worst_vector = worse ? relative : evaluation->worst_vector;
+    }
+    if (evaluation->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*whole)) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "relative error of a product whose reference is %s",
+                       isnan(*whole) ? "no number" : "zero throughout");
+    }
+}
+
+// What draw 0 of a pipeline adds to the file.
+static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix *matrix,
+                            bool *kept)
+{
+    bb_status status = BB_OK;
+    const char *name = run->pipelines[pipeline].name;
+    BB_TRY(bb_product_dump_y(run->dump, pipeline, name, run->y_unit, run->vectors,
+                             run->matrix->rows, run->y));
+    BB_TRY(bb_product_dump_matrix(run->dump, pipeline, name, run->matrix->unit,
+                                  bb_matrix_file_axis(run->file), matrix, kept));
+done:
+    return status;
+}
+
+// One draw; the reference's draw 0 is the truth.
+static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
+                          product_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_exact_rows rows = {run->matrix, 1, run->exact};
+    const bb_coding_draw draw = {.seed = (uint64_t)run->study->common.seed, .number = number};
+    bb_coding_factors factors = {0};
+    bb_coded_matrix *matrix = NULL;
+    bool kept = false;
+    if (!bb_codec_holds(&run->pipelines[pipeline].storage, run->layout.range,
+                        &evaluation->common.outcome)) {
+        evaluation->coding = bb_coding_report_unset();
+        evaluation->worst_vector = NAN;
+        goto done;
+    }
+    BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
+                                 &evaluation->coding, &matrix));
+    evaluation->common.operator_bytes = evaluation->coding.bytes;
+    evaluation->common.fp32_bytes = 4.0 * evaluation->coding.values;
+    evaluation->common.encode_seconds = evaluation->coding.seconds;
+    BB_TRY(multiply(run, pipeline, matrix, &factors, &evaluation->common));
+    if (number == 0) {
+        BB_TRY(dump_plain(run, pipeline, matrix, &kept));
+    }
+    if (pipeline == run->reference && number == 0) {
+        memcpy(run->truth, run->y,
+               (size_t)(run->vectors * run->matrix->rows) * sizeof run->truth[0]);
+        run->exact = matrix;
+        run->exact_is_kept = kept;
+        kept = true;
+    }
+    compare(run, evaluation);
+done:
+    bb_coding_factors_release(&factors);
+    if (!kept) {
+        bb_coded_matrix_destroy(&matrix);
+    }
+    return status;
+}
+
+static bb_status run_pipeline(product_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    product_evaluation *plain = &run->evaluations[pipeline];
+    bb_draws *draws = &plain->common.draws;
+    BB_TRY(run_draw(run, pipeline, 0, plain));
+    if (plain->common.outcome.kind == BB_OUTCOME_NOT_HELD) {
+        bb_log_warning("pipeline %s: not_held, %s", plain->common.pipeline,
+                       plain->common.outcome.detail);
+    }
+    bb_draws_add(draws, &plain->common.outcome, plain->common.qoi_relative_error);
+    for (bb_index d = 1; d < run->pipelines[pipeline].draws; ++d) {
+        product_evaluation drawn = {.common = bb_evaluation_start(plain->common.pipeline)};
+        drawn.common.device = plain->common.device;
+        BB_TRY(run_draw(run, pipeline, d, &drawn));
+        bb_draws_add(draws, &drawn.common.outcome, drawn.common.qoi_relative_error);
+    }
+done:
+    return status;
+}
+
+static bb_status publish(const product_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_evaluation *common[BB_STUDY_PIPELINES];
+    double worst[BB_STUDY_PIPELINES];
+    bb_coding_report *reports = NULL;
+    const char *operators[] = {run->study->matrix.dataset};
+    BB_TRY(BB_ALLOCATE(run->pipeline_count, &reports));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        common[p] = &run->evaluations[p].common;
+        worst[p] = run->evaluations[p].worst_vector;
+        reports[p] = run->evaluations[p].coding;
+    }
+    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_number(results, "worst_relative_error", "1",
+                                         "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
+    BB_TRY(
+        bb_results_text_axis(results, "results/operator", "dataset of the matrix", 1, operators));
+    BB_TRY(bb_coding_publish(results, &run->study->pipelines, "operator", 1, run->matrix->unit,
+                             reports));
+done:
+    BB_RELEASE(&reports);
+    return status;
+}
+
+bb_status bb_product_run(const void *study, const bb_run_options *options, bb_results *results)
+{
+    bb_status status = BB_OK;
+    product_run run = {0};
+    BB_TRY(bb_product_dump_create(results, options->dump, &run.dump));
+    BB_TRY(start(study, &run));
+    BB_TRY(run_pipeline(&run, run.reference));
+    for (bb_index p = 0; p < run.pipeline_count; ++p) {
+        bb_progress("computing", p, run.pipeline_count);
+        if (p != run.reference) {
+            BB_TRY(run_pipeline(&run, p));
+        }
+    }
+    bb_progress("computing", run.pipeline_count, run.pipeline_count);
+    BB_TRY(publish(&run, results));
+done:
+    finish(&run);
+    return status;
+}
+
+// Rough: coding, then products at 1e9 a second and core.
+static void estimate(const bb_product_study *study, double rows, double columns, double vectors,
+                     double cores, bb_plan *plan)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    double count = (double)study->pipelines.count;
+    const int device = study->common.device;
+    double held = 0.0;
+    double value_seconds = 0.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        bool beside = p != reference || pipelines[p].draws > 1; // of the reference's fp64
+        held = fmax(held, beside ? bb_coding_held_bytes(&pipelines[p], device) : 0.0);
+        if (bb_product_pipeline_wants_gpu(&pipelines[p], device)) {
+            // One matrix at a time, x and y.
+            plan->device_bytes =
+                fmax(plan->device_bytes, bb_coding_device_bytes(&pipelines[p]) * rows * columns +
+                                             8.0 * (rows + columns));
+        }
+        value_seconds += (double)pipelines[p].draws *
+                         (bb_codec_seconds_per_value(&pipelines[p].storage) + 1e-9 * vectors);
+    }
+    // The reference in fp64 and one candidate; x, y and the reference's y.
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + (8.0 + held) * rows * columns +
+                       8.0 * vectors * (columns + 2.0 * rows);
+    plan->output_bytes = 1000.0 * count;
+    plan->estimated_seconds = 0.5 + rows * columns * value_seconds / cores;
+}
+
+bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_product_study *product = study;
+    const bb_product_pipeline *pipelines = product->pipelines.items;
+    bb_matrix_file *file = NULL;
+    bb_matrix_file *inputs = NULL;
+    bb_matrix_layout layout;
+    bb_index vectors = product->vectors;
+    char codec[64];
+    BB_TRY(bb_matrix_file_open(&product->matrix, false, "C", &file));
+    BB_TRY(lay_out(product, file, &layout));
+    if (product->inputs.file != NULL) {
+        BB_TRY(open_inputs(product, layout.columns, &inputs));
+        vectors = bb_matrix_file_source(inputs)->rows;
+    }
+    BB_TRY(bb_plan_add(plan, "matrix", "%td x %td, %td vectors", layout.rows, layout.columns,
+                       vectors));
+    for (bb_index p = 0; p < product->pipelines.count; ++p) {
+        bb_outcome outcome = {0};
+        bool held = bb_codec_holds(&pipelines[p].storage, layout.range, &outcome);
+        bb_codec_describe(&pipelines[p].storage, codec, sizeof codec);
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s%s%s%s", codec, held ? "" : ": ",
+                           held ? "" : bb_outcome_name(outcome.kind), held ? "" : ", no product"));
+        if (!held) {
+            bb_log_warning("pipeline %s: %s, %s", pipelines[p].name, bb_outcome_name(outcome.kind),
+                           outcome.detail);
+        }
+    }
+    estimate(product, (double)layout.rows, (double)layout.columns, (double)vectors,
+             (double)options->threads, plan);
+    const double dumped =
+        bb_product_dump_bytes(options->dump, (double)product->pipelines.count, (double)layout.rows,
+                              (double)layout.columns, (double)vectors);
+    plan->output_bytes += dumped;
+    plan->host_bytes += dumped; // coded matrices are kept, at most as large
+done:
+    bb_matrix_file_close(&inputs);
+    bb_matrix_file_close(&file);
+    return status;
+}

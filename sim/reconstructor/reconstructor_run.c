@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/reconstructor/reconstructor_run.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "precision/error_norms.h"
+#include "sim/dump.h"
+#include "sim/input/declared_size.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_spectrum.h"
+#include "sim/reconstructor/reconstructor_study.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const bb_device_offer offer = {.work = "the tile Cholesky",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+
+// What one pipeline gave.
+typedef struct estimate {
+    bb_evaluation common;
+    double *r;    // [m][n]; NULL where the pipeline failed before
+    double trace; // of the residual covariance, without Ctt where that is not given
+} estimate;
+
+// The user's matrices.
+typedef struct inputs {
+    bb_matrix_file *cmm, *ctm, *ctt; // ctt NULL: not given
+    double *vectors, *weights;       // U [n][columns], w [columns]; NULL: no low-rank part
+    bb_index columns;
+    bool bounded;           // the weights are finite
+    bb_matrix_source whole; // A and its low-rank part
+    double *zeros;          // [m][m] in its place
+    bb_view zeros_view;
+    bb_matrix_source zeros_source;
+    const bb_matrix_source *truth;
+} inputs;
+
+typedef struct reconstructor_run {
+    const bb_reconstructor_study *study;
+    const bb_factor_pipeline *pipelines;
+    bb_index pipeline_count, reference;
+    inputs in;
+    const bb_matrix_source *side; // Ctm
+    bb_factor_problem factor_problem;
+    estimate *estimates; // [pipeline_count]
+} reconstructor_run;
+
+static void close_inputs(inputs *in)
+{
+    bb_matrix_file_close(&in->cmm);
+    bb_matrix_file_close(&in->ctm);
+    bb_matrix_file_close(&in->ctt);
+    BB_RELEASE(&in->zeros);
+    BB_RELEASE(&in->vectors);
+    BB_RELEASE(&in->weights);
+}
+
+// A block of A + U diag(w) U^T.
+static bb_status fill_whole(const bb_matrix_source *source, bb_index row, bb_index column,
+                            bb_view out)
+{
+    bb_status status = BB_OK;
+    const inputs *in = source->context;
+    BB_TRY(bb_matrix_source_fill(bb_matrix_file_source(in->cmm), row, column, out));
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        const double *left = in->vectors + (row + i) * in->columns;
+        for (bb_index j = 0; j < out.shape[1]; ++j) {
+            const double *right = in->vectors + (column + j) * in->columns;
+            for (bb_index c = 0; c < in->columns; ++c) {
+                values[j] += left[c] * in->weights[c] * right[c];
+            }
+        }
+    }
+done:
+    return status;
+}
+
+// A dataset in the unit that those beside it have, NULL for the first: either all say one or none.
+static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
+                            const char *name, const char *unit, bb_matrix_file **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_matrix_file_open(place, symmetric, name, out));
+    BB_TRY(bb_matrix_file_expect(*out, quantity));
+    const char *file_unit = bb_matrix_file_source(*out)->unit;
+    BB_REQUIRE(unit == NULL || strcmp(file_unit, unit) == 0, BB_INVALID,
+               "'%s', dataset '%s': values in %s, those beside it in %s (1: no unit)", place->file,
+               place->dataset, file_unit, unit);
+done:
+    return status;
+}
+
+// All values of a dataset.
+static bb_status load_place(const bb_matrix_place *place, bb_quantity quantity, const char *name,
+                            const char *unit, bb_index *rows, bb_index *columns, double **out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_file *file = NULL;
+    BB_TRY(open_place(place, false, quantity, name, unit, &file));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    *rows = source->rows;
+    *columns = source->columns;
+    BB_TRY(bb_declared_size_fits(source->rows, source->columns));
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, out));
+    BB_TRY(bb_matrix_source_load(source, *out));
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, inputs *in)
+{
+    bb_status status = BB_OK;
+    const char *unit = bb_matrix_file_source(in->cmm)->unit;
+    const bb_index n = bb_matrix_file_source(in->cmm)->rows;
+    const bb_matrix_place vectors = {keys->file, keys->dataset};
+    const bb_matrix_place weights = {keys->file, keys->weights};
+    bb_index rows = 0;
+    bb_index columns = 0;
+    BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &in->columns,
+                      &in->vectors));
+    BB_REQUIRE(rows == n && in->columns <= n, BB_INVALID,
+               "low_rank of %td x %td, expected the covariance's %td rows and no more columns",
+               rows, in->columns, n);
+    in->bounded = keys->weights != NULL;
+    if (!in->bounded) {
+        BB_TRY(BB_ALLOCATE(in->columns, &in->weights));
+        for (bb_index c = 0; c < in->columns; ++c) {
+            in->weights[c] = INFINITY;
+        }
+        goto done;
+    }
+    BB_TRY(load_place(&weights, BB_QUANTITY_COVARIANCE, "low_rank.weights", unit, &rows, &columns,
+                      &in->weights));
+    BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == in->columns, BB_INVALID,
+               "low_rank.weights of %td x %td, expected %td values", rows, columns, in->columns);
+    for (bb_index c = 0; c < in->columns; ++c) {
+        BB_REQUIRE(in->weights[c] > 0.0, BB_INVALID,
+                   "low_rank.weights, value %td: %g, expected a positive number", c,
+                   in->weights[c]);
+    }
+done:
+    return status;
+}
+
+static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *in)
+{
+    bb_status status = BB_OK;
+    if (place->file != NULL) {
+        BB_TRY(open_place(place, true, BB_QUANTITY_COVARIANCE, "Ctt",
+                          bb_matrix_file_source(in->ctm)->unit, &in->ctt));
+        in->truth = bb_matrix_file_source(in->ctt);
+    } else {
+        BB_TRY(BB_ZEROED(m * m, &in->zeros));
+        in->zeros_view = bb_view_matrix(in->zeros, m, m);
+        in->zeros_source = bb_matrix_source_dense(&in->zeros_view, "Ctt", "1");
+        in->truth = &in->zeros_source;
+    }
+    BB_REQUIRE(in->truth->rows == m, BB_INVALID,
+               "truth_covariance of %td x %td, expected the cross_covariance's %td rows",
+               in->truth->rows, in->truth->columns, m);
+done:
+    return status;
+}
+
+static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
+{
+    bb_status status = BB_OK;
+    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", NULL, &in->cmm));
+    const bb_matrix_source *cmm = bb_matrix_file_source(in->cmm);
+    BB_TRY(open_place(&study->cross_covariance, false, BB_QUANTITY_COVARIANCE, "Ctm", cmm->unit,
+                      &in->ctm));
+    const bb_matrix_source *ctm = bb_matrix_file_source(in->ctm);
+    BB_REQUIRE(ctm->columns == cmm->rows, BB_INVALID,
+               "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
+               cmm->rows);
+    BB_TRY(open_truth(&study->truth_covariance, ctm->rows, in));
+    in->whole = *cmm;
+    if (study->low_rank.file != NULL) {
+        BB_TRY(open_low_rank(&study->low_rank, in));
+    }
+    if (in->bounded) { // what has no bound is not in the estimate, nor in its residual
+        in->whole = (bb_matrix_source){.rows = cmm->rows,
+                                       .columns = cmm->columns,
+                                       .symmetric = true,
+                                       .name = "Cmm",
+                                       .unit = cmm->unit,
+                                       .fill = fill_whole,
+                                       .context = in};
+    }
+done:
+    return status;
+}
+
+static void finish(reconstructor_run *run)
+{
+    for (bb_index p = 0; run->estimates != NULL && p < run->pipeline_count; ++p) {
+        BB_RELEASE(&run->estimates[p].r);
+    }
+    BB_RELEASE(&run->estimates);
+    bb_factor_problem_release(&run->factor_problem);
+    close_inputs(&run->in);
+}
+
+static bb_status start(const bb_reconstructor_study *study, reconstructor_run *run)
+{
+    bb_status status = BB_OK;
+    run->study = study;
+    run->pipelines = study->pipelines.items;
+    run->pipeline_count = study->pipelines.count;
+    run->reference = bb_factor_pipelines_reference(&study->pipelines);
+    bb_device_announce(&offer, study->common.device);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        run->estimates[p].common = bb_evaluation_start(run->pipelines[p].name);
+        run->estimates[p].trace = NAN;
+        BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
+                                       &run->pipelines[p], &run->estimates[p].common.device));
+    }
+    BB_TRY(open_inputs(study, &run->in));
+    run->side = bb_matrix_file_source(run->in.ctm);
+    run->factor_problem = (bb_factor_problem){
+        .solver = &study->solver.common,
+        .matrix = bb_matrix_file_source(run->in.cmm),
+        .part = {run->in.columns, run->in.vectors, run->in.weights},
+        .seed = (uint64_t)study->common.seed,
+        .target_count = 1,
+        .sides = &run->side
+    };
+    double on_device = 0.0;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        on_device = fmax(on_device, bb_factor_device_need(&study->solver.common, &run->pipelines[p],
+                                                          study->common.device, run->side->columns,
+                                                          run->side->rows + run->in.columns));
+    }
+    BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
+    BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
+    bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
+                run->side->rows, run->pipeline_count);
+done:
+    return status;
+}
+
+// Trace of each residual covariance of some estimates, all in one pass over Cmm.
+static bb_status score(const reconstructor_run *run, estimate *estimates, bb_index estimate_count)
+{
+    bb_status status = BB_OK;
+    bb_index m = run->side->rows;
+    bb_index count = 0;
+    bool on_device = false;
+    bb_residual_task *tasks = NULL;
+    estimate **scored = NULL;
+    BB_TRY(BB_ZEROED(estimate_count, &tasks));
+    BB_TRY(BB_ZEROED(estimate_count, &scored));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        on_device = on_device || run->estimates[p].common.device == BB_DEVICE_CUDA;
+    }
+    for (bb_index e = 0; e < estimate_count; ++e) {
+        if (estimates[e].common.outcome.kind == BB_OUTCOME_OK) {
+            tasks[count] = (bb_residual_task){estimates[e].r, run->side, run->in.truth, NULL};
+            scored[count] = &estimates[e];
+            BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
+            ++count;
+        }
+    }
+    BB_TRY(bb_factor_device_score(&run->in.whole, on_device, count, tasks));
+    for (bb_index i = 0; i < count; ++i) {
+        bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
+        if (bad >= 0) {
+            bb_outcome_set(&scored[i]->common.outcome, BB_OUTCOME_NON_FINITE,
+                           "residual covariance, row %td, column %td", bad / m, bad % m);
+            continue;
+        }
+        scored[i]->trace = 0.0;
+        for (bb_index row = 0; row < m; ++row) {
+            scored[i]->trace += tasks[i].cee[row * m + row];
+        }
+    }
+done:
+    for (bb_index i = 0; tasks != NULL && i < estimate_count; ++i) {
+        BB_RELEASE(&tasks[i].cee);
+    }
+    BB_RELEASE(&tasks);
+    BB_RELEASE(&scored);
+    return status;
+}
+
+// ||R - R_ref|| / ||R_ref|| by Frobenius; NaN where there is no R. After a failure `r` is whatever
+// the solve left.
+static double relative_error(const reconstructor_run *run, const double *r)
+{
+    const estimate *reference = &run->estimates[run->reference];
+    const bool known = r != NULL && reference->common.outcome.kind == BB_OUTCOME_OK;
+    return known ? bb_error_norms_relative(r, reference->r, run->side->rows * run->side->columns)
+                 : NAN;
+}
+
+static bb_status trace_of_truth(const reconstructor_run *run, double *out)
+{
+    bb_status status = BB_OK;
+    double *diagonal = NULL;
+    *out = 0.0;
+    BB_TRY(BB_ALLOCATE(run->in.truth->rows, &diagonal));
+    BB_TRY(bb_matrix_source_diagonal(run->in.truth, diagonal));
+    for (bb_index i = 0; i < run->in.truth->rows; ++i) {
+        *out += diagonal[i];
+    }
+done:
+    BB_RELEASE(&diagonal);
+    return status;
+}
+
+static bb_status publish(const reconstructor_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_evaluation *common[BB_STUDY_PIPELINES];
+    double loss[BB_STUDY_PIPELINES];
+    double trace[BB_STUDY_PIPELINES];
+    double whole = 0.0;
+    double best = run->estimates[run->reference].trace;
+    BB_TRY(trace_of_truth(run, &whole));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *at = &run->estimates[p];
+        bool failed = at->common.outcome.kind != BB_OUTCOME_OK;
+        at->common.qoi_relative_error = failed ? NAN : relative_error(run, at->r);
+        loss[p] = (at->trace - best) / (whole - best);
+        bb_draws_relate(&at->common.draws, best, whole - best);
+        trace[p] = run->in.ctt != NULL ? at->trace : NAN;
+        common[p] = &at->common;
+    }
+    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_factors(results, run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish_number(
+        results, "variance_loss", "1",
+        "part of the variance that the reference explains and this reconstructor leaves", loss));
+    BB_TRY(bb_evaluations_publish_number(results, "residual_trace", run->in.truth->unit,
+                                         "trace of the residual covariance; NaN without "
+                                         "truth_covariance",
+                                         trace));
+done:
+    return status;
+}
+
+// Traces of the draws of every pipeline, the plain one first.
+static bb_status draw(reconstructor_run *run)
+{
+    bb_status status = BB_OK;
+    estimate drawn = {0};
+    bb_factor_problem factor_problem = run->factor_problem;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *plain = &run->estimates[p];
+        bb_draws *draws = &plain->common.draws;
+        bb_draws_add(draws, &plain->common.outcome, plain->trace);
+        for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
+             ++factor_problem.draw) {
+            bb_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
+            drawn = (estimate){.common = bb_evaluation_start(plain->common.pipeline), .trace = NAN};
+            drawn.common.device = plain->common.device;
+            BB_TRY(bb_factor_problem_solve(&factor_problem, &run->pipelines[p], &drawn.r,
+                                           &drawn.common));
+            BB_TRY(score(run, &drawn, 1));
+            bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
+            BB_RELEASE(&drawn.r);
+        }
+    }
+done:
+    BB_RELEASE(&drawn.r);
+    return status;
+}
+
+// Reconstructors that outlive the run.
+typedef struct kept {
+    bb_index count;
+    double *values[BB_STUDY_PIPELINES]; // [m][n]
+    bb_view views[BB_STUDY_PIPELINES];
+    bb_matrix_source sources[BB_STUDY_PIPELINES];
+} kept;
+
+static void release_kept(void *object)
+{
+    kept *all = object;
+    for (bb_index i = 0; i < all->count; ++i) {
+        BB_RELEASE(&all->values[i]);
+    }
+    BB_RELEASE(&all);
+}
+
+// R_<pipeline>_0 of every pipeline that has one, named as those of ao.
+static bb_status dump(reconstructor_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    kept *all = NULL;
+    char name[64];
+    char long_name[192];
+    BB_TRY(BB_ZEROED(1, &all));
+    BB_TRY(bb_results_keep(results, all, release_kept));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        estimate *from = &run->estimates[p];
+        const bb_index at = all->count;
+        if (from->common.outcome.kind != BB_OUTCOME_OK) {
+            continue;
+        }
+        all->values[at] = from->r;
+        from->r = NULL;
+        all->count += 1;
+        all->views[at] = bb_view_matrix(all->values[at], run->side->rows, run->side->columns);
+        all->sources[at] = bb_matrix_source_dense(&all->views[at], "R", "1");
+        (void)snprintf(name, sizeof name, "R_%td_0", p);
+        (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s",
+                       from->common.pipeline);
+        BB_TRY(bb_results_operator(results, name, long_name, &all->sources[at]));
+    }
+done:
+    return status;
+}
+
+bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
+                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    reconstructor_run run = {0};
+    BB_TRY(start(study, &run));
+    for (bb_index p = 0; p < run.pipeline_count; ++p) {
+        bb_progress("solving", p, run.pipeline_count);
+        BB_TRY(bb_factor_problem_solve(&run.factor_problem, &run.pipelines[p], &run.estimates[p].r,
+                                       &run.estimates[p].common));
+    }
+    bb_progress("solving", run.pipeline_count, run.pipeline_count);
+    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
+    BB_TRY(score(&run, run.estimates, run.pipeline_count));
+    BB_TRY(draw(&run));
+    BB_TRY(publish(&run, results));
+    if (bb_dump_wanted(options->dump, "R")) {
+        BB_TRY(dump(&run, results));
+    }
+done:
+    finish(&run);
+    return status;
+}
+
+bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_reconstructor_study *all = study;
+    const bb_factor_pipeline *pipelines = all->pipelines.items;
+    double largest = 0.0;
+    double solves = 0.0;
+    double drawing = 0.0;
+    inputs in = {0};
+    BB_TRY(open_inputs(all, &in));
+    double n = (double)bb_matrix_file_source(in.cmm)->rows;
+    double m = (double)bb_matrix_file_source(in.ctm)->rows;
+    double count = (double)all->pipelines.count;
+    const bb_index sides = (bb_index)m + in.columns;
+    const double dumped = bb_dump_wanted(options->dump, "R") ? 8.0 * count * n * m : 0.0;
+    for (bb_index p = 0; p < all->pipelines.count; ++p) {
+        bb_factor_need need;
+        BB_TRY(
+            bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, sides, &need));
+        double on_device = bb_factor_device_need(&all->solver.common, &pipelines[p],
+                                                 all->common.device, (bb_index)n, sides);
+        plan->device_bytes = fmax(plan->device_bytes, on_device);
+        largest = fmax(largest, on_device > 0.0 ? 0.0 : need.host_bytes);
+        solves += need.trials;
+        drawing = fmax(drawing, need.trials > 1.0 ? 1.0 : 0.0);
+        BB_TRY(
+            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
+    }
+    BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
+    largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * (count + drawing) * (n * m + m * m) +
+                       8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
+    plan->output_bytes = 1000.0 * count + dumped;
+    plan->estimated_seconds =
+        0.5 + bb_factor_spectrum_seconds(&all->solver.common, n) +
+        solves * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
+            (3e10 * (double)options->threads);
+done:
+    close_inputs(&in);
+    return status;
+}
