@@ -59,6 +59,7 @@ static const bb_key shared[SHARED] = {
 
 static bb_key keys[KEYS];
 static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
+static char meanings[KEYS][240];           // the same
 static bb_index first_slot[ROWS];
 bb_schema bb_codec_schema = {.name = "storage", .bytes = sizeof(bb_codec_config), .keys = keys};
 
@@ -81,9 +82,16 @@ static bb_index find_word(const char *const *list, const char *word)
     return place;
 }
 
-// A key that is there already has the words of both.
-static void add_words(bb_key *key, const char *const *more)
+// A key that is there already has the words and the meanings of both.
+static void add_words(bb_key *key, const char *const *more, const char *meaning)
 {
+    char *joined = meanings[key - keys];
+    if (key->meaning != joined) {
+        (void)snprintf(joined, sizeof meanings[0], "%s", key->meaning);
+        key->meaning = joined;
+    }
+    const size_t length = strlen(joined);
+    (void)snprintf(joined + length, sizeof meanings[0] - length, " %s", meaning);
     const char **list = words[key - keys];
     bb_index count = 0;
     for (; key->choices != list && key->choices[count] != NULL; ++count) {
@@ -112,7 +120,7 @@ __attribute__((constructor)) static void put_together(void)
             bb_key *present = find_key(row->keys[k].name);
             bool own = row->keys[k].offset >= offsetof(bb_codec_config, own);
             if (present != NULL) {
-                add_words(present, row->keys[k].choices);
+                add_words(present, row->keys[k].choices, row->keys[k].meaning);
             } else if (slots + own <= BB_CODEC_SLOTS && bb_codec_schema.key_count < KEYS) {
                 bb_key *key = &keys[bb_codec_schema.key_count++];
                 *key = row->keys[k];

@@ -73,7 +73,9 @@ typedef struct bb_codec_row {
     ROW(bb_quantiser_row)                                                                          \
     ROW(bb_zfp_row)                                                                                \
     ROW(bb_low_rank_row)                                                                           \
-    ROW(bb_transform_row)
+    ROW(bb_transform_row)                                                                          \
+    ROW(bb_mx_row)                                                                                 \
+    ROW(bb_float_row)
 
 #define BB_DECLARE_CODEC_ROW(row) extern const bb_codec_row row;
 BB_CODEC_ROWS(BB_DECLARE_CODEC_ROW)

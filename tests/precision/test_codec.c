@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "precision/coded_matrix.h"
+#include "precision/codec_row.h"
 #include "tests/check.h"
 
 #include <zfp.h>
@@ -210,9 +210,45 @@ static void layouts_that_a_codec_cannot_use_are_refused(void **state)
                 "storage.mode: not given");
 }
 
+// Nothing of a row found no room: its keys stand in the schema, its words among theirs, its meaning
+// in the help text, and no two keys share a place.
+static void the_schema_has_every_key_of_a_row(void **state)
+{
+    (void)state;
+    const bb_key *keys = bb_codec_schema.keys;
+    for (int codec = 0; codec < bb_codec_count(); ++codec) {
+        const bb_codec_config config = {.codec = codec};
+        const bb_codec_row *row = bb_codec_row_of(&config);
+        assert_int_equal(bb_codec_find(row->name), codec);
+        assert_string_equal(keys[0].choices[codec], row->name);
+        for (bb_index k = 0; k < row->key_count; ++k) {
+            const bb_key *found = NULL;
+            for (bb_index s = 0; s < bb_codec_schema.key_count; ++s) {
+                found = strcmp(keys[s].name, row->keys[k].name) == 0 ? &keys[s] : found;
+            }
+            assert_non_null(found);
+            assert_non_null(strstr(found->meaning, row->keys[k].meaning));
+            for (int w = 0; row->keys[k].choices != NULL && row->keys[k].choices[w] != NULL; ++w) {
+                int place = 0;
+                while (strcmp(found->choices[place], row->keys[k].choices[w]) != 0) {
+                    assert_non_null(found->choices[++place]);
+                }
+                assert_int_equal(bb_codec_own_word(&row->keys[k], place), w);
+            }
+        }
+    }
+    for (bb_index k = 0; k < bb_codec_schema.key_count; ++k) {
+        assert_true(keys[k].offset + sizeof(int) <= sizeof(bb_codec_config));
+        for (bb_index other = 0; other < k; ++other) {
+            assert_true(keys[k].offset != keys[other].offset);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_schema_has_every_key_of_a_row),
         cmocka_unit_test(scaled_rows_keep_the_declared_bound),
         cmocka_unit_test(unscaled_fp16_underflows_entirely),
         cmocka_unit_test(bytes_count_words_and_scales),

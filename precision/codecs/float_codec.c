@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// float: a binary format of 2 to 8 exponent bits and 0 to 23 stored bits of the significand, packed
+// in 1 + exponent + mantissa bits, so that a study has bits for an axis.
+//
+// Bias 2^(exponent-1) - 1, subnormals, as IEEE 754. specials ieee: the largest exponent is kept for
+// infinity and NaN, and what rounds beyond the largest value is infinity. finite: it has numbers,
+// but for the word of ones, which is NaN (OCP's e4m3); what lies beyond saturates, infinities too,
+// and is counted. With 8 bits of exponent it ends at fp32's largest binade. Every value is one of
+// fp32. 5 and 10, 8 and 7, 8 and 10, 8 and 23 are fp16, bf16, tf32 and fp32; 4 and 3, finite, e4m3;
+// 5 and 2 are e5m2 up to its largest value, beyond which that saturates.
+//
+// nearest: ties to even. toward_zero: infinities stay, nothing becomes one, what is clipped is
+// counted. stochastic: up with the probability of what is cut off, which makes sums unbiased
+// (Croci et al. 2022); the 64 random bits of value (row, column) are Philox's of its place, the
+// same with any number of threads and in every run, and the same of two matrices of one shape.
+//
+// Bound: half a spacing of |v|, one for the other two roundings; none past the largest value.
+//
+// A row is a stream of words from its least bit up, filled up to a byte.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "core/random.h"
+#include "precision/codec_row.h"
+#include "precision/format_core.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1024, MOST_BITS = 32 };
+
+static const char *const rounding_words[] = {"nearest", "toward_zero", "stochastic", NULL};
+static const char *const special_words[] = {"ieee", "finite", NULL};
+enum { EXPONENT, MANTISSA, SPECIALS, ROUNDING };
+typedef enum direction { NEAREST, TOWARD_ZERO, STOCHASTIC } direction;
+enum { IEEE, FINITE };
+
+// clang-format off
+static const bb_key keys[] = {
+    [EXPONENT] = {.name = "exponent", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = BB_CODEC_SLOT(EXPONENT), .minimum = 2.0, .maximum = 8.0, .optional = true,
+     .meaning = "float: bits of the exponent."},
+    [MANTISSA] = {.name = "mantissa", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = BB_CODEC_SLOT(MANTISSA), .minimum = 0.0, .maximum = 23.0, .optional = true,
+     .meaning = "float: stored bits of the significand, the hidden one not counted."},
+    [SPECIALS] = {.name = "specials", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(SPECIALS),
+     .choices = special_words, .optional = true,
+     .meaning = "float: ieee where not given: infinities and NaN; finite: saturates, one NaN."},
+    [ROUNDING] = {.name = "rounding", .kind = BB_KEY_CHOICE,
+     .offset = offsetof(bb_codec_config, rounding), .choices = rounding_words, .optional = true,
+     .meaning = "float: nearest where not given, toward_zero, stochastic."},
+};
+// clang-format on
+
+/// What words are made with and read by.
+typedef struct layout {
+    int bits, mantissa;
+    direction way;
+    bool finite;
+    double least;      // of the subnormals
+    double normal;     // smallest normal
+    double largest;    // held
+    uint64_t bias;     // what the shifted bits of a double exceed a word by
+    uint32_t infinity; // first word that is no number; finite: the only one
+    uint32_t not_a_number;
+    uint32_t exponent_bits; // that fp32 has more than a normal word at its place
+    float spacing;          // of the subnormals: fp32's own would be slow to read
+} layout;
+
+typedef struct float_store {
+    layout words;
+    size_t row_bytes;
+    unsigned char *rows;
+} float_store;
+
+static layout layout_of(const bb_codec_config *config)
+{
+    const bb_codec_slot *own = bb_codec_own(config);
+    const int exponent = (int)own[EXPONENT].integer;
+    const int mantissa = (int)own[MANTISSA].integer;
+    const int bias = (1 << (exponent - 1)) - 1;
+    const int way = bb_codec_own_word(&keys[ROUNDING], config->rounding);
+    const uint32_t ones = (uint32_t)((1ULL << (exponent + mantissa)) - 1);
+    const bool finite = own[SPECIALS].choice == FINITE;
+    layout out = {.bits = 1 + exponent + mantissa,
+                  .mantissa = mantissa,
+                  .way = way < 0 ? NEAREST : (direction)way,
+                  .finite = finite,
+                  .least = ldexp(1.0, 1 - bias - mantissa),
+                  .normal = ldexp(1.0, 1 - bias),
+                  .bias = (uint64_t)(1023 - bias) << mantissa,
+                  .infinity = finite ? ones : ones >> mantissa << mantissa,
+                  .exponent_bits = (uint32_t)(127 - bias) << 23,
+                  .spacing = ldexpf(1.0F, 1 - bias - mantissa)};
+    out.largest = ldexp(2.0 - ldexp(1.0, -mantissa), bias);
+    if (finite && exponent < 8) {
+        // The word before NaN's: of a significand without bits the binade below.
+        out.largest =
+            mantissa > 0 ? ldexp(2.0 - ldexp(2.0, -mantissa), bias + 1) : ldexp(1.0, bias);
+    }
+    out.not_a_number = finite ? ones : out.infinity | 1U << (mantissa > 0 ? mantissa - 1 : 0);
+    return out;
+}
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    const bb_codec_slot *own = bb_codec_own(config);
+    for (int k = EXPONENT; k <= MANTISSA; ++k) {
+        const bb_index value = own[k].integer;
+        if (value == BB_INTEGER_UNSET) {
+            (void)snprintf(sentence, bytes, "%s: not given, float needs it", keys[k].name);
+            return false;
+        }
+        if ((double)value < keys[k].minimum || (double)value > keys[k].maximum) {
+            (void)snprintf(sentence, bytes, "%s: %td, expected %g to %g", keys[k].name, value,
+                           keys[k].minimum, keys[k].maximum);
+            return false;
+        }
+    }
+    if (own[MANTISSA].integer == 0 && own[SPECIALS].choice != FINITE) {
+        (void)snprintf(sentence, bytes,
+                       "mantissa: 0, specials ieee needs a bit that tells NaN from infinity, "
+                       "expected 1 to 23 or specials: finite");
+        return false;
+    }
+    return true;
+}
+
+static const char *absent(const bb_codec_config *config, bb_device_kind device)
+{
+    (void)config;
+    return device == BB_DEVICE_CPU ? NULL
+                                   : "codec float has no products on a GPU, expected device cpu";
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    static const char *const ways[] = {"", ", toward zero", ", stochastic"};
+    const bb_codec_slot *own = bb_codec_own(config);
+    const layout words = layout_of(config);
+    (void)snprintf(out, bytes, "float e%tdm%td%s%s", own[EXPONENT].integer, own[MANTISSA].integer,
+                   words.finite ? " finite" : "", ways[words.way]);
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    static const char *const names[] = {"nearest even", "toward zero", "stochastic"};
+    return names[layout_of(config).way];
+}
+
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    const layout words = layout_of(config);
+    (void)tolerance;
+    (void)block_magnitude;
+    const double spacing = ldexp(words.largest, -words.mantissa);
+    const bool nearest = words.way == NEAREST;
+    if (magnitude >= words.largest + (nearest ? 0.25 * spacing : 0.0)) {
+        return magnitude == words.largest ? 0.0 : INFINITY;
+    }
+    return (nearest ? 0.5 : 1.0) * fmax(ldexp(magnitude, -words.mantissa), words.least);
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    return layout_of(config).bits;
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_PIECES};
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    float_store *store = NULL;
+    matrix->piece_columns = PIECE;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->words = layout_of(&matrix->config);
+    store->row_bytes = ((size_t)matrix->layout.columns * (size_t)store->words.bits + 7) / 8;
+    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
+done:
+    return status;
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    float_store *store = matrix->store;
+    if (store != NULL) {
+        BB_RELEASE(&store->rows);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// A finite magnitude to a multiple of its spacing; `random` 64 bits.
+static inline double round_magnitude(const layout *to, double magnitude, uint64_t random)
+{
+    const int dropped = 52 - to->mantissa;
+    const uint64_t cut = ((uint64_t)1 << dropped) - 1;
+    if (to->way == NEAREST) {
+        return bb_round_magnitude_f64(magnitude, dropped, to->normal, to->least * 0x1p52);
+    }
+    const bool up = to->way == STOCHASTIC;
+    if (magnitude < to->normal) {
+        const double part = up ? (double)(random >> 12) * 0x1p-52 : 0.0;
+        return floor(magnitude / to->least + part) * to->least;
+    }
+    return bb_f64_of_bits((bb_bits_of_f64(magnitude) + (up ? random & cut : 0)) & ~cut);
+}
+
+static inline uint32_t word_of(const layout *to, double value, uint64_t random,
+                               bb_codec_counts *counts)
+{
+    const uint32_t sign = signbit(value) ? 1U << (to->bits - 1) : 0U;
+    const double magnitude = fabs(value);
+    if (isnan(value)) {
+        return sign | to->not_a_number;
+    }
+    double rounded = isinf(value) ? magnitude : round_magnitude(to, magnitude, random);
+    if (rounded > to->largest) {
+        const bool clipped = to->finite || (to->way == TOWARD_ZERO && isfinite(value));
+        counts->saturated += clipped;
+        if (!clipped) {
+            return sign | to->infinity;
+        }
+        rounded = to->largest;
+    }
+    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
+    if (rounded < to->normal) {
+        return sign | (uint32_t)(rounded / to->least);
+    }
+    return sign | (uint32_t)((bb_bits_of_f64(rounded) >> (52 - to->mantissa)) - to->bias);
+}
+
+// Random bits of two columns at once.
+static inline uint64_t random_at(uint64_t place, uint32_t words[4])
+{
+    if (place % 2 == 0) {
+        bb_random_words(0, BB_STREAM_ROUNDING, place / 2, words);
+        return (uint64_t)words[1] << 32 | words[0];
+    }
+    return (uint64_t)words[3] << 32 | words[2];
+}
+
+// Undone by the matrix: the largest magnitude of a row lies in the upper binade of 1, or of the
+// format's numbers up to 2^16.
+static double row_scale(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const float_store *store = matrix->store;
+    int exponent = 0;
+    double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
+    if (matrix->scale != NULL && store->words.bits <= 16) {
+        (void)frexp(fmin(store->words.largest, 0x1p16), &exponent);
+        scale = ldexp(scale, exponent - 1);
+        matrix->scale[row] = scale;
+    }
+    return scale;
+}
+
+static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bb_codec_counts *counts)
+{
+    const float_store *store = matrix->store;
+    const layout words = store->words;
+    const double scale = row_scale(matrix, row, values);
+    const uint64_t first = (uint64_t)row * (uint64_t)((matrix->layout.columns + 1) / 2 * 2);
+    unsigned char *out = store->rows + (size_t)row * store->row_bytes;
+    uint32_t drawn[4] = {0};
+    uint64_t pending = 0;
+    int filled = 0;
+    for (bb_index j = 0; j < matrix->layout.columns; ++j) {
+        const uint64_t random = words.way == STOCHASTIC ? random_at(first + (uint64_t)j, drawn) : 0;
+        pending |= (uint64_t)word_of(&words, scale * values[j], random, counts) << filled;
+        filled += words.bits;
+        for (; filled >= 8; filled -= 8, pending >>= 8) {
+            *out++ = (unsigned char)pending;
+        }
+    }
+    if (filled > 0) {
+        *out = (unsigned char)pending;
+    }
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        encode_row(matrix, row + i, bb_view_row(panel, i), &counts);
+    }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+// Words of a row from column `skip` of `bytes` on, of which 8 more may be read.
+BB_CLONES static void decode_words(const layout *rule, const unsigned char *bytes, bb_index skip,
+                                   bb_index count, float *out)
+{
+    const layout from = *rule; // a copy, which stores to `out` cannot change
+    const uint32_t magnitude_mask = (uint32_t)((1ULL << (from.bits - 1)) - 1);
+    for (bb_index i = 0; i < count; ++i) {
+        const uint64_t place = (uint64_t)(skip + i) * (uint64_t)from.bits;
+        uint64_t window;
+        memcpy(&window, bytes + place / 8, sizeof window);
+        const uint32_t word = (uint32_t)(window >> place % 8);
+        const uint32_t magnitude = word & magnitude_mask;
+        const uint32_t sign = (word >> (from.bits - 1) & 1U) << 31;
+        const float normal =
+            bb_f32_of_bits((magnitude << (23 - from.mantissa)) + from.exponent_bits);
+        const float small = (float)(int32_t)magnitude * from.spacing;
+        float value = magnitude >> from.mantissa == 0 ? small : normal;
+        if (magnitude >= from.infinity) {
+            value = magnitude > from.infinity || from.finite ? NAN : INFINITY;
+        }
+        out[i] = bb_f32_of_bits(bb_bits_of_f32(value) | sign);
+    }
+}
+
+// At most a piece of columns. The row is copied: its end is the next one's beginning, which another
+// thread may be writing.
+static void decode_part(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                        bb_index count, float *out)
+{
+    const float_store *store = matrix->store;
+    const int bits = store->words.bits;
+    unsigned char bytes[PIECE * MOST_BITS / 8 + 2 * sizeof(uint64_t)];
+    const size_t begin = (size_t)column / 8 * (size_t)bits; // eight words are whole bytes
+    const bb_index skip = column % 8;
+    const size_t length = ((size_t)(skip + count) * (size_t)bits + 7) / 8;
+    memcpy(bytes, store->rows + (size_t)row * store->row_bytes + begin, length);
+    memset(bytes + length, 0, sizeof(uint64_t));
+    decode_words(&store->words, bytes, skip, count, out);
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    decode_part(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    enum { PART = PIECE / 2 };
+    float values[PART];
+    while (count > 0) {
+        const bb_index take = count < PART ? count : PART;
+        decode_part(matrix, row, column, take, values);
+        for (bb_index i = 0; i < take; ++i) {
+            *out++ = (double)values[i];
+        }
+        column += take;
+        count -= take;
+    }
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
+}
+
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const float_store *store = matrix->store;
+    return (size_t)matrix->layout.rows * store->row_bytes;
+}
+
+static const bb_codec_ops operations = {
+    .check = check,
+    .absent = absent,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_octave,
+    .form = form,
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};
+
+const bb_codec_row bb_float_row = {
+    .name = "float",
+    .keys = keys,
+    .key_count = sizeof keys / sizeof keys[0],
+    .takes_row_scale = true,
+    .sums_in_runs = true,
+    .seconds = 2e-8,
+    .ops = &operations,
+};

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mx: narrow elements under a scale a block, the OCP Microscaling formats (MX v1.0, 2023) and
+// NVFP4.
+//
+// e8m0: blocks of 32 along a row share 2^s, s = floor(log2 M) - emax with M the block's largest
+// magnitude and 2^emax the largest power of two of the element, s kept to [-127, 127] and stored as
+// s + 127; 255 marks a block that is not held. Elements are value / 2^s, rounded to nearest even
+// and saturated: M / 2^s may lie above the largest element, which is counted. int8 is two's
+// complement of 2^-6, -128 not used. Decoding is exact in fp32.
+//
+// nvfp4: e2m1 in blocks of 16. Every row has its scale r = max(M of the row / (6 448), 2^-126) in
+// fp32 (NVIDIA takes one of the tensor: a row can be coded before the next is known), every block
+// b = M / (6 r) in e4m3, and a value is element b r, rounded once, to fp32. A block that is not
+// held has the NaN of e4m3.
+//
+// Not held: a block with a NaN, an infinity or a value of 2^128 and more; it decodes to NaN.
+//
+// Bound, e8m0: |error| <= max(u |v|, 2^s t / 2) with t the element's least magnitude and u the
+// larger of its unit roundoff and what saturation takes off values below 2^(emax + 1). nvfp4, M of
+// the row: max(|v| / 4, (17/16) M / 24) + 6 r / 2^10 (blocks whose b is subnormal) and the rounding
+// to fp32.
+//
+// A row: its elements in units of 32 columns, cut into planes (plane_core.h, the widest first), the
+// scales of its blocks, and r. The last unit is filled up with zeros.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "precision/codec_row.h"
+#include "precision/codecs/plane.h"
+#include "precision/format_core.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1024, PIECE_UNITS = PIECE / BB_BLOCK, CODES = 256, MOST_BITS = 8 };
+enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / NV_BLOCK };
+
+static const double nv_range = 6.0 * 448.0;
+
+/// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
+typedef struct element {
+    int bits;
+    int fraction;       // stored bits of the significand
+    int least_exponent; // of the smallest normal, 2^least_exponent
+    int emax;
+    double largest;
+    bool whole;
+} element;
+
+static const element elements[] = {
+    {8, 3, -6,  8,  448.0,        false}, // e4m3
+    {8, 2, -14, 15, 57344.0,      false}, // e5m2
+    {6, 2, -2,  4,  28.0,         false}, // e3m2
+    {6, 3, 0,   2,  7.5,          false}, // e2m3
+    {4, 1, 0,   2,  6.0,          false}, // e2m1
+    {8, 6, 0,   0,  127.0 / 64.0, true }, // int8
+};
+enum { E2M1 = 4 };
+
+static const char *const element_words[] = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8", NULL};
+static const char *const scale_words[] = {"e8m0", "nvfp4", NULL};
+enum { ELEMENT, BLOCK_SCALE };
+enum { E8M0, NVFP4 };
+
+// clang-format off
+static const bb_key keys[] = {
+    [ELEMENT] = {.name = "element", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(ELEMENT),
+     .choices = element_words, .optional = true, .meaning = "mx: format of a value in its block."},
+    [BLOCK_SCALE] = {.name = "block_scale", .kind = BB_KEY_CHOICE,
+     .offset = BB_CODEC_SLOT(BLOCK_SCALE), .choices = scale_words, .optional = true,
+     .meaning = "mx: e8m0 of 32 values where not given; nvfp4: e4m3 of 16 and fp32 of a row."},
+};
+// clang-format on
+
+typedef struct mx_store {
+    element of;
+    bool nv;
+    bb_index units; // of a row
+    size_t scales;  // where they begin in a row
+    size_t row_bytes;
+    unsigned char *rows;
+    float values[CODES]; // of codes
+    float nv_scales[CODES];
+} mx_store;
+
+static bool is_nv(const bb_codec_config *config)
+{
+    return bb_codec_own(config)[BLOCK_SCALE].choice == NVFP4;
+}
+
+static const element *element_of(const bb_codec_config *config)
+{
+    return &elements[bb_codec_own(config)[ELEMENT].choice];
+}
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    const int chosen = bb_codec_own(config)[ELEMENT].choice;
+    if (chosen < 0) {
+        (void)snprintf(sentence, bytes,
+                       "element: not given, mx needs e4m3, e5m2, e3m2, e2m3, e2m1 or int8");
+        return false;
+    }
+    if (is_nv(config) && chosen != E2M1) {
+        (void)snprintf(sentence, bytes, "element: %s, block_scale nvfp4 takes e2m1",
+                       element_words[chosen]);
+        return false;
+    }
+    return true;
+}
+
+static const char *absent(const bb_codec_config *config, bb_device_kind device)
+{
+    (void)config;
+    return device == BB_DEVICE_CPU ? NULL
+                                   : "codec mx has no products on a GPU, expected device cpu";
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    if (is_nv(config)) {
+        (void)snprintf(out, bytes, "nvfp4");
+    } else {
+        (void)snprintf(out, bytes, "mx %s", element_words[bb_codec_own(config)[ELEMENT].choice]);
+    }
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    (void)config;
+    return "nearest even";
+}
+
+static double least_of(const element *of)
+{
+    return ldexp(1.0, of->least_exponent - of->fraction);
+}
+
+// s of a block whose largest magnitude, which is held, this is.
+static int scale_exponent(const element *of, double largest)
+{
+    int exponent = -200;
+    if (largest > 0.0) {
+        (void)frexp(largest, &exponent);
+        exponent -= 1 + of->emax;
+    }
+    return exponent < -127 ? -127 : exponent;
+}
+
+static double nv_row_scale(double largest)
+{
+    return fmax((double)(float)(largest / nv_range), 0x1p-126);
+}
+
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    const element *of = element_of(config);
+    (void)tolerance;
+    if (!(block_magnitude < 0x1p128)) {
+        return INFINITY;
+    }
+    if (is_nv(config)) {
+        return (fmax(0.25 * magnitude, 17.0 / 16.0 / 24.0 * block_magnitude) +
+                6.0 * 0x1p-10 * nv_row_scale(block_magnitude)) *
+                   (1.0 + 0x1p-20) +
+               bb_codec_fp32_rounding(2.0 * magnitude);
+    }
+    const double saturation = 1.0 - of->largest / ldexp(2.0, of->emax);
+    return fmax(fmax(ldexp(0.5, -of->fraction), saturation) * magnitude,
+                ldexp(0.5 * least_of(of), scale_exponent(of, block_magnitude)));
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    return element_of(config)->bits + 8.0 / (is_nv(config) ? NV_BLOCK : BB_BLOCK);
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_PIECES};
+}
+
+// Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
+static double value_of(const element *of, int code)
+{
+    const int sign = code >> (of->bits - 1);
+    const int rest = code & ((1 << (of->bits - 1)) - 1);
+    const int exponent = rest >> of->fraction;
+    const int fraction = rest & ((1 << of->fraction) - 1);
+    if (of->whole) {
+        return ldexp((double)bb_plane_signed((uint32_t)code, of->bits), -of->fraction);
+    }
+    const double magnitude = exponent == 0
+                                 ? ldexp(fraction, of->least_exponent - of->fraction)
+                                 : ldexp((1 << of->fraction) + fraction,
+                                         of->least_exponent - of->fraction + exponent - 1);
+    return sign != 0 ? -magnitude : magnitude;
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    mx_store *store = NULL;
+    matrix->piece_columns = PIECE;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->of = *element_of(&matrix->config);
+    store->nv = is_nv(&matrix->config);
+    store->units = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
+    store->scales = (size_t)(store->units * 4 * store->of.bits);
+    store->row_bytes = store->scales + (size_t)store->units * (store->nv ? NV_BLOCKS : 1) +
+                       (store->nv ? sizeof(float) : 0);
+    for (int code = 0; code < CODES; ++code) {
+        store->values[code] = (float)value_of(&store->of, code & ((1 << store->of.bits) - 1));
+        store->nv_scales[code] = bb_decode_e4m3((uint8_t)code);
+    }
+    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
+done:
+    return status;
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    mx_store *store = matrix->store;
+    if (store != NULL) {
+        BB_RELEASE(&store->rows);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// Code of a value over its scale, which is finite.
+static inline int32_t code_of(const element *of, double value, double least,
+                              bb_codec_counts *counts)
+{
+    const double magnitude = fabs(value);
+    const double normal = of->whole ? INFINITY : least * (double)(1 << of->fraction);
+    double rounded = bb_round_magnitude_f64(magnitude, 52 - of->fraction, normal, least * 0x1p52);
+    counts->saturated += rounded > of->largest;
+    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
+    rounded = rounded > of->largest ? of->largest : rounded;
+    int32_t code = (int32_t)(rounded / least); // in spacings of the subnormals
+    if (rounded >= normal) {
+        const uint64_t bits = bb_bits_of_f64(rounded) >> (52 - of->fraction);
+        code = (int32_t)(bits - ((uint64_t)(1022 + of->least_exponent) << of->fraction));
+    }
+    if (of->whole) {
+        return signbit(value) ? -code : code;
+    }
+    return signbit(value) ? code | 1 << (of->bits - 1) : code;
+}
+
+// Largest magnitude of `count` values that are held, and how many are not.
+static double largest_held(const double *values, int count, bb_index *bad)
+{
+    double most = 0.0;
+    for (int i = 0; i < count; ++i) {
+        const double magnitude = fabs(values[i]);
+        const bool held = magnitude < 0x1p128;
+        *bad += !held;
+        most = held && magnitude > most ? magnitude : most;
+    }
+    return most;
+}
+
+// One block's scale, and the codes of its values.
+static unsigned char encode_block(const mx_store *store, const double *values, int count,
+                                  double row_scale, int32_t *codes, bb_codec_counts *counts)
+{
+    const double least = least_of(&store->of);
+    bb_index bad = 0;
+    const double largest = largest_held(values, count, &bad);
+    int exponent = scale_exponent(&store->of, largest);
+    unsigned char word = (unsigned char)(exponent + 127);
+    double scale = ldexp(1.0, exponent);
+    if (store->nv) {
+        const double wanted = largest / (6.0 * row_scale);
+        (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
+        scale = (double)store->nv_scales[word] * row_scale;
+    }
+    counts->non_finite += bad;
+    for (int i = 0; i < count; ++i) {
+        codes[i] = 0;
+        if (bad == 0 && scale > 0.0) {
+            codes[i] = code_of(&store->of, values[i] / scale, least, counts);
+        } else if (bad == 0) {
+            counts->underflowed += values[i] != 0.0;
+        }
+    }
+    return bad == 0 ? word : store->nv ? NAN_SCALE : NOT_HELD;
+}
+
+static void encode_unit(const mx_store *store, const double values[BB_BLOCK], double row_scale,
+                        bb_index unit, unsigned char *row, bb_codec_counts *counts)
+{
+    const int bits = store->of.bits;
+    const int blocks = store->nv ? NV_BLOCKS : 1;
+    const int length = BB_BLOCK / blocks;
+    int32_t codes[BB_BLOCK];
+    unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
+    for (int b = 0; b < blocks; ++b) {
+        row[store->scales + (size_t)(unit * blocks + b)] =
+            encode_block(store, values + b * length, length, row_scale, codes + b * length, counts);
+    }
+    if (bits == MOST_BITS) {
+        bb_plane_pack(codes, 0, 8, words);
+        return;
+    }
+    bb_plane_pack(codes, bits - 4, 4, words);
+    if (bits == 6) {
+        bb_plane_pack(codes, 0, 2, words + 16);
+    }
+}
+
+static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bb_codec_counts *counts)
+{
+    const mx_store *store = matrix->store;
+    const bb_index columns = matrix->layout.columns;
+    const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
+    unsigned char *out = store->rows + (size_t)row * store->row_bytes;
+    double row_scale = 1.0;
+    if (store->nv) {
+        double largest = 0.0;
+        for (bb_index j = 0; j < columns; ++j) {
+            const double magnitude = fabs(scale * values[j]);
+            largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
+        }
+        row_scale = nv_row_scale(largest);
+        const float stored = (float)row_scale;
+        memcpy(out + store->row_bytes - sizeof stored, &stored, sizeof stored);
+    }
+    for (bb_index unit = 0; unit < store->units; ++unit) {
+        double scaled[BB_BLOCK] = {0.0};
+        for (bb_index i = 0; i < BB_BLOCK && unit * BB_BLOCK + i < columns; ++i) {
+            scaled[i] = scale * values[unit * BB_BLOCK + i];
+        }
+        encode_unit(store, scaled, row_scale, unit, out, counts);
+    }
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        encode_row(matrix, row + i, bb_view_row(panel, i), &counts);
+    }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+// Scale of block `b` of a unit.
+static inline float scale_at(const mx_store *store, const unsigned char *row, bb_index unit, int b)
+{
+    if (store->nv) {
+        return store->nv_scales[row[store->scales + (size_t)(unit * NV_BLOCKS + b)]];
+    }
+    const int word = row[store->scales + (size_t)unit];
+    return word == NOT_HELD ? NAN : word == 0 ? 0x1p-127F : bb_f32_of_bits((uint32_t)word << 23);
+}
+
+BB_CLONES static void decode_units(const mx_store *store, const unsigned char *row, bb_index first,
+                                   bb_index count, float *out)
+{
+    const int bits = store->of.bits;
+    const int length = store->nv ? NV_BLOCK : BB_BLOCK;
+    float row_scale = 1.0F;
+    if (store->nv) {
+        memcpy(&row_scale, row + store->row_bytes - sizeof row_scale, sizeof row_scale);
+    }
+    for (bb_index unit = first; unit < first + count; ++unit) {
+        uint32_t codes[BB_BLOCK] = {0};
+        const unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
+        bb_plane_unpack(words, bits == MOST_BITS ? 8 : 4, codes);
+        if (bits == 6) {
+            bb_plane_unpack(words + 16, 2, codes);
+        }
+        for (int b = 0; b < BB_BLOCK / length; ++b) {
+            const float scale = scale_at(store, row, unit, b);
+            for (int i = b * length; i < (b + 1) * length; ++i) {
+                *out++ = store->values[codes[i]] * scale * row_scale;
+            }
+        }
+    }
+}
+
+static const unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    const mx_store *store = matrix->store;
+    return store->rows + (size_t)row * store->row_bytes;
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
+    const bb_index first = piece * PIECE_UNITS;
+    const bb_index full = count / BB_BLOCK;
+    decode_units(matrix->store, row_at(matrix, group), first, full, out);
+    if (count % BB_BLOCK != 0) {
+        float last[BB_BLOCK];
+        decode_units(matrix->store, row_at(matrix, group), first + full, 1, last);
+        memcpy(out + full * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+    }
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    while (count > 0) {
+        float unit[BB_BLOCK];
+        const bb_index skip = column % BB_BLOCK;
+        const bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
+        decode_units(matrix->store, row_at(matrix, row), column / BB_BLOCK, 1, unit);
+        for (bb_index i = 0; i < take; ++i) {
+            *out++ = (double)unit[skip + i];
+        }
+        column += take;
+        count -= take;
+    }
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
+}
+
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const mx_store *store = matrix->store;
+    return (size_t)matrix->layout.rows * store->row_bytes;
+}
+
+static const bb_codec_ops operations = {
+    .check = check,
+    .absent = absent,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = bb_codec_draw_octave,
+    .form = form,
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+};
+
+const bb_codec_row bb_mx_row = {
+    .name = "mx",
+    .keys = keys,
+    .key_count = sizeof keys / sizeof keys[0],
+    .takes_row_scale = true,
+    .sums_in_runs = true,
+    .seconds = 2e-8,
+    .ops = &operations,
+};

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision/coded_matrix.h"
+#include "tests/check.h"
+#include "tests/precision/codecs/mx_tables.h"
+
+#include <float.h>
+
+enum { COLUMNS = 32 };
+
+static bb_codec_config read(const char *text)
+{
+    bb_codec_config config;
+    assert_true(bb_codec_read(text, &config));
+    return config;
+}
+
+static bb_coded_matrix *encoded(const char *text, bb_index rows, bb_index columns,
+                                const double *values)
+{
+    bb_coded_matrix *matrix = NULL;
+    const bb_codec_config config = read(text);
+    const bb_matrix_layout layout = {.rows = rows, .columns = columns};
+    double copy[40 * COLUMNS];
+    memcpy(copy, values, (size_t)(rows * columns) * sizeof *copy);
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(copy, rows, columns)));
+    return matrix;
+}
+
+// Signs of zeros too.
+static void check_same(const char *what, const double *got, const double *expected, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (memcmp(&got[i], &expected[i], sizeof *got) != 0) {
+            print_error("%s, value %d: %a, expected %a\n", what, i, got[i], expected[i]);
+            fail();
+        }
+    }
+}
+
+static void blocks_are_those_of_ml_dtypes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const double *expected;
+    } formats[] = {
+        {"mx element=e4m3",                   mx_blocks_e4m3 },
+        {"mx element=e5m2",                   mx_blocks_e5m2 },
+        {"mx element=e3m2",                   mx_blocks_e3m2 },
+        {"mx element=e2m3 block_scale=e8m0",  mx_blocks_e2m3 },
+        {"mx element=e2m1",                   mx_blocks_e2m1 },
+        {"mx element=int8",                   mx_blocks_int8 },
+        {"mx element=e2m1 block_scale=nvfp4", mx_blocks_nvfp4},
+    };
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
+        bb_coded_matrix *matrix = encoded(formats[f].text, MX_BLOCKS, COLUMNS, mx_inputs);
+        for (bb_index row = 0; row < MX_BLOCKS; ++row) {
+            double got[COLUMNS];
+            bool whole = strstr(formats[f].text, "int8") != NULL;
+            bb_coded_matrix_decode(matrix, row, 0, COLUMNS, got);
+            for (int i = 0; whole && i < COLUMNS; ++i) {
+                got[i] += 0.0; // two's complement has no -0
+            }
+            double expected[COLUMNS];
+            for (int i = 0; i < COLUMNS; ++i) {
+                expected[i] = formats[f].expected[row * COLUMNS + i] + (whole ? 0.0 : -0.0);
+            }
+            check_same(formats[f].text, got, expected, COLUMNS);
+        }
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// With the largest one in their block the scale is 1, and every value of an element is held.
+static void every_value_of_an_element_is_held(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const double *values;
+        int count;
+        double largest;
+    } formats[] = {
+        {"mx element=e4m3", mx_values_e4m3, sizeof mx_values_e4m3 / sizeof(double), 448.0  },
+        {"mx element=e5m2", mx_values_e5m2, sizeof mx_values_e5m2 / sizeof(double), 57344.0},
+        {"mx element=e3m2", mx_values_e3m2, sizeof mx_values_e3m2 / sizeof(double), 28.0   },
+        {"mx element=e2m3", mx_values_e2m3, sizeof mx_values_e2m3 / sizeof(double), 7.5    },
+        {"mx element=e2m1", mx_values_e2m1, sizeof mx_values_e2m1 / sizeof(double), 6.0    },
+    };
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
+        for (int begin = 0; begin < formats[f].count; begin += COLUMNS - 1) {
+            double values[COLUMNS] = {formats[f].largest};
+            double got[COLUMNS];
+            for (int i = 1; i < COLUMNS && begin + i - 1 < formats[f].count; ++i) {
+                values[i] = formats[f].values[begin + i - 1];
+            }
+            bb_coded_matrix *matrix = encoded(formats[f].text, 1, COLUMNS, values);
+            bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
+            check_same(formats[f].text, got, values, COLUMNS);
+            assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+}
+
+static void blocks_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double block_largest, value, expected;
+    } cases[] = {
+        {"mx element=e4m3",                   1.0,    0.3,    0.3125       }, // 2^-8: 76.8 is 80
+        {"mx element=e4m3",                   1.9,    1.9,    1.75         }, // 486 saturates
+        {"mx element=e5m2",                   1.0,    0.3,    0.3125       }, // 2^-15: 9830 is 10240
+        {"mx element=e3m2",                   1.0,    0.3,    0.3125       }, // 2^-4: 4.8 is 5
+        {"mx element=e2m3",                   1.0,    0.3,    0.3125       }, // 2^-2: 1.2 is 1.25
+        {"mx element=e2m1",                   1.0,    0.3,    0.25         }, // 2^-2: 1.2 is 1
+        {"mx element=e2m1",                   1.0,    0.0625, 0.0          }, // 0.25 ties to 0
+        {"mx element=int8",                   1.0,    0.3,    19.0 / 64.0  }, // 19.2
+        {"mx element=int8",                   -1.999, -1.999, -127.0 / 64.0}, // -127.9 saturates
+        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 5.0,    0.0          }, // below 0.25 x 448
+        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 1000.0, 896.0        }, // 2.23 is 2
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        double values[COLUMNS] = {cases[c].block_largest, cases[c].value};
+        double got[2];
+        float narrow[COLUMNS];
+        bb_coded_matrix *matrix = encoded(cases[c].text, 1, COLUMNS, values);
+        bb_coded_matrix_decode(matrix, 0, 0, 2, got);
+        bb_coded_matrix_decode_f32(matrix, 0, 0, narrow);
+        check_close(got[1], cases[c].expected, 0.0, 1.0);
+        assert_true((double)narrow[1] == got[1]);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// Another block of the row has a scale of its own: r = 1, b = 2, 5 / 2 ties to 2.
+static void nvfp4_scales_blocks_of_16(void **state)
+{
+    (void)state;
+    double values[COLUMNS] = {2688.0};
+    double got[COLUMNS];
+    values[16] = 12.0;
+    values[17] = 5.0;
+    values[18] = -7.1;
+    bb_coded_matrix *matrix = encoded("mx element=e2m1 block_scale=nvfp4", 1, COLUMNS, values);
+    bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
+    values[17] = 4.0;
+    values[18] = -8.0;
+    check_same("nvfp4", got, values, COLUMNS);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void bytes_are_elements_and_scales(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bb_index row_bytes;
+        double bits;
+    } cases[] = {
+        {"mx element=e4m3",                   2 * 32 + 2,     8.25},
+        {"mx element=int8",                   2 * 32 + 2,     8.25},
+        {"mx element=e3m2",                   2 * 24 + 2,     6.25},
+        {"mx element=e2m1",                   2 * 16 + 2,     4.25},
+        {"mx element=e2m1 block_scale=nvfp4", 2 * 16 + 4 + 4, 4.5 },
+    };
+    static const double values[3 * 40];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const bb_codec_config config = read(cases[c].text);
+        bb_coded_matrix *matrix = encoded(cases[c].text, 3, 40, values);
+        assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * cases[c].row_bytes);
+        assert_true(bb_codec_bits_per_value(&config) == cases[c].bits);
+        assert_true(bb_codec_draw_limit(&config) == 2.0);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// What a block cannot hold is its own: 32 columns, of nvfp4 16.
+static void a_block_that_is_not_held_is_nan(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"mx element=e5m2", "mx element=int8",
+                                        "mx element=e2m1 block_scale=nvfp4"};
+    const double plants[] = {NAN, INFINITY, -0x1p128};
+    for (int c = 0; c < 9; ++c) {
+        const bool nv = c % 3 == 2;
+        double values[2 * COLUMNS];
+        double got[2 * COLUMNS];
+        for (int i = 0; i < 2 * COLUMNS; ++i) {
+            values[i] = 1.0 + i % 2;
+        }
+        values[COLUMNS + 20] = plants[c / 3];
+        bb_coded_matrix *matrix = encoded(texts[c % 3], 1, 2 * COLUMNS, values);
+        bb_coded_matrix_decode(matrix, 0, 0, 2 * COLUMNS, got);
+        for (int i = 0; i < 2 * COLUMNS; ++i) {
+            assert_true(isnan(got[i]) == (i >= COLUMNS + (nv ? 16 : 0)));
+        }
+        assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void what_is_lost_is_counted(void **state)
+{
+    (void)state;
+    double values[COLUMNS] = {1.9, 1.9, -1.9, 1e-9, 0.0, -0.0};
+    bb_coded_matrix *matrix = encoded("mx element=e4m3", 1, COLUMNS, values);
+    assert_int_equal(bb_coded_matrix_saturated(matrix), 3);
+    assert_int_equal(bb_coded_matrix_underflowed(matrix), 1);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// The smallest scale is 2^-127, below fp32's normal numbers: still exact.
+static void the_smallest_scale_is_held(void **state)
+{
+    (void)state;
+    double values[COLUMNS] = {0x1.8p-126, -0x1p-128, 0x1p-130};
+    double got[COLUMNS];
+    bb_coded_matrix *matrix = encoded("mx element=e2m1", 1, COLUMNS, values);
+    bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
+    values[2] = 0.0; // 2^-3 of the scale ties to 0
+    check_same("e2m1", got, values, COLUMNS);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void keys_are_checked(void **state)
+{
+    (void)state;
+    char text[200];
+    static const struct {
+        const char *config, *sentence;
+    } cases[] = {
+        {"mx",                                "element: not given, mx needs"               },
+        {"mx element=e4m3 block_scale=nvfp4", "element: e4m3, block_scale nvfp4 takes e2m1"},
+        {"mx element=e4m3 bits=8",            "bits: codec mx does not take it"            },
+        {"bfp bits=8 element=e4m3",           "element: codec bfp does not take it"        },
+        {"fp16 block_scale=e8m0",             "block_scale: codec fp16 does not take it"   },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const bb_codec_config config = read(cases[c].config);
+        assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+        assert_non_null(strstr(text, cases[c].sentence));
+    }
+    const bb_codec_config nv = read("mx element=e2m1 block_scale=nvfp4");
+    assert_true(bb_codec_check(&nv, BB_ROW_SCALE_ROW, text, sizeof text));
+    bb_codec_describe(&nv, text, sizeof text);
+    assert_string_equal(text, "nvfp4");
+    const bb_codec_config e3m2 = read("mx element=e3m2");
+    bb_codec_describe(&e3m2, text, sizeof text);
+    assert_string_equal(text, "mx e3m2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_those_of_ml_dtypes),
+        cmocka_unit_test(every_value_of_an_element_is_held),
+        cmocka_unit_test(blocks_by_hand),
+        cmocka_unit_test(nvfp4_scales_blocks_of_16),
+        cmocka_unit_test(bytes_are_elements_and_scales),
+        cmocka_unit_test(a_block_that_is_not_held_is_nan),
+        cmocka_unit_test(what_is_lost_is_counted),
+        cmocka_unit_test(the_smallest_scale_is_held),
+        cmocka_unit_test(keys_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
