@@ -140,8 +140,11 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
     }
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_factor_pipeline *items = pipelines->items;
-        BB_TRY(check_policy(pipelines, p, config, problems));
+        const bb_index before = problems->count;
         BB_TRY(bb_idle_keys_check(&items[p], p, config, problems));
+        if (problems->count == before) { // the keys that it needs are there
+            BB_TRY(check_policy(pipelines, p, config, problems));
+        }
         if (starts_idly(&items[p])) {
             char path[64];
             (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);
