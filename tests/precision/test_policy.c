@@ -20,6 +20,36 @@ static void band_counts_tiles_from_the_diagonal(void **state)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_HP2);
 }
 
+// Figure 3 of the seed: sp, hp1 and hp2 by the distance from the diagonal, with widths 2 and 4.
+static void three_zones_count_tiles_from_the_diagonal(void **state)
+{
+    (void)state;
+    bb_index widths[] = {2, 4};
+    int zones[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2};
+    static const bb_variant expected[] = {BB_VARIANT_SP,  BB_VARIANT_SP,  BB_VARIANT_HP1,
+                                          BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP2};
+    bb_policy_config policy = {
+        .kind = BB_POLICY_THREE_ZONES, .widths = {widths, 2},
+             .zones = {zones,  3}
+    };
+    bb_variant given[BB_VARIANT_COUNT];
+    for (bb_index distance = 0; distance < 6; ++distance) {
+        assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 3 + distance, 3),
+                         expected[distance]);
+    }
+    assert_int_equal(bb_policy_variants(&policy, BB_VARIANT_HP2, given), 3);
+    assert_int_equal(given[0], BB_VARIANT_SP);
+    assert_int_equal(given[1], BB_VARIANT_HP1);
+    assert_int_equal(given[2], BB_VARIANT_HP2);
+    check_ok(bb_policy_check(&policy, BB_VARIANT_HP2));
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP3), BB_INVALID,
+                "the last zone is hp2, expected the pipeline's arithmetic, hp3");
+    widths[1] = 2;
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP2), BB_INVALID, "widths 2 and 2");
+    policy.zones.count = 2;
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP2), BB_INVALID, "2 widths and 2 zones");
+}
+
 // Three tile rows: ||A||_F^2 = 3 + 2 (0.01 + 0.0004 + 0.09).
 static const double norms[6] = {1.0, 0.1, 1.0, 0.02, 0.3, 1.0};
 static const bb_policy_facts facts = {.tile_rows = 3,
@@ -127,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uniform_is_the_pipelines_own),
         cmocka_unit_test(band_counts_tiles_from_the_diagonal),
+        cmocka_unit_test(three_zones_count_tiles_from_the_diagonal),
         cmocka_unit_test(tile_norms_choose_by_the_rule),
         cmocka_unit_test(products_have_the_bound_of_the_noise_floor),
         cmocka_unit_test(tables_are_taken_tile_by_tile),
