@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_pipeline.h"
 
+#include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
 
 #include <stdio.h>
@@ -107,7 +108,7 @@ static bool starts_idly(const bb_factor_pipeline *pipeline)
     bb_variant given[BB_VARIANT_COUNT];
     bool half_sums = false;
     const int count =
-        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 0; v < count; ++v) {
         half_sums = half_sums || bb_variant_describe(given[v])->accumulator == BB_FORMAT_FP16;
     }
