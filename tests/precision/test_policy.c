@@ -152,9 +152,45 @@ static void plans_take_the_wider_variant(void **state)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP1, 3, 1), BB_VARIANT_HP1);
 }
 
+static bool has_key(const char *name)
+{
+    bb_index k = 0;
+    while (k < bb_policy_schema.key_count && strcmp(bb_policy_schema.keys[k].name, name) != 0) {
+        ++k;
+    }
+    return k < bb_policy_schema.key_count;
+}
+
+// A key that a row misspells would be refused everywhere, one that no row has accepted everywhere.
+static void rows_have_the_keys_of_the_schema(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
+        const bb_policy_config policy = {.kind = kind};
+        const bb_policy_row *row = bb_policy_describe(&policy);
+        assert_string_equal(row->name, bb_policy_kind_names[kind]);
+        assert_int_equal(row->is_search, row->variant == NULL);
+        for (int k = 0; k < BB_POLICY_KEYS; ++k) {
+            assert_true(row->keys[k] == NULL || has_key(row->keys[k]));
+            assert_true(row->required[k] == NULL || has_key(row->required[k]));
+        }
+    }
+    assert_null(bb_policy_kind_names[BB_POLICY_COUNT]);
+    for (bb_index k = 0; k < bb_policy_schema.key_count; ++k) {
+        const char *key = bb_policy_schema.keys[k].name;
+        bool is_held = strcmp(key, "kind") == 0 || strcmp(key, "diagonal") == 0;
+        for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
+            is_held = is_held || bb_policy_takes((bb_policy_kind)kind, key) ||
+                      bb_policy_requires((bb_policy_kind)kind, key);
+        }
+        assert_true(is_held);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_have_the_keys_of_the_schema),
         cmocka_unit_test(uniform_is_the_pipelines_own),
         cmocka_unit_test(band_counts_tiles_from_the_diagonal),
         cmocka_unit_test(three_zones_count_tiles_from_the_diagonal),
