@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/codec.h"
 
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-const char *const bb_row_scale_names[] = {"none", "row", NULL};
-const char *const bb_codec_names[] = {"fp64",     "fp32",      "tf32", "bf16",      "fp16",
-                                      "e4m3",     "e5m2",      "bfp",  "quantiser", "zfp",
-                                      "low_rank", "transform", NULL};
-const char *const bb_zfp_mode_names[] = {"rate", "precision", "accuracy", "reversible", NULL};
-const char *const bb_rounding_names[] = {"nearest", "diffused", NULL};
+#define ROW_ADDRESS(row) &row,
+static const bb_codec_row *const rows[] = {BB_CODEC_ROWS(ROW_ADDRESS)};
 
-static const bb_codec_ops *const table[BB_CODEC_COUNT] = {
-    [BB_FORMAT_FP64] = &bb_plain_ops,         [BB_FORMAT_FP32] = &bb_plain_ops,
-    [BB_FORMAT_TF32] = &bb_plain_ops,         [BB_FORMAT_BF16] = &bb_plain_ops,
-    [BB_FORMAT_FP16] = &bb_plain_ops,         [BB_FORMAT_E4M3] = &bb_plain_ops,
-    [BB_FORMAT_E5M2] = &bb_plain_ops,         [BB_CODEC_BFP] = &bb_bfp_ops,
-    [BB_CODEC_QUANTISER] = &bb_quantiser_ops, [BB_CODEC_ZFP] = &bb_zfp_ops,
-    [BB_CODEC_LOW_RANK] = &bb_low_rank_ops,   [BB_CODEC_TRANSFORM] = &bb_transform_ops,
+enum {
+    ROWS = sizeof rows / sizeof rows[0],
+    SHARED = 9,
+    KEYS = SHARED + BB_CODEC_SLOTS,
+    WORDS = 12
 };
 
+const char *const bb_row_scale_names[] = {"none", "row", NULL};
+static const char *const rounding_words[] = {"nearest", "diffused", NULL};
+static const char *names[ROWS + 1];
+
+// Keys that several codecs take; `takes` of a row says which.
 // clang-format off
-static const bb_key keys[] = {
+static const bb_key shared[SHARED] = {
     {.name = "codec", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, codec),
-     .choices = bb_codec_names, .meaning = "How the operator's values are stored."},
+     .choices = names, .meaning = "How the operator's values are stored."},
     {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
      .minimum = 0.0, .maximum = 32.0, .exclusive_minimum = true, .optional = true,
      .meaning = "bfp: of a value, 4 to 16. zfp: of a value (rate), planes (precision). low_rank: 16 or 32."},
     {.name = "block", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, block), .minimum = 32.0, .maximum = 32.0, .optional = true,
      .meaning = "bfp, quantiser: values that share an exponent or a width; 32 where not given."},
-    {.name = "mode", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, mode),
-     .choices = bb_zfp_mode_names, .optional = true, .meaning = "zfp: what is held constant."},
     {.name = "tolerance", .kind = BB_KEY_DOUBLE, .unit = "unit of the values",
      .offset = offsetof(bb_codec_config, tolerance), .minimum = 0.0, .maximum = 1e30,
      .exclusive_minimum = true, .optional = true,
@@ -42,18 +41,10 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
      .meaning = "The same as a part of the matrix's range, maximum - minimum (wafer: of a field)."},
-    {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
-     .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
-     .optional = true,
-     .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; 2 where not given."},
     {.name = "band_lines", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, band_lines), .minimum = 1.0, .maximum = 16.0,
      .optional = true,
      .meaning = "Lines of the row grid that share tiles; low_rank 12, transform 9 where not given."},
-    {.name = "band_columns", .kind = BB_KEY_INTEGER, .unit = "1",
-     .offset = offsetof(bb_codec_config, band_columns), .minimum = 1.0, .maximum = 16.0,
-     .optional = true,
-     .meaning = "transform: columns of the row grid that share a block; 7 where not given."},
     {.name = "tile_columns", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, tile_columns), .minimum = 1.0, .maximum = 1024.0,
      .optional = true, .meaning = "Mesh columns of a tile; low_rank 32, transform 8 where not given."},
@@ -61,64 +52,236 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_codec_config, tile_rows), .minimum = 1.0, .maximum = 1024.0,
      .optional = true, .meaning = "Mesh rows of a tile; low_rank 20, transform 10 where not given."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, rounding),
-     .choices = bb_rounding_names, .optional = true,
+     .choices = rounding_words, .optional = true,
      .meaning = "fp16, bf16, e4m3, e5m2, bfp: nearest where not given; diffused: errors go to neighbours."},
 };
 // clang-format on
-const bb_schema bb_codec_schema = BB_SCHEMA("storage", bb_codec_config, keys);
 
-const bb_codec_ops *bb_codec_ops_of(int codec)
+static bb_key keys[KEYS];
+static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
+static bb_index first_slot[ROWS];
+bb_schema bb_codec_schema = {.name = "storage", .bytes = sizeof(bb_codec_config), .keys = keys};
+
+static bb_key *find_key(const char *name)
 {
-    return table[codec];
+    for (bb_index k = 0; k < bb_codec_schema.key_count; ++k) {
+        if (strcmp(keys[k].name, name) == 0) {
+            return &keys[k];
+        }
+    }
+    return NULL;
+}
+
+static bb_index find_word(const char *const *list, const char *word)
+{
+    bb_index place = 0;
+    while (list[place] != NULL && strcmp(list[place], word) != 0) {
+        ++place;
+    }
+    return place;
+}
+
+// A key that is there already has the words of both.
+static void add_words(bb_key *key, const char *const *more)
+{
+    const char **list = words[key - keys];
+    bb_index count = 0;
+    for (; key->choices != list && key->choices[count] != NULL; ++count) {
+        list[count] = key->choices[count];
+    }
+    key->choices = list;
+    for (; *more != NULL; ++more) {
+        bb_index place = find_word(list, *more);
+        if (place < WORDS) {
+            list[place] = *more;
+        }
+    }
+}
+
+// Tests of the rows notice a key that finds no room.
+__attribute__((constructor)) static void put_together(void)
+{
+    bb_index slots = 0;
+    memcpy(keys, shared, sizeof shared);
+    bb_codec_schema.key_count = SHARED;
+    for (int r = 0; r < (int)ROWS; ++r) {
+        const bb_codec_row *row = rows[r];
+        names[r] = row->name;
+        first_slot[r] = slots;
+        for (bb_index k = 0; k < row->key_count; ++k) {
+            bb_key *present = find_key(row->keys[k].name);
+            bool own = row->keys[k].offset >= offsetof(bb_codec_config, own);
+            if (present != NULL) {
+                add_words(present, row->keys[k].choices);
+            } else if (slots + own <= BB_CODEC_SLOTS && bb_codec_schema.key_count < KEYS) {
+                bb_key *key = &keys[bb_codec_schema.key_count++];
+                *key = row->keys[k];
+                key->offset += own ? (size_t)first_slot[r] * sizeof(bb_codec_slot) : 0;
+                slots += own;
+            }
+        }
+    }
+}
+
+int bb_codec_count(void)
+{
+    return ROWS;
+}
+
+const char *bb_codec_name(int codec)
+{
+    return rows[codec]->name;
+}
+
+int bb_codec_find(const char *name)
+{
+    bb_index place = find_word(names, name);
+    return place < ROWS ? (int)place : -1;
+}
+
+const bb_codec_row *bb_codec_row_of(const bb_codec_config *config)
+{
+    return rows[config->codec];
+}
+
+const bb_codec_slot *bb_codec_own(const bb_codec_config *config)
+{
+    return config->own + first_slot[config->codec];
+}
+
+int bb_codec_own_word(const bb_key *key, int choice)
+{
+    if (choice < 0) {
+        return -1;
+    }
+    bb_index place = find_word(key->choices, find_key(key->name)->choices[choice]);
+    return key->choices[place] == NULL ? -1 : (int)place;
+}
+
+static void unset(const bb_key *key, bb_codec_config *config)
+{
+    void *member = (char *)config + key->offset;
+    if (key->kind == BB_KEY_DOUBLE) {
+        *(double *)member = NAN;
+    } else if (key->kind == BB_KEY_INTEGER) {
+        *(bb_index *)member = BB_INTEGER_UNSET;
+    } else {
+        *(int *)member = -1;
+    }
+}
+
+static bool is_given(const bb_key *key, const bb_codec_config *config)
+{
+    const void *member = (const char *)config + key->offset;
+    return key->kind == BB_KEY_DOUBLE    ? !isnan(*(const double *)member)
+           : key->kind == BB_KEY_INTEGER ? *(const bb_index *)member != BB_INTEGER_UNSET
+                                         : *(const int *)member != -1;
 }
 
 bb_codec_config bb_codec_plain(bb_format format)
 {
-    return (bb_codec_config){.codec = (int)format,
-                             .bits = NAN,
-                             .block = BB_INTEGER_UNSET,
-                             .mode = -1,
-                             .tolerance = NAN,
-                             .tolerance_of_range = NAN,
-                             .dimensions = BB_INTEGER_UNSET,
-                             .band_lines = BB_INTEGER_UNSET,
-                             .band_columns = BB_INTEGER_UNSET,
-                             .tile_columns = BB_INTEGER_UNSET,
-                             .tile_rows = BB_INTEGER_UNSET,
-                             .rounding = -1};
+    bb_codec_config config = {0};
+    for (bb_index k = 0; k < bb_codec_schema.key_count; ++k) {
+        unset(&keys[k], &config);
+    }
+    config.codec = (int)format;
+    return config;
 }
 
-// The keys after `codec`: which are given, and which family knows them.
+// One key, "mode=rate".
+static bool read_pair(char *pair, bb_codec_config *out)
+{
+    char *value = strchr(pair, '=');
+    char *end = NULL;
+    if (value == NULL) {
+        return false;
+    }
+    *value++ = '\0';
+    const bb_key *key = find_key(pair);
+    if (key == NULL || key == keys) {
+        return false;
+    }
+    void *member = (char *)out + key->offset;
+    if (key->kind == BB_KEY_CHOICE) {
+        bb_index place = find_word(key->choices, value);
+        *(int *)member = (int)place;
+        return key->choices[place] != NULL;
+    }
+    double number = strtod(value, &end);
+    if (key->kind == BB_KEY_DOUBLE) {
+        *(double *)member = number;
+    } else {
+        *(bb_index *)member = (bb_index)number;
+    }
+    return end != value && *end == '\0';
+}
+
+bool bb_codec_read(const char *text, bb_codec_config *out)
+{
+    char copy[160];
+    char *rest = NULL;
+    *out = bb_codec_plain(BB_FORMAT_FP64);
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) {
+        return false;
+    }
+    const char *name = strtok_r(copy, " ", &rest);
+    out->codec = name == NULL ? -1 : bb_codec_find(name);
+    bool known = out->codec >= 0;
+    for (char *pair = strtok_r(NULL, " ", &rest); known && pair != NULL;
+         pair = strtok_r(NULL, " ", &rest)) {
+        known = read_pair(pair, out);
+    }
+    return known;
+}
+
+// The row's own key of a name, NULL where it has none.
+static const bb_key *own_key(const bb_codec_row *row, const char *name)
+{
+    for (bb_index k = 0; k < row->key_count; ++k) {
+        if (strcmp(row->keys[k].name, name) == 0) {
+            return &row->keys[k];
+        }
+    }
+    return NULL;
+}
+
+static bool takes_word(const bb_key *own, const bb_key *key, const bb_codec_config *config,
+                       const bb_codec_row *row, char *sentence, size_t bytes)
+{
+    const int choice = *(const int *)(const void *)((const char *)config + key->offset);
+    int length = 0;
+    if (bb_codec_own_word(own, choice) >= 0) {
+        return true;
+    }
+    length = snprintf(sentence, bytes, "%s: %s, codec %s takes", key->name, key->choices[choice],
+                      row->name);
+    for (bb_index w = 0; own->choices[w] != NULL && length < (int)bytes; ++w) {
+        length += snprintf(sentence + length, bytes - (size_t)length, "%s %s", w == 0 ? "" : ",",
+                           own->choices[w]);
+    }
+    return false;
+}
+
+// The keys after `codec`: which are given, and whether the codec takes them, and their words.
 static bool knows_keys(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    bool zfp = config->codec == (int)BB_CODEC_ZFP;
-    bool bfp = config->codec == (int)BB_CODEC_BFP;
-    bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
-    bool low_rank = config->codec == (int)BB_CODEC_LOW_RANK;
-    bool transform = config->codec == (int)BB_CODEC_TRANSFORM;
-    bool tolerant = zfp || quantiser || low_rank || transform;
-    bool tiled = low_rank || transform;
-    bool narrow = config->codec >= (int)BB_FORMAT_BF16 && config->codec <= (int)BB_CODEC_BFP;
-    const struct {
-        const char *name;
-        bool given, known;
-    } rows[] = {
-        {"bits",               !isnan(config->bits),                     zfp || bfp || low_rank},
-        {"block",              config->block != BB_INTEGER_UNSET,        bfp || quantiser      },
-        {"mode",               config->mode != -1,                       zfp                   },
-        {"tolerance",          !isnan(config->tolerance),                tolerant              },
-        {"tolerance_of_range", !isnan(config->tolerance_of_range),       tolerant              },
-        {"dimensions",         config->dimensions != BB_INTEGER_UNSET,   zfp                   },
-        {"band_lines",         config->band_lines != BB_INTEGER_UNSET,   tiled                 },
-        {"band_columns",       config->band_columns != BB_INTEGER_UNSET, transform             },
-        {"tile_columns",       config->tile_columns != BB_INTEGER_UNSET, tiled                 },
-        {"tile_rows",          config->tile_rows != BB_INTEGER_UNSET,    tiled                 },
-        {"rounding",           config->rounding != -1,                   narrow                },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        if (rows[i].given && !rows[i].known) {
-            (void)snprintf(sentence, bytes, "%s: codec %s does not take it", rows[i].name,
-                           bb_codec_names[config->codec]);
+    const bb_codec_row *row = rows[config->codec];
+    for (bb_index k = 1; k < bb_codec_schema.key_count; ++k) {
+        const bb_key *key = &keys[k];
+        const bb_key *own = own_key(row, key->name);
+        bool taken = own != NULL;
+        for (bb_index t = 0; !taken && row->takes != NULL && row->takes[t] != NULL; ++t) {
+            taken = strcmp(row->takes[t], key->name) == 0;
+            own = taken && key->kind == BB_KEY_CHOICE ? &shared[k] : own;
+        }
+        if (!is_given(key, config)) {
+            continue;
+        }
+        if (!taken) {
+            (void)snprintf(sentence, bytes, "%s: codec %s does not take it", key->name, row->name);
+            return false;
+        }
+        if (key->kind == BB_KEY_CHOICE && !takes_word(own, key, config, row, sentence, bytes)) {
             return false;
         }
     }
@@ -128,9 +291,9 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
 bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sentence,
                     size_t sentence_bytes)
 {
-    if (config->codec < 0 || config->codec >= (int)BB_CODEC_COUNT) {
+    if (config->codec < 0 || config->codec >= (int)ROWS) {
         (void)snprintf(sentence, sentence_bytes, "codec: number %d, expected 0 to %d",
-                       config->codec, (int)BB_CODEC_COUNT - 1);
+                       config->codec, (int)ROWS - 1);
         return false;
     }
     if (!knows_keys(config, sentence, sentence_bytes)) {
@@ -140,40 +303,41 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
         (void)snprintf(sentence, sentence_bytes, "block: %td, expected 32", config->block);
         return false;
     }
-    if (scale == BB_ROW_SCALE_ROW && config->codec >= (int)BB_CODEC_QUANTISER) {
+    if (scale == BB_ROW_SCALE_ROW && !rows[config->codec]->takes_row_scale) {
         (void)snprintf(sentence, sentence_bytes,
                        "codec: %s with scale: row; its steps and streams belong to values as they "
                        "are, expected scale: none",
-                       bb_codec_names[config->codec]);
+                       rows[config->codec]->name);
         return false;
     }
-    return table[config->codec]->check(config, sentence, sentence_bytes);
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->check == NULL || ops->check(config, sentence, sentence_bytes);
 }
 
 void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes)
 {
-    table[config->codec]->describe(config, out, out_bytes);
+    rows[config->codec]->ops->describe(config, out, out_bytes);
 }
 
 const char *bb_codec_rounding(const bb_codec_config *config)
 {
-    return table[config->codec]->rounding(config);
+    return rows[config->codec]->ops->rounding(config);
 }
 
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude)
 {
-    return table[config->codec]->bound(config, tolerance, magnitude, block_magnitude);
+    return rows[config->codec]->ops->bound(config, tolerance, magnitude, block_magnitude);
 }
 
 double bb_codec_bits_per_value(const bb_codec_config *config)
 {
-    return table[config->codec]->bits_per_value(config);
+    return rows[config->codec]->ops->bits_per_value(config);
 }
 
 double bb_codec_draw_limit(const bb_codec_config *config)
 {
-    return table[config->codec]->draw_limit(config);
+    return rows[config->codec]->ops->draw_limit(config);
 }
 
 double bb_codec_draw_octave(const bb_codec_config *config)
@@ -186,6 +350,60 @@ double bb_codec_draw_tolerance(const bb_codec_config *config)
 {
     (void)config;
     return 1.0 / 0.97;
+}
+
+bool bb_codec_is_plain(const bb_codec_config *config, bb_format format)
+{
+    return config->codec == (int)format;
+}
+
+bb_codec_form bb_codec_form_of(const bb_codec_config *config)
+{
+    return rows[config->codec]->ops->form(config);
+}
+
+const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device)
+{
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->absent == NULL ? NULL : ops->absent(config, device);
+}
+
+bool bb_codec_takes_row_scale(const bb_codec_config *config)
+{
+    return rows[config->codec]->takes_row_scale;
+}
+
+bool bb_codec_needs_copy(const bb_codec_config *config)
+{
+    return rows[config->codec]->needs_copy;
+}
+
+bool bb_codec_sums_in_runs(const bb_codec_config *config)
+{
+    return rows[config->codec]->sums_in_runs;
+}
+
+bool bb_codec_unpacks(const bb_codec_config *config, bb_device_kind device)
+{
+    return rows[config->codec]->unpacked_on[device];
+}
+
+double bb_codec_bytes_per_value(const bb_codec_config *config)
+{
+    const double bits = bb_codec_bits_per_value(config);
+    return isnan(bits) ? rows[config->codec]->most_bytes : bits / 8.0;
+}
+
+double bb_codec_seconds_per_value(const bb_codec_config *config)
+{
+    return bb_codec_diffuses(config) ? 1.3e-8 : rows[config->codec]->seconds;
+}
+
+double bb_codec_band_rows(const bb_codec_config *config, double row_columns)
+{
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    const double lines = ops->band_lines == NULL ? 0.0 : ops->band_lines(config);
+    return lines == 0.0 ? 1.0 : lines * row_columns;
 }
 
 bool bb_codec_diffuses(const bb_codec_config *config)
@@ -205,7 +423,7 @@ static bool fits(bb_codec_tolerances allowed, double tolerance)
 
 bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    const bb_codec_tolerances allowed = table[config->codec]->tolerances;
+    const bb_codec_tolerances allowed = rows[config->codec]->tolerances;
     bool absolute = !isnan(config->tolerance);
     bool relative = !isnan(config->tolerance_of_range);
     if (absolute == relative) {
@@ -230,7 +448,7 @@ bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, siz
 bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome)
 {
     const double wanted = config->tolerance_of_range * range;
-    const bb_codec_tolerances allowed = table[config->codec]->tolerances;
+    const bb_codec_tolerances allowed = rows[config->codec]->tolerances;
     if (isnan(config->tolerance_of_range) || fits(allowed, wanted)) {
         return true;
     }
@@ -239,7 +457,7 @@ bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *out
     bb_outcome_set(outcome, BB_OUTCOME_NOT_HELD,
                    "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s holds "
                    "%.4g to %.4g, the nearest is %.4g",
-                   config->tolerance_of_range, range, wanted, bb_codec_names[config->codec], least,
+                   config->tolerance_of_range, range, wanted, rows[config->codec]->name, least,
                    largest, wanted > largest ? largest : least);
     return false;
 }

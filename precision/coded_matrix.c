@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/scaling.h"
 
 #include <math.h>
@@ -8,24 +8,20 @@
 // Fills in defaults; the tolerance becomes absolute.
 static void resolve(bb_codec_config *config, double range)
 {
+    const bb_codec_ops *ops = bb_codec_row_of(config)->ops;
     if (!isnan(config->tolerance_of_range)) {
         config->tolerance = config->tolerance_of_range * range;
         config->tolerance_of_range = NAN;
     }
-    bool zfp = config->codec == (int)BB_CODEC_ZFP;
-    if (zfp && config->dimensions == BB_INTEGER_UNSET) {
-        config->dimensions = 2;
-    }
-    if (config->codec == (int)BB_CODEC_BFP || config->codec == (int)BB_CODEC_QUANTISER) {
-        config->block = 32;
+    if (ops->fill_in != NULL) {
+        ops->fill_in(config);
     }
 }
 
 bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_config *config)
 {
     bb_status status = BB_OK;
-    bool zfp = config->codec == (int)BB_CODEC_ZFP;
-    bb_index dimensions = config->dimensions == BB_INTEGER_UNSET ? 2 : config->dimensions;
+    const bb_codec_ops *ops = bb_codec_row_of(config)->ops;
     BB_REQUIRE(layout->rows > 0 && layout->columns > 0, BB_INVALID,
                "coded matrix of %td x %td, expected at least 1 x 1", layout->rows, layout->columns);
     BB_REQUIRE(layout->mesh_columns >= 0 &&
@@ -36,10 +32,9 @@ bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_
                    (layout->row_columns == 0 || layout->rows % layout->row_columns == 0),
                BB_INVALID, "a grid of %td across does not divide %td rows", layout->row_columns,
                layout->rows);
-    BB_REQUIRE(!zfp || dimensions < 2 || layout->mesh_columns > 0, BB_INVALID,
-               "zfp in %td dimensions needs columns on a mesh", dimensions);
-    BB_REQUIRE(!zfp || dimensions < 3 || layout->row_columns > 0, BB_INVALID,
-               "zfp in %td dimensions needs rows on a grid", dimensions);
+    if (ops->check_layout != NULL) {
+        BB_TRY(ops->check_layout(config, layout));
+    }
 done:
     return status;
 }
@@ -70,7 +65,8 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
             matrix->scale[row] = 1.0;
         }
     }
-    matrix->ops = bb_codec_ops_of(config->codec);
+    matrix->row = bb_codec_row_of(config);
+    matrix->ops = matrix->row->ops;
     BB_TRY(matrix->ops->create(matrix));
     *out = matrix;
     matrix = NULL;

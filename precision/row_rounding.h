@@ -21,7 +21,7 @@
 #ifndef BB_PRECISION_ROW_ROUNDING_H
 #define BB_PRECISION_ROW_ROUNDING_H
 
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

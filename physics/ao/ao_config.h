@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide
-// stars and targets, with the tables that bind config files to the structs, and the rules between
-// keys.
+// stars and targets, with the tables that bind config files to the structs. The rules between keys
+// are in ao_check.h.
 //
 // Members carry their unit; unset optional doubles are NaN, unset optional integers are
 // BB_INTEGER_UNSET, unset choices are -1 and unset lists have count 0.
@@ -10,6 +10,7 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
+#include "physics/ao/guide_star_kind.h"
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
 
@@ -36,12 +37,13 @@ typedef struct bb_telescope_config {
     double diameter_m;
     double obstruction;      ///< central obstruction over diameter
     double zenith_angle_deg; ///< heights and strengths grow by sec z
+    double altitude_m;       ///< of the pupil above sea level
     bb_pupil_config pupil;
     int subaperture_rule;         ///< bb_subaperture_rule
     double subaperture_threshold; ///< least mean transmission, by flux
 } bb_telescope_config;
 
-/// The order is that of the names in bb_atmosphere_schema and of the tables in atmosphere.c.
+/// The order is that of bb_profile_names and of the tables in atmosphere.c.
 typedef enum bb_profile {
     BB_PROFILE_MOAO_2,
     BB_PROFILE_MOAO_10,
@@ -71,36 +73,15 @@ typedef enum bb_slope_model {
     BB_SLOPE_AVERAGED_GRADIENT
 } bb_slope_model;
 
-/// Defaults of natural guide stars' sensors.
-typedef struct bb_ngs_config {
-    double pixel_arcsec;
-    double wavelength_nm;
-    double bandwidth_nm;
-    double transmission; ///< of the optics
-} bb_ngs_config;
-
-/// Defaults of laser guide stars and their sensors.
-typedef struct bb_lgs_config {
-    double pixel_arcsec;
-    double wavelength_nm;
-    double transmission; ///< of the optics
-    double flux_ph_per_m2_s;
-    double spot_arcsec;
-    double depth_km; ///< of the sodium layer, at zenith
-    double tilt_variance_arcsec2;
-} bb_lgs_config;
-
 typedef struct bb_sensors_config {
     bb_index lenslets; ///< across the diameter
     int slope_model;   ///< bb_slope_model
     double frame_ms;
     double read_noise_e;
     double atmosphere_transmission;
-    bb_ngs_config ngs;
-    bb_lgs_config lgs;
+#define BB_SENSORS_STAR(number, name, plural) bb_star_settings name;
+    BB_GUIDE_STAR_KINDS(BB_SENSORS_STAR) ///< defaults of each kind of star, by its name
 } bb_sensors_config;
-
-typedef enum bb_guide_star_kind { BB_GUIDE_STAR_NGS, BB_GUIDE_STAR_LGS } bb_guide_star_kind;
 
 /// Where the laser of a star is launched, unless its place is given.
 typedef enum bb_launch {
@@ -109,31 +90,22 @@ typedef enum bb_launch {
 } bb_launch;
 
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
-/// sensors' defaults. `altitude_km` belongs to an lgs, `magnitude` to an ngs.
+/// sensors' defaults.
 typedef struct bb_guide_star_config {
-    int kind; ///< bb_guide_star_kind
+    int kind; ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
     double x_arcsec;
     double y_arcsec;
-    double altitude_km;           ///< lgs, at zenith
-    double magnitude;             ///< ngs, R band
-    bb_index lenslets;            ///< optional
-    double shift_x_m;             ///< of the lenslet grid against the pupil
-    double shift_y_m;             ///< of the lenslet grid against the pupil
-    double rotation_deg;          ///< of the lenslet grid, from x towards y
-    double magnification;         ///< of the lenslet grid
-    double frame_ms;              ///< optional
-    double read_noise_e;          ///< optional
-    double pixel_arcsec;          ///< optional
-    double wavelength_nm;         ///< optional
-    double transmission;          ///< optional
-    double bandwidth_nm;          ///< optional, ngs
-    double flux_ph_per_m2_s;      ///< optional, lgs
-    double spot_arcsec;           ///< optional, lgs
-    double depth_km;              ///< optional, lgs
-    double tilt_variance_arcsec2; ///< optional, lgs
-    int launch;                   ///< bb_launch, lgs
-    double launch_x_m;            ///< optional, lgs; both or none, in place of `launch`
-    double launch_y_m;            ///< optional, lgs
+    bb_star_settings settings; ///< optional, those that its kind takes
+    bb_index lenslets;         ///< optional
+    double shift_x_m;          ///< of the lenslet grid against the pupil
+    double shift_y_m;          ///< of the lenslet grid against the pupil
+    double rotation_deg;       ///< of the lenslet grid, from x towards y
+    double magnification;      ///< of the lenslet grid
+    double frame_ms;           ///< optional
+    double read_noise_e;       ///< optional
+    int launch;                ///< bb_launch, laser stars
+    double launch_x_m;         ///< optional, laser stars; both or none, in place of `launch`
+    double launch_y_m;         ///< optional, laser stars
 } bb_guide_star_config;
 
 /// The deformable mirror behind a truth sensor, see deformable_mirror.h.
@@ -148,8 +120,11 @@ typedef struct bb_target_config {
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
 } bb_target_config;
 
+extern const char *const bb_profile_names[]; ///< NULL-terminated, by bb_profile
+
 extern const bb_schema bb_telescope_schema;
 extern const bb_schema bb_atmosphere_schema;
+extern const bb_schema bb_layer_schema;
 extern const bb_schema bb_sensors_schema;
 extern const bb_schema bb_mirror_schema;
 extern const bb_schema bb_guide_star_schema;
@@ -170,15 +145,11 @@ typedef struct bb_ao_config {
     bb_index pupil_edge;
 } bb_ao_config;
 
+/// Defaults of the stars of a kind, sensors.<name>.
+const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind);
+
 /// The pupil that a configuration asks for; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);
-
-/// Holds the rules that no single key can: exactly one of profile and layers, at least one star and
-/// target, keys that fit the kind of star, lenslets that leave a valid subaperture, a mask of
-/// transmissions that is finer than half a lenslet. A mask that is yet to be loaded (a file is
-/// named but `pupil_mask` is NULL) is left out, and the subapertures with it. Ranges are checked
-/// too, so that structs filled by hand are safe. Errors: BB_INVALID, with the key's name.
-BB_CHECKED bb_status bb_ao_config_check(const bb_ao_config *config);
 
 #ifdef __cplusplus
 }

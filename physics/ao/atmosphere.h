@@ -27,7 +27,7 @@ typedef struct bb_atmosphere {
     bb_structure_table structure; ///< D for r0 = 1 m
 } bb_atmosphere;
 
-/// Builds the layers from a checked configuration (bb_ao_config_check). Errors: BB_MEMORY.
+/// Builds the layers from a checked configuration (bb_ao_check). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_atmosphere_create(const bb_atmosphere_config *config,
                                           double zenith_angle_deg, bb_atmosphere *out);
 

@@ -32,32 +32,25 @@ static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_conf
                             double airmass)
 {
     const bb_sensors_config *sensors = config->sensors;
+    const bb_guide_star_kind *kind = bb_guide_star_kinds[guide->kind];
+    const bb_star_settings settings = bb_guide_star_kind_settings(
+        kind, bb_sensors_config_star(sensors, guide->kind), &guide->settings);
+    const bb_star_air air = {.pupil_altitude_m = config->telescope->altitude_m,
+                             .airmass = airmass,
+                             .transmission = sensors->atmosphere_transmission};
     bb_star star = {
-        .kind = (bb_guide_star_kind)guide->kind,
+        .kind = kind,
         .x_rad = guide->x_arcsec / BB_ARCSEC_PER_RADIAN,
         .y_rad = guide->y_arcsec / BB_ARCSEC_PER_RADIAN,
         .frame_s = 1e-3 * either(guide->frame_ms, sensors->frame_ms),
         .read_noise_e = either(guide->read_noise_e, sensors->read_noise_e),
+        .pixel_arcsec = settings.pixel_arcsec,
+        .wavelength_m = 1e-9 * settings.wavelength_nm,
+        .transmission = settings.transmission,
     };
-    if (guide->kind == BB_GUIDE_STAR_LGS) {
-        const bb_lgs_config *lgs = &sensors->lgs;
-        star.altitude_m = 1e3 * airmass * guide->altitude_km;
-        star.pixel_arcsec = either(guide->pixel_arcsec, lgs->pixel_arcsec);
-        star.wavelength_m = 1e-9 * either(guide->wavelength_nm, lgs->wavelength_nm);
-        star.transmission = either(guide->transmission, lgs->transmission);
-        star.flux_ph_per_m2_s = either(guide->flux_ph_per_m2_s, lgs->flux_ph_per_m2_s);
-        star.spot_arcsec = either(guide->spot_arcsec, lgs->spot_arcsec);
-        star.depth_m = 1e3 * airmass * either(guide->depth_km, lgs->depth_km);
-        star.tilt_variance_arcsec2 =
-            either(guide->tilt_variance_arcsec2, lgs->tilt_variance_arcsec2);
+    kind->resolve(&settings, &air, &star);
+    if (kind->launched) {
         place_launch(guide, config->telescope->diameter_m, &star);
-    } else {
-        const bb_ngs_config *ngs = &sensors->ngs;
-        star.magnitude = guide->magnitude;
-        star.pixel_arcsec = either(guide->pixel_arcsec, ngs->pixel_arcsec);
-        star.wavelength_m = 1e-9 * either(guide->wavelength_nm, ngs->wavelength_nm);
-        star.transmission = either(guide->transmission, ngs->transmission);
-        star.bandwidth_m = 1e-9 * either(guide->bandwidth_nm, ngs->bandwidth_nm);
     }
     return star;
 }
@@ -68,8 +61,7 @@ static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double height = atmosphere->height_m[l];
         bb_sensor_layer *layer = &sensor->layer[l];
-        layer->scale =
-            star->kind == BB_GUIDE_STAR_LGS ? fmax(0.0, 1.0 - height / star->altitude_m) : 1.0;
+        layer->scale = fmax(0.0, 1.0 - height / star->altitude_m);
         layer->offset_x_m = height * star->x_rad;
         layer->offset_y_m = height * star->y_rad;
         for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
@@ -219,7 +211,8 @@ bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index targ
                "target %td, expected 0..%td", target, config->target_count - 1);
     const bb_target_config *aim = &config->targets[target];
     BB_TRY(start_array(config, atmosphere, 1, &array));
-    array.sensors[0].star = (bb_star){.kind = BB_GUIDE_STAR_NGS,
+    array.sensors[0].star = (bb_star){.kind = &bb_ngs_star,
+                                      .altitude_m = INFINITY,
                                       .x_rad = aim->x_arcsec / BB_ARCSEC_PER_RADIAN,
                                       .y_rad = aim->y_arcsec / BB_ARCSEC_PER_RADIAN};
     BB_TRY(fill_sensor(config, atmosphere, either_count(aim->lenslets, config->sensors->lenslets),
@@ -249,7 +242,7 @@ void bb_sensor_array_release(bb_sensor_array *array)
 
 static double tilt_variance(const bb_sensor *sensor, bool infinite)
 {
-    if (sensor->star.kind != BB_GUIDE_STAR_LGS) {
+    if (!sensor->star.kind->tilt_unknown) {
         return 0.0;
     }
     return infinite ? INFINITY : sensor->star.tilt_variance_arcsec2;

@@ -9,7 +9,7 @@
 // aligned grid.
 //
 // Subaperture i of a sensor falls on layer h at (1 - h / H) p_i + h alpha, its size times (1 - h /
-// H): H the altitude of a laser star (1 / H = 0 for a natural one), alpha its direction. A layer
+// H): H the altitude of a laser star (infinite of a natural one), alpha its direction. A layer
 // above the star contributes nothing (factor 0). The order of measurements is, sensor by sensor,
 // all x slopes and then all y slopes; subapertures row by row as in subapertures.h.
 #ifndef BB_PHYSICS_AO_SENSOR_ARRAY_H
@@ -23,26 +23,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/// The star that a sensor looks at and its detector, in SI but for the angles named; all overrides
-/// applied, the airmass included.
-typedef struct bb_star {
-    bb_guide_star_kind kind;
-    double x_rad, y_rad;
-    double altitude_m; ///< lgs, along the line of sight
-    double magnitude;  ///< ngs
-    double frame_s;
-    double read_noise_e;
-    double pixel_arcsec;
-    double wavelength_m;
-    double transmission;
-    double bandwidth_m;            ///< ngs
-    double flux_ph_per_m2_s;       ///< lgs
-    double spot_arcsec;            ///< lgs
-    double depth_m;                ///< lgs, along the line of sight
-    double tilt_variance_arcsec2;  ///< lgs
-    double launch_x_m, launch_y_m; ///< lgs
-} bb_star;
 
 typedef struct bb_sensor {
     bb_star star;
@@ -70,7 +50,7 @@ typedef struct bb_sensor_array {
     bb_sensor *sensors; ///< [sensor_count]
 } bb_sensor_array;
 
-/// The sensors of the guide stars, in the config's order. The config has passed bb_ao_config_check.
+/// The sensors of the guide stars, in the config's order. The config has passed bb_ao_check.
 /// Errors: BB_MEMORY. Release with bb_sensor_array_release.
 BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
                                                    const bb_atmosphere *atmosphere,

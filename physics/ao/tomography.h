@@ -54,7 +54,7 @@ typedef struct bb_tomography {
     bb_tomography_target *targets; ///< [target_count]
 } bb_tomography;
 
-/// Builds everything from a checked configuration (bb_ao_config_check), which must outlive it.
+/// Builds everything from a checked configuration (bb_ao_check), which must outlive it.
 /// Errors: BB_MEMORY, BB_INVALID, BB_INTERNAL (a library failed). Owner: the caller.
 BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt,
                                           bb_tomography **out);

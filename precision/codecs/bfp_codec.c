@@ -9,7 +9,7 @@
 // that become zero there are counted), a block beyond it or with a NaN or infinity is poisoned.
 #include "core/memory.h"
 #include "core/portable.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/bfp_core.h"
 #include "precision/codecs/diffusion.h"
 #include "precision/codecs/plane.h"
@@ -77,6 +77,16 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
 static double bits_per_value(const bb_codec_config *config)
 {
     return config->bits + 8.0 / BB_BLOCK;
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    return (bb_codec_form){.kind = BB_FORM_BLOCKS, .bits = (int)config->bits};
+}
+
+static void fill_in(bb_codec_config *config)
+{
+    config->block = BB_BLOCK;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -325,13 +335,15 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return (size_t)matrix->layout.rows * store->layout.bytes;
 }
 
-const bb_codec_ops bb_bfp_ops = {
+static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_octave,
+    .form = form,
+    .fill_in = fill_in,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -341,7 +353,18 @@ const bb_codec_ops bb_bfp_ops = {
     .bytes = bytes,
 };
 
+static const char *const taken[] = {"bits", "block", "rounding", NULL};
+
+const bb_codec_row bb_bfp_row = {
+    .name = "bfp",
+    .takes = taken,
+    .takes_row_scale = true,
+    .sums_in_runs = true,
+    .seconds = 4e-9,
+    .ops = &operations,
+};
+
 const unsigned char *bb_coded_matrix_bfp_row(const bb_coded_matrix *matrix, bb_index row)
 {
-    return matrix->ops == &bb_bfp_ops ? row_at(matrix, row) : NULL;
+    return matrix->row == &bb_bfp_row ? row_at(matrix, row) : NULL;
 }

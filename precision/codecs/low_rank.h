@@ -15,7 +15,7 @@
 #ifndef BB_PRECISION_CODECS_LOW_RANK_H
 #define BB_PRECISION_CODECS_LOW_RANK_H
 
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

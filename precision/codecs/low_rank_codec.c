@@ -10,7 +10,7 @@
 // of one sign do not vanish together. Zeros cost nothing. A NaN, an infinity or a value of 2^100 or
 // more poisons its tile.
 #include "core/memory.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/low_rank.h"
 #include "precision/codecs/low_rank_tile.h"
 #include "precision/format.h"
@@ -101,15 +101,30 @@ static bb_low_rank_mesh mesh_of(const bb_coded_matrix *matrix)
     return mesh;
 }
 
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_TILES};
+}
+
+static void fill_in(bb_codec_config *config)
+{
+    config->band_lines = or_default(config->band_lines, BAND_LINES);
+    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
+    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
+}
+
+static double band_lines(const bb_codec_config *config)
+{
+    return (double)or_default(config->band_lines, BAND_LINES);
+}
+
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
     low_rank_store *store = NULL;
-    bb_codec_config *config = &matrix->config;
+    const bb_codec_config *config = &matrix->config;
     const bb_matrix_layout *layout = &matrix->layout;
-    config->band_lines = or_default(config->band_lines, BAND_LINES);
-    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
-    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
     matrix->line_rows = layout->row_columns > 0 ? layout->row_columns : 1;
     matrix->band_lines = config->band_lines;
     BB_TRY(BB_ZEROED(1, &store));
@@ -448,14 +463,16 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return total;
 }
 
-const bb_codec_ops bb_low_rank_ops = {
+static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
-    .tolerances = {-80, 80},
+    .form = form,
+    .fill_in = fill_in,
+    .band_lines = band_lines,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -465,16 +482,29 @@ const bb_codec_ops bb_low_rank_ops = {
     .bytes = bytes,
 };
 
+static const char *const taken[] = {
+    "bits", "tolerance", "tolerance_of_range", "band_lines", "tile_columns", "tile_rows", NULL};
+
+const bb_codec_row bb_low_rank_row = {
+    .name = "low_rank",
+    .takes = taken,
+    .needs_copy = true,
+    .seconds = 4e-8,
+    .most_bytes = 4.0,
+    .tolerances = {-80, 80},
+    .ops = &operations,
+};
+
 const bb_low_rank_mesh *bb_coded_matrix_low_rank_mesh(const bb_coded_matrix *matrix)
 {
     const low_rank_store *store = matrix->store;
-    return matrix->ops == &bb_low_rank_ops ? &store->mesh : NULL;
+    return matrix->row == &bb_low_rank_row ? &store->mesh : NULL;
 }
 
 bb_index bb_coded_matrix_low_rank_bands(const bb_coded_matrix *matrix)
 {
     const low_rank_store *store = matrix->store;
-    return matrix->ops == &bb_low_rank_ops ? store->bands : 0;
+    return matrix->row == &bb_low_rank_row ? store->bands : 0;
 }
 
 const bb_low_rank_band *bb_coded_matrix_low_rank_band(const bb_coded_matrix *matrix, bb_index band)

@@ -3,7 +3,7 @@
 // Plain formats: every value a word of its own, rows one after the other.
 #include "core/memory.h"
 #include "core/portable.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/diffusion.h"
 
 #include <math.h>
@@ -28,17 +28,9 @@ static unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_i
            (size_t)(row * matrix->layout.columns + column) * word_bytes(matrix);
 }
 
-static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
-{
-    (void)config;
-    (void)sentence;
-    (void)bytes;
-    return true;
-}
-
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    (void)snprintf(out, bytes, "%s%s", bb_codec_names[config->codec],
+    (void)snprintf(out, bytes, "%s%s", bb_codec_name(config->codec),
                    bb_codec_diffuses(config) ? " diffused" : "");
 }
 
@@ -79,6 +71,11 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
 static double bits_per_value(const bb_codec_config *config)
 {
     return 8.0 * bb_format_describe(format_of(config))->bytes;
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    return (bb_codec_form){.kind = BB_FORM_WORDS, .format = format_of(config)};
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -191,13 +188,13 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return (size_t)(matrix->layout.rows * matrix->layout.columns) * word_bytes(matrix);
 }
 
-const bb_codec_ops bb_plain_ops = {
-    .check = check,
+static const bb_codec_ops operations = {
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_octave,
+    .form = form,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -207,9 +204,26 @@ const bb_codec_ops bb_plain_ops = {
     .bytes = bytes,
 };
 
+static const char *const narrow_keys[] = {"rounding", NULL};
+
+#define PLAIN_ROW(format, taken)                                                                   \
+    const bb_codec_row bb_##format##_row = {.name = #format,                                       \
+                                            .takes = (taken),                                      \
+                                            .takes_row_scale = true,                               \
+                                            .sums_in_runs = true,                                  \
+                                            .seconds = 4e-9,                                       \
+                                            .ops = &operations}
+PLAIN_ROW(fp64, NULL);
+PLAIN_ROW(fp32, NULL);
+PLAIN_ROW(tf32, NULL);
+PLAIN_ROW(bf16, narrow_keys);
+PLAIN_ROW(fp16, narrow_keys);
+PLAIN_ROW(e4m3, narrow_keys);
+PLAIN_ROW(e5m2, narrow_keys);
+
 const void *bb_coded_matrix_words(const bb_coded_matrix *matrix, bb_index row)
 {
-    return matrix->ops == &bb_plain_ops ? words_at(matrix, row, 0) : NULL;
+    return matrix->ops == &operations ? words_at(matrix, row, 0) : NULL;
 }
 
 bb_format bb_coded_matrix_format(const bb_coded_matrix *matrix)

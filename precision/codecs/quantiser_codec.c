@@ -11,7 +11,7 @@
 // 34: a NaN, an infinity or a value beyond fp32, no words; decodes to NaN throughout.
 #include "core/memory.h"
 #include "core/portable.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/plane.h"
 #include "precision/format_core.h"
 
@@ -65,6 +65,17 @@ static double bits_per_value(const bb_codec_config *config)
 {
     (void)config;
     return NAN;
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_QUOTIENTS};
+}
+
+static void fill_in(bb_codec_config *config)
+{
+    config->block = BB_BLOCK;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -368,14 +379,15 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return total;
 }
 
-const bb_codec_ops bb_quantiser_ops = {
+static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
-    .tolerances = {-126, 120},
+    .form = form,
+    .fill_in = fill_in,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -383,6 +395,19 @@ const bb_codec_ops bb_quantiser_ops = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+};
+
+static const char *const taken[] = {"block", "tolerance", "tolerance_of_range", NULL};
+
+const bb_codec_row bb_quantiser_row = {
+    .name = "quantiser",
+    .takes = taken,
+    .needs_copy = true,
+    .sums_in_runs = true,
+    .seconds = 4e-9,
+    .most_bytes = 4.0,
+    .tolerances = {-126, 120},
+    .ops = &operations,
 };
 
 bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_index run,

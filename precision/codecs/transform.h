@@ -14,8 +14,8 @@
 #ifndef BB_PRECISION_CODECS_TRANSFORM_H
 #define BB_PRECISION_CODECS_TRANSFORM_H
 
-#include "precision/codec.h"
 #include "precision/codecs/transform_core.h"
+#include "precision/coded_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

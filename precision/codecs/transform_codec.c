@@ -13,7 +13,7 @@
 // or a coefficient of 2^31 steps or more poisons its block and is counted.
 #include "core/memory.h"
 #include "core/portable.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/transform.h"
 
 #include <math.h>
@@ -131,13 +131,22 @@ static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
     plan->step = 2.0 * config->tolerance;
 }
 
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_COEFFICIENTS};
+}
+
+static double band_lines(const bb_codec_config *config)
+{
+    return (double)or_default(config->band_lines, BAND_LINES);
+}
+
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
     transform_store *store = NULL;
-    bb_codec_config *config = &matrix->config;
     const bb_matrix_layout *layout = &matrix->layout;
-    fill_in(config);
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
     shape(matrix, &store->plan);
@@ -413,14 +422,16 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return total;
 }
 
-const bb_codec_ops bb_transform_ops = {
+static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = bb_codec_draw_tolerance,
-    .tolerances = {-126, 120},
+    .form = form,
+    .fill_in = fill_in,
+    .band_lines = band_lines,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -430,16 +441,40 @@ const bb_codec_ops bb_transform_ops = {
     .bytes = bytes,
 };
 
+static const char *const taken[] = {"tolerance",    "tolerance_of_range", "band_lines",
+                                    "tile_columns", "tile_rows",          NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "band_columns", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, band_columns), .minimum = 1.0, .maximum = 16.0,
+     .optional = true,
+     .meaning = "transform: columns of the row grid that share a block; 7 where not given."},
+};
+// clang-format on
+
+const bb_codec_row bb_transform_row = {
+    .name = "transform",
+    .takes = taken,
+    .keys = keys,
+    .key_count = sizeof keys / sizeof keys[0],
+    .needs_copy = true,
+    .seconds = 4e-8,
+    .most_bytes = 8.0,
+    .tolerances = {-126, 120},
+    .ops = &operations,
+};
+
 const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *matrix)
 {
     const transform_store *store = matrix->store;
-    return matrix->ops == &bb_transform_ops ? &store->plan : NULL;
+    return matrix->row == &bb_transform_row ? &store->plan : NULL;
 }
 
 bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix)
 {
     const transform_store *store = matrix->store;
-    return matrix->ops == &bb_transform_ops ? store->bands : 0;
+    return matrix->row == &bb_transform_row ? store->bands : 0;
 }
 
 const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,

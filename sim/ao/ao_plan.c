@@ -234,7 +234,7 @@ static double filling_seconds(const bb_slope_covariance_cost *cost, double layer
     return cost->entries * seconds_per_entry + cost->direct_entries * layers * seconds_per_distance;
 }
 
-// Memory of a pipeline on each GPU; 0 on the cpu. Every laser star has two tilts.
+// Memory of a pipeline on each GPU; 0 on the cpu. A star that does not know its tilt has two.
 static double device_bytes(const bb_ao_study *study, const extent *of, bb_index pipeline)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
@@ -242,7 +242,7 @@ static double device_bytes(const bb_ao_study *study, const extent *of, bb_index 
     bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO; // solves the first target alone
     bb_index rows = (bb_index)(ltao ? of->m / (double)study->targets.count : of->m);
     for (bb_index s = 0; s < study->guide_stars.count; ++s) {
-        rows += stars[s].kind == (int)BB_GUIDE_STAR_LGS ? 2 : 0;
+        rows += bb_guide_star_kinds[stars[s].kind]->tilt_unknown ? 2 : 0;
     }
     return bb_factor_device_need(&study->solver.common, &pipelines[pipeline], study->common.device,
                                  (bb_index)of->n, rows);

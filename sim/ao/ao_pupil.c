@@ -2,6 +2,7 @@
 #include "sim/ao/ao_pupil.h"
 
 #include "core/memory.h"
+#include "physics/ao/ao_check.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_file.h"
 
@@ -75,7 +76,7 @@ bb_status bb_ao_pupil_load(const bb_ao_study *study, bb_ao_config *physics, doub
     }
     physics->pupil_mask = values;
     physics->pupil_edge = edge;
-    BB_TRY(bb_ao_config_check(physics));
+    BB_TRY(bb_ao_check(physics));
     *mask = values;
     values = NULL;
 done:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_study.h"
 
+#include "physics/ao/ao_check.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -190,7 +191,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
-    bb_status rules = bb_ao_config_check(&physics);
+    bb_status rules = bb_ao_check(&physics);
     if (rules == BB_INVALID) {
         const char *message = bb_status_message();
         BB_TRY(bb_problems_add(problems, place_of_message(config, message), "%s", message));

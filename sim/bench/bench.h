@@ -50,8 +50,6 @@ enum {
     BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
     BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
     BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
-    BB_BENCH_BITS = 1 << 8, ///< of bfp on the cpu, times so many; none: 8
-    BB_BENCH_CODEC = BB_BENCH_BITS - 1,
 };
 
 /// Rows, columns, and a mesh that divides the columns.
@@ -70,7 +68,8 @@ struct bb_bench_case {
     double bar;          ///< least ratio; NaN: none
     bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out);
-    int choice; ///< codec or variant, and a layout
+    int choice;          ///< format, variant or step, and a layout
+    const char *storage; ///< as bb_codec_read takes it; NULL where there is none
 };
 
 /// The first cuda device; NULL, with times of NaN and the reason in `detail`, where benchmarks of
@@ -118,7 +117,6 @@ BB_CHECKED bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setu
                                   bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
-/// `choice` is the codec.
 BB_CHECKED bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setup,
                                       bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup *setup,

@@ -5,27 +5,21 @@
 
 enum { STARS = 9, LASER_STARS = 5 };
 
-bb_guide_star_config bb_bench_star(bb_guide_star_kind kind, double x_arcsec, double y_arcsec)
+bb_guide_star_config bb_bench_star(int kind, double x_arcsec, double y_arcsec)
 {
-    return (bb_guide_star_config){.kind = (int)kind,
-                                  .x_arcsec = x_arcsec,
-                                  .y_arcsec = y_arcsec,
-                                  .magnification = 1.0,
-                                  .altitude_km = 90.0,
-                                  .magnitude = 12.0,
-                                  .lenslets = BB_INTEGER_UNSET,
-                                  .frame_ms = NAN,
-                                  .read_noise_e = NAN,
-                                  .pixel_arcsec = NAN,
-                                  .wavelength_nm = NAN,
-                                  .transmission = NAN,
-                                  .bandwidth_nm = NAN,
-                                  .flux_ph_per_m2_s = NAN,
-                                  .spot_arcsec = NAN,
-                                  .depth_km = NAN,
-                                  .tilt_variance_arcsec2 = NAN,
-                                  .launch_x_m = NAN,
-                                  .launch_y_m = NAN};
+    bb_guide_star_config star = {.kind = kind,
+                                 .x_arcsec = x_arcsec,
+                                 .y_arcsec = y_arcsec,
+                                 .magnification = 1.0,
+                                 .settings = bb_guide_star_kind_unset(),
+                                 .lenslets = BB_INTEGER_UNSET,
+                                 .frame_ms = NAN,
+                                 .read_noise_e = NAN,
+                                 .launch_x_m = NAN,
+                                 .launch_y_m = NAN};
+    star.settings.altitude_km = 90.0;
+    star.settings.magnitude = 12.0;
+    return star;
 }
 
 bb_status bb_bench_sky_create(double diameter_m, double obstruction, bb_index lenslets,
@@ -36,14 +30,21 @@ bb_status bb_bench_sky_create(double diameter_m, double obstruction, bb_index le
     const bb_telescope_config telescope = {.diameter_m = diameter_m, .obstruction = obstruction};
     const bb_atmosphere_config atmosphere = {
         .profile = BB_PROFILE_MOAO_10, .outer_scale_m = 25.0, .r0_m = NAN};
-    const bb_sensors_config sensors = {
+    bb_sensors_config sensors = {
         .lenslets = lenslets,
         .frame_ms = 4.0,
         .read_noise_e = 3.0,
         .atmosphere_transmission = 0.9,
-        .ngs = {0.25, 640.0, 300.0, 0.3 },
-        .lgs = { 1.0, 589.0, 0.3,    7e6, 1.0, 10.0, 0.01}
     };
+    sensors.ngs = (bb_star_settings){
+        .pixel_arcsec = 0.25, .wavelength_nm = 640.0, .bandwidth_nm = 300.0, .transmission = 0.3};
+    sensors.lgs = (bb_star_settings){.pixel_arcsec = 1.0,
+                                     .wavelength_nm = 589.0,
+                                     .transmission = 0.3,
+                                     .flux_ph_per_m2_s = 7e6,
+                                     .spot_arcsec = 1.0,
+                                     .depth_km = 10.0,
+                                     .tilt_variance_arcsec2 = 0.01};
     const bb_ao_config config = {.telescope = &telescope,
                                  .atmosphere = &atmosphere,
                                  .sensors = &sensors,

@@ -121,9 +121,8 @@ static bb_index bands_of(const bb_coded_matrix *matrix)
 static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, contest *task)
 {
     bb_status status = BB_OK;
-    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
-    config.codec = self->choice;
-    config.tolerance = 1e-12;
+    bb_codec_config config;
+    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
     task->rows = ROW_COLUMNS * (setup->quick ? 2 : 18);
     task->row = ROW_COLUMNS * (setup->quick ? 1 : 9);
     task->layout = (bb_matrix_layout){.rows = ROW_COLUMNS * (setup->quick ? 4 : 36),

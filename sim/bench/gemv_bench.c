@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { ROUNDS = 20, QUICK_ROUNDS = 3 };
+
 typedef struct encoding {
     bb_coded_matrix *matrix;
     bb_index columns, mesh_columns;
@@ -41,28 +43,15 @@ done:
     return status;
 }
 
-static bb_status encode(int choice, const bb_bench_sizes *sizes, bb_coded_matrix **out)
+static bb_status encode(const char *storage, const bb_bench_sizes *sizes, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    const int codec = choice & BB_BENCH_CODEC;
-    const int bits = (choice & BB_BENCH_CHOICE) / BB_BENCH_BITS;
     encoding task = {.columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_matrix_layout layout = {
         .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
-    bb_codec_config config = bb_codec_plain((bb_format)codec);
-    bb_row_scale scale = BB_ROW_SCALE_ROW;
-    if (codec == (int)BB_CODEC_BFP) {
-        config.bits = bits == 0 ? 8.0 : (double)bits;
-        config.block = 32;
-    } else if (codec == (int)BB_CODEC_QUANTISER) {
-        config.tolerance = 6e-13; // about four bits a value
-        scale = BB_ROW_SCALE_NONE;
-    } else if (codec == (int)BB_CODEC_ZFP) {
-        config.mode = BB_ZFP_RATE;
-        config.bits = 8.0;
-        config.dimensions = 2;
-        scale = BB_ROW_SCALE_NONE;
-    }
+    bb_codec_config config;
+    BB_REQUIRE(bb_codec_read(storage, &config), BB_INTERNAL, "no storage %s", storage);
+    bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
     task.matrix = *out;
     BB_TRY(bb_parallel_for(sizes->rows, encode_row, &task));
@@ -76,6 +65,7 @@ typedef struct contest {
     bb_ceiling ceiling;
     double *x, *y;
     bb_bench_times own, peer, read;
+    int rounds;
 } contest;
 
 static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup, bb_format sums,
@@ -85,18 +75,21 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
     const bb_index rows = sizes->rows;
     const bb_index columns = sizes->columns;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    const bb_gemv_arithmetic own = {
-        (self->choice & BB_BENCH_CODEC) == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
-        sums};
+    bb_codec_config config;
+    BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
+    const bool wide = bb_codec_is_plain(&config, BB_FORMAT_FP64);
+    const bb_gemv_arithmetic own = {wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32, sums};
+    // What decodes before every product is slow.
+    out->rounds = setup->quick || bb_codec_unpacks(&config, BB_DEVICE_CPU) ? QUICK_ROUNDS : ROUNDS;
     BB_TRY(BB_ALLOCATE(columns, &out->x));
     BB_TRY(BB_ALLOCATE(rows, &out->y));
     for (bb_index j = 0; j < columns; ++j) {
         out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
     }
-    BB_TRY(encode(self->choice, sizes, &out->matrix));
+    BB_TRY(encode(self->storage, sizes, &out->matrix));
     BB_TRY(bb_coded_operator_create(setup->device, out->matrix, own, &out->operation));
-    if ((self->choice & BB_BENCH_CODEC) > (int)BB_FORMAT_FP32) {
-        BB_TRY(encode((int)BB_FORMAT_FP32, sizes, &out->single));
+    if (!wide && !bb_codec_is_plain(&config, BB_FORMAT_FP32)) {
+        BB_TRY(encode("fp32", sizes, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
     }
     BB_TRY(bb_ceiling_create((double)(rows * columns) * 4.0, false, &out->ceiling));
@@ -139,9 +132,8 @@ static bb_status compete(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_status status = BB_OK;
     contest task = {0};
     const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
-    int rounds = setup->quick || (self->choice & BB_BENCH_CODEC) == (int)BB_CODEC_ZFP ? 3 : 20;
     BB_TRY(prepare(self, setup, sums, &sizes, &task));
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < task.rounds; ++round) {
         double seconds = 0.0;
         BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
         bb_bench_add(&task.read, seconds);

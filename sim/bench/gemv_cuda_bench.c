@@ -19,11 +19,13 @@
 
 enum { REPEATS = 24, ROUNDS = 20, RUN = 32, MOST_COPIES = 16 };
 
+// About four bits a value; the seed's, 6.7e-5 of the range.
+static const char quantiser[] = "quantiser tolerance=6e-13";
+static const char zfp[] = "zfp mode=accuracy tolerance=3.3e-14";
 static const double cold_bytes = 512e6; // several times what a last cache holds
 
 typedef struct own_storage {
-    int codec; ///< -1: a peer
-    double bits;
+    const char *codec; ///< as bb_codec_read takes it; NULL: a peer
     bb_index run;
     bb_gemv_peer_kind peer;
     int together; ///< products of a launch; 0: one
@@ -31,31 +33,31 @@ typedef struct own_storage {
 
 // clang-format off
 static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
-    [BB_GEMV_CUDA_FP64] = {BB_FORMAT_FP64, 0.0, 1, 0, 0},
-    [BB_GEMV_CUDA_FP32] = {BB_FORMAT_FP32, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_FP32_EACH] = {BB_FORMAT_FP32, 0.0, 1, 0, 0},
-    [BB_GEMV_CUDA_TF32] = {BB_FORMAT_TF32, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BF16] = {BB_FORMAT_BF16, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_FP16] = {BB_FORMAT_FP16, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_E4M3] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_E5M2] = {BB_FORMAT_E5M2, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP4] = {BB_CODEC_BFP, 4.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP6] = {BB_CODEC_BFP, 6.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP8] = {BB_CODEC_BFP, 8.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP12] = {BB_CODEC_BFP, 12.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP16] = {BB_CODEC_BFP, 16.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_QUANTISER] = {BB_CODEC_QUANTISER, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_ZFP] = {BB_CODEC_ZFP, 0.0, RUN, 0, 0},
-    [BB_GEMV_CUDA_FP32_AXES] = {BB_FORMAT_FP32, 0.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_E4M3_AXES] = {BB_FORMAT_E4M3, 0.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_BFP8_AXES] = {BB_CODEC_BFP, 8.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_BFP4_AXES] = {BB_CODEC_BFP, 4.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_ZFP_AXES] = {BB_CODEC_ZFP, 0.0, RUN, 0, 3},
-    [BB_GEMV_CUDA_FIGURE9] = {-1, 0.0, 1, BB_GEMV_FIGURE9, 0},
-    [BB_GEMV_CUDA_CUBLAS_S] = {-1, 0.0, 1, BB_GEMV_CUBLAS_S, 0},
-    [BB_GEMV_CUDA_CUBLAS_D] = {-1, 0.0, 1, BB_GEMV_CUBLAS_D, 0},
-    [BB_GEMV_CUDA_SPLIT_BATCHED] = {-1, 0.0, 1, BB_GEMV_SPLIT_BATCHED, 0},
-    [BB_GEMV_CUDA_SPLIT_GEMV] = {-1, 0.0, 1, BB_GEMV_SPLIT_GEMV, 0},
+    [BB_GEMV_CUDA_FP64] = {"fp64", 1, 0, 0},
+    [BB_GEMV_CUDA_FP32] = {"fp32", RUN, 0, 0},
+    [BB_GEMV_CUDA_FP32_EACH] = {"fp32", 1, 0, 0},
+    [BB_GEMV_CUDA_TF32] = {"tf32", RUN, 0, 0},
+    [BB_GEMV_CUDA_BF16] = {"bf16", RUN, 0, 0},
+    [BB_GEMV_CUDA_FP16] = {"fp16", RUN, 0, 0},
+    [BB_GEMV_CUDA_E4M3] = {"e4m3", RUN, 0, 0},
+    [BB_GEMV_CUDA_E5M2] = {"e5m2", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP4] = {"bfp bits=4", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP6] = {"bfp bits=6", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP8] = {"bfp bits=8", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP12] = {"bfp bits=12", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP16] = {"bfp bits=16", RUN, 0, 0},
+    [BB_GEMV_CUDA_QUANTISER] = {quantiser, RUN, 0, 0},
+    [BB_GEMV_CUDA_ZFP] = {zfp, RUN, 0, 0},
+    [BB_GEMV_CUDA_FP32_AXES] = {"fp32", RUN, 0, 3},
+    [BB_GEMV_CUDA_E4M3_AXES] = {"e4m3", RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP8_AXES] = {"bfp bits=8", RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP4_AXES] = {"bfp bits=4", RUN, 0, 3},
+    [BB_GEMV_CUDA_ZFP_AXES] = {zfp, RUN, 0, 3},
+    [BB_GEMV_CUDA_FIGURE9] = {NULL, 1, BB_GEMV_FIGURE9, 0},
+    [BB_GEMV_CUDA_CUBLAS_S] = {NULL, 1, BB_GEMV_CUBLAS_S, 0},
+    [BB_GEMV_CUDA_CUBLAS_D] = {NULL, 1, BB_GEMV_CUBLAS_D, 0},
+    [BB_GEMV_CUDA_SPLIT_BATCHED] = {NULL, 1, BB_GEMV_SPLIT_BATCHED, 0},
+    [BB_GEMV_CUDA_SPLIT_GEMV] = {NULL, 1, BB_GEMV_SPLIT_GEMV, 0},
 };
 // clang-format on
 
@@ -114,23 +116,15 @@ static bb_status prepare_own(contest *task)
     const own_storage *storage = task->storage;
     bb_matrix_layout layout = {
         .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
-    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
-    bool absolute =
-        storage->codec == (int)BB_CODEC_QUANTISER || storage->codec == (int)BB_CODEC_ZFP;
-    bb_format multiply = storage->codec == (int)BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
-    size_t word = (size_t)bb_format_describe(multiply)->bytes;
+    bb_codec_config config;
     float *narrow = NULL;
-    config.codec = storage->codec;
-    if (storage->codec == (int)BB_CODEC_BFP) {
-        config.bits = storage->bits;
-    } else if (storage->codec == (int)BB_CODEC_ZFP) {
-        config.mode = BB_ZFP_ACCURACY;
-        config.tolerance = 3.3e-14; // the seed's: 6.7e-5 of the range
-    } else if (absolute) {
-        config.tolerance = 6e-13; // about four bits a value
-    }
-    BB_TRY(bb_coded_matrix_create(&config, absolute ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW, &layout,
-                                  &task->matrix));
+    BB_REQUIRE(bb_codec_read(storage->codec, &config), BB_INTERNAL, "no storage %s",
+               storage->codec);
+    bb_format multiply =
+        bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
+    bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    size_t word = (size_t)bb_format_describe(multiply)->bytes;
+    BB_TRY(bb_coded_matrix_create(&config, scale, &layout, &task->matrix));
     BB_TRY(bb_parallel_for(task->rows, encode_row, task));
     BB_TRY(BB_ALLOCATE(task->columns, &narrow));
     do {
@@ -184,7 +178,7 @@ static bb_status prepare(contest *task)
     for (bb_index j = 0; j < task->columns; ++j) {
         task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
     }
-    BB_TRY(task->storage->codec < 0 ? prepare_peer(task) : prepare_own(task));
+    BB_TRY(task->storage->codec == NULL ? prepare_peer(task) : prepare_own(task));
     // The ceiling's values do not matter, but for being there.
     BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->rows, task->columns, task->x,
                                &task->ceiling));

@@ -228,20 +228,16 @@ bb_status bb_bench_restriction_cuda(const bb_bench_case *self, const bb_bench_se
 }
 
 // A study of one scored field and one pipeline; `field` and `axes` are borrowed.
-static bb_wafer_study make_study(bool quick, int codec, bb_index *field, int axes[3],
-                                 bb_product_pipeline *pipeline)
+static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_index *field,
+                                 int axes[3], bb_product_pipeline *pipeline)
 {
-    *pipeline = (bb_product_pipeline){.name = bb_codec_names[codec],
-                                      .storage = bb_codec_plain(BB_FORMAT_E4M3),
-                                      .scale = BB_ROW_SCALE_ROW,
+    bb_row_scale scale = bb_codec_takes_row_scale(storage) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    *pipeline = (bb_product_pipeline){.name = bb_codec_name(storage->codec),
+                                      .storage = *storage,
+                                      .scale = (int)scale,
                                       .multiply = BB_FORMAT_FP32,
                                       .accumulate = BB_FORMAT_FP64,
                                       .accumulate_run = 32};
-    if (codec == (int)BB_CODEC_LOW_RANK) {
-        pipeline->storage.codec = codec;
-        pipeline->storage.tolerance_of_range = 2.9e-5;
-        pipeline->scale = BB_ROW_SCALE_NONE;
-    }
     bb_wafer_study study = {
         .wafer = bb_bench_wafer,
         .clamp = bb_bench_clamp,
@@ -302,7 +298,7 @@ static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
     out->flops = light * (double)loop->axes *
                  bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
     out->ratio = field_bar / out->best_s;
-    out->binds = loop->pipeline->storage.codec == (int)BB_CODEC_LOW_RANK ? "latency" : "bytes";
+    out->binds = bb_coded_operator_moves(&loop->pipeline->storage) ? "bytes" : "latency";
     (void)snprintf(out->detail, sizeof out->detail,
                    "%td steps, %d axes, %.1f MB coded in %.1f s; queued at once %.3f ms",
                    loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds,
@@ -316,13 +312,15 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_index field = 40;
     int axes[3] = {BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z};
     bb_product_pipeline pipeline;
-    const bb_wafer_study study = make_study(setup->quick, self->choice, &field, axes, &pipeline);
-    const bb_wafer_config physics = bb_wafer_study_physics(&study);
+    bb_codec_config storage;
     bb_device *device = NULL;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
     bb_bench_times each = {0};
     bb_bench_times queued = {0};
+    BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "no storage %s", self->storage);
+    const bb_wafer_study study = make_study(setup->quick, &storage, &field, axes, &pipeline);
+    const bb_wafer_config physics = bb_wafer_study_physics(&study);
     BB_TRY(bb_bench_open_cuda(setup, out, &device));
     if (device == NULL) {
         goto done;

@@ -124,7 +124,7 @@ done:
 
 static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
 {
-    static const bb_bench_case product = {.name = "gemv-fp32", .choice = BB_FORMAT_FP32};
+    static const bb_bench_case product = {.name = "gemv-fp32", .storage = "fp32"};
     switch (step) {
     case BB_BENCH_STEP_THERMAL:
         return bb_bench_heat(NULL, setup, out);

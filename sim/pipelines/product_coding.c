@@ -6,7 +6,6 @@
 #include "core/stage.h"
 #include "core/thread.h"
 #include "precision/draw.h"
-#include "solvers/operator/zfp_panels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -283,46 +282,17 @@ bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline, const bb_ex
     return encode(pipeline, rows, layout, &extras, report, out);
 }
 
-bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind device)
-{
-    return pipeline->storage.codec == (int)BB_CODEC_ZFP && device == BB_DEVICE_CPU;
-}
-
-static double coded_bytes(const bb_product_pipeline *pipeline)
-{
-    double bits = bb_codec_bits_per_value(&pipeline->storage);
-    double most = pipeline->storage.codec == (int)BB_CODEC_TRANSFORM ? 8.0 : 4.0;
-    return isnan(bits) ? most : bits / 8.0;
-}
-
 double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)
 {
     bool there = bb_product_pipeline_wants_gpu(pipeline, study_device);
-    bool unpacks = bb_coding_unpacks(pipeline, there ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
-    return coded_bytes(pipeline) + (unpacks ? 4.0 : 0.0);
+    bool unpacks = bb_codec_unpacks(&pipeline->storage, there ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
+    return bb_codec_bytes_per_value(&pipeline->storage) + (unpacks ? 4.0 : 0.0);
 }
 
 double bb_coding_device_bytes(const bb_product_pipeline *pipeline)
 {
-    bool indexed =
-        pipeline->storage.codec == (int)BB_CODEC_ZFP && pipeline->storage.mode != (int)BB_ZFP_RATE;
-    bb_index dimensions = pipeline->storage.dimensions;
-    return coded_bytes(pipeline) +
-           (indexed
-                ? bb_zfp_panels_index_bits(dimensions == BB_INTEGER_UNSET ? 2 : (int)dimensions) /
-                      8.0
-                : 0.0);
-}
-
-double bb_coding_seconds(const bb_product_pipeline *pipeline)
-{
-    bool tiled = pipeline->storage.codec >= (int)BB_CODEC_LOW_RANK;
-    bool zfp = pipeline->storage.codec == (int)BB_CODEC_ZFP;
-    bool diffused = pipeline->storage.rounding == (int)BB_ROUNDING_DIFFUSED;
-    return zfp        ? 8e-8 // zfp is decoded twice
-           : tiled    ? 4e-8
-           : diffused ? 1.3e-8
-                      : 4e-9;
+    return bb_codec_bytes_per_value(&pipeline->storage) +
+           bb_coded_operator_index_bits(&pipeline->storage) / 8.0;
 }
 
 typedef struct unpacking {

@@ -70,19 +70,12 @@ BB_CHECKED bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline,
                                            const bb_coding_draw *draw, bb_coding_factors *factors,
                                            bb_coding_report *report, bb_coded_matrix **out);
 
-/// Whether a pipeline's matrix is decoded once into fp32 and multiplied from there, as the seed
-/// does with a field of its response: zfp on the cpu, where its decoder is bit-serial.
-bool bb_coding_unpacks(const bb_product_pipeline *pipeline, bb_device_kind device);
-
 /// For plans: bytes of a value of a pipeline's matrix as it lies in memory, unpacked beside coded;
 /// a rate that the data decide is taken as fp32's.
 double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device);
 
 /// The same on a GPU: coded, with the index that zfp of variable rate needs there.
 double bb_coding_device_bytes(const bb_product_pipeline *pipeline);
-
-/// For plans: seconds of one core to code and compare a value, roughly.
-double bb_coding_seconds(const bb_product_pipeline *pipeline);
 
 /// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.

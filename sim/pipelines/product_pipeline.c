@@ -33,7 +33,7 @@ const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_p
 
 static bb_pipeline_facts facts_of(const bb_product_pipeline *pipeline)
 {
-    bool full = pipeline->storage.codec == (int)BB_FORMAT_FP64 &&
+    bool full = bb_codec_is_plain(&pipeline->storage, BB_FORMAT_FP64) &&
                 pipeline->multiply == (int)BB_FORMAT_FP64 &&
                 pipeline->accumulate == (int)BB_FORMAT_FP64;
     return (bb_pipeline_facts){pipeline->name, full};
@@ -57,12 +57,34 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
-static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
+static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index index,
+                               int study_device, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
+    const char *absent = NULL;
+    char path[64];
+    char sentence[200];
+    (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
+    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
+                        sizeof sentence)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
+    } else if (wish == (int)BB_DEVICE_CUDA) {
+        absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    }
+    if (absent != NULL) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s with device cuda: %s",
+                               path, absent));
+    }
+done:
+    return status;
+}
+
+static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, int study_device,
                            const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     char path[64];
-    char sentence[200];
     if (pipeline->accumulate > pipeline->multiply) {
         (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
@@ -80,25 +102,21 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index,
                                "multiple of %d",
                                path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
     }
-    if (pipeline->accumulate_run != 1 && pipeline->storage.codec > (int)BB_CODEC_ZFP) {
+    if (pipeline->accumulate_run != 1 && !bb_codec_sums_in_runs(&pipeline->storage)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s = %td: storage %s sums its factors in an order of its own, "
                                "expected 1",
                                path, pipeline->accumulate_run,
-                               bb_codec_names[pipeline->storage.codec]));
+                               bb_codec_name(pipeline->storage.codec)));
     }
-    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
-                        sizeof sentence)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
-    }
+    BB_TRY(check_storage(pipeline, index, study_device, config, problems));
 done:
     return status;
 }
 
-bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
-                                     bb_problems *problems)
+bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
+                                     const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *items = pipelines->items;
@@ -112,7 +130,7 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *
     BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
                                     problems));
     for (bb_index p = 0; p < count; ++p) {
-        BB_TRY(check_one(&items[p], p, config, problems));
+        BB_TRY(check_one(&items[p], p, study_device, config, problems));
     }
 done:
     return status;
@@ -147,11 +165,20 @@ done:
     return status;
 }
 
-static const bb_device_offer offer = {.work = "the matrix-vector product",
-                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+static bb_device_offer offer_of(const bb_product_pipeline *pipeline)
+{
+    bb_device_offer offer = {.work = "the matrix-vector product"};
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        if (bb_codec_absent(&pipeline->storage, (bb_device_kind)kind) == NULL) {
+            offer.kinds |= BB_DEVICE_OFFER(kind);
+        }
+    }
+    return offer;
+}
 
 bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device)
 {
+    const bb_device_offer offer = offer_of(pipeline);
     return bb_device_resolve(&offer, bb_device_wish(study_device, pipeline->device)) !=
            BB_DEVICE_CPU;
 }
@@ -159,6 +186,7 @@ bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int stud
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {
+    const bb_device_offer offer = offer_of(pipeline);
     bb_status status = BB_OK;
     BB_TRY(bb_device_choose(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {

@@ -6,7 +6,7 @@
 #define BB_SIM_PIPELINES_PRODUCT_PIPELINE_H
 
 #include "physics/wafer/overlay/delivery.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
@@ -31,9 +31,9 @@ extern const bb_schema bb_product_pipeline_schema;
 bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 
 /// The rules on a study's bb_product_pipeline `pipelines`: names, a reference in full precision,
-/// sums, storage. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, const bb_config *config,
-                                                bb_problems *problems);
+/// sums, storage, and that the device asked for has products with it. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
+                                                const bb_config *config, bb_problems *problems);
 
 /// The rule of studies without a machine to correct: nothing late or missed. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines,

@@ -5,7 +5,7 @@
 #ifndef BB_SIM_PRODUCT_PRODUCT_DUMP_H
 #define BB_SIM_PRODUCT_PRODUCT_DUMP_H
 
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "sim/output/results.h"
 
 typedef struct bb_product_dump bb_product_dump;

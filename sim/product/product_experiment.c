@@ -172,7 +172,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     bb_index rows = run->matrix->rows;
     bb_index columns = run->matrix->columns;
     common->solve_seconds = 0.0;
-    if (bb_coding_unpacks(&run->pipelines[pipeline], common->device)) {
+    if (bb_codec_unpacks(&run->pipelines[pipeline].storage, common->device)) {
         BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
@@ -358,8 +358,8 @@ static void estimate(const bb_product_study *study, double rows, double columns,
                 fmax(plan->device_bytes, bb_coding_device_bytes(&pipelines[p]) * rows * columns +
                                              8.0 * (rows + columns));
         }
-        value_seconds +=
-            (double)pipelines[p].draws * (bb_coding_seconds(&pipelines[p]) + 1e-9 * vectors);
+        value_seconds += (double)pipelines[p].draws *
+                         (bb_codec_seconds_per_value(&pipelines[p].storage) + 1e-9 * vectors);
     }
     // The reference in fp64 and one candidate; x, y and the reference's y.
     plan->host_bytes = BB_PLAN_PROGRAM_BYTES + (8.0 + held) * rows * columns +

@@ -50,7 +50,8 @@ bb_status bb_product_study_check(const void *study, const bb_config *config, bb_
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "inputs"),
                                "inputs: expected both file and dataset, or neither"));
     }
-    BB_TRY(bb_product_pipelines_check(&product->pipelines, config, problems));
+    BB_TRY(
+        bb_product_pipelines_check(&product->pipelines, product->common.device, config, problems));
     BB_TRY(bb_product_pipelines_refuse_delivery(&product->pipelines, config, problems));
 done:
     return status;

@@ -290,7 +290,7 @@ static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task at)
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
     double begin = bb_clock_seconds();
-    if (bb_coding_unpacks(&run->pipelines[at.pipeline], evaluation->common.device)) {
+    if (bb_codec_unpacks(&run->pipelines[at.pipeline].storage, evaluation->common.device)) {
         BB_TRY(bb_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }

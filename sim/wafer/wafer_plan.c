@@ -211,7 +211,8 @@ static double seconds(const bb_wafer_study *study, const extent *of, double core
         const bb_product_pipeline *pipeline =
             (const bb_product_pipeline *)study->pipelines.items + p;
         draws += (double)pipeline->draws;
-        coding += (double)pipeline->draws * rows * of->cells * bb_coding_seconds(pipeline);
+        coding += (double)pipeline->draws * rows * of->cells *
+                  bb_codec_seconds_per_value(&pipeline->storage);
     }
     double products = of->scored_wafers * of->matrices * draws * (double)study->scan.light_steps *
                       of->window * of->cells;

@@ -26,6 +26,7 @@ struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix; // NULL on a GPU, which has a copy
     bb_codec_config config;        // of the matrix
+    bb_codec_form form;            // of its rows
     bb_index rows, columns;        // of the matrix
     bb_gemv_arithmetic arithmetic;
     bb_index run;
@@ -74,6 +75,7 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
     operation->device = device;
     operation->matrix = matrix;
     operation->config = *bb_coded_matrix_config(matrix);
+    operation->form = bb_codec_form_of(&operation->config);
     operation->rows = bb_coded_matrix_rows(matrix);
     operation->columns = bb_coded_matrix_columns(matrix);
     operation->arithmetic = arithmetic;
@@ -131,12 +133,6 @@ BB_CLONES static bool narrow_x(const double *x, bb_index count, float *out)
     return large == 0;
 }
 
-static bool fused_bfp8(const bb_coded_operator *operation)
-{
-    const bb_codec_config *config = &operation->config;
-    return config->codec == (int)BB_CODEC_BFP && config->bits == 8.0 && operation->x_f32 != NULL;
-}
-
 // Products of low-rank tiles take their x in fp64, rounded where products are narrower; those with
 // transformed blocks round what they transformed.
 static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row, bb_index rows,
@@ -158,50 +154,98 @@ done:
     return status;
 }
 
+static bb_status multiply_blocks(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                 const double *x, double *y)
+{
+    return bb_transform_multiply(operation->device, operation->matrix, operation->arithmetic, row,
+                                 rows, x, y);
+}
+
+// Rounds x where products are in fp32; whether they are surely finite.
+static bool take_x(const bb_coded_operator *operation, const double *x)
+{
+    return operation->x_f32 != NULL && narrow_x(x, operation->columns, operation->x_f32) &&
+           operation->finite;
+}
+
+static bb_status multiply_words(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                const double *x, double *y)
+{
+    bb_coded_product plain = {.words = bb_coded_matrix_words(operation->matrix, row),
+                              .format = bb_coded_matrix_format(operation->matrix),
+                              .arithmetic = operation->arithmetic,
+                              .run = operation->run,
+                              .columns = operation->columns,
+                              .x = x,
+                              .x_f32 = operation->x_f32,
+                              .finite = take_x(operation, x),
+                              .y = y};
+    return bb_device_launch(operation->device, &kernel, rows, &plain);
+}
+
+static bb_piece_product pieces_of(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                  const double *x, double *y)
+{
+    return (bb_piece_product){.matrix = operation->matrix,
+                              .arithmetic = operation->arithmetic,
+                              .run = operation->run,
+                              .row = row,
+                              .rows = rows,
+                              .x = x,
+                              .x_f32 = operation->x_f32,
+                              .finite = take_x(operation, x),
+                              .y = y};
+}
+
+static bb_status multiply_pieces(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                 const double *x, double *y)
+{
+    bb_piece_product pieces = pieces_of(operation, row, rows, x, y);
+    return bb_device_launch(operation->device, &piece_kernel,
+                            bb_coded_matrix_group_count(operation->matrix), &pieces);
+}
+
+// fp32 products of eight bits need no piece.
+static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index row, bb_index rows,
+                                    const double *x, double *y)
+{
+    if (operation->form.bits != 8 || operation->x_f32 == NULL) {
+        return multiply_pieces(operation, row, rows, x, y);
+    }
+    bb_piece_product pieces = pieces_of(operation, row, rows, x, y);
+    return bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces);
+}
+
+// Products on the cpu by form; those on a GPU are rows of device_matrix.c.
+static bb_status (*const multiply[BB_FORM_KINDS])(const bb_coded_operator *operation, bb_index row,
+                                                  bb_index rows, const double *x, double *y) = {
+    [BB_FORM_PIECES] = multiply_pieces,    [BB_FORM_WORDS] = multiply_words,
+    [BB_FORM_BLOCKS] = multiply_exponents, [BB_FORM_QUOTIENTS] = multiply_pieces,
+    [BB_FORM_TILES] = multiply_tiles,      [BB_FORM_COEFFICIENTS] = multiply_blocks,
+    [BB_FORM_STREAMS] = multiply_pieces,
+};
+
 static bb_status multiply_here(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                const double *x, double *y)
 {
     bb_status status = BB_OK;
-    const bb_coded_matrix *matrix = operation->matrix;
-    bb_index columns = bb_coded_matrix_columns(matrix);
-    bool finite =
-        operation->x_f32 != NULL && narrow_x(x, columns, operation->x_f32) && operation->finite;
-    bb_coded_product plain = {.words = bb_coded_matrix_words(matrix, row),
-                              .format = bb_coded_matrix_format(matrix),
-                              .arithmetic = operation->arithmetic,
-                              .run = operation->run,
-                              .columns = columns,
-                              .x = x,
-                              .x_f32 = operation->x_f32,
-                              .finite = finite,
-                              .y = y};
-    bb_piece_product pieces = {.matrix = matrix,
-                               .arithmetic = operation->arithmetic,
-                               .run = operation->run,
-                               .row = row,
-                               .rows = rows,
-                               .x = x,
-                               .x_f32 = operation->x_f32,
-                               .finite = finite,
-                               .y = y};
-    if (bb_coded_matrix_transform_plan(matrix) != NULL) {
-        BB_TRY(bb_transform_multiply(operation->device, matrix, operation->arithmetic, row, rows, x,
-                                     y));
-    } else if (bb_coded_matrix_low_rank_mesh(matrix) != NULL) {
-        BB_TRY(multiply_tiles(operation, row, rows, x, y));
-    } else if (plain.words != NULL) {
-        BB_TRY(bb_device_launch(operation->device, &kernel, rows, &plain));
-    } else if (fused_bfp8(operation)) {
-        BB_TRY(bb_device_launch(operation->device, &bfp8_kernel, rows, &pieces));
-    } else {
-        BB_TRY(bb_device_launch(operation->device, &piece_kernel,
-                                bb_coded_matrix_group_count(matrix), &pieces));
-    }
+    BB_TRY(multiply[operation->form.kind](operation, row, rows, x, y));
     for (bb_index i = 0; i < rows; ++i) {
-        y[i] /= bb_coded_matrix_row_scale(matrix, row + i);
+        y[i] /= bb_coded_matrix_row_scale(operation->matrix, row + i);
     }
 done:
     return status;
+}
+
+bool bb_coded_operator_moves(const bb_codec_config *storage)
+{
+    bb_stream_layout layout;
+    return bb_stream_layout_of(storage, &layout) && layout.row_bytes > 0;
+}
+
+double bb_coded_operator_index_bits(const bb_codec_config *storage)
+{
+    return bb_device_matrix_index_bits(storage);
 }
 
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
@@ -213,7 +257,7 @@ bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
 // Infinities of a matrix would meet limbs of zero; block floating point has none.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
-    const bool never_infinite = operation->finite || operation->config.codec == (int)BB_CODEC_BFP;
+    const bool never_infinite = operation->finite || operation->form.kind == BB_FORM_BLOCKS;
     return operation->run > 1 && never_infinite && bb_coded_operator_has_limbs(&operation->config);
 }
 
@@ -292,8 +336,6 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
     BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
                "a product is queued on a GPU: this operator is the cpu's");
     BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
-                   (a->codec != (int)BB_CODEC_BFP || a->bits == b->bits) &&
-                   (a->codec != (int)BB_CODEC_LOW_RANK || a->band_lines == b->band_lines) &&
                    first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
                    first->arithmetic.accumulate == other->arithmetic.accumulate &&
@@ -329,7 +371,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
                "storage %s: which rows a product takes is known when it is queued",
-               bb_codec_names[first->config.codec]);
+               bb_codec_name(first->config.codec));
     if (window->rows == 0) {
         goto done;
     }
@@ -355,7 +397,7 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
                BB_UNSUPPORTED,
                "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
-               bb_codec_names[operation->config.codec]);
+               bb_codec_name(operation->config.codec));
     const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
     blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
     blocks[1] = (bb_coded_block){(void *)(uintptr_t)operand.scales,

@@ -23,7 +23,7 @@
 #define BB_SOLVERS_OPERATOR_CODED_OPERATOR_H
 
 #include "core/device/device.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +55,13 @@ void bb_coded_operator_destroy(bb_coded_operator **operation);
 /// BB_GEMV_RUN_MOST, or, as at first, each by itself: 1. Errors: BB_UNSUPPORTED (another run, or
 /// another arithmetic).
 BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run);
+
+/// Whether all rows of a storage have the same bytes on a GPU, so that a matrix of it may move
+/// there field by field.
+bool bb_coded_operator_moves(const bb_codec_config *storage);
+
+/// For plans: bits of a value that a storage takes on a GPU beside its own, an index.
+double bb_coded_operator_index_bits(const bb_codec_config *storage);
 
 /// Whether runs of a storage are multiplied in limbs on a GPU, where no value of it is infinite.
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage);

@@ -193,12 +193,13 @@ bb_status bb_coded_is_finite(const bb_coded_matrix *matrix, bool *out)
 {
     bb_status status = BB_OK;
     bb_index rows = bb_coded_matrix_rows(matrix);
-    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    const bb_codec_form form = bb_codec_form_of(bb_coded_matrix_config(matrix));
     scan work = {.matrix = matrix,
                  .columns = bb_coded_matrix_columns(matrix),
-                 .bfp8 = config->codec == (int)BB_CODEC_BFP && config->bits == 8.0};
-    bool known = work.bfp8 || config->codec == (int)BB_FORMAT_FP16 ||
-                 config->codec == (int)BB_FORMAT_E4M3 || config->codec == (int)BB_FORMAT_E5M2;
+                 .bfp8 = form.kind == BB_FORM_BLOCKS && form.bits == 8};
+    bool narrow = form.format == BB_FORMAT_FP16 || form.format == BB_FORMAT_E4M3 ||
+                  form.format == BB_FORMAT_E5M2;
+    bool known = work.bfp8 || (form.kind == BB_FORM_WORDS && narrow);
     *out = known;
     if (known) {
         BB_TRY(BB_ZEROED(rows, &work.finite));

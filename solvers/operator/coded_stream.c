@@ -32,23 +32,25 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
         [BB_FORMAT_E4M3] = {BB_STREAM_E4M3, 0, 512, 512,  4},
         [BB_FORMAT_E5M2] = {BB_STREAM_E5M2, 0, 512, 512,  4},
     };
-    int bits = (int)config->bits;
-    if (config->codec < (int)BB_FORMAT_COUNT) {
-        *out = plain[config->codec];
-    } else if (config->codec == (int)BB_CODEC_QUANTISER) {
+    const bb_codec_form form = bb_codec_form_of(config);
+    const int bits = form.bits;
+    switch (form.kind) {
+    case BB_FORM_WORDS:
+        *out = plain[form.format];
+        return true;
+    case BB_FORM_QUOTIENTS:
         *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 4};
-    } else if (config->codec != (int)BB_CODEC_BFP) {
+        return true;
+    case BB_FORM_BLOCKS:
+        *out = bits == 4   ? (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4}
+               : bits == 8 ? (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4}
+               : bits == 16
+                   ? (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4}
+                   : (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
+        return true;
+    default:
         return false;
-    } else if (bits == 4) {
-        *out = (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4};
-    } else if (bits == 8) {
-        *out = (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4};
-    } else if (bits == 16) {
-        *out = (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4};
-    } else {
-        *out = (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
     }
-    return true;
 }
 
 bool bb_stream_takes_limbs(bb_stream_storage storage)
@@ -400,9 +402,8 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     stream->rows = bb_coded_matrix_rows(matrix);
     stream->columns = bb_coded_matrix_columns(matrix);
     BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,
-               "storage %s: no streamed products on a GPU, choose "
-               "device: cpu",
-               bb_codec_names[config->codec]);
+               "storage %s: no streamed products on a GPU, choose device: cpu",
+               bb_codec_name(config->codec));
     stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
     BB_TRY(take_workspace(stream));
     BB_TRY(upload_scales(stream, matrix));
@@ -442,6 +443,11 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                                          .step = stream->step}},
                             .places = stream->sums,
                             .counts = stream->counts};
+}
+
+bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *other)
+{
+    return one->layout.storage == other->layout.storage && one->layout.bits == other->layout.bits;
 }
 
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)

@@ -22,7 +22,7 @@
 
 #include "core/device/device.h"
 #include "core/portable.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -128,7 +128,7 @@ uint32_t bb_stream_lines(uint32_t width)
 
 typedef struct bb_coded_stream bb_coded_stream;
 
-/// Whether a codec has a layout here: plain formats, bfp and the quantiser.
+/// Whether a form of a codec has a layout here: words, blocks and quotients.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
 /// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow
@@ -146,6 +146,9 @@ void bb_coded_stream_destroy(bb_coded_stream **stream);
 /// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the
 /// caller's to fill in.
 bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
+
+/// Whether two matrices of one shape can be in one task.
+bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *other);
 
 /// Whether what a stored value decodes to fits fp32: not so for quotients of more than 24 bits,
 /// which products in fp64 would take whole on the cpu.

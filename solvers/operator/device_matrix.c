@@ -7,6 +7,8 @@
 #include "solvers/operator/transform_stream.h"
 #include "solvers/operator/zfp_panels.h"
 
+#include <math.h>
+
 static const bb_kernel stream_kernel = {
     .name = "coded_stream_product", .grain = 1, .cuda = BB_CUDA_TWIN(bb_stream_multiply_cuda)};
 static const bb_kernel low_rank_kernel = {
@@ -31,14 +33,8 @@ struct form {
     size_t (*bytes)(const bb_device_matrix *matrix);
     bool (*alike)(const bb_device_matrix *one, const bb_device_matrix *other);
     bb_status (*multiply)(void *queue, bb_index rows, const bb_device_product *product);
+    double (*index_bits)(const bb_codec_config *storage); // of a value, beside; NULL: none
 };
-
-static bool always_alike(const bb_device_matrix *one, const bb_device_matrix *other)
-{
-    (void)one;
-    (void)other;
-    return true;
-}
 
 static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
                                bb_device_matrix *out)
@@ -49,6 +45,11 @@ static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
 static size_t stream_bytes(const bb_device_matrix *matrix)
 {
     return bb_coded_stream_bytes(matrix->stream);
+}
+
+static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    return bb_coded_stream_alike(one->stream, other->stream);
 }
 
 static bb_status multiply_streams(void *queue, bb_index rows, const bb_device_product *product)
@@ -77,6 +78,11 @@ static bb_status create_tiles(bb_device *device, const bb_coded_matrix *matrix,
 static size_t tile_bytes(const bb_device_matrix *matrix)
 {
     return bb_low_rank_stream_bytes(matrix->tiles);
+}
+
+static bool tiles_alike(const bb_device_matrix *one, const bb_device_matrix *other)
+{
+    return bb_low_rank_stream_alike(one->tiles, other->tiles);
 }
 
 // A launch takes a bounded number of bands, more than a slit touches.
@@ -166,23 +172,31 @@ static bb_status multiply_panels(void *queue, bb_index rows, const bb_device_pro
     return zfp_kernel.cuda(queue, rows, &task);
 }
 
-static const form of_rows = {create_stream, stream_bytes, always_alike, multiply_streams};
-static const form of_tiles = {create_tiles, tile_bytes, always_alike, multiply_tiles};
-static const form of_blocks = {create_blocks, block_bytes, blocks_alike, multiply_blocks};
-static const form of_panels = {create_panels, panel_bytes, panels_alike, multiply_panels};
-
-static const form *form_of(int codec)
+// Streams of variable rate need an index.
+static double panel_index_bits(const bb_codec_config *storage)
 {
-    switch (codec) {
-    case BB_CODEC_LOW_RANK:
-        return &of_tiles;
-    case BB_CODEC_TRANSFORM:
-        return &of_blocks;
-    case BB_CODEC_ZFP:
-        return &of_panels;
-    default:
-        return &of_rows;
-    }
+    bool varies = isnan(bb_codec_bits_per_value(storage));
+    bb_index dimensions = storage->dimensions;
+    return !varies ? 0.0
+                   : bb_zfp_panels_index_bits(dimensions == BB_INTEGER_UNSET ? 2 : (int)dimensions);
+}
+
+// Forms on a GPU; those without a row decode on the cpu alone.
+static const form of_rows = {create_stream, stream_bytes, streams_alike, multiply_streams, NULL};
+static const form of_tiles = {create_tiles, tile_bytes, tiles_alike, multiply_tiles, NULL};
+static const form of_blocks = {create_blocks, block_bytes, blocks_alike, multiply_blocks, NULL};
+static const form of_panels = {create_panels, panel_bytes, panels_alike, multiply_panels,
+                               panel_index_bits};
+static const form *const forms[BB_FORM_KINDS] = {
+    [BB_FORM_WORDS] = &of_rows,          [BB_FORM_BLOCKS] = &of_rows,
+    [BB_FORM_QUOTIENTS] = &of_rows,      [BB_FORM_TILES] = &of_tiles,
+    [BB_FORM_COEFFICIENTS] = &of_blocks, [BB_FORM_STREAMS] = &of_panels,
+};
+
+double bb_device_matrix_index_bits(const bb_codec_config *storage)
+{
+    const form *found = forms[bb_codec_form_of(storage).kind];
+    return found == NULL || found->index_bits == NULL ? 0.0 : found->index_bits(storage);
 }
 
 bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
@@ -190,9 +204,14 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
 {
     bb_status status = BB_OK;
     bb_device_matrix *made = NULL;
+    const bb_codec_config *storage = bb_coded_matrix_config(matrix);
+    const char *absent = bb_codec_absent(storage, BB_DEVICE_CUDA);
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &made));
-    made->form = form_of(bb_coded_matrix_config(matrix)->codec);
+    made->form = forms[bb_codec_form_of(storage).kind];
+    BB_REQUIRE(made->form != NULL && absent == NULL, BB_UNSUPPORTED, "storage %s: %s",
+               bb_codec_name(storage->codec),
+               absent != NULL ? absent : "no products on a GPU, choose device: cpu");
     BB_TRY(made->form->create(device, matrix, made));
     *out = made;
     made = NULL;

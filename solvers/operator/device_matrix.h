@@ -11,10 +11,13 @@
 typedef struct bb_device_matrix bb_device_matrix;
 
 /// Copies a matrix to a GPU, with a workspace; the matrix may go. Errors: BB_MEMORY (host or
-/// device), BB_DEVICE, BB_UNSUPPORTED (sizes beyond a form's).
+/// device), BB_DEVICE, BB_UNSUPPORTED (a codec without a form here, sizes beyond a form's).
 BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
                                              bb_device_matrix **out);
 void bb_device_matrix_destroy(bb_device_matrix **matrix);
+
+/// For plans: bits of a value that a storage takes here beside its own.
+double bb_device_matrix_index_bits(const bb_codec_config *storage);
 
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_device_matrix_bytes(const bb_device_matrix *matrix);

@@ -158,6 +158,11 @@ void bb_low_rank_stream_destroy(bb_low_rank_stream **stream)
     }
 }
 
+bool bb_low_rank_stream_alike(const bb_low_rank_stream *one, const bb_low_rank_stream *other)
+{
+    return one->band_rows == other->band_rows;
+}
+
 size_t bb_low_rank_stream_bytes(const bb_low_rank_stream *stream)
 {
     return stream->bytes;

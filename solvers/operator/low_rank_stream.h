@@ -74,6 +74,9 @@ BB_CHECKED bb_status bb_low_rank_stream_create(bb_device *device, const bb_coded
                                                bb_low_rank_stream **out);
 void bb_low_rank_stream_destroy(bb_low_rank_stream **stream);
 
+/// Whether two matrices of one shape can be in one task.
+bool bb_low_rank_stream_alike(const bb_low_rank_stream *one, const bb_low_rank_stream *other);
+
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_low_rank_stream_bytes(const bb_low_rank_stream *stream);
 

@@ -28,8 +28,8 @@
 #define BB_SOLVERS_OPERATOR_ZFP_PANELS_H
 
 #include "core/device/device.h"
-#include "precision/codec.h"
 #include "precision/codecs/zfp/zfp_decoder.h"
+#include "precision/coded_matrix.h"
 #include "solvers/operator/coded_stream.h"
 #include "solvers/operator/zfp_panels_core.h"
 

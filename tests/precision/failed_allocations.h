@@ -5,7 +5,7 @@
 #define BB_TESTS_PRECISION_FAILED_ALLOCATIONS_H
 
 #include "core/memory.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "tests/check.h"
 
 // Each is reported and leaves nothing behind. With values of the layout.

@@ -7,7 +7,7 @@
 // bits a value, rmse 4.61e-14, largest error 3.5e-13 in two dimensions (their C: 2.64, 4.3e-14,
 // 4.0e-13), and a largest error of 5.3e-13 to 5.6e-13 in one.
 #include "core/memory.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "precision/error_norms.h"
 #include "tests/check.h"
 
@@ -58,7 +58,7 @@ static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
     bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS};
     bb_coded_matrix *matrix = NULL;
     bb_error_norms norms = bb_error_norms_start();
-    config.codec = BB_CODEC_ZFP;
+    config.codec = bb_codec_find("zfp");
     config.mode = BB_ZFP_ACCURACY;
     config.tolerance = 1e-12;
     config.dimensions = dimensions;

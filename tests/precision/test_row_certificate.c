@@ -3,7 +3,7 @@
 // Bounds of coded rows: by hand, on every kind of codec with ordinary and adversarial vectors, and
 // how much of them an x that is aligned with the error reaches.
 #include "core/memory.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "precision/row_certificate.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
@@ -159,53 +159,37 @@ static void fill_x(fixture *of, bb_index i, int kind)
     }
 }
 
-// clang-format off
 static const struct {
-    const char *name;
-    int codec;
-    double bits;
-    int mode;
-    double tolerance;
-    bb_index dimensions;
+    const char *storage; // as bb_codec_read takes it
     bb_row_scale scale;
-    bool diffused;
 } codecs[] = {
-#define PLAIN(format, scaled) {#format, (format), NAN, -1, NAN, BB_INTEGER_UNSET, (scaled), false}
-#define DIFFUSED(title, which, width, scaled) {(title), (which), (width), -1, NAN, BB_INTEGER_UNSET, (scaled), true}
-#define CODED(title, which, width, how, at_most, across) {(title), (which), (width), (how), (at_most), (across), BB_ROW_SCALE_NONE, false}
-    PLAIN(BB_FORMAT_FP64, BB_ROW_SCALE_NONE),
-    PLAIN(BB_FORMAT_FP32, BB_ROW_SCALE_NONE),
-    PLAIN(BB_FORMAT_BF16, BB_ROW_SCALE_ROW),
-    PLAIN(BB_FORMAT_FP16, BB_ROW_SCALE_ROW),
-    PLAIN(BB_FORMAT_E4M3, BB_ROW_SCALE_ROW),
-    PLAIN(BB_FORMAT_E4M3, BB_ROW_SCALE_NONE), // saturates and underflows
-    PLAIN(BB_FORMAT_E5M2, BB_ROW_SCALE_NONE),
-    CODED("bfp 4", BB_CODEC_BFP, 4.0, -1, NAN, BB_INTEGER_UNSET),
-    CODED("bfp 8", BB_CODEC_BFP, 8.0, -1, NAN, BB_INTEGER_UNSET),
-    CODED("bfp 16", BB_CODEC_BFP, 16.0, -1, NAN, BB_INTEGER_UNSET),
-    CODED("quantiser", BB_CODEC_QUANTISER, NAN, -1, 1e-3, BB_INTEGER_UNSET),
-    CODED("zfp rate", BB_CODEC_ZFP, 8.0, BB_ZFP_RATE, NAN, 2),
-    CODED("zfp precision", BB_CODEC_ZFP, 17.0, BB_ZFP_PRECISION, NAN, 1),
-    CODED("zfp accuracy", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 2),
-    CODED("zfp accuracy 4-D", BB_CODEC_ZFP, NAN, BB_ZFP_ACCURACY, 1e-3, 4),
-    CODED("zfp reversible", BB_CODEC_ZFP, NAN, BB_ZFP_REVERSIBLE, NAN, 3),
-    CODED("low rank", BB_CODEC_LOW_RANK, NAN, -1, 1e-3, BB_INTEGER_UNSET),
-    CODED("transform", BB_CODEC_TRANSFORM, NAN, -1, 1e-3, BB_INTEGER_UNSET),
-    DIFFUSED("e4m3 diffused", BB_FORMAT_E4M3, NAN, BB_ROW_SCALE_ROW),
-    DIFFUSED("bfp 4 diffused", BB_CODEC_BFP, 4.0, BB_ROW_SCALE_NONE),
+    {"fp64",                                          BB_ROW_SCALE_NONE},
+    {"fp32",                                          BB_ROW_SCALE_NONE},
+    {"bf16",                                          BB_ROW_SCALE_ROW },
+    {"fp16",                                          BB_ROW_SCALE_ROW },
+    {"e4m3",                                          BB_ROW_SCALE_ROW },
+    {"e4m3",                                          BB_ROW_SCALE_NONE}, // saturates and underflows
+    {"e5m2",                                          BB_ROW_SCALE_NONE},
+    {"bfp bits=4",                                    BB_ROW_SCALE_NONE},
+    {"bfp bits=8",                                    BB_ROW_SCALE_NONE},
+    {"bfp bits=16",                                   BB_ROW_SCALE_NONE},
+    {"quantiser tolerance=1e-3",                      BB_ROW_SCALE_NONE},
+    {"zfp mode=rate bits=8 dimensions=2",             BB_ROW_SCALE_NONE},
+    {"zfp mode=precision bits=17 dimensions=1",       BB_ROW_SCALE_NONE},
+    {"zfp mode=accuracy tolerance=1e-3",              BB_ROW_SCALE_NONE},
+    {"zfp mode=accuracy tolerance=1e-3 dimensions=4", BB_ROW_SCALE_NONE},
+    {"zfp mode=reversible dimensions=3",              BB_ROW_SCALE_NONE},
+    {"low_rank tolerance=1e-3",                       BB_ROW_SCALE_NONE},
+    {"transform tolerance=1e-3",                      BB_ROW_SCALE_NONE},
+    {"e4m3 rounding=diffused",                        BB_ROW_SCALE_ROW },
+    {"bfp bits=4 rounding=diffused",                  BB_ROW_SCALE_NONE},
 };
-// clang-format on
 enum { CODECS = sizeof codecs / sizeof codecs[0] };
 
 static bb_codec_config config_of(int which)
 {
-    bb_codec_config out = bb_codec_plain(BB_FORMAT_FP64);
-    out.codec = codecs[which].codec;
-    out.bits = codecs[which].bits;
-    out.mode = codecs[which].mode;
-    out.tolerance = codecs[which].tolerance;
-    out.dimensions = codecs[which].dimensions;
-    out.rounding = codecs[which].diffused ? (int)BB_ROUNDING_DIFFUSED : -1;
+    bb_codec_config out;
+    assert_true(bb_codec_read(codecs[which].storage, &out));
     return out;
 }
 
@@ -238,8 +222,8 @@ static void no_codec_passes_its_bound(void **state)
                 }
             }
             print_message("%s: an aligned x reaches %.4f of the bound at least, noise %.4f\n",
-                          codecs[c].name, aligned, usual);
-            assert_true(hard == 1 || codecs[c].codec == (int)BB_FORMAT_FP64 ||
+                          codecs[c].storage, aligned, usual);
+            assert_true(hard == 1 || strcmp(codecs[c].storage, "fp64") == 0 ||
                         aligned > 0.999); // Cauchy-Schwarz is sharp
         }
     }

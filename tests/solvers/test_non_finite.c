@@ -3,12 +3,13 @@
 // NaN and infinities planted into what the solvers take: each is an outcome or a value that is not
 // finite, in the stage that met it and where it belongs, and never a finite answer.
 #include "core/outcome.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/operator/coded_operator.h"
 #include "solvers/step/stepper.h"
+#include "tests/precision/codec_rows.h"
 #include "tests/solvers/dense.h"
 
 enum { N = 72, TILE = 16, TILES = 5, M = 40, PLANTS = 3 };
@@ -218,7 +219,7 @@ static void steps_in_time(void **state)
 }
 
 // Products: every plain format and codec, with a block of zeros that a codec stores as nothing.
-enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64, CODED = 8 };
+enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64 };
 
 static const bb_matrix_layout layout = {ROWS, COLUMNS, MESH, 4, 4.0};
 static const bb_gemv_arithmetic kinds[] = {
@@ -227,30 +228,21 @@ static const bb_gemv_arithmetic kinds[] = {
     {BB_FORMAT_FP32, BB_FORMAT_FP32}
 };
 
-// Plain formats first, then bfp, the quantiser, zfp by accuracy in 1 to 4 dimensions, by rate, and
-// reversible.
-static bb_codec_config codec_of(int k)
+// What the rows of the codec table take, one number each.
+static codec_rows coded = {.width = {.brief = true}};
+
+static int list_codecs(void **state)
 {
-    bb_codec_config config = bb_codec_plain((bb_format)(k < BB_FORMAT_COUNT ? k : 0));
-    int coded = k - BB_FORMAT_COUNT;
-    if (coded < 0) {
-        return config;
-    }
-    config.codec = coded == 0 ? BB_CODEC_BFP : coded == 1 ? BB_CODEC_QUANTISER : BB_CODEC_ZFP;
-    config.bits = coded == 0 || coded == 6 ? 8.0 : NAN;
-    config.tolerance = coded >= 1 && coded < 6 ? 1e-3 : NAN;
-    if (coded >= 2) {
-        config.mode = coded < 6 ? BB_ZFP_ACCURACY : coded == 6 ? BB_ZFP_RATE : BB_ZFP_REVERSIBLE;
-        config.dimensions = coded < 6 ? coded - 1 : 2;
-    }
-    return config;
+    (void)state;
+    codec_rows_list(&coded);
+    return 0;
 }
 
 static bb_coded_matrix *encode(int k, bb_index row, bb_index column, double value)
 {
     static double c[ROWS * COLUMNS];
     bb_coded_matrix *matrix = NULL;
-    const bb_codec_config config = codec_of(k);
+    const bb_codec_config config = coded.configs[k];
     dense_random((bb_index)ROWS * COLUMNS, 1, c);
     for (bb_index i = 0; i < ROWS; ++i) {
         memset(c + i * COLUMNS + MESH, 0, ZEROS * sizeof *c);
@@ -280,7 +272,7 @@ static void inputs_of_products(void **state)
     double x[COLUMNS];
     double y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    for (int k = 0; k < BB_FORMAT_COUNT + CODED; ++k) {
+    for (int k = 0; k < coded.count; ++k) {
         bb_coded_matrix *matrix = encode(k, 0, 0, 1.0);
         for (size_t run = 0; run < 3 * PLANTS * sizeof places / sizeof places[0]; ++run) {
             dense_random(COLUMNS, 2, x);
@@ -289,7 +281,7 @@ static void inputs_of_products(void **state)
             for (bb_index i = 0; i < ROWS; ++i) {
                 if (isfinite(y[i])) {
                     char codec[64];
-                    const bb_codec_config config = codec_of(k);
+                    const bb_codec_config config = coded.configs[k];
                     bb_codec_describe(&config, codec, sizeof codec);
                     print_error("%s: x[%td] = %g gives y[%td] = %g\n", codec, places[run / 9],
                                 plants[run / 3 % 3], i, y[i]);
@@ -311,9 +303,9 @@ static void values_of_matrices(void **state)
     double y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     dense_random(COLUMNS, 2, x);
-    for (int k = 0; k < BB_FORMAT_COUNT + CODED; ++k) {
+    for (int k = 0; k < coded.count; ++k) {
         char codec[64];
-        const bb_codec_config config = codec_of(k);
+        const bb_codec_config config = coded.configs[k];
         bb_codec_describe(&config, codec, sizeof codec);
         for (int p = 0; p < PLANTS; ++p) {
             bb_coded_matrix *matrix = encode(k, 5, 40, plants[p]);
@@ -344,5 +336,5 @@ int main(void)
         cmocka_unit_test(steps_in_time),      cmocka_unit_test(inputs_of_products),
         cmocka_unit_test(values_of_matrices),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, list_codecs, NULL);
 }

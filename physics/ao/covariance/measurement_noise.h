@@ -20,11 +20,6 @@
 extern "C" {
 #endif
 
-/// Covariance of the two slopes of a subaperture, arcsec^2.
-typedef struct bb_slope_noise {
-    double xx, yy, xy;
-} bb_slope_noise;
-
 /// Noise of every subaperture of an array; sensor s starts at first / 2 of its measurements.
 typedef struct bb_measurement_noise {
     bb_index count;              ///< subapertures of all sensors

@@ -207,7 +207,7 @@ double bb_slope_covariance_tilt(const bb_slope_covariance *covariance, const bb_
 {
     const bb_star *star = &row->sensor->star;
     const bool own = covariance->parts.tilt_blocks && row->sensor == column->sensor &&
-                     row->axis == column->axis && star->kind == BB_GUIDE_STAR_LGS;
+                     row->axis == column->axis && star->kind->tilt_unknown;
     return own ? star->tilt_variance_arcsec2 : 0.0;
 }
 

@@ -326,7 +326,7 @@ static void add_tilts(const bb_sensor_array *guides, uint64_t seed, uint64_t num
         const bb_sensor *sensor = &guides->sensors[s];
         const double variance = sensor->star.tilt_variance_arcsec2;
         double pair[2];
-        if (sensor->star.kind != BB_GUIDE_STAR_LGS || !isfinite(variance) || variance <= 0.0) {
+        if (!sensor->star.kind->tilt_unknown || !isfinite(variance) || variance <= 0.0) {
             continue;
         }
         bb_random_normal_pair(seed, BB_STREAM_LASER_TILT, first + (uint64_t)s, pair);

@@ -32,14 +32,14 @@ bb_learn_block bb_learn_block_at(const bb_sensor_array *guides, bb_index index)
     return (bb_learn_block){&sensors[row], &sensors[column], axes / 2, axes % 2};
 }
 
-static bool is_laser(const bb_sensor *sensor)
+static bool lacks_tilt(const bb_sensor *sensor)
 {
-    return sensor->star.kind == BB_GUIDE_STAR_LGS;
+    return sensor->star.kind->tilt_unknown;
 }
 
 static bool averages(const bb_learn_block *block)
 {
-    return !is_laser(block->row_sensor) && !is_laser(block->column_sensor) &&
+    return !lacks_tilt(block->row_sensor) && !lacks_tilt(block->column_sensor) &&
            bb_displacement_table_serves(block->row_sensor, block->column_sensor, 1);
 }
 
@@ -154,15 +154,15 @@ static void remove_tilts(const bb_learn_block *block, double *entries, double *s
     const bb_index rows = block->row_sensor->count;
     const bb_index columns = block->column_sensor->count;
     if (block->row_sensor == block->column_sensor) {
-        if (is_laser(block->row_sensor)) {
+        if (lacks_tilt(block->row_sensor)) {
             remove_own_tilt(rows, entries, sums);
         }
         return;
     }
-    if (is_laser(block->row_sensor)) {
+    if (lacks_tilt(block->row_sensor)) {
         remove_row_tilt(rows, columns, entries);
     }
-    if (is_laser(block->column_sensor)) {
+    if (lacks_tilt(block->column_sensor)) {
         remove_column_tilt(rows, columns, entries);
     }
 }

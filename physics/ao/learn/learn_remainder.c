@@ -44,8 +44,8 @@ bb_status bb_learn_remainder(const bb_learn_layers *layers, const double *streng
                            sensor->count, -strength[l], block, &total));
             }
         }
-        const bool laser = sensor->star.kind == BB_GUIDE_STAR_LGS && sensor->count > 1;
-        tilt_arcsec2[s] = laser ? total.mutual / (2.0 * n * (n - 1.0)) : 0.0;
+        const bool tilted = sensor->star.kind->tilt_unknown && sensor->count > 1;
+        tilt_arcsec2[s] = tilted ? total.mutual / (2.0 * n * (n - 1.0)) : 0.0;
         noise_arcsec2[s] = total.own / (2.0 * n) - tilt_arcsec2[s];
     }
 done:

@@ -11,7 +11,7 @@
 // underflowed, and values of 2^126 and more poison their piece as a NaN does.
 #include "core/memory.h"
 #include "core/portable.h"
-#include "precision/codec_ops.h"
+#include "precision/codec_row.h"
 #include "precision/codecs/zfp/zfp_band.h"
 #include "precision/codecs/zfp/zfp_stream.h"
 
@@ -22,6 +22,8 @@
 
 #define LEAST 0x1p-97F
 #define MOST  0x1p126F
+
+static const char *const modes[] = {"rate", "precision", "accuracy", "reversible", NULL};
 
 typedef struct zfp_store {
     bb_zfp_settings settings;
@@ -58,7 +60,7 @@ static bb_zfp_settings settings_of(const bb_codec_config *config)
 static bool check_bits(const bb_codec_config *config, char *sentence, size_t bytes)
 {
     double bits = config->bits;
-    const char *mode = bb_zfp_mode_names[config->mode];
+    const char *mode = modes[config->mode];
     bool rate = config->mode == (int)BB_ZFP_RATE;
     if (!rate && config->mode != (int)BB_ZFP_PRECISION) {
         if (!isnan(bits)) {
@@ -102,7 +104,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     if (!isnan(config->tolerance) || !isnan(config->tolerance_of_range)) {
         (void)snprintf(sentence, bytes, "%s: zfp mode %s does not take it",
                        isnan(config->tolerance) ? "tolerance_of_range" : "tolerance",
-                       bb_zfp_mode_names[config->mode]);
+                       modes[config->mode]);
         return false;
     }
     return true;
@@ -117,7 +119,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
     } else if (config->mode != (int)BB_ZFP_REVERSIBLE) {
         (void)snprintf(parameter, sizeof parameter, " %g", config->bits);
     }
-    (void)snprintf(out, bytes, "zfp %s%s, %d-D", bb_zfp_mode_names[config->mode], parameter,
+    (void)snprintf(out, bytes, "zfp %s%s, %d-D", modes[config->mode], parameter,
                    dimensions_of(config));
 }
 
@@ -172,6 +174,35 @@ static void shape_band(bb_coded_matrix *matrix, zfp_store *store)
         store->shape.nw = 4;
         matrix->band_lines = 4;
     }
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_STREAMS};
+}
+
+static void fill_in(bb_codec_config *config)
+{
+    config->dimensions = dimensions_of(config);
+}
+
+static bb_status check_layout(const bb_codec_config *config, const bb_matrix_layout *layout)
+{
+    bb_status status = BB_OK;
+    int dimensions = dimensions_of(config);
+    BB_REQUIRE(dimensions < 2 || layout->mesh_columns > 0, BB_INVALID,
+               "zfp in %d dimensions needs columns on a mesh", dimensions);
+    BB_REQUIRE(dimensions < 3 || layout->row_columns > 0, BB_INVALID,
+               "zfp in %d dimensions needs rows on a grid", dimensions);
+done:
+    return status;
+}
+
+static double band_lines(const bb_codec_config *config)
+{
+    int dimensions = dimensions_of(config);
+    return dimensions == 4 ? 4.0 : dimensions == 3 ? 1.0 : 0.0;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -365,8 +396,8 @@ bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index ban
 {
     bb_status status = BB_OK;
     const zfp_store *store = matrix->store;
-    BB_REQUIRE(matrix->ops == &bb_zfp_ops, BB_UNSUPPORTED,
-               "a matrix in codec %s has no zfp streams", bb_codec_names[matrix->config.codec]);
+    BB_REQUIRE(matrix->row == &bb_zfp_row, BB_UNSUPPORTED,
+               "a matrix in codec %s has no zfp streams", matrix->row->name);
     BB_REQUIRE(band >= 0 && band < store->bands && store->items[band].words != NULL, BB_INVALID,
                "band %td of %td is not there or not encoded", band, store->bands);
     const bb_zfp_band *item = &store->items[band];
@@ -402,14 +433,17 @@ static double draw_limit(const bb_codec_config *config)
                                                 : bb_codec_draw_octave(config);
 }
 
-const bb_codec_ops bb_zfp_ops = {
+static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_limit = draw_limit,
-    .tolerances = {-1074, 1023},
+    .form = form,
+    .fill_in = fill_in,
+    .check_layout = check_layout,
+    .band_lines = band_lines,
     .create = create,
     .destroy = destroy,
     .encode = encode,
@@ -417,4 +451,31 @@ const bb_codec_ops bb_zfp_ops = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+};
+
+static const char *const taken[] = {"bits", "tolerance", "tolerance_of_range", NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "mode", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, mode),
+     .choices = modes, .optional = true, .meaning = "zfp: what is held constant."},
+    {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
+     .optional = true,
+     .meaning = "zfp: 1 row, 2 its mesh, 3 mesh by line of rows, 4 by lines; 2 where not given."},
+};
+// clang-format on
+
+const bb_codec_row bb_zfp_row = {
+    .name = "zfp",
+    .takes = taken,
+    .keys = keys,
+    .key_count = sizeof keys / sizeof keys[0],
+    .needs_copy = true,
+    .sums_in_runs = true,
+    .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial there
+    .seconds = 8e-8, // decoded twice
+    .most_bytes = 4.0,
+    .tolerances = { -1074,                  1023},
+    .ops = &operations,
 };

@@ -6,13 +6,6 @@
 
 #include <math.h>
 
-// Codecs that need the range of all values, or more rows at once than the source gives, code from
-// an fp64 copy, which goes when they are done.
-static bool codes_from_a_copy(const bb_product_pipeline *pipeline)
-{
-    return pipeline->storage.codec > (int)BB_CODEC_BFP;
-}
-
 static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeline *pipeline,
                         const bb_wafer_row_source *rows, bb_coding_report *report,
                         bb_coded_matrix **out)
@@ -29,7 +22,7 @@ static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeli
                                .columns = rows->source->columns,
                                .mesh_columns = problem->grid->columns,
                                .row_columns = problem->slit.columns};
-    if (codes_from_a_copy(pipeline)) {
+    if (bb_codec_needs_copy(&pipeline->storage)) { // which goes when its codec is done
         BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
         layout.range = bb_error_norms_range(&first.norms);
         exact.matrix = copy;
@@ -66,5 +59,5 @@ double bb_loop_matrix_bytes(const bb_product_pipeline *pipeline, double values)
 double bb_loop_matrix_making_bytes(const bb_product_pipeline *pipeline, double values)
 {
     return bb_loop_matrix_bytes(pipeline, values) +
-           (codes_from_a_copy(pipeline) ? 8.0 * values : 0.0);
+           (bb_codec_needs_copy(&pipeline->storage) ? 8.0 * values : 0.0);
 }

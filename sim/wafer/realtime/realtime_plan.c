@@ -18,23 +18,10 @@ static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
     return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
 }
 
-// Rows that a thread has in fp64 while a matrix is coded: bands of precision/codec.h.
+// Rows that a thread has in fp64 while a matrix is coded.
 static double band_rows(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
 {
-    const bb_codec_config *storage = &pipeline->storage;
-    const double line = (double)study->response.slit_points.columns;
-    const double asked = (double)storage->band_lines;
-    const bool unset = storage->band_lines == BB_INTEGER_UNSET;
-    switch (storage->codec) {
-    case BB_CODEC_LOW_RANK:
-        return line * (unset ? 12.0 : asked);
-    case BB_CODEC_TRANSFORM:
-        return line * (unset ? 9.0 : asked);
-    case BB_CODEC_ZFP:
-        return storage->dimensions == 4 ? 4.0 * line : storage->dimensions == 3 ? line : 1.0;
-    default:
-        return 1.0;
-    }
+    return bb_codec_band_rows(&pipeline->storage, (double)study->response.slit_points.columns);
 }
 
 // Operators of an axis on a device at once: of every field, or of two slots and a field on its way

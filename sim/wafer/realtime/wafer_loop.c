@@ -40,9 +40,10 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
+    const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
     BB_REQUIRE(study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
-                   (pipeline->storage.codec != (int)BB_CODEC_ZFP &&
-                    !isnan(bb_codec_bits_per_value(&pipeline->storage))),
+                   bb_coded_operator_moves(&pipeline->storage),
                BB_UNSUPPORTED,
                "pipeline %s, storage: realtime.matrices: streamed moves plain formats and bfp, "
                "whose rows all have the same bytes; take one of them, or resident",

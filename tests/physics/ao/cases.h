@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { MOST_STARS = 12, MOST_TARGETS = 3 };
 
@@ -45,25 +46,16 @@ static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcs
                               .x_arcsec = x_arcsec,
                               .y_arcsec = y_arcsec,
                               .magnification = 1.0,
-                              .altitude_km = NAN,
-                              .magnitude = NAN,
+                              .settings = bb_guide_star_kind_unset(),
                               .lenslets = BB_INTEGER_UNSET,
                               .frame_ms = NAN,
                               .read_noise_e = NAN,
-                              .pixel_arcsec = NAN,
-                              .wavelength_nm = NAN,
-                              .transmission = NAN,
-                              .bandwidth_nm = NAN,
-                              .flux_ph_per_m2_s = NAN,
-                              .spot_arcsec = NAN,
-                              .depth_km = NAN,
-                              .tilt_variance_arcsec2 = NAN,
                               .launch_x_m = NAN,
                               .launch_y_m = NAN};
     if (kind == BB_GUIDE_STAR_LGS) {
-        s.altitude_km = 100.0;
+        s.settings.altitude_km = 100.0;
     } else {
-        s.magnitude = 13.0;
+        s.settings.magnitude = 13.0;
     }
     return s;
 }
@@ -77,6 +69,20 @@ static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
 {
     c->targets[c->target_count++] = (bb_target_config){
         .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
+}
+
+/// What the tables of the kinds of guide star declare, so that a new kind is no new line here.
+static inline void default_settings(bb_sensors_config *sensors)
+{
+    for (int kind = 0; kind < (int)BB_GUIDE_STAR_COUNT; ++kind) {
+        const bb_schema *schema = bb_guide_star_kinds[kind]->schema;
+        char *settings = (char *)(uintptr_t)bb_sensors_config_star(sensors, kind);
+        for (bb_index k = 0; k < schema->key_count; ++k) {
+            const char *text = schema->keys[k].default_text;
+            *(double *)(void *)(settings + schema->keys[k].offset) =
+                text == NULL ? NAN : strtod(text, NULL);
+        }
+    }
 }
 
 /// Telescope, atmosphere and sensors without stars or targets.
@@ -95,6 +101,7 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     c.sensors.frame_ms = 4.0;
     c.sensors.read_noise_e = 3.0;
     c.sensors.atmosphere_transmission = 0.84;
+    default_settings(&c.sensors);
     c.sensors.ngs.pixel_arcsec = 0.3;
     c.sensors.ngs.wavelength_nm = 650.0;
     c.sensors.ngs.bandwidth_nm = 330.0;
@@ -157,19 +164,19 @@ static inline ao_case case_asymmetric(void)
     c.atmosphere.profile = -1;
     c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)case_layers, .count = 3};
     add_star(&c, BB_GUIDE_STAR_LGS, 31.0, 7.0);
-    c.stars[0].altitude_km = 90.0;
+    c.stars[0].settings.altitude_km = 90.0;
     c.stars[0].lenslets = 7;
     add_star(&c, BB_GUIDE_STAR_NGS, -12.0, 44.0);
     c.stars[1].shift_x_m = 0.21;
     c.stars[1].shift_y_m = -0.08;
     add_star(&c, BB_GUIDE_STAR_LGS, -20.0, -13.0);
-    c.stars[2].altitude_km = 11.0;
+    c.stars[2].settings.altitude_km = 11.0;
     c.stars[2].lenslets = 5;
-    c.stars[2].tilt_variance_arcsec2 = 0.3;
+    c.stars[2].settings.tilt_variance_arcsec2 = 0.3;
     add_star(&c, BB_GUIDE_STAR_NGS, 25.0, 3.0);
     c.stars[3].shift_x_m = -0.13;
     add_star(&c, BB_GUIDE_STAR_LGS, -27.0, 15.0);
-    c.stars[4].altitude_km = 90.0;
+    c.stars[4].settings.altitude_km = 90.0;
     c.stars[4].lenslets = 7;
     add_target(&c, 9.0, -17.0);
     c.targets[0].lenslets = 4;

@@ -6,6 +6,7 @@
 #define BB_TESTS_PHYSICS_AO_CHAIN_H
 
 #include "core/memory.h"
+#include "physics/ao/ao_check.h"
 #include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/score/point_spread.h"
 #include "tests/physics/ao/cases.h"
@@ -42,7 +43,7 @@ static inline chain chain_assemble(const ao_case *c, bool noisy)
 {
     const bb_ao_config config = case_config(c);
     chain k = {0};
-    check_ok(bb_ao_config_check(&config));
+    check_ok(bb_ao_check(&config));
     check_ok(
         bb_atmosphere_create(config.atmosphere, config.telescope->zenith_angle_deg, &k.atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &k.atmosphere, &k.guides));

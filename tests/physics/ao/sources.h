@@ -5,6 +5,7 @@
 #define BB_TESTS_PHYSICS_AO_SOURCES_H
 
 #include "core/memory.h"
+#include "physics/ao/ao_check.h"
 #include "physics/ao/covariance/slope_covariance.h"
 #include "tests/physics/ao/cases.h"
 
@@ -22,7 +23,7 @@ typedef struct sources {
 static inline void sources_create(const ao_case *c, sources *s)
 {
     const bb_ao_config config = case_config(c);
-    check_ok(bb_ao_config_check(&config));
+    check_ok(bb_ao_check(&config));
     check_ok(bb_atmosphere_create(config.atmosphere, config.telescope->zenith_angle_deg,
                                   &s->atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &s->atmosphere, &s->guides));

@@ -147,7 +147,8 @@ static void turbulence_scales_as_the_fried_parameter(void **state)
     ao_case calm = c;
     calm.atmosphere.r0_m = 0.3;
     for (int s = 0; s < 3; ++s) {
-        c.stars[s].tilt_variance_arcsec2 = calm.stars[s].tilt_variance_arcsec2 = 0.0;
+        c.stars[s].settings.tilt_variance_arcsec2 = calm.stars[s].settings.tilt_variance_arcsec2 =
+            0.0;
     }
     chain k = chain_assemble(&c, false);
     chain q = chain_assemble(&calm, false);

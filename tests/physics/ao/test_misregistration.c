@@ -50,8 +50,9 @@ static double place(const ao_case *c, const bb_sensor_array *array, bb_index ind
     const bb_index site = sensor->site[inside % sensor->count];
     const double pitch = c->telescope.diameter_m / (double)sensor->lenslets * guide->magnification;
     const double middle = 0.5 * (double)(sensor->lenslets - 1);
-    const double cone =
-        guide->kind == BB_GUIDE_STAR_LGS ? 1.0 - height / (1000.0 * guide->altitude_km) : 1.0;
+    const double cone = guide->kind == BB_GUIDE_STAR_LGS
+                            ? 1.0 - height / (1000.0 * guide->settings.altitude_km)
+                            : 1.0;
     for (int side = 0; side < 2; ++side) {
         const double half = side == 0 ? 0.5 : -0.5;
         double x = pitch * ((double)(site % stride) - middle + (axis == 0 ? half : 0.0));
@@ -100,7 +101,7 @@ static ao_case misregistered(void)
     c.stars[2].rotation_deg = 130.0;
     c.stars[2].magnification = 0.97;
     c.stars[2].shift_y_m = -0.2;
-    c.stars[2].tilt_variance_arcsec2 = 0.0;
+    c.stars[2].settings.tilt_variance_arcsec2 = 0.0;
     c.stars[3].rotation_deg = 17.0;
     add_target(&c, 3.0, 5.0);
     return c;
@@ -174,7 +175,7 @@ static void a_quarter_turn_of_a_grid_permutes_its_slopes(void **state)
     c.telescope.obstruction = 0.14;
     add_star(&c, BB_GUIDE_STAR_NGS, 21.0, -8.0);
     add_star(&c, BB_GUIDE_STAR_LGS, -15.0, 30.0);
-    c.stars[1].tilt_variance_arcsec2 = 0.0;
+    c.stars[1].settings.tilt_variance_arcsec2 = 0.0;
     add_target(&c, 3.0, 5.0);
     ao_case quarter = c;
     quarter.stars[0].rotation_deg = 90.0;

@@ -67,7 +67,7 @@ static void sensors_follow_one_another_with_their_own_lenslets(void **state)
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 30.0);
     c.stars[1].lenslets = 10;
     c.stars[1].frame_ms = 2.0;
-    c.stars[1].spot_arcsec = 1.5;
+    c.stars[1].settings.spot_arcsec = 1.5;
     add_target(&c, -3.0, 4.0);
     c.targets[0].lenslets = 29;
     const bb_ao_config config = case_config(&c);
@@ -109,7 +109,7 @@ static void layers_above_a_laser_star_have_no_scale(void **state)
     ao_case c = case_without_stars(8.0, 8);
     c.telescope.zenith_angle_deg = 60.0;
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
-    c.stars[0].altitude_km = 10.0;
+    c.stars[0].settings.altitude_km = 10.0;
     const bb_ao_config config = case_config(&c);
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
@@ -131,7 +131,7 @@ static void natural_stars_have_no_tilt_vectors(void **state)
     ao_case c = case_without_stars(8.0, 4);
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_LGS, 9.0, 0.0);
-    c.stars[1].tilt_variance_arcsec2 = 0.0;
+    c.stars[1].settings.tilt_variance_arcsec2 = 0.0;
     const bb_ao_config config = case_config(&c);
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};

@@ -53,7 +53,7 @@ static inline response response_make(bb_index row_columns, bb_index row_lines,
 static inline bb_codec_config low_rank(double tolerance)
 {
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
-    config.codec = BB_CODEC_LOW_RANK;
+    config.codec = bb_codec_find("low_rank");
     config.tolerance = tolerance;
     return config;
 }
@@ -61,7 +61,7 @@ static inline bb_codec_config low_rank(double tolerance)
 static inline bb_codec_config response_transform(double tolerance)
 {
     bb_codec_config config = low_rank(tolerance);
-    config.codec = BB_CODEC_TRANSFORM;
+    config.codec = bb_codec_find("transform");
     return config;
 }
 

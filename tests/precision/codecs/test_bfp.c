@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "core/random.h"
-#include "precision/codec.h"
 #include "precision/codecs/bfp_core.h"
+#include "precision/coded_matrix.h"
 #include "tests/check.h"
 
 enum { COLUMNS = 1237 };
@@ -14,7 +14,7 @@ static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *from, bb_i
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 1, .columns = columns};
-    config.codec = BB_CODEC_BFP;
+    config.codec = bb_codec_find("bfp");
     config.bits = bits;
     check_ok(bb_coded_matrix_create(&config, scale, &layout, &matrix));
     check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(from, 1, columns)));
@@ -81,7 +81,7 @@ static void bits_per_value_are_known(void **state)
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 3, .columns = 256000};
     bb_coded_matrix *matrix = NULL;
-    config.codec = BB_CODEC_BFP;
+    config.codec = bb_codec_find("bfp");
     for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
         config.bits = bits;
         assert_true(bb_codec_bits_per_value(&config) == bits + 0.25);

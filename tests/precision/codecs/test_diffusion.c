@@ -4,8 +4,8 @@
 // declared bound on data that are hard for it, and what stays as it was.
 #include "core/memory.h"
 #include "core/thread.h"
-#include "precision/codec.h"
 #include "precision/codecs/diffusion.h"
+#include "precision/coded_matrix.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/failed_allocations.h"
@@ -20,7 +20,7 @@ static bb_codec_config codec(int which, int rounding)
     const bb_format formats[] = {BB_FORMAT_BF16, BB_FORMAT_FP16, BB_FORMAT_E4M3, BB_FORMAT_E5M2};
     bb_codec_config config = bb_codec_plain(which < 4 ? formats[which] : BB_FORMAT_FP64);
     if (which >= 4) {
-        config.codec = BB_CODEC_BFP;
+        config.codec = bb_codec_find("bfp");
         config.bits = which;
     }
     config.rounding = rounding;
@@ -109,14 +109,14 @@ static void descriptions_say_it_and_other_codecs_refuse_it(void **state)
     config = codec(2, BB_ROUNDING_DIFFUSED);
     bb_codec_describe(&config, text, sizeof text);
     assert_string_equal(text, "e4m3 diffused");
-    for (int which = 0; which < (int)BB_CODEC_COUNT; ++which) {
+    for (int which = 0; which < bb_codec_count(); ++which) {
         config.codec = which;
-        config.bits = which == (int)BB_CODEC_BFP ? 6.0 : NAN;
-        bool takes = which >= (int)BB_FORMAT_BF16 && which <= (int)BB_CODEC_BFP;
+        config.bits = which == bb_codec_find("bfp") ? 6.0 : NAN;
+        bool takes = which >= (int)BB_FORMAT_BF16 && which <= bb_codec_find("bfp");
         assert_int_equal(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text), takes);
         if (!takes) {
-            assert_non_null(strstr(text, "rounding: codec "));
-            assert_non_null(strstr(text, "does not take it"));
+            assert_int_equal(strncmp(text, "rounding: ", 10), 0);
+            assert_non_null(strstr(text, "codec "));
         }
     }
 }

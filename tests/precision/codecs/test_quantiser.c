@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "tests/check.h"
 
 static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows, bb_index columns)
@@ -8,7 +8,7 @@ static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows,
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = rows, .columns = columns};
-    config.codec = BB_CODEC_QUANTISER;
+    config.codec = bb_codec_find("quantiser");
     config.tolerance = tolerance;
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
     check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
@@ -84,7 +84,7 @@ static void tolerance_of_range_is_made_absolute(void **state)
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 1, .columns = 64, .range = 2e-8};
-    config.codec = BB_CODEC_QUANTISER;
+    config.codec = bb_codec_find("quantiser");
     config.tolerance_of_range = 1e-4;
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
     char sentence[128];

@@ -233,7 +233,7 @@ static void bits_follow_smoothness(void **state)
     response of = response_make(14, 18, 128, 125, 1.0);
     bb_codec_config config = response_transform(1e-4);
     bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    config.codec = BB_CODEC_QUANTISER;
+    config.codec = bb_codec_find("quantiser");
     bb_coded_matrix *quotients = low_rank_encode(&of, &config);
     assert_true(response_bits(&of, matrix) < 0.35 * response_bits(&of, quotients));
     bb_coded_matrix_destroy(&matrix);

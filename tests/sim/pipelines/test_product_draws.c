@@ -84,7 +84,7 @@ static void the_spread_is_the_analytic_one(void **state)
 {
     (void)state;
     bb_codec_config quantiser = bb_codec_plain(BB_FORMAT_FP64);
-    quantiser.codec = (int)BB_CODEC_QUANTISER;
+    quantiser.codec = bb_codec_find("quantiser");
     quantiser.tolerance = 2e-3; // a step of 4e-3
     const bb_codec_config fp16 = bb_codec_plain(BB_FORMAT_FP16);
     const bb_codec_config *const storage[] = {&fp16, &quantiser};
@@ -125,7 +125,7 @@ static void smooth_codecs_keep_their_rate(void **state)
     for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
         for (int mode = (int)BB_ZFP_PRECISION; mode <= (int)BB_ZFP_ACCURACY; ++mode) {
             bb_codec_config zfp = bb_codec_plain(BB_FORMAT_FP64);
-            zfp.codec = (int)BB_CODEC_ZFP;
+            zfp.codec = bb_codec_find("zfp");
             zfp.mode = mode;
             zfp.dimensions = dimensions;
             zfp.bits = mode == (int)BB_ZFP_PRECISION ? 14.0 : NAN;

@@ -2,7 +2,7 @@
 //
 // A control loop on a GPU against the same steps in C: state and reading bit for bit, products and
 // outputs within the bound of their sums.
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "solvers/loop/control_loop.h"
 #include "solvers/loop/sliced_rows.h"
 #include "tests/solvers/sparse.h"

@@ -15,7 +15,7 @@ static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
 {
     bb_coded_matrix *out = NULL;
     const bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
-    bool quantiser = config->codec == (int)BB_CODEC_QUANTISER;
+    bool quantiser = config->codec == bb_codec_find("quantiser");
     double *values = dense_new(ROWS * columns);
     dense_random(ROWS * columns, (uint64_t)seed, values);
     check_ok(bb_coded_matrix_create(config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
@@ -105,7 +105,7 @@ static void formats_and_blocks_cross(void **state)
     (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     every_field_is_multiplied_with_its_own(&config);
-    config.codec = BB_CODEC_BFP;
+    config.codec = bb_codec_find("bfp");
     config.bits = 8.0;
     every_field_is_multiplied_with_its_own(&config);
 }
@@ -114,7 +114,7 @@ static void what_has_no_fixed_size_is_refused(void **state)
 {
     (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
-    config.codec = BB_CODEC_QUANTISER;
+    config.codec = bb_codec_find("quantiser");
     config.tolerance = 1e-3;
     bb_coded_matrix *matrix = draw(1, &config);
     bb_coded_operator *slots[BB_FIELD_SLOTS] = {operator_of(matrix), operator_of(matrix)};

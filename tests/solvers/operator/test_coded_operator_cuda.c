@@ -37,10 +37,10 @@ static bb_codec_config codec(int which)
 {
     bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
     if (which >= BB_FORMAT_COUNT + 13) {
-        out.codec = BB_CODEC_QUANTISER;
+        out.codec = bb_codec_find("quantiser");
         out.tolerance = 1e-3;
     } else if (which >= BB_FORMAT_COUNT) {
-        out.codec = BB_CODEC_BFP;
+        out.codec = bb_codec_find("bfp");
         out.bits = 4.0 + which - BB_FORMAT_COUNT;
     }
     return out;
@@ -50,7 +50,7 @@ static bb_coded_matrix *encode(const problem *of, const bb_codec_config *config)
 {
     bb_coded_matrix *out = NULL;
     bb_matrix_layout layout = {.rows = of->rows, .columns = of->columns};
-    bool scaled = config->codec != (int)BB_CODEC_QUANTISER;
+    bool scaled = config->codec != bb_codec_find("quantiser");
     check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
                                     &out));
     check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(of->c, of->rows, of->columns)));
@@ -250,7 +250,7 @@ static void limbs_stay_within_their_rounding(void **state)
                 fmax(worst, fabs(y[i] - expected[i]) / (rounding.relative * magnitude +
                                                         rounding.of_largest * norm_1 * largest));
         }
-        print_message("%s: %.4f of the bound\n", bb_codec_names[config.codec], worst);
+        print_message("%s: %.4f of the bound\n", bb_codec_name(config.codec), worst);
         assert_true(worst <= 1.0 && worst > 1e-5);
         bb_coded_matrix_destroy(&matrix);
     }

@@ -32,7 +32,9 @@ static int fill(void **state)
 static bb_codec_config config_of(int k)
 {
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
-    config.codec = k == 0 ? BB_CODEC_BFP : k == 1 ? BB_CODEC_QUANTISER : BB_CODEC_ZFP;
+    config.codec = k == 0   ? bb_codec_find("bfp")
+                   : k == 1 ? bb_codec_find("quantiser")
+                            : bb_codec_find("zfp");
     config.bits = k == 0 ? 9.0 : NAN;
     config.tolerance = k == 1 || (k >= 2 && k < 6) ? 1e-3 : NAN;
     if (k >= 2) {

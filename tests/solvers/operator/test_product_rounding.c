@@ -75,8 +75,8 @@ static void rounding_is_within_its_bound(void **state)
         {BB_FORMAT_FP32, BB_FORMAT_FP64},
         {BB_FORMAT_FP32, BB_FORMAT_FP32}
     };
-    static const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32, BB_FORMAT_FP16,
-                                 BB_FORMAT_E4M3, BB_CODEC_BFP,   BB_CODEC_QUANTISER};
+    const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32,       BB_FORMAT_FP16,
+                          BB_FORMAT_E4M3, bb_codec_find("bfp"), bb_codec_find("quantiser")};
     static const double sizes[] = {1e-9, 1.0, 1e-38};
     fixture *of = NULL;
     bb_device *device = NULL;
@@ -87,9 +87,9 @@ static void rounding_is_within_its_bound(void **state)
         const double size = sizes[trial % 3];
         bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
         config.codec = codecs[trial / 9];
-        config.bits = config.codec == (int)BB_CODEC_BFP ? 8.0 : NAN;
+        config.bits = config.codec == bb_codec_find("bfp") ? 8.0 : NAN;
         config.tolerance =
-            config.codec == (int)BB_CODEC_QUANTISER ? fmax(1e-3 * size, 0x1p-126) : NAN;
+            config.codec == bb_codec_find("quantiser") ? fmax(1e-3 * size, 0x1p-126) : NAN;
         const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
         bb_coded_matrix *matrix = NULL;
         fill(of, size, (int)(trial / 3 % 3));
@@ -175,7 +175,7 @@ static void factors_round_within_their_bound(void **state)
         for (int trial = 0; trial < 9; ++trial) {
             response of = response_make(7, 11, 61, 47, sizes[trial % 3]);
             bb_codec_config config = low_rank(sizes[trial % 3] * 1e-6);
-            config.codec = which == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+            config.codec = which == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
             if (trial / 3 == 1) { // noise: dense tiles, all coefficients
                 for (bb_index k = 0; k < of.layout.rows * of.layout.columns; ++k) {
                     of.values[k] =
@@ -210,7 +210,7 @@ static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
         bb_coded_operator *operation = NULL;
         bb_index unbounded = 0;
         double seconds = 0.0;
-        config.codec = trial % 2 == 0 ? BB_CODEC_LOW_RANK : BB_CODEC_TRANSFORM;
+        config.codec = trial % 2 == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
         for (int j = 0; j < COUNT; ++j) {
             x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, its sums are not
         }

@@ -16,7 +16,7 @@ static bool shared_panels; // some task had
 static bb_codec_config transform(double tolerance)
 {
     bb_codec_config config = low_rank(tolerance);
-    config.codec = BB_CODEC_TRANSFORM;
+    config.codec = bb_codec_find("transform");
     return config;
 }
 

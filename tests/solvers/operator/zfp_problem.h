@@ -4,7 +4,7 @@
 #ifndef BB_TESTS_SOLVERS_OPERATOR_ZFP_PROBLEM_H
 #define BB_TESTS_SOLVERS_OPERATOR_ZFP_PROBLEM_H
 
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "tests/solvers/dense.h"
 
 /// Lines of `across` rows by lines of `mesh` columns.
@@ -62,7 +62,7 @@ static inline bb_coded_matrix *zfp_encode(const zfp_shape *shape, int dimensions
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
     const bb_matrix_layout layout = {zfp_rows(shape), zfp_columns(shape), shape->mesh,
                                      shape->across, 0.0};
-    config.codec = BB_CODEC_ZFP;
+    config.codec = bb_codec_find("zfp");
     config.dimensions = dimensions;
     config.mode = (int)kind->mode;
     if (kind->mode == BB_ZFP_ACCURACY) {

@@ -31,8 +31,8 @@ static void enter(scene *s)
     add_star(c, BB_GUIDE_STAR_LGS, 31.0, 7.0);
     add_star(c, BB_GUIDE_STAR_LGS, -9.0, -26.0);
     add_star(c, BB_GUIDE_STAR_LGS, -9.0, -26.0);
-    c->stars[2].altitude_km = c->stars[3].altitude_km = 90.0;
-    c->stars[4].altitude_km = 80.0;
+    c->stars[2].settings.altitude_km = c->stars[3].settings.altitude_km = 90.0;
+    c->stars[4].settings.altitude_km = 80.0;
     add_star(c, BB_GUIDE_STAR_NGS, 3.0, 3.0);
     c->stars[5].lenslets = 8;
     add_target(c, 0.0, 0.0);

@@ -45,9 +45,10 @@ static int guide_slopes(const ao_case *c, slope *list)
         const bb_guide_star_config *g = &c->stars[s];
         const slope like = {.alpha_x = g->x_arcsec * BB_PI / 648000.0,
                             .alpha_y = g->y_arcsec * BB_PI / 648000.0,
-                            .inverse_altitude = g->kind == BB_GUIDE_STAR_LGS
-                                                    ? 1.0 / (1000.0 * g->altitude_km * airmass)
-                                                    : 0.0,
+                            .inverse_altitude =
+                                g->kind == BB_GUIDE_STAR_LGS
+                                    ? 1.0 / (1000.0 * g->settings.altitude_km * airmass)
+                                    : 0.0,
                             .sensor = s};
         count = append(list, count, c, like,
                        g->lenslets == BB_INTEGER_UNSET ? c->sensors.lenslets : g->lenslets,
@@ -165,7 +166,7 @@ static void compare(const ao_case *c, const double *matrix, const slope *rows, i
             if (rows[i].sensor == columns[j].sensor && rows[i].sensor >= 0 &&
                 rows[i].axis == columns[j].axis &&
                 c->stars[rows[i].sensor].kind == BB_GUIDE_STAR_LGS) {
-                const double own = c->stars[rows[i].sensor].tilt_variance_arcsec2;
+                const double own = c->stars[rows[i].sensor].settings.tilt_variance_arcsec2;
                 wanted += isnan(own) ? c->sensors.lgs.tilt_variance_arcsec2 : own;
             } else {
                 peak = fmax(peak, fabs(wanted));

@@ -23,10 +23,10 @@ static ao_case small_case(void)
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
     add_star(&c, BB_GUIDE_STAR_LGS, -12.0, 14.0);
     add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -21.0);
-    c.stars[0].altitude_km = 90.0;
+    c.stars[0].settings.altitude_km = 90.0;
     c.stars[0].lenslets = 7;
     c.stars[1].shift_x_m = 0.2;
-    c.stars[2].magnitude = 11.0;
+    c.stars[2].settings.magnitude = 11.0;
     add_target(&c, 6.0, -4.0);
     return c;
 }

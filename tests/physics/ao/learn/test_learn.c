@@ -28,11 +28,11 @@ static ao_case asymmetric_case(bb_layer_config *layers)
     add_star(&c, BB_GUIDE_STAR_LGS, -22.0, 24.0);
     add_star(&c, BB_GUIDE_STAR_NGS, 19.0, -41.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -33.0, -12.0);
-    c.stars[0].altitude_km = 90.0;
+    c.stars[0].settings.altitude_km = 90.0;
     c.stars[0].lenslets = 7;
     c.stars[1].shift_x_m = 0.2;
-    c.stars[2].magnitude = 11.0;
-    c.stars[3].magnitude = 12.0;
+    c.stars[2].settings.magnitude = 11.0;
+    c.stars[3].settings.magnitude = 12.0;
     add_target(&c, 6.0, -4.0);
     return c;
 }
@@ -81,8 +81,8 @@ static void known_strengths_come_back(void **state)
             noise += 0.5 * (own->xx + own->yy) / (double)sensor->count;
         }
         check_close(learned.noise_arcsec2[s], noise, 1e-10, 0.03);
-        check_close(learned.tilt_arcsec2[s], sensor->star.kind == BB_GUIDE_STAR_LGS ? 1.0 : 0.0,
-                    1e-9, 1.0);
+        check_close(learned.tilt_arcsec2[s], sensor->star.kind == &bb_lgs_star ? 1.0 : 0.0, 1e-9,
+                    1.0);
     }
     bb_learned_profile_release(&learned);
     bb_tomography_destroy(&problem);
@@ -149,7 +149,7 @@ static void natural_stars_see_above_laser_stars(void **state)
     ao_case c = asymmetric_case(layers);
     const double high_m[LAYERS] = {0.0, 4000.0, 40000.0};
     layers[2].height_m = high_m[2];
-    c.stars[0].altitude_km = c.stars[1].altitude_km = 30.0;
+    c.stars[0].settings.altitude_km = c.stars[1].settings.altitude_km = 30.0;
     // Nearer together, so that beams overlap up there.
     c.stars[2].x_arcsec = 7.0;
     c.stars[2].y_arcsec = -9.0;
@@ -229,7 +229,7 @@ static void noise_and_tilts_do_not_bias(void **state)
     assert_memory_equal(quiet.strength, noisy.strength, sizeof strengths);
     bb_learned_profile_release(&noisy);
     bb_tomography_destroy(&problem);
-    c.stars[2].magnitude = 16.0;
+    c.stars[2].settings.magnitude = 16.0;
     c.sensors.lgs.tilt_variance_arcsec2 = 7.0;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     task.source = problem->cmm;

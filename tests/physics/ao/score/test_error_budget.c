@@ -9,8 +9,8 @@ static ao_case laser_case(void)
     ao_case c = case_without_stars(8.0, 5);
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
     add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -21.0);
-    c.stars[0].altitude_km = 90.0;
-    c.stars[1].magnitude = 11.0;
+    c.stars[0].settings.altitude_km = 90.0;
+    c.stars[1].settings.magnitude = 11.0;
     c.stars[1].lenslets = 4;
     add_target(&c, 6.0, -4.0);
     return c;

@@ -15,8 +15,8 @@ static ao_case small_case(bb_index lenslets)
     ao_case c = case_without_stars(4.0, lenslets);
     add_star(&c, BB_GUIDE_STAR_NGS, 14.0, 5.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -9.0, -21.0);
-    c.stars[0].magnitude = 11.0;
-    c.stars[1].magnitude = 12.0;
+    c.stars[0].settings.magnitude = 11.0;
+    c.stars[1].settings.magnitude = 12.0;
     add_target(&c, 2.0, -4.0);
     return c;
 }

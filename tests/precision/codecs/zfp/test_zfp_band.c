@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "core/random.h"
-#include "precision/codec.h"
 #include "precision/codecs/zfp/zfp_band.h"
+#include "precision/coded_matrix.h"
 #include "tests/check.h"
 
 #include <sys/mman.h>
@@ -278,12 +278,12 @@ static void truncation_is_measured_and_named(void **state)
     bb_codec_config zfp = bb_codec_plain(BB_FORMAT_FP64);
     bb_codec_config bfp = zfp;
     bb_codec_config quantiser = zfp;
-    zfp.codec = BB_CODEC_ZFP;
+    zfp.codec = bb_codec_find("zfp");
     zfp.mode = BB_ZFP_ACCURACY;
     zfp.tolerance = 1e-3;
-    bfp.codec = BB_CODEC_BFP;
+    bfp.codec = bb_codec_find("bfp");
     bfp.bits = 16.0;
-    quantiser.codec = BB_CODEC_QUANTISER;
+    quantiser.codec = bb_codec_find("quantiser");
     quantiser.tolerance = 1e-4;
     bool truncates = strstr(bb_codec_rounding(&zfp), "ROUND_NEVER") != NULL;
     print_message("%s; bias in standard errors: zfp %.1f, bfp %.1f, quantiser %.1f\n",

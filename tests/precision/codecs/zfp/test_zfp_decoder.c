@@ -2,7 +2,7 @@
 //
 // The decoder against libzfp by memcmp: 10,000 arrays a mode and dimension, floats and doubles in
 // turn. With arguments: arrays a mode and dimension, and a seed.
-#include "precision/codec.h"
+#include "precision/coded_matrix.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
 #include <stdlib.h>
@@ -276,7 +276,7 @@ static void bands_of_a_matrix_decode_together(void **state)
         bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
         bb_matrix_layout layout = {
             .rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS, .row_columns = 6};
-        config.codec = BB_CODEC_ZFP;
+        config.codec = bb_codec_find("zfp");
         config.mode = BB_ZFP_ACCURACY;
         config.tolerance = 1e-5;
         config.dimensions = dimensions;

@@ -20,7 +20,7 @@ static void check_near(const loop_answer *a, const loop_answer *b)
 static void compare(const truth *of, bb_index pipeline, int matrices)
 {
     const bb_product_pipeline *pipelines = of->study->pipelines.items;
-    const bool tiles = pipelines[pipeline].storage.codec == (int)BB_CODEC_LOW_RANK;
+    const bool tiles = pipelines[pipeline].storage.codec == bb_codec_find("low_rank");
     bb_device *here[BB_LOOP_GPUS] = {of->devices[0], of->devices[0], of->devices[0]};
     const loop_way one = {matrices, 1, here};
     loop_answer whole = answer_of(of, pipeline, &one);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/ao_check.h"
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
@@ -7,7 +8,7 @@
 static bb_status check_case(const ao_case *c)
 {
     const bb_ao_config config = case_config(c);
-    return bb_ao_config_check(&config);
+    return bb_ao_check(&config);
 }
 
 static void the_check_case_passes(void **state)
@@ -69,17 +70,17 @@ static void keys_must_fit_the_kind_of_star(void **state)
 {
     (void)state;
     ao_case c = case_nx456();
-    c.stars[1].altitude_km = NAN;
+    c.stars[1].settings.altitude_km = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[1].altitude_km is missing");
     c = case_nx456();
-    c.stars[3].altitude_km = 90.0;
+    c.stars[3].settings.altitude_km = 90.0;
     check_fails(check_case(&c), BB_INVALID,
                 "guide_stars[3].altitude_km does not apply to a star of kind ngs");
     c = case_nx456();
-    c.stars[5].magnitude = NAN;
+    c.stars[5].settings.magnitude = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[5].magnitude is missing");
     c = case_nx456();
-    c.stars[0].magnitude = 10.0;
+    c.stars[0].settings.magnitude = 10.0;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[0].magnitude does not apply");
     c = case_nx456();
     c.stars[2].launch_x_m = 3.0;

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/ao_check.h"
+
+#include "physics/ao/atmosphere.h"
+#include "physics/ao/subapertures.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool in_range(const bb_key *key, double value)
+{
+    if (!isfinite(value)) {
+        return false;
+    }
+    if (key->minimum == 0.0 && key->maximum == 0.0) {
+        return true;
+    }
+    bool above = key->exclusive_minimum ? value > key->minimum : value >= key->minimum;
+    bool below = key->exclusive_maximum ? value < key->maximum : value <= key->maximum;
+    return above && below;
+}
+
+// Ranges of the numbers of one struct, its groups included; `path` stands before the key's name.
+static bb_status check_ranges(const bb_schema *schema, const void *object, const char *path)
+{
+    bb_status status = BB_OK;
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        const bb_key *key = &schema->keys[k];
+        const char *member = (const char *)object + key->offset;
+        if (key->kind == BB_KEY_DOUBLE) {
+            double value = *(const double *)(const void *)member;
+            bool plain = strcmp(key->unit, "1") == 0;
+            BB_REQUIRE((key->optional && isnan(value)) || in_range(key, value), BB_INVALID,
+                       "%s.%s = %g%s%s, expected a finite number %s %g and %s %g", path, key->name,
+                       value, plain ? "" : " ", plain ? "" : key->unit,
+                       key->exclusive_minimum ? ">" : ">=", key->minimum,
+                       key->exclusive_maximum ? "<" : "<=", key->maximum);
+        } else if (key->kind == BB_KEY_INTEGER) {
+            bb_index value = *(const bb_index *)(const void *)member;
+            BB_REQUIRE((key->optional && value == BB_INTEGER_UNSET) || in_range(key, (double)value),
+                       BB_INVALID, "%s.%s = %td, expected %g..%g", path, key->name, value,
+                       key->minimum, key->maximum);
+        } else if (key->kind == BB_KEY_GROUP) {
+            char inner[64];
+            (void)snprintf(inner, sizeof inner, "%s.%s", path, key->name);
+            BB_TRY(check_ranges(key->schema, member, inner));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status check_atmosphere(const bb_atmosphere_config *atmosphere)
+{
+    bb_status status = BB_OK;
+    bool profile = atmosphere->profile != -1;
+    bool layers = atmosphere->layers.count != 0;
+    BB_TRY(check_ranges(&bb_atmosphere_schema, atmosphere, "atmosphere"));
+    BB_REQUIRE(
+        profile != layers, BB_INVALID, "atmosphere: %s, expected exactly one of profile and layers",
+        profile ? "profile and layers are both given" : "neither profile nor layers is given");
+    BB_REQUIRE(!profile || (atmosphere->profile >= 0 && atmosphere->profile < BB_PROFILE_COUNT),
+               BB_INVALID, "atmosphere.profile = %d, expected 0..%d", atmosphere->profile,
+               BB_PROFILE_COUNT - 1);
+    BB_REQUIRE(!layers || (atmosphere->layers.count > 0 && atmosphere->layers.items != NULL),
+               BB_INVALID, "atmosphere.layers: %td layers, expected at least one",
+               atmosphere->layers.count);
+    double sum = 0.0;
+    const bb_layer_config *items = atmosphere->layers.items;
+    for (bb_index l = 0; layers && l < atmosphere->layers.count; ++l) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "atmosphere.layers[%td]", l);
+        BB_TRY(check_ranges(&bb_layer_schema, &items[l], path));
+        sum += items[l].strength;
+    }
+    BB_REQUIRE(profile || sum > 0.0, BB_INVALID,
+               "atmosphere.layers: the strengths sum to %g, expected a positive sum", sum);
+done:
+    return status;
+}
+
+static bb_status check_mask(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    const double *mask = config->pupil_mask;
+    const bb_index edge = config->pupil_edge;
+    bool transmits = false;
+    for (bb_index k = 0; mask != NULL && k < edge * edge; ++k) {
+        BB_REQUIRE(
+            mask[k] >= 0.0 && mask[k] <= 1.0, BB_INVALID,
+            "telescope.pupil: row %td, column %td is %.17g, expected a transmission in [0, 1]",
+            k / edge, k % edge, mask[k]);
+        transmits = transmits || mask[k] > 0.0;
+    }
+    BB_REQUIRE(mask == NULL || transmits, BB_INVALID,
+               "telescope.pupil: all %td x %td pixels are 0, expected some that transmit", edge,
+               edge);
+done:
+    return status;
+}
+
+static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    if (config->telescope->pupil.file != NULL && pupil.mask == NULL) {
+        goto done; // only the mask can tell
+    }
+    BB_REQUIRE(
+        pupil.mask == NULL || pupil.edge >= 2 * lenslets, BB_INVALID,
+        "telescope.pupil: %td x %td pixels, expected at least 2 a lenslet: %s.lenslets = %td",
+        pupil.edge, pupil.edge, path, lenslets);
+    bb_index count = bb_subapertures_count(lenslets, &pupil);
+    BB_REQUIRE(count > 0 || (pupil.mask == NULL && !pupil.by_flux), BB_INVALID,
+               "%s.lenslets = %td leaves no valid subaperture: none has a mean transmission of "
+               "telescope.subaperture_threshold = %g",
+               path, lenslets, pupil.threshold);
+    BB_REQUIRE(count > 0, BB_INVALID,
+               "%s.lenslets = %td leaves no valid subaperture at telescope.obstruction = %g", path,
+               lenslets, pupil.obstruction);
+done:
+    return status;
+}
+
+// Where the laser is launched.
+static bb_status check_launch(const bb_guide_star_config *star, bool launched, const char *path)
+{
+    bb_status status = BB_OK;
+    const char *name = bb_guide_star_kind_names[star->kind];
+    BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || star->launch == BB_LAUNCH_CENTRAL, BB_INVALID,
+               "%s.launch = %d, expected side or central", path, star->launch);
+    BB_REQUIRE(launched || star->launch == BB_LAUNCH_SIDE, BB_INVALID,
+               "%s.launch does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(launched || isnan(star->launch_x_m), BB_INVALID,
+               "%s.launch_x_m does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(launched || isnan(star->launch_y_m), BB_INVALID,
+               "%s.launch_y_m does not apply to a star of kind %s", path, name);
+    BB_REQUIRE(isnan(star->launch_x_m) == isnan(star->launch_y_m), BB_INVALID,
+               "%s: launch_x_m and launch_y_m go together, one is missing", path);
+    BB_REQUIRE(star->launch == BB_LAUNCH_SIDE || isnan(star->launch_x_m), BB_INVALID,
+               "%s: launch: central and launch_x_m exclude each other", path);
+done:
+    return status;
+}
+
+// Keys that must be there, and those that must not, by the kind of star.
+static bb_status check_settings(const bb_ao_config *config, const bb_guide_star_config *star,
+                                const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_guide_star_kind *kind = bb_guide_star_kinds[star->kind];
+    const char *name = bb_guide_star_kind_names[star->kind];
+    const size_t first = offsetof(bb_guide_star_config, settings);
+    for (bb_index k = 0; k < bb_guide_star_schema.key_count; ++k) {
+        const bb_key *key = &bb_guide_star_schema.keys[k];
+        if (key->offset < first || key->offset >= first + sizeof star->settings) {
+            continue;
+        }
+        const double value = *(const double *)(const void *)((const char *)star + key->offset);
+        BB_REQUIRE(!isnan(value) || kind->own_key == NULL || strcmp(kind->own_key, key->name) != 0,
+                   BB_INVALID, "%s.%s is missing: a star of kind %s needs it", path, key->name,
+                   name);
+        BB_REQUIRE(isnan(value) || bb_guide_star_kind_takes(kind, key->name), BB_INVALID,
+                   "%s.%s does not apply to a star of kind %s", path, key->name, name);
+    }
+    const bb_star_settings *defaults = bb_sensors_config_star(config->sensors, star->kind);
+    const bb_star_settings all = bb_guide_star_kind_settings(kind, defaults, &star->settings);
+    BB_TRY(check_ranges(kind->schema, &all, path));
+    if (kind->check != NULL) {
+        BB_TRY(kind->check(&star->settings, &all, path));
+    }
+done:
+    return status;
+}
+
+static bb_status check_guide_stars(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(config->guide_star_count > 0, BB_INVALID,
+               "guide_stars: %td stars, expected at least one", config->guide_star_count);
+    for (bb_index s = 0; s < config->guide_star_count; ++s) {
+        const bb_guide_star_config *star = &config->guide_stars[s];
+        char path[64];
+        (void)snprintf(path, sizeof path, "guide_stars[%td]", s);
+        BB_REQUIRE(star->kind >= 0 && star->kind < (int)BB_GUIDE_STAR_COUNT, BB_INVALID,
+                   "%s.kind = %d, expected 0..%d", path, star->kind, BB_GUIDE_STAR_COUNT - 1);
+        BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
+        BB_TRY(check_settings(config, star, path));
+        BB_TRY(check_launch(star, bb_guide_star_kinds[star->kind]->launched, path));
+        if (star->lenslets != BB_INTEGER_UNSET) {
+            BB_TRY(check_lenslets(config, star->lenslets, path));
+        }
+    }
+done:
+    return status;
+}
+
+// The lag needs the wind of every layer.
+static bb_status check_error_terms(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_error_terms_config *terms = config->error_terms;
+    const int profile = config->atmosphere->profile;
+    if (terms == NULL) {
+        goto done;
+    }
+    BB_TRY(check_ranges(&bb_error_terms_schema, terms, "error_terms"));
+    BB_REQUIRE(
+        !(terms->aliasing && terms->fitting), BB_INVALID,
+        "error_terms.aliasing: with error_terms.fitting the residual of slopes has the guide "
+        "stars' aliasing already; expected one of the two to be false");
+    const bb_index winds = terms->wind_m_per_s.count;
+    const bb_index layers = bb_atmosphere_layers(config->atmosphere);
+    BB_REQUIRE(winds == 0 || winds == layers, BB_INVALID,
+               "error_terms.wind_m_per_s: %td speeds, expected one for each of %td layers", winds,
+               layers);
+    BB_REQUIRE(terms->frame_delay_ms == 0.0 || winds > 0 ||
+                   (profile >= 0 && bb_profile_has_wind((bb_profile)profile)),
+               BB_INVALID,
+               "error_terms.wind_m_per_s is missing: error_terms.frame_delay_ms needs the wind of "
+               "every layer, which %s does not have",
+               profile >= 0 ? bb_profile_names[profile] : "a list of layers");
+done:
+    return status;
+}
+
+bb_status bb_ao_check(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    BB_TRY(check_ranges(&bb_telescope_schema, config->telescope, "telescope"));
+    BB_REQUIRE(config->telescope->subaperture_rule == BB_SUBAPERTURE_CENTRE ||
+                   config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
+               BB_INVALID, "telescope.subaperture_rule = %d, expected centre or flux",
+               config->telescope->subaperture_rule);
+    BB_TRY(check_mask(config));
+    BB_TRY(check_atmosphere(config->atmosphere));
+    BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));
+    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE ||
+                   config->sensors->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+               BB_INVALID,
+               "sensors.slope_model = %d, expected point_difference or averaged_gradient",
+               config->sensors->slope_model);
+    BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
+    if (config->mirror != NULL) {
+        BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
+    }
+    BB_TRY(check_error_terms(config));
+    BB_TRY(check_guide_stars(config));
+    BB_REQUIRE(config->target_count > 0, BB_INVALID, "targets: %td, expected at least one",
+               config->target_count);
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "targets[%td]", t);
+        BB_TRY(check_ranges(&bb_target_schema, &config->targets[t], path));
+        if (config->targets[t].lenslets != BB_INTEGER_UNSET) {
+            BB_TRY(check_lenslets(config, config->targets[t].lenslets, path));
+        }
+    }
+done:
+    return status;
+}

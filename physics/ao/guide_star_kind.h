@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kinds of guide star. What differs between them stands in one row a kind, which everybody
+// asks: the keys that its stars take and their defaults, how far away a star is, how much light of
+// it arrives and what noise its slopes have, whether it knows its tilt.
+//
+// A kind `name` is a row of BB_GUIDE_STAR_KINDS and a file `name`_star.c, which defines
+// `bb_name_star` and the schema of the group `sensors.name`.
+#ifndef BB_PHYSICS_AO_GUIDE_STAR_KIND_H
+#define BB_PHYSICS_AO_GUIDE_STAR_KIND_H
+
+#include "core/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// ROW(number, name, plural): BB_GUIDE_STAR_<number> is the kind's index, `name` the user's word.
+// clang-format off
+#define BB_GUIDE_STAR_KINDS(ROW)                                                                   \
+    ROW(NGS, ngs, "natural guide stars")                                                           \
+    ROW(LGS, lgs, "laser guide stars")                                                             \
+    ROW(RAYLEIGH, rayleigh, "Rayleigh guide stars")
+// clang-format on
+
+#define BB_GUIDE_STAR_NUMBER(number, name, plural) BB_GUIDE_STAR_##number,
+enum { BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_NUMBER) BB_GUIDE_STAR_COUNT };
+
+/// What stars of a kind have and each may have otherwise, in the units of the keys; NaN: unset, or
+/// not of this kind.
+typedef struct bb_star_settings {
+    double altitude_km; ///< above the pupil, at zenith
+    double magnitude;   ///< R band
+    double pixel_arcsec;
+    double wavelength_nm;
+    double bandwidth_nm;
+    double transmission;     ///< of the optics
+    double flux_ph_per_m2_s; ///< at the pupil
+    double spot_arcsec;      ///< on the sky, without the seeing
+    double power_w;          ///< of the launched beam
+    double depth_km;         ///< of what shines
+    double tilt_variance_arcsec2;
+} bb_star_settings;
+
+/// The row of a settings key: a number in a closed range, or one above `low` = 0.
+#define BB_STAR_NUMBER(member, unit_text, low, high, text)                                         \
+    .name = #member, .kind = BB_KEY_DOUBLE, .unit = (unit_text),                                   \
+    .offset = offsetof(bb_star_settings, member), .minimum = (low), .maximum = (high),             \
+    .meaning = (text)
+#define BB_STAR_POSITIVE(member, unit_text, high, text)                                            \
+    BB_STAR_NUMBER(member, unit_text, 0.0, high, text), .exclusive_minimum = true
+
+typedef struct bb_guide_star_kind bb_guide_star_kind;
+
+/// A guide star and its detector, in SI but for the angles named; all overrides applied, the
+/// airmass included.
+typedef struct bb_star {
+    const bb_guide_star_kind *kind;
+    double x_rad, y_rad;
+    double altitude_m; ///< along the line of sight; infinite: a natural star
+    double magnitude;  ///< natural stars
+    double frame_s;
+    double read_noise_e;
+    double pixel_arcsec;
+    double wavelength_m;
+    double transmission;
+    double bandwidth_m;            ///< natural stars
+    double flux_ph_per_m2_s;       ///< laser stars, as the rest
+    double spot_arcsec;            ///< laser stars
+    double depth_m;                ///< along the line of sight
+    double tilt_variance_arcsec2;  ///< 0 of a natural star
+    double launch_x_m, launch_y_m; ///< laser stars
+} bb_star;
+
+/// The air between star and pupil.
+typedef struct bb_star_air {
+    double pupil_altitude_m; ///< above sea level
+    double airmass;
+    double transmission; ///< sensors.atmosphere_transmission
+} bb_star_air;
+
+/// What a subaperture sees of a star.
+typedef struct bb_star_spot {
+    double electrons;          ///< a frame
+    double read;               ///< 0.82 (read noise/(electrons pixel))^2, arcsec^-2
+    double seeing_arcsec;      ///< at the star's wavelength
+    double from_x_m, from_y_m; ///< from the launch telescope, along the axes of the lenslet grid
+} bb_star_spot;
+
+/// Covariance of the two slopes of a subaperture, arcsec^2.
+typedef struct bb_slope_noise {
+    double xx, yy, xy;
+} bb_slope_noise;
+
+struct bb_guide_star_kind {
+    const bb_schema
+        *schema;         ///< of sensors.<name>, of bb_star_settings: what a star may override too
+    const char *own_key; ///< setting without a default, which every star has to give; NULL: none
+    bool launched;       ///< by a laser on the ground: launch, launch_x_m, launch_y_m apply
+    bool tilt_unknown;   ///< the beam is tilted on its way up as the image is on its way down
+    /// Rules between settings: those `given` with the star, and all with the defaults. NULL: none.
+    bb_status (*check)(const bb_star_settings *given, const bb_star_settings *all,
+                       const char *path);
+    /// Fills what follows from the settings beyond the detector.
+    void (*resolve)(const bb_star_settings *settings, const bb_star_air *air, bb_star *star);
+    /// Electrons that an area of the pupil detects in a frame.
+    double (*electrons)(const bb_star *star, double area_m2, double air_transmission);
+    bb_slope_noise (*noise)(const bb_star *star, const bb_star_spot *spot);
+};
+
+#define BB_GUIDE_STAR_ROW(number, name, plural)                                                    \
+    extern const bb_guide_star_kind bb_##name##_star;                                              \
+    extern const bb_schema bb_##name##_star_schema;
+BB_GUIDE_STAR_KINDS(BB_GUIDE_STAR_ROW)
+
+/// [BB_GUIDE_STAR_COUNT] rows, and the user's words with a NULL after the last.
+extern const bb_guide_star_kind *const bb_guide_star_kinds[];
+extern const char *const bb_guide_star_kind_names[];
+
+/// Settings of which none is set.
+bb_star_settings bb_guide_star_kind_unset(void);
+
+/// Whether stars of a kind take a setting, by the name of its key.
+bool bb_guide_star_kind_takes(const bb_guide_star_kind *kind, const char *key);
+
+/// The settings of a star: what was `given` with it, else the `defaults` of its kind.
+bb_star_settings bb_guide_star_kind_settings(const bb_guide_star_kind *kind,
+                                             const bb_star_settings *defaults,
+                                             const bb_star_settings *given);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

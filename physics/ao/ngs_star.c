@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Natural guide stars: at infinity, of a magnitude, with round spots. The noise model is that of
+// ecrc/moao, see measurement_noise.h.
+#include "physics/ao/guide_star_kind.h"
+
+#include <math.h>
+
+// The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
+// clang-format off
+static const bb_key keys[] = {
+    {BB_STAR_POSITIVE(pixel_arcsec, "arcsec", 60.0, "Pixel of a natural star's sensor."),
+     .default_text = "0.3"},
+    {BB_STAR_POSITIVE(wavelength_nm, "nm", 1.0e5, "Wavelength of natural stars."),
+     .default_text = "650.0"},
+    {BB_STAR_POSITIVE(bandwidth_nm, "nm", 1.0e4, "Bandwidth of natural stars."),
+     .default_text = "330.0"},
+    {BB_STAR_POSITIVE(transmission, "1", 1.0, "Transmission of the optics."),
+     .default_text = "0.425"},
+};
+// clang-format on
+const bb_schema bb_ngs_star_schema = BB_SCHEMA("ngs", bb_star_settings, keys);
+
+static void resolve(const bb_star_settings *settings, const bb_star_air *air, bb_star *star)
+{
+    (void)air;
+    star->altitude_m = INFINITY;
+    star->magnitude = settings->magnitude;
+    star->bandwidth_m = 1e-9 * settings->bandwidth_nm;
+}
+
+static double electrons(const bb_star *star, double area_m2, double air_transmission)
+{
+    (void)air_transmission; // the zero point is that of stars seen through the air
+    const double angstrom = 1.0e10 * star->bandwidth_m;
+    return pow(10.0, 2.9 - 0.4 * star->magnitude) * star->transmission * area_m2 * star->frame_s *
+           angstrom * 1.0e4;
+}
+
+static bb_slope_noise noise(const bb_star *star, const bb_star_spot *spot)
+{
+    (void)star;
+    const double square = spot->seeing_arcsec * spot->seeing_arcsec;
+    const double variance = 0.32 * square / spot->electrons + spot->read * square * square;
+    return (bb_slope_noise){.xx = variance, .yy = variance, .xy = 0.0};
+}
+
+const bb_guide_star_kind bb_ngs_star = {.schema = &bb_ngs_star_schema,
+                                        .own_key = "magnitude",
+                                        .resolve = resolve,
+                                        .electrons = electrons,
+                                        .noise = noise};

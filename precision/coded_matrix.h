@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix in a codec's form on the host: panels of fp64 go in, are scaled by a power of two a row
+// where the pipeline says so, and are coded; what comes out is fp32 or fp64.
+//
+// Bands: rows that must be encoded together (zfp in 3 and 4 dimensions couples rows; everything
+// else takes one row at a time). Groups and pieces: what decodes by itself, a few rows of a band by
+// a run of columns. Each piece has an entry in an index of the codec's own, beside the stream.
+//
+// A NaN or infinity that a codec cannot hold is counted and poisons the block or piece that it lies
+// in: all of it decodes to NaN, so that it cannot pass for a number.
+#ifndef BB_PRECISION_CODED_MATRIX_H
+#define BB_PRECISION_CODED_MATRIX_H
+
+#include "core/array.h"
+#include "precision/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Whether a codec that bb_codec_check passes can code a matrix of this layout. Errors: BB_INVALID
+/// (a mesh that does not divide the columns or a grid that does not divide the rows, a dimension
+/// without its mesh or grid).
+BB_CHECKED bb_status bb_matrix_layout_check(const bb_matrix_layout *layout,
+                                            const bb_codec_config *config);
+
+/// A matrix [rows][columns] in coded form on the host. Owner: whoever created it.
+typedef struct bb_coded_matrix bb_coded_matrix;
+
+/// Allocates room for a matrix of which nothing is encoded; variable-rate codecs grow as they
+/// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses, a layout
+/// that bb_matrix_layout_check does, or a range for which bb_codec_holds is false).
+BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
+                                            const bb_matrix_layout *layout, bb_coded_matrix **out);
+void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
+
+/// Rows of a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D), or band_lines of them
+/// (low_rank, transform).
+bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix);
+
+/// Encodes a panel [panel rows][columns] (F64, host) as rows [row, row + panel rows): whole bands,
+/// but for the matrix's last. Different bands may be encoded by different threads at once. Errors:
+/// BB_INVALID (a panel that does not fit), BB_MEMORY.
+BB_CHECKED bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel);
+
+enum {
+    BB_GROUP_ROWS = 16, ///< most rows of a group
+};
+
+/// Groups of rows that decode together: one row, four rows of a line (zfp 3-D), four by four (zfp
+/// 4-D) or one of each line of a band (low_rank, transform). Groups are in the order of their
+/// first row.
+bb_index bb_coded_matrix_group_count(const bb_coded_matrix *matrix);
+
+/// Rows of a group, ascending; returns how many.
+bb_index bb_coded_matrix_group_rows(const bb_coded_matrix *matrix, bb_index group,
+                                    bb_index rows[BB_GROUP_ROWS]);
+
+/// The group that a row belongs to.
+bb_index bb_coded_matrix_group_of(const bb_coded_matrix *matrix, bb_index row);
+
+/// Runs of columns that decode by themselves: piece p covers [p piece_columns, ...), the last one
+/// what is left.
+bb_index bb_coded_matrix_piece_columns(const bb_coded_matrix *matrix);
+
+/// Decodes one piece of a group: out [rows of the group][piece_columns]. The rows' scales are not
+/// undone: true values are out / scale. Safe from several threads at once.
+void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                                float *out);
+void bb_coded_matrix_decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                                double *out);
+
+/// Decodes columns [column, column + count) of one row, the row's scale not undone. For codecs with
+/// pieces it decodes all pieces that it touches: for single rows, not for products.
+void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                            bb_index count, double *out);
+
+bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix);
+bb_index bb_coded_matrix_columns(const bb_coded_matrix *matrix);
+
+/// Scale of a row: stored value = scale * true value.
+double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row);
+
+/// Bytes that a device has to hold and read: words or streams, exponents, widths, the index of
+/// pieces, and scales where there are any.
+size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix);
+
+/// Values that were clipped to a saturating format's range so far, values other than zero that were
+/// too small for the format and became zero, and values that were NaN or infinite and cannot be
+/// held.
+bb_index bb_coded_matrix_saturated(const bb_coded_matrix *matrix);
+bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix);
+bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix);
+
+/// The configuration that the matrix was made with, defaults filled in and the tolerance absolute;
+/// bb_codec_check takes it again.
+const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix);
+
+/// Plain formats: the words of a row and the format they are in, for kernels. NULL, and undefined,
+/// for other codecs.
+const void *bb_coded_matrix_words(const bb_coded_matrix *matrix, bb_index row);
+bb_format bb_coded_matrix_format(const bb_coded_matrix *matrix);
+
+/// Block floating point: where a row's mantissas and exponents lie (layout in bfp_core.h), for
+/// kernels. NULL for other codecs.
+const unsigned char *bb_coded_matrix_bfp_row(const bb_coded_matrix *matrix, bb_index row);
+
+enum {
+    BB_QUANTISER_RUN = 1024, ///< columns of a run, which is a piece of the quantiser
+};
+
+/// Quantiser: the quotients of one run of a row, zero beyond the last column; false, and `out` not
+/// to be used, where a block of it is not held as quotients. A value is quotient * step.
+bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_index run,
+                               int32_t out[BB_QUANTISER_RUN]);
+float bb_coded_matrix_step(const bb_coded_matrix *matrix);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
