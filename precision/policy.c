@@ -211,6 +211,13 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_policy_config, variants),
      .meaning = "Promise: what it may use throughout or mix; unset: the pipeline's arithmetic, "
                 "and inside and all from it to dp in cost, the most precise of each cost."},
+    {.name = "widths", .kind = BB_KEY_INTEGERS, .unit = "tiles", .minimum = 1.0, .maximum = 1e6,
+     .optional = true, .offset = offsetof(bb_policy_config, widths),
+     .meaning = "Three zones: two distances |row - column|; the first zone ends before the first "
+                "of them, the second before the second."},
+    {.name = "zones", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
+     .offset = offsetof(bb_policy_config, zones),
+     .meaning = "Three zones: their variants from the diagonal outward, the pipeline's own last."},
 };
 // clang-format on
 const bb_schema bb_policy_schema = BB_SCHEMA("policy", bb_policy_config, keys);

@@ -34,7 +34,8 @@ extern "C" {
     row(TABLE,     table,     "by a file")                                                         \
     row(TILE_NORM, tile_norm, "by a bound on its norm")                                            \
     row(PRODUCT,   product,   "product by product, by a bound")                                    \
-    row(PROMISE,   promise,   "the cheapest that keeps a price")
+    row(PROMISE,   promise,   "the cheapest that keeps a price")                                   \
+    row(THREE_ZONES, three_zones, "by its distance from the diagonal")
 // clang-format on
 
 #define BB_POLICY_OF_ROW(id, ...) BB_POLICY_##id,
@@ -82,6 +83,8 @@ typedef struct bb_policy_config {
     double strehl_loss; ///< promise: the largest one allowed, NaN
     int over;           ///< bb_policy_over: of the promise
     bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its candidates
+    bb_list widths;     ///< of bb_index: tiles, where the first two of three zones end
+    bb_list zones;      ///< of bb_variant as int: three, from the diagonal outward
 } bb_policy_config;
 
 extern const bb_schema bb_policy_schema;

@@ -40,7 +40,7 @@ static bb_status check_given(const bb_factor_pipeline *pipeline)
     bb_status status = BB_OK;
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
-        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     const bool light = pipeline->sweeps == (int)BB_POLICY_SWEEPS_LIGHT;
     for (int v = 0; v < count; ++v) {
         BB_REQUIRE(!has_policy(pipeline) || bb_variant_mixes(given[v]), BB_UNSUPPORTED,
@@ -152,7 +152,7 @@ double bb_factor_device_bytes(const bb_factor_solver_config *solver,
     double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
-        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 0; has_policy(pipeline) && v < count; ++v) {
         plan.arithmetic = bb_variant_describe(given[v])->in_halves;
         plan.diagonal_follows = false;

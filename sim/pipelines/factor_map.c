@@ -71,3 +71,34 @@ done:
     BB_RELEASE(&norms);
     return status;
 }
+
+// Whether a table holds a variant.
+static bool holds(const bb_policy_table *table, bb_variant variant)
+{
+    const bb_index count = table->tile_rows * (table->tile_rows + 1) / 2;
+    bb_index t = 0;
+    while (t < count && table->variants[t] != variant) {
+        ++t;
+    }
+    return t < count;
+}
+
+int bb_factor_map_variants(const bb_policy_config *policy, bb_variant arithmetic,
+                           bb_variant out[BB_VARIANT_COUNT])
+{
+    bb_policy_table table = {0};
+    int count = 0;
+    if (!bb_policy_describe(policy)->by_table || policy->table == NULL ||
+        bb_policy_table_read(policy->table, &table) != BB_OK) {
+        bb_status_clear();
+        return bb_policy_variants(policy, arithmetic, out);
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        if (v != (int)arithmetic && holds(&table, (bb_variant)v)) {
+            out[count++] = (bb_variant)v;
+        }
+    }
+    out[count++] = arithmetic;
+    bb_policy_table_release(&table);
+    return count;
+}

@@ -24,4 +24,10 @@ BB_CHECKED bb_status bb_factor_map_of_table(const bb_policy_config *policy, bb_i
                                             bb_index size, bb_variant arithmetic,
                                             bb_policy_map **out);
 
+/// What tiles may get, the pipeline's own last: bb_policy_variants, and of a table what its file
+/// holds; of one that cannot be read, which its reader reports, what the row says. Returns how
+/// many.
+int bb_factor_map_variants(const bb_policy_config *policy, bb_variant arithmetic,
+                           bb_variant out[BB_VARIANT_COUNT]);
+
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_pipeline.h"
 
+#include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
 
 #include <stdio.h>
@@ -107,7 +108,7 @@ static bool starts_idly(const bb_factor_pipeline *pipeline)
     bb_variant given[BB_VARIANT_COUNT];
     bool half_sums = false;
     const int count =
-        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 0; v < count; ++v) {
         half_sums = half_sums || bb_variant_describe(given[v])->accumulator == BB_FORMAT_FP16;
     }
@@ -140,8 +141,11 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
     }
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_factor_pipeline *items = pipelines->items;
-        BB_TRY(check_policy(pipelines, p, config, problems));
+        const bb_index before = problems->count;
         BB_TRY(bb_idle_keys_check(&items[p], p, config, problems));
+        if (problems->count == before) { // the keys that it needs are there
+            BB_TRY(check_policy(pipelines, p, config, problems));
+        }
         if (starts_idly(&items[p])) {
             char path[64];
             (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);

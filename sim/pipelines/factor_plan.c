@@ -12,7 +12,7 @@ static double copies_bytes(const bb_tile_plan *plan, double n)
 {
     bb_variant given[BB_VARIANT_COUNT];
     double bytes = 0.0;
-    const int count = bb_policy_variants(&plan->policy, plan->arithmetic, given);
+    const int count = bb_factor_map_variants(&plan->policy, plan->arithmetic, given);
     for (int v = 0; v < count; ++v) {
         if (bb_variant_describe(given[v])->rounds) {
             bytes += 2.0 * n * (double)plan->tile_size *

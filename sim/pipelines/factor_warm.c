@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_map.h"
 
 #include <math.h>
 
@@ -25,7 +26,7 @@ bb_factor_kernels bb_factor_kernels_of(const bb_factor_pipeline *pipeline)
 {
     bb_factor_kernels out = {.diagonal = pipeline->policy.diagonal, .sweeps = pipeline->sweeps};
     out.count =
-        bb_policy_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, out.variants);
+        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, out.variants);
     return out;
 }
 

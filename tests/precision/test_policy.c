@@ -20,6 +20,36 @@ static void band_counts_tiles_from_the_diagonal(void **state)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_HP2);
 }
 
+// Figure 3 of the seed: sp, hp1 and hp2 by the distance from the diagonal, with widths 2 and 4.
+static void three_zones_count_tiles_from_the_diagonal(void **state)
+{
+    (void)state;
+    bb_index widths[] = {2, 4};
+    int zones[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2};
+    static const bb_variant expected[] = {BB_VARIANT_SP,  BB_VARIANT_SP,  BB_VARIANT_HP1,
+                                          BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP2};
+    bb_policy_config policy = {
+        .kind = BB_POLICY_THREE_ZONES, .widths = {widths, 2},
+             .zones = {zones,  3}
+    };
+    bb_variant given[BB_VARIANT_COUNT];
+    for (bb_index distance = 0; distance < 6; ++distance) {
+        assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 3 + distance, 3),
+                         expected[distance]);
+    }
+    assert_int_equal(bb_policy_variants(&policy, BB_VARIANT_HP2, given), 3);
+    assert_int_equal(given[0], BB_VARIANT_SP);
+    assert_int_equal(given[1], BB_VARIANT_HP1);
+    assert_int_equal(given[2], BB_VARIANT_HP2);
+    check_ok(bb_policy_check(&policy, BB_VARIANT_HP2));
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP3), BB_INVALID,
+                "the last zone is hp2, expected the pipeline's arithmetic, hp3");
+    widths[1] = 2;
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP2), BB_INVALID, "widths 2 and 2");
+    policy.zones.count = 2;
+    check_fails(bb_policy_check(&policy, BB_VARIANT_HP2), BB_INVALID, "2 widths and 2 zones");
+}
+
 // Three tile rows: ||A||_F^2 = 3 + 2 (0.01 + 0.0004 + 0.09).
 static const double norms[6] = {1.0, 0.1, 1.0, 0.02, 0.3, 1.0};
 static const bb_policy_facts facts = {.tile_rows = 3,
@@ -122,11 +152,48 @@ static void plans_take_the_wider_variant(void **state)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP1, 3, 1), BB_VARIANT_HP1);
 }
 
+static bool has_key(const char *name)
+{
+    bb_index k = 0;
+    while (k < bb_policy_schema.key_count && strcmp(bb_policy_schema.keys[k].name, name) != 0) {
+        ++k;
+    }
+    return k < bb_policy_schema.key_count;
+}
+
+// A key that a row misspells would be refused everywhere, one that no row has accepted everywhere.
+static void rows_have_the_keys_of_the_schema(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
+        const bb_policy_config policy = {.kind = kind};
+        const bb_policy_row *row = bb_policy_describe(&policy);
+        assert_string_equal(row->name, bb_policy_kind_names[kind]);
+        assert_int_equal(row->is_search, row->variant == NULL);
+        for (int k = 0; k < BB_POLICY_KEYS; ++k) {
+            assert_true(row->keys[k] == NULL || has_key(row->keys[k]));
+            assert_true(row->required[k] == NULL || has_key(row->required[k]));
+        }
+    }
+    assert_null(bb_policy_kind_names[BB_POLICY_COUNT]);
+    for (bb_index k = 0; k < bb_policy_schema.key_count; ++k) {
+        const char *key = bb_policy_schema.keys[k].name;
+        bool is_held = strcmp(key, "kind") == 0 || strcmp(key, "diagonal") == 0;
+        for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
+            is_held = is_held || bb_policy_takes((bb_policy_kind)kind, key) ||
+                      bb_policy_requires((bb_policy_kind)kind, key);
+        }
+        assert_true(is_held);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_have_the_keys_of_the_schema),
         cmocka_unit_test(uniform_is_the_pipelines_own),
         cmocka_unit_test(band_counts_tiles_from_the_diagonal),
+        cmocka_unit_test(three_zones_count_tiles_from_the_diagonal),
         cmocka_unit_test(tile_norms_choose_by_the_rule),
         cmocka_unit_test(products_have_the_bound_of_the_noise_floor),
         cmocka_unit_test(tables_are_taken_tile_by_tile),

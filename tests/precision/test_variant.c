@@ -47,11 +47,35 @@ static void what_runs_is_what_is_priced(void **state)
     check_relative(bb_variant_relative_cost(shares), 0.25 + 0.75 * 53.0 / 714.0, 1e-15);
 }
 
+// What the panels of a device keep for a row is what its formats ask for, and a failure ends in
+// dp.
+static void panels_fit_the_formats(void **state)
+{
+    (void)state;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_variant_info *info = bb_variant_describe((bb_variant)v);
+        const bool wide = info->output == BB_FORMAT_FP64;
+        const bool half = info->operand == BB_FORMAT_FP16;
+        assert_int_equal(info->panels == BB_VARIANT_PANELS_FP64, wide);
+        assert_int_equal(info->panels == BB_VARIANT_PANELS_HALVES, half);
+        assert_int_equal(info->panels == BB_VARIANT_PANELS_NARROWED, info->rounds && !half);
+        assert_true(wide || half || info->output == BB_FORMAT_FP32);
+        assert_int_equal(info->rounds, half || info->operand == BB_FORMAT_TF32 ||
+                                           info->operand == BB_FORMAT_BF16 ||
+                                           info->operand == BB_FORMAT_E4M3);
+        assert_int_equal(bb_variant_mixes((bb_variant)v), half || v == BB_VARIANT_SP);
+        assert_int_equal(bb_variant_describe(bb_variant_describe(info->next)->next)->next,
+                         BB_VARIANT_DP);
+        assert_int_equal(info->next == (bb_variant)v, wide);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variants_have_the_bits_of_the_table),
         cmocka_unit_test(what_runs_is_what_is_priced),
+        cmocka_unit_test(panels_fit_the_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

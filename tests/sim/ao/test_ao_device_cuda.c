@@ -3,6 +3,7 @@
 // nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
 // promises, found and verified there.
 #include "core/device/device.h"
+#include "precision/variant.h"
 #include "tests/check.h"
 #include "tests/sim/driver.h"
 
@@ -11,7 +12,9 @@
     "{name: sp, arithmetic: sp}, {name: x3, arithmetic: x3}, {name: tf32, arithmetic: tf32}, "     \
     "{name: hp1, arithmetic: hp1}, "                                                               \
     "{name: narrow, arithmetic: hp1, policy: {diagonal: follow}, sweeps: follow}, "                \
-    "{name: band, arithmetic: hp1, policy: {kind: band, width: 3, inside: x3}}]"
+    "{name: band, arithmetic: hp1, policy: {kind: band, width: 3, inside: x3}}, "                  \
+    "{name: zones, arithmetic: hp2, policy: {kind: three_zones, widths: [2, 4], "                  \
+    "zones: [sp, hp1, hp2]}}]"
 
 static void strehl_ratios_agree_with_the_cpu(void **state)
 {
@@ -27,6 +30,7 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
         {"hp1",    5e-3 },
         {"narrow", 2e-2 },
         {"band",   5e-3 },
+        {"zones",  5e-3 },
     };
     const driver_case of = {
         CONFIG_NX456, {"device=cuda", "solver.tile=128", PIPELINES}
@@ -41,6 +45,11 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
         print_message("%s: %.2e\n", cases[i].pipeline, error);
         check_close(error, 0.0, cases[i].error, 1.0);
     }
+    // Of eight rows of tiles, 8 + 7 near the diagonal are sp, computed as x3; 6 + 5; 4 + 3 + 2 + 1.
+    const double *shares = driver_row(results, "tile_share", "zones");
+    check_close(shares[BB_VARIANT_X3], 15.0 / 36.0, 1e-12, 1.0);
+    check_close(shares[BB_VARIANT_HP1], 11.0 / 36.0, 1e-12, 1.0);
+    check_close(shares[BB_VARIANT_HP2], 10.0 / 36.0, 1e-12, 1.0);
     bb_results_destroy(&results);
 }
 

@@ -65,6 +65,20 @@ static void tiles_have_their_singular_values(void **state)
     check_relative(trace, (double)values->shape[1], 1e-12);
 }
 
+// Twelve rows of tiles: 12 + 11 are sp, 10 + 9 + 8 hp1, the other 28 hp2; cheaper than its near
+// zone throughout, and as good as hp1 within a thousandth of the Strehl ratio.
+static void three_zones_have_their_tiles(void **state)
+{
+    (void)state;
+    const double *tiles = driver_row(results, "tile_share", "three-zones");
+    check_close(tiles[BB_VARIANT_SP], 23.0 / 78.0, 1e-12, 1.0);
+    check_close(tiles[BB_VARIANT_HP1], 27.0 / 78.0, 1e-12, 1.0);
+    check_close(tiles[BB_VARIANT_HP2], 28.0 / 78.0, 1e-12, 1.0);
+    assert_string_equal(driver_text(results, "status", "three-zones"), "ok");
+    assert_true(driver_number(results, "relative_cost", "three-zones") < 1.0);
+    check_close(driver_number(results, "strehl_loss", "three-zones"), 0.0, 1e-3, 1.0);
+}
+
 static void shares_add_up_to_one(void **state)
 {
     (void)state;
@@ -132,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_floors_are_below_the_least_eigenvalue),
         cmocka_unit_test(tiles_have_their_singular_values),
+        cmocka_unit_test(three_zones_have_their_tiles),
         cmocka_unit_test(shares_add_up_to_one),
         cmocka_unit_test(one_tile_has_no_products),
         cmocka_unit_test(failures_and_refinements_are_told),

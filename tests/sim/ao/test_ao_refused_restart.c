@@ -282,7 +282,7 @@ static void steps_that_no_search_finds_are_refused(void **state)
         memcpy(&level, all.pieces[LEVEL + p * EACH].data, sizeof level);
         int *const words[] = {&level.arithmetic, &level.policy.kind, &level.policy.inside,
                               &level.policy.diagonal, &level.sweeps};
-        static const int last[] = {BB_VARIANT_COUNT - 1, BB_POLICY_PROMISE, BB_VARIANT_COUNT - 1,
+        static const int last[] = {BB_VARIANT_COUNT - 1, BB_POLICY_COUNT - 1, BB_VARIANT_COUNT - 1,
                                    BB_POLICY_FOLLOW, BB_POLICY_SWEEPS_LIGHT};
         if (k / 2 < 10) {
             *words[k / 4] = k / 2 % 2 == 0 ? -1 : last[k / 4] + 1;

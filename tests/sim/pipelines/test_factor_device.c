@@ -2,6 +2,7 @@
 //
 // Which pipelines have cuda kernels, and what the others are told. No GPU is needed.
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_map.h"
 #include "tests/check.h"
 
 static const bb_factor_solver_config solver = {.tile = 512, .gpus = 1};
@@ -98,6 +99,41 @@ static void others_are_told_why(void **state)
                 "accumulate_from c is emulated, on the cpu");
 }
 
+static void write_table(const char *text)
+{
+    FILE *file = fopen("device-table.txt", "wb");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+// What a table's file holds is known to the check and to the plan.
+static void tables_are_read_for_their_variants(void **state)
+{
+    (void)state;
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1);
+    bb_variant given[BB_VARIANT_COUNT];
+    pipeline.policy.kind = (int)BB_POLICY_TABLE;
+    pipeline.policy.inside = (int)BB_VARIANT_SP; // the default
+    pipeline.policy.table = "device-table.txt";
+    write_table("sp\nhp1 sp\nhp1 hp1 sp\n");
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    const double narrow = bb_factor_device_bytes(&solver, &pipeline, 1536, 10);
+    write_table("sp\nhp1 sp\nhp2 hp1 sp\n");
+    check_ok(bb_factor_device_check(&solver, &pipeline));
+    assert_int_equal(bb_factor_map_variants(&pipeline.policy, BB_VARIANT_HP1, given), 3);
+    assert_int_equal(given[1], BB_VARIANT_HP2);
+    assert_int_equal(given[2], BB_VARIANT_HP1);
+    // Two panels of 1536 rows in fp16.
+    check_close(bb_factor_device_bytes(&solver, &pipeline, 1536, 10) - narrow,
+                2.0 * 1536.0 * 512.0 * 2.0, 0.5, 1.0);
+    write_table("sp\nhp1 sp\nbf16 hp1 sp\n");
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "policy with bf16 on cuda");
+    assert_int_equal(remove("device-table.txt"), 0);
+    check_ok(bb_factor_device_check(&solver, &pipeline)); // its reader says that it is gone
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +141,7 @@ int main(void)
         cmocka_unit_test(bands_of_half_planes_have_kernels),
         cmocka_unit_test(rules_by_tile_have_kernels),
         cmocka_unit_test(others_are_told_why),
+        cmocka_unit_test(tables_are_read_for_their_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

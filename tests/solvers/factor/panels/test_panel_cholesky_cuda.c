@@ -266,7 +266,8 @@ static bool is_fp16(const double *lower, bb_index i, bb_index j)
 }
 
 // Three variants in one factorization: each block is stored as its own, each zone has its own
-// products, and errors and repetition are those of the widest and narrowest of them.
+// products, and results repeat. Errors are within five times those of the tile Cholesky of the cpu
+// (2.9e-5, 3.0e-5, 1.8e-4, 8.1e-6, 3.7e-5), which does not truncate its sums.
 static void three_zones_stand_in_one_factorization(void **state)
 {
     (void)state;
@@ -278,6 +279,7 @@ static void three_zones_stand_in_one_factorization(void **state)
         {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP3},
         {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP2},
     };
+    static const double errors[] = {1.5e-4, 1.5e-4, 9e-4, 4e-5, 1.9e-4, 1.5e-4};
     enum { ZONED = sizeof zones / sizeof *zones };
     static unsigned char map[ZONED_BLOCKS * ZONED_BLOCKS];
     const size_t bytes = (size_t)(ZONED_N * (bb_index)ZONED_N) * sizeof(double);
@@ -296,7 +298,7 @@ static void three_zones_stand_in_one_factorization(void **state)
         print_message("zones %s, %s, %s: factor %.1e, result %.1e\n", bb_variant_names[zones[z][0]],
                       bb_variant_names[zones[z][1]], bb_variant_names[zones[z][2]],
                       factor_error(&p), result_error(&p));
-        check_close(factor_error(&p), 0.0, 2e-3, 1.0); // hp3's, the widest of the cases above
+        check_close(factor_error(&p), 0.0, errors[z], 1.0);
         check_close(result_error(&p), 0.0, 6e-5, 1.0);
         for (int i = 1; i < ZONED_BLOCKS; ++i) {
             for (int j = 0; j < i; ++j) {
