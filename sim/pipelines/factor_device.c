@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_device.h"
 
+#include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
 
 #include <math.h>
