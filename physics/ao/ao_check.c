@@ -2,6 +2,7 @@
 #include "physics/ao/ao_check.h"
 
 #include "physics/ao/atmosphere.h"
+#include "physics/ao/score/point_spread.h"
 #include "physics/ao/subapertures.h"
 
 #include <math.h>
@@ -121,6 +122,24 @@ static bb_status check_lenslets(const bb_ao_config *config, bb_index lenslets, c
     BB_REQUIRE(count > 0, BB_INVALID,
                "%s.lenslets = %td leaves no valid subaperture at telescope.obstruction = %g", path,
                lenslets, pupil.obstruction);
+done:
+    return status;
+}
+
+// What the score of a target sees of the pupil, on the points of score/point_spread.h.
+static bb_status check_score(const bb_ao_config *config, bb_index lenslets, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    const bb_index across = lenslets * bb_point_spread_pixels_per_lenslet(lenslets);
+    const bb_index points = bb_pupil_points(across);
+    if (config->telescope->pupil.file != NULL && pupil.mask == NULL) {
+        goto done; // only the mask can tell
+    }
+    BB_REQUIRE(bb_pupil_transmits(&pupil, across), BB_INVALID,
+               "%s: at telescope.obstruction = %.17g the pupil transmits nothing at the %td x %td "
+               "points of the score, expected some that it does",
+               path, pupil.obstruction, points, points);
 done:
     return status;
 }
@@ -255,9 +274,12 @@ bb_status bb_ao_check(const bb_ao_config *config)
         char path[64];
         (void)snprintf(path, sizeof path, "targets[%td]", t);
         BB_TRY(check_ranges(&bb_target_schema, &config->targets[t], path));
-        if (config->targets[t].lenslets != BB_INTEGER_UNSET) {
-            BB_TRY(check_lenslets(config, config->targets[t].lenslets, path));
+        const bb_index own = config->targets[t].lenslets;
+        if (own != BB_INTEGER_UNSET) {
+            BB_TRY(check_lenslets(config, own, path));
         }
+        BB_TRY(
+            check_score(config, own == BB_INTEGER_UNSET ? config->sensors->lenslets : own, path));
     }
 done:
     return status;

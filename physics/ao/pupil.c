@@ -53,17 +53,32 @@ static double mask_at(const bb_pupil *pupil, span x, span y)
     return sum / (double)((x.last - x.first + 1) * (y.last - y.first + 1));
 }
 
+static double pupil_at(const bb_pupil *pupil, bb_index across, bb_index i, bb_index j)
+{
+    return pupil->mask == NULL ? annulus_at(pupil, across, i, j)
+                               : mask_at(pupil, pixels_at(i, across, pupil->edge),
+                                         pixels_at(j, across, pupil->edge));
+}
+
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out)
 {
     const bb_index points = bb_pupil_points(across);
     for (bb_index j = 0; j < points; ++j) {
         for (bb_index i = 0; i < points; ++i) {
-            out[j * points + i] = pupil->mask == NULL
-                                      ? annulus_at(pupil, across, i, j)
-                                      : mask_at(pupil, pixels_at(i, across, pupil->edge),
-                                                pixels_at(j, across, pupil->edge));
+            out[j * points + i] = pupil_at(pupil, across, i, j);
         }
     }
+}
+
+bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across)
+{
+    const bb_index points = bb_pupil_points(across);
+    for (bb_index k = 0; k < points * points; ++k) {
+        if (pupil_at(pupil, across, k % points, k / points) > 0.0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // Part of pixel p that lies in lenslet k, in units of D / (lenslets edge).

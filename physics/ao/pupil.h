@@ -39,6 +39,9 @@ bb_index bb_pupil_points(bb_index across);
 /// Draws the pupil on its points, `out` [bb_pupil_points(across)] squared, y by x.
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out);
 
+/// Whether any of those points would transmit: a thin annulus may lie between them.
+bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across);
+
 /// Mean transmission of lenslet (column, row) of `lenslets` across the diameter. Of a mask: pixels
 /// that the lenslet cuts count by their part. Of the annulus: the part of the lenslet's area that
 /// lies in it, in closed form; equal, bit for bit, for lenslets that a symmetry of the grid
