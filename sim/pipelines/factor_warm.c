@@ -59,6 +59,7 @@ static bb_status factor_identity(const bb_factor_solver_config *solver,
     if (kernels->count > 1) {
         plain.sweeps = BB_POLICY_SWEEPS_SP;
         plain.policy.kind = BB_POLICY_TABLE;
+        plain.policy.inside = (int)kernels->variants[0]; // there is no file to say so
     }
     for (bb_index row = 0; row < TILES; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
