@@ -166,7 +166,7 @@ static bb_status try_draws(const searching *search, const bb_factor_pipeline *le
     bb_status status = BB_OK;
     const bb_index targets = search->task->problem->target_count;
     bb_ao_evaluation drawn = {0};
-    for (bb_index d = 1; d < level->draws && *worst <= search->pipeline->policy.strehl_loss; ++d) {
+    for (bb_index d = 1; d < level->draws && *worst <= search->pipeline->policy.price; ++d) {
         double loss = NAN;
         BB_TRY(bb_ao_evaluation_create(level->name, targets, 1, 0, 0, &drawn));
         drawn.shared = search->tried.shared;
@@ -215,7 +215,7 @@ static bb_status try_candidate(bb_ao_promises *promises, searching *search,
     entry->tolerance =
         bb_policy_describe(&level->policy)->is_uniform ? NAN : level->policy.tolerance;
     entry->cost = tried->common.factor.cost;
-    entry->kept = entry->loss <= search->pipeline->policy.strehl_loss;
+    entry->kept = entry->loss <= search->pipeline->policy.price;
     ++promises->count;
     bb_log_detail("pipeline %s: %s, loss %.2e, cost %.3f, %s", search->pipeline->name, name,
                   entry->loss, entry->cost, entry->kept ? "kept" : "not kept");
@@ -325,7 +325,7 @@ done:
 // What came of a search, as the evaluation's detail.
 static void report(const searching *search, bb_index trials, bb_outcome *outcome)
 {
-    const double loss = search->pipeline->policy.strehl_loss;
+    const double loss = search->pipeline->policy.price;
     if (search->best == NULL) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
                        "promise of a loss of %g: not kept by any of %td trials", loss, trials);

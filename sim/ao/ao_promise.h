@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines with `policy: {kind: promise, strehl_loss: x}`: the cheapest arithmetic whose Strehl
+// Pipelines with `policy: {kind: promise, price: x}`: the cheapest arithmetic whose Strehl
 // ratio, of every target and wavelength or of the first (`over`), is at most x below the
 // reference's.
 //
