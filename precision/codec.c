@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_ADDRESS(row) &row,
+#define ROW_ADDRESS(row) &(row),
 static const bb_codec_row *const rows[] = {BB_CODEC_ROWS(ROW_ADDRESS)};
 
 enum {

@@ -112,6 +112,7 @@ typedef enum bb_codec_form_kind {
     BB_FORM_PIECES,       ///< as the codec alone knows: products decode piece by piece
     BB_FORM_WORDS,        ///< words of a plain format (bb_coded_matrix_words)
     BB_FORM_BLOCKS,       ///< whole numbers under an exponent a block (bb_coded_matrix_bfp_row)
+    BB_FORM_INTEGERS,     ///< eight bits under a power of two a block (bb_coded_matrix_integers)
     BB_FORM_QUOTIENTS,    ///< multiples of one step (bb_coded_matrix_quotients)
     BB_FORM_TILES,        ///< low-rank tiles (codecs/low_rank.h)
     BB_FORM_COEFFICIENTS, ///< transformed blocks (codecs/transform.h)

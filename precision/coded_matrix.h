@@ -106,6 +106,12 @@ bb_format bb_coded_matrix_format(const bb_coded_matrix *matrix);
 /// kernels. NULL for other codecs.
 const unsigned char *bb_coded_matrix_bfp_row(const bb_coded_matrix *matrix, bb_index row);
 
+/// mx int8: the 32 whole numbers of block `block` of a row, zero beyond the last column, and the
+/// exponent of their unit; false, and zeros, where the block is not held. A value is out
+/// 2^exponent.
+bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                              int32_t out[32], int *exponent);
+
 enum {
     BB_QUANTISER_RUN = 1024, ///< columns of a run, which is a piece of the quantiser
 };

@@ -112,9 +112,9 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 
 static const char *absent(const bb_codec_config *config, bb_device_kind device)
 {
-    (void)config;
-    return device == BB_DEVICE_CPU ? NULL
-                                   : "codec mx has no products on a GPU, expected device cpu";
+    return device == BB_DEVICE_CPU || element_of(config)->whole
+               ? NULL
+               : "codec mx has products of int8 alone on a GPU, expected device cpu";
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
@@ -179,8 +179,8 @@ static double bits_per_value(const bb_codec_config *config)
 
 static bb_codec_form form(const bb_codec_config *config)
 {
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_PIECES};
+    const bool whole = element_of(config)->whole;
+    return (bb_codec_form){.kind = whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
 }
 
 // Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
@@ -459,3 +459,16 @@ const bb_codec_row bb_mx_row = {
     .seconds = 2e-8,
     .ops = &operations,
 };
+
+bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                              int32_t out[32], int *exponent)
+{
+    const mx_store *store = matrix->store;
+    const unsigned char *from = row_at(matrix, row);
+    const int word = from[store->scales + (size_t)block];
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        out[i] = bb_plane_signed(from[block * BB_BLOCK + i], MOST_BITS);
+    }
+    *exponent = word - 127 - store->of.fraction;
+    return word != NOT_HELD;
+}

@@ -9,7 +9,7 @@
 #include "sim/dump.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/overlay/lot_overlay.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_rows.h"
@@ -238,13 +238,13 @@ static bb_status list_operator(const bb_product_pipeline *pipeline, double value
 static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, double threads,
                                bb_plan *plan)
 {
-    const bb_wafer_realtime_extent realtime = {.cells = of->cells,
-                                               .points = of->points,
-                                               .nodes = of->nodes,
-                                               .scored = of->scored,
-                                               .rows_bytes = rows_bytes(study, of, threads),
-                                               .threads = threads};
-    return bb_wafer_realtime_plan(study, &realtime, plan);
+    const bb_realtime_extent realtime = {.cells = of->cells,
+                                         .points = of->points,
+                                         .nodes = of->nodes,
+                                         .scored = of->scored,
+                                         .rows_bytes = rows_bytes(study, of, threads),
+                                         .threads = threads};
+    return bb_realtime_plan_add(study, &realtime, plan);
 }
 
 static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)

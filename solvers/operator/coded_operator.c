@@ -220,10 +220,10 @@ static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index
 // Products on the cpu by form; those on a GPU are rows of device_matrix.c.
 static bb_status (*const multiply[BB_FORM_KINDS])(const bb_coded_operator *operation, bb_index row,
                                                   bb_index rows, const double *x, double *y) = {
-    [BB_FORM_PIECES] = multiply_pieces,    [BB_FORM_WORDS] = multiply_words,
-    [BB_FORM_BLOCKS] = multiply_exponents, [BB_FORM_QUOTIENTS] = multiply_pieces,
-    [BB_FORM_TILES] = multiply_tiles,      [BB_FORM_COEFFICIENTS] = multiply_blocks,
-    [BB_FORM_STREAMS] = multiply_pieces,
+    [BB_FORM_PIECES] = multiply_pieces,       [BB_FORM_WORDS] = multiply_words,
+    [BB_FORM_INTEGERS] = multiply_pieces,     [BB_FORM_BLOCKS] = multiply_exponents,
+    [BB_FORM_QUOTIENTS] = multiply_pieces,    [BB_FORM_TILES] = multiply_tiles,
+    [BB_FORM_COEFFICIENTS] = multiply_blocks, [BB_FORM_STREAMS] = multiply_pieces,
 };
 
 static bb_status multiply_here(const bb_coded_operator *operation, bb_index row, bb_index rows,
@@ -258,7 +258,8 @@ bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
 // Infinities of a matrix would meet limbs of zero; block floating point has none.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
-    const bool never_infinite = operation->finite || operation->form.kind == BB_FORM_BLOCKS;
+    const bool never_infinite = operation->finite || operation->form.kind == BB_FORM_BLOCKS ||
+                                operation->form.kind == BB_FORM_INTEGERS;
     return operation->run > 1 && never_infinite && bb_coded_operator_has_limbs(&operation->config);
 }
 

@@ -41,6 +41,9 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
     case BB_FORM_QUOTIENTS:
         *out = (bb_stream_layout){BB_STREAM_QUANTISER, 0, 1024, 0, 4};
         return true;
+    case BB_FORM_INTEGERS:
+        *out = (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4};
+        return true;
     case BB_FORM_BLOCKS:
         *out = bits == 4   ? (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4}
                : bits == 8 ? (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4}
@@ -132,20 +135,27 @@ static bool is_poisoned(const bb_bfp_layout *from, const unsigned char *parts, b
     return bb_plane_signed(parts[from->exponents + (size_t)block], 8) == BB_BFP_POISONED;
 }
 
-// The block's mantissas, the lanes' chunks (`lanes_of` lanes a block) in their order.
-static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
-                           bb_index place, int lanes_of, int32_t out[BB_BLOCK])
+// A block's whole numbers, the lanes' chunks (`lanes_of` lanes a block) in their order.
+static void order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
+                        int32_t out[BB_BLOCK])
 {
-    int32_t natural[BB_BLOCK];
     int values = BB_BLOCK / lanes_of;
-    for (int i = 0; i < BB_BLOCK; ++i) {
-        natural[i] = is_poisoned(from, parts, block) ? 0 : bb_bfp_mantissa(from, parts, block, i);
-    }
     for (int part = 0; part < lanes_of; ++part) {
         order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
                      (const unsigned char *)(natural + part * values),
                      (unsigned char *)(out + part * values));
     }
+}
+
+// The block's mantissas in that order.
+static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
+                           bb_index place, int lanes_of, int32_t out[BB_BLOCK])
+{
+    int32_t natural[BB_BLOCK];
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        natural[i] = is_poisoned(from, parts, block) ? 0 : bb_bfp_mantissa(from, parts, block, i);
+    }
+    order_block(natural, place, lanes_of, out);
 }
 
 // Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
@@ -183,22 +193,61 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index ti
     }
 }
 
+// Whole numbers of eight bits under a power of two, as bfp8 has them. A unit below fp32's normal
+// numbers has no exponent field; zeros need none.
+static bb_status pack_integers(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+{
+    bb_status status = BB_OK;
+    const bb_index blocks = work->stream->layout.columns / BB_BLOCK;
+    const bb_index first = tile * blocks;
+    const bb_index count = least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+    for (bb_index b = 0; b < count; ++b) {
+        int32_t natural[BB_BLOCK];
+        int32_t block[BB_BLOCK];
+        int32_t any = 0;
+        int exponent = 0;
+        bool held = bb_coded_matrix_integers(work->matrix, row, first + b, natural, &exponent);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            any |= natural[i];
+        }
+        BB_REQUIRE(
+            any == 0 || exponent >= BB_BFP_LEAST_EXPONENT, BB_UNSUPPORTED,
+            "int8 of 2^%d in row %td: products on a GPU take 2^%d and more, scale the rows or "
+            "choose device cpu",
+            exponent, row, (int)BB_BFP_LEAST_EXPONENT);
+        exponent = any == 0 ? 0 : exponent;
+        order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        pack_block(block, 8, 4, out + b * BB_BLOCK);
+        bias_block(8, out + b * BB_BLOCK);
+        out[blocks * BB_BLOCK + b] = held ? (unsigned char)(exponent + 127) : 255;
+    }
+done:
+    return status;
+}
+
 static bb_status pack_tile(void *context, bb_index index)
 {
+    bb_status status = BB_OK;
     const packing *work = context;
     const bb_coded_stream *stream = work->stream;
+    const bb_codec_form_kind kind = bb_codec_form_of(bb_coded_matrix_config(work->matrix)).kind;
     bb_index tile = work->first + index;
     const bb_bfp_layout from = bb_bfp_layout_of(stream->layout.bits, stream->columns);
     for (bb_index row = 0; row < stream->rows; ++row) {
         unsigned char *out = work->out + (index * stream->rows + row) * stream->layout.row_bytes;
-        const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
-        if (parts == NULL) {
+        switch (kind) {
+        case BB_FORM_WORDS:
             pack_plain(work, tile, row, out);
-        } else {
-            pack_bfp(work, &from, tile, parts, out);
+            break;
+        case BB_FORM_INTEGERS:
+            BB_TRY(pack_integers(work, tile, row, out));
+            break;
+        default:
+            pack_bfp(work, &from, tile, bb_coded_matrix_bfp_row(work->matrix, row), out);
         }
     }
-    return BB_OK;
+done:
+    return status;
 }
 
 static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *matrix)

@@ -13,10 +13,10 @@
 // bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
 // turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: word k of
 // lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. An exponent e is
-// stored as e + 127; a poisoned block has 255 and mantissas of zero. Quantiser: the
-// same words, as many as the widest block of the row's tile needs, rounded up where another plane
-// less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above 16 bits 32
-// words of quotients, or of fp32 where some value of the tile is not held as a quotient.
+// stored as e + 127; a poisoned block has 255 and mantissas of zero. mx int8: as bfp of 8 bits.
+// Quantiser: the same words, as many as the widest block of the row's tile needs, rounded up where
+// another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above
+// 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as a quotient.
 #ifndef BB_SOLVERS_OPERATOR_CODED_STREAM_H
 #define BB_SOLVERS_OPERATOR_CODED_STREAM_H
 
@@ -128,7 +128,7 @@ uint32_t bb_stream_lines(uint32_t width)
 
 typedef struct bb_coded_stream bb_coded_stream;
 
-/// Whether a form of a codec has a layout here: words, blocks and quotients.
+/// Whether a form of a codec has a layout here: words, blocks, integers and quotients.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
 /// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow

@@ -43,8 +43,8 @@ static inline int codec_rows_numbers(const bb_key *key, codec_rows_width width, 
         out[count] = 2.7;
         count += !width.brief;
     } else if (key->maximum - key->minimum <= 4.0) {
-        for (double value = key->minimum; value <= key->maximum; ++value) {
-            out[count++] = value;
+        for (; key->minimum + count <= key->maximum; ++count) {
+            out[count] = key->minimum + count;
         }
     } else if (key->maximum <= 32.0 && key->offset >= offsetof(bb_codec_config, own)) {
         out[count++] = floor(0.5 * (key->minimum + key->maximum));

@@ -226,7 +226,10 @@ static void the_schema_has_every_key_of_a_row(void **state)
             for (bb_index s = 0; s < bb_codec_schema.key_count; ++s) {
                 found = strcmp(keys[s].name, row->keys[k].name) == 0 ? &keys[s] : found;
             }
-            assert_non_null(found);
+            if (found == NULL) {
+                fail_msg("key %s of codec %s found no room", row->keys[k].name, row->name);
+                return;
+            }
             assert_non_null(strstr(found->meaning, row->keys[k].meaning));
             for (int w = 0; row->keys[k].choices != NULL && row->keys[k].choices[w] != NULL; ++w) {
                 int place = 0;

@@ -52,17 +52,6 @@ done:
     return status;
 }
 
-double bb_loop_part_matrix_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    return values * bb_coding_device_bytes(pipeline);
-}
-
-double bb_loop_part_making_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    return bb_loop_part_matrix_bytes(pipeline, values) +
-           (bb_codec_needs_copy(&pipeline->storage) ? 8.0 * values : 0.0);
-}
-
 bb_status bb_loop_part_open(bb_device *device, bool streamed, int axes, bb_index fields,
                             bb_loop_part *out)
 {

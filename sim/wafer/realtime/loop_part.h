@@ -26,14 +26,6 @@ BB_CHECKED bb_status bb_loop_part_encode(const bb_wafer_study *study,
                                          const bb_product_pipeline *pipeline, bb_index field,
                                          int axis, bb_coding_report *report, bb_coded_matrix **out);
 
-/// For plans: bytes on the host of a matrix of `values` in a pipeline's storage while it is made,
-/// its exact copy included where it is coded from one; a rate that the data decide is taken as
-/// fp32's.
-double bb_loop_part_making_bytes(const bb_product_pipeline *pipeline, double values);
-
-/// For plans: bytes on a device.
-double bb_loop_part_matrix_bytes(const bb_product_pipeline *pipeline, double values);
-
 /// Zero-initialise, then bb_loop_part_open.
 typedef struct bb_loop_part {
     bb_device *device; ///< borrowed

@@ -25,7 +25,8 @@ static bb_coded_matrix *encoded(const char *text, bb_row_scale scale, bb_index r
 
 static void same(const char *what, double value, double got, double expected)
 {
-    bool alike = isnan(expected) ? isnan(got) : memcmp(&got, &expected, sizeof got) == 0;
+    bool alike =
+        isnan(expected) ? isnan(got) : got == expected && signbit(got) == signbit(expected);
     if (!alike) {
         print_error("%s: %a became %a, expected %a\n", what, value, got, expected);
         fail();

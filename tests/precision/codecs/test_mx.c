@@ -31,7 +31,7 @@ static bb_coded_matrix *encoded(const char *text, bb_index rows, bb_index column
 static void check_same(const char *what, const double *got, const double *expected, int count)
 {
     for (int i = 0; i < count; ++i) {
-        if (memcmp(&got[i], &expected[i], sizeof *got) != 0) {
+        if (got[i] != expected[i] || signbit(got[i]) != signbit(expected[i])) {
             print_error("%s, value %d: %a, expected %a\n", what, i, got[i], expected[i]);
             fail();
         }

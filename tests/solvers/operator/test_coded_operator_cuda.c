@@ -30,13 +30,15 @@ static void forget(problem *of)
     BB_RELEASE(&of->x);
 }
 
-enum { CODECS = BB_FORMAT_COUNT + 13 + 1 };
+enum { CODECS = BB_FORMAT_COUNT + 13 + 2 };
 
-// Plain formats, bfp of 4 to 16 bits, the quantiser.
+// Plain formats, bfp of 4 to 16 bits, mx int8, the quantiser.
 static bb_codec_config codec(int which)
 {
     bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
-    if (which >= BB_FORMAT_COUNT + 13) {
+    if (which == CODECS - 2) {
+        assert_true(bb_codec_read("mx element=int8", &out));
+    } else if (which == CODECS - 1) {
         out.codec = bb_codec_find("quantiser");
         out.tolerance = 1e-3;
     } else if (which >= BB_FORMAT_COUNT) {
@@ -50,7 +52,7 @@ static bb_coded_matrix *encode(const problem *of, const bb_codec_config *config)
 {
     bb_coded_matrix *out = NULL;
     bb_matrix_layout layout = {.rows = of->rows, .columns = of->columns};
-    bool scaled = config->codec != bb_codec_find("quantiser");
+    bool scaled = bb_codec_takes_row_scale(config);
     check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
                                     &out));
     check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(of->c, of->rows, of->columns)));

@@ -5,6 +5,7 @@
 // slot a field gets; and the harness shows matrices that come too late.
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/realtime/realtime_report.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
@@ -223,9 +224,9 @@ static void what_cannot_be_shared_or_streamed_is_said(void **state)
     check_ok(driver_load(&streamed, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_ok(bb_wafer_loop_check(study, &pipelines[E4M3]));
+    check_ok(bb_realtime_plan_check(study, &pipelines[E4M3]));
     check_fails(
-        bb_wafer_loop_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
+        bb_realtime_plan_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
         "pipeline low-rank, storage: realtime.matrices: streamed moves plain formats and bfp");
     bb_config_destroy(&config);
     check_fails(driver_load(&shared, &config), BB_INVALID, "1 problem");

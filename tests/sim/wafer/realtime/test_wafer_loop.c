@@ -6,6 +6,7 @@
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
 #include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/realtime/realtime_report.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
@@ -27,9 +28,9 @@ static void refuse(const char *override, const char *pipeline, const char *sente
         ++which;
     }
     if (sentence == NULL) {
-        check_ok(bb_wafer_loop_check(study, &pipelines[which]));
+        check_ok(bb_realtime_plan_check(study, &pipelines[which]));
     } else {
-        check_fails(bb_wafer_loop_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
+        check_fails(bb_realtime_plan_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
     }
     bb_config_destroy(&config);
 }

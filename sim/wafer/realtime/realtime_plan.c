@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/realtime/realtime_plan.h"
+
+#include "sim/pipelines/product_coding.h"
+#include "sim/wafer/realtime/latency.h"
+#include "solvers/loop/field_stream.h"
+
+#include <math.h>
+
+bb_status bb_realtime_plan_check(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(study->mesh.stepping == (int)BB_STEPPING_EXPLICIT, BB_UNSUPPORTED,
+               "mesh.stepping: the loop on a GPU steps explicitly, expected explicit");
+    BB_REQUIRE(study->mesh.through_thickness == (int)BB_THROUGH_MEAN, BB_UNSUPPORTED,
+               "mesh.through_thickness: the loop on a GPU has the mean alone, expected mean");
+    BB_REQUIRE(study->mesh.substeps == 1, BB_UNSUPPORTED,
+               "mesh.substeps = %td: the loop on a GPU takes whole steps, expected 1",
+               study->mesh.substeps);
+    BB_REQUIRE(!bb_hood_wanted(&study->hood), BB_UNSUPPORTED,
+               "hood.exchange_w_per_m2_k = %g: the loop on a GPU has no hood, expected 0",
+               study->hood.exchange_w_per_m2_k);
+    BB_REQUIRE(study->wafers.count <= 1, BB_UNSUPPORTED,
+               "wafers.count = %td: the loop on a GPU exposes one wafer, expected 1",
+               study->wafers.count);
+    BB_REQUIRE(
+        study->wafers.arrival_rise_k == 0.0, BB_UNSUPPORTED,
+        "wafers.arrival_rise_k = %g: the loop on a GPU starts from a wafer at the temperature "
+        "of the water, expected 0",
+        study->wafers.arrival_rise_k);
+    BB_REQUIRE(!bb_edge_ring_wanted(&study->ring), BB_UNSUPPORTED,
+               "ring.width_mm = %g: the loop on a GPU has no ring, expected 0",
+               study->ring.width_mm);
+    BB_REQUIRE(bb_delivery_on_time(&pipeline->delivery), BB_UNSUPPORTED,
+               "pipeline %s, delivery: the loop on a GPU measures when corrections come, expected "
+               "none late or missed",
+               pipeline->name);
+    BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
+               "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
+               pipeline->name, bb_working_format_names[pipeline->multiply]);
+    const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
+    BB_REQUIRE(study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
+                   bb_coded_operator_moves(&pipeline->storage),
+               BB_UNSUPPORTED,
+               "pipeline %s, storage: realtime.matrices: streamed moves plain formats and bfp, "
+               "whose rows all have the same bytes; take one of them, or resident",
+               pipeline->name);
+done:
+    return status;
+}
+
+// Bytes at their peak.
+typedef struct realtime_memory {
+    double matrices; // of all scored fields and axes, coded
+    double host;
+    double device; // the fullest
+} realtime_memory;
+
+// Measured at 0.5 mm: rows of A, B and states by node, rows of W and x by cell; sums of an
+// operator's products.
+static const double node_bytes = 130.0;
+static const double cell_bytes = 64.0;
+static const double sums_bytes = 2e6;
+
+static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
+{
+    return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
+}
+
+// Rows that a thread has in fp64 while a matrix is coded.
+static double band_rows(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+{
+    return bb_codec_band_rows(&pipeline->storage, (double)study->response.slit_points.columns);
+}
+
+// Operators of an axis on a device at once: of every field, or of two slots and a field on its way
+// to the host.
+static double sets_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
+{
+    return study->realtime.matrices == (int)BB_LOOP_STREAMED ? BB_FIELD_SLOTS + 1.0
+                                                             : extent->scored;
+}
+
+// Coded on the device.
+static double matrix_bytes(const bb_product_pipeline *pipeline, double values)
+{
+    return values * bb_coding_device_bytes(pipeline);
+}
+
+// On the host while it is coded.
+static double making_bytes(const bb_product_pipeline *pipeline, double values)
+{
+    return matrix_bytes(pipeline, values) +
+           (bb_codec_needs_copy(&pipeline->storage) ? 8.0 * values : 0.0);
+}
+
+static realtime_memory memory_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
+{
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    const double values = extent->cells * extent->points;
+    const double axes = (double)study->response.axes.count;
+    const double gpus = (double)study->realtime.gpus;
+    const double matrix = matrix_bytes(pipeline, values);
+    // Beside a matrix: x, y and sums of its products.
+    const double one = matrix + 4.0 * extent->cells + 8.0 * extent->points + sums_bytes;
+    const double sets = sets_of(study, extent);
+    realtime_memory out = {.matrices = extent->scored * axes * matrix};
+    out.host = BB_PLAN_PROGRAM_BYTES + extent->rows_bytes + 800.0 * extent->nodes +
+               making_bytes(pipeline, values) +
+               8.0 * extent->threads * band_rows(study, pipeline) * extent->cells +
+               4.0 * sets * axes * extent->cells + (streamed ? out.matrices : 0.0) +
+               gpus * (double)sizeof(bb_step_record) * (double)study->realtime.steps;
+    out.device =
+        sets * ceil(axes / gpus) * one + node_bytes * extent->nodes + cell_bytes * extent->cells;
+    return out;
+}
+
+// Keys without which `bitbudget realtime` would be of no use, or that decide its memory.
+static bool is_asked(const bb_realtime_config *config)
+{
+    return config->pipeline != NULL || config->matrices != (int)BB_LOOP_RESIDENT ||
+           config->gpus != 1;
+}
+
+bb_status bb_realtime_plan_add(const bb_wafer_study *study, const bb_realtime_extent *extent,
+                               bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    if (!is_asked(&study->realtime)) {
+        return BB_OK;
+    }
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const realtime_memory memory = memory_of(study, extent);
+    const char *most = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
+                       extent->scored, study->response.axes.count,
+                       streamed                   ? "streamed from the host"
+                       : study->realtime.gpus > 1 ? "on the devices"
+                                                  : "on the device",
+                       most, 1e-6 * memory.matrices));
+    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", most, 1e-6 * memory.host,
+                       streamed ? ", matrices pinned" : ""));
+    BB_TRY(
+        study->realtime.gpus == 1
+            ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", most, 1e-6 * memory.device)
+            : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", most,
+                          1e-6 * memory.device, study->realtime.gpus));
+done:
+    return status;
+}
