@@ -40,7 +40,7 @@ static const bb_key shared[SHARED] = {
     {.name = "tolerance_of_range", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_codec_config, tolerance_of_range), .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true,
-     .meaning = "The same as a part of the matrix's range, maximum - minimum (wafer: of a field)."},
+     .meaning = "The same as a part of the range, maximum - minimum, of the matrix or block that is coded."},
     {.name = "band_lines", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, band_lines), .minimum = 1.0, .maximum = 16.0,
      .optional = true,

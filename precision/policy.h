@@ -80,7 +80,7 @@ typedef struct bb_policy_config {
     double tolerance;   ///< eps, NaN: from the noise floor
     double noise_share; ///< c
     int rounding;       ///< bb_policy_rounding
-    double strehl_loss; ///< promise: the largest one allowed, NaN
+    double price;       ///< promise: the largest one allowed, as the study counts it, NaN
     int over;           ///< bb_policy_over: of the promise
     bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its candidates
     bb_list widths;     ///< of bb_index: tiles, where the first two of three zones end

@@ -128,7 +128,7 @@ const bb_policy_row bb_policy_row_product = {
 const bb_policy_row bb_policy_row_promise = {
     .name = "promise",
     .keys = {"inside", "rounding", "over", "variants"},
-    .required = {"strehl_loss" },
+    .required = {"price" },
     .is_search = true,
     .variants = inside_and_own,
 };

@@ -5,10 +5,10 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
+#include "sim/input/value_digest.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
-#include "sim/input/value_digest.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -210,14 +210,13 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
     bb_checkpoint_piece *pieces = NULL;
     bb_evaluation *commons = NULL;     // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
-    BB_TRY(
-        BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_AO_PROMISES_PIECES + count * PIECES, &pieces));
+    BB_TRY(BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_PROMISE_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
     BB_TRY(BB_ALLOCATE(count, &levels));
     bb_index used = bb_ao_learning_list(state->learning, pieces);
     pieces[used++] = (bb_checkpoint_piece){&state->finished, sizeof state->finished};
-    bb_ao_promises_list(state->promises, pieces + used);
-    used += BB_AO_PROMISES_PIECES;
+    bb_promise_trials_list(state->promises, pieces + used);
+    used += BB_PROMISE_PIECES;
     for (bb_index i = 0; i < count; ++i) {
         const bb_ao_evaluation *evaluation = &state->evaluations[state->order[i]];
         commons[i] = evaluation->common;
@@ -375,7 +374,7 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
     BB_TRY(bb_checkpoint_take(restart->resumed, &finished, sizeof finished));
     BB_REQUIRE(finished >= 0 && finished <= count, BB_IO,
                "checkpoint with %td pipelines, expected 0 to %td", finished, count);
-    BB_TRY(bb_ao_promises_take(state->promises, count, restart->resumed));
+    BB_TRY(bb_promise_trials_take(state->promises, count, restart->resumed));
     for (bb_index i = 0; i < finished; ++i) {
         const bb_index p = state->order[i];
         BB_TRY(take_evaluation(restart->resumed, state->study, p, &state->evaluations[p]));

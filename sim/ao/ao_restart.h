@@ -9,7 +9,7 @@
 #define BB_SIM_AO_AO_RESTART_H
 
 #include "sim/ao/ao_learn.h"
-#include "sim/ao/ao_promise.h"
+#include "sim/pipelines/promise.h"
 #include "sim/restart.h"
 
 /// What a checkpoint keeps; everything is borrowed.
@@ -18,7 +18,7 @@ typedef struct bb_ao_state {
     const bb_index *order;         ///< [pipelines of the study] in which they are computed
     bb_index finished;             ///< so many of them
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
-    bb_ao_promises *promises;
+    bb_promise_trials *promises;
     const bb_ao_learning *learning; ///< NULL: nothing is learned
 } bb_ao_state;
 

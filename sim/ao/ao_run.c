@@ -38,7 +38,8 @@ typedef struct ao_run {
     bb_index solved;  // so many of that order
     bb_index settled; // so many of them scored and drawn, too
     bb_restart restart;
-    bb_ao_promises *promises;
+    bb_promise_trials *promises;
+    double *tile_norms;       // of Cmm, NULL until a search asks for them
     bb_ao_learning *learning; // NULL: the true profile is known
 } ao_run;
 
@@ -80,7 +81,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     bb_device_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     put_in_order(run);
-    BB_TRY(bb_ao_promises_create(&run->promises));
+    BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
@@ -103,7 +104,8 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->evaluations);
     BB_RELEASE(&run->order);
     bb_restart_release(&run->restart);
-    bb_ao_promises_destroy(&run->promises);
+    bb_promise_trials_destroy(&run->promises);
+    BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
@@ -369,12 +371,13 @@ done:
     return status;
 }
 
-static bb_status solve(const ao_run *run, bb_index p)
+static bb_status solve(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
     const bb_ao_promise_task task = {.problem = run->problem,
                                      .factor_problem = &run->factor_problem,
                                      .pipelines = run->pipelines,
+                                     .tile_norms = &run->tile_norms,
                                      .wavelength_count = run->wavelength_count,
                                      .wavelengths_m = run->wavelengths_m,
                                      .reference = &run->evaluations[run->order[0]],
@@ -383,7 +386,7 @@ static bb_status solve(const ao_run *run, bb_index p)
                                      .scores_on_device = uses_device(run)};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
     if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
-        BB_TRY(bb_ao_promise_keep(run->promises, &task, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_promise_keep(run->promises, &task, p, evaluation));
     } else {
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
                                        &evaluation->common));
@@ -472,7 +475,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
     }
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
-    BB_TRY(bb_ao_promises_publish(run.promises, run.pipelines, results));
+    BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
 done:
     finish(&run);

@@ -362,6 +362,12 @@ static bb_status refuse_unknown(binder *in, const bb_schema *schema, const bb_no
     bb_text keys = {0};
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
+    const char *successor = bb_suggestion_successor(schema->name, member->key);
+    if (successor != NULL) {
+        BB_TRY(bb_problems_add(in->problems, member->key_place, "%s: this key is called %s now",
+                               path, successor));
+        goto done;
+    }
     for (bb_index i = 0; i < schema->key_count; ++i) {
         bb_suggestion_consider(member->key, schema->keys[i].name, &distance, &nearest);
         BB_TRY(bb_text_add(&keys, "%s%s", i == 0 ? "" : ", ", schema->keys[i].name));

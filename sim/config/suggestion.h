@@ -10,6 +10,10 @@
 /// upper and lower case alike; words longer than 63 bytes are cut.
 bb_index bb_suggestion_distance(const char *from, const char *to);
 
+/// What a key of the schema is called now that a study may still call by a former name; NULL: it
+/// has no such name.
+const char *bb_suggestion_successor(const char *schema, const char *former);
+
 /// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough
 /// to be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts
 /// at PTRDIFF_MAX.

@@ -9,6 +9,7 @@
 #include "sim/input/declared_size.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_promise.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/reconstructor/reconstructor_study.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
@@ -48,6 +49,8 @@ typedef struct reconstructor_run {
     const bb_matrix_source *side; // Ctm
     bb_factor_problem factor_problem;
     estimate *estimates; // [pipeline_count]
+    bb_promise_trials *promises;
+    double *tile_norms; // of Cmm, NULL until a search asks for them
 } reconstructor_run;
 
 static void close_inputs(inputs *in)
@@ -204,6 +207,8 @@ static void finish(reconstructor_run *run)
         BB_RELEASE(&run->estimates[p].r);
     }
     BB_RELEASE(&run->estimates);
+    bb_promise_trials_destroy(&run->promises);
+    BB_RELEASE(&run->tile_norms);
     bb_factor_problem_release(&run->factor_problem);
     close_inputs(&run->in);
 }
@@ -216,6 +221,8 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
     bb_device_announce(&offer, study->common.device);
+    BB_TRY(
+        bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->estimates[p].common = bb_evaluation_start(run->pipelines[p].name);
@@ -247,7 +254,12 @@ done:
     return status;
 }
 
-// Trace of each residual covariance of some estimates, all in one pass over Cmm.
+static bool promises(const reconstructor_run *run, bb_index p)
+{
+    return bb_policy_describe(&run->pipelines[p].policy)->is_search;
+}
+
+// Trace of each residual covariance of the estimates that there are, all in one pass over Cmm.
 static bb_status score(const reconstructor_run *run, estimate *estimates, bb_index estimate_count)
 {
     bb_status status = BB_OK;
@@ -262,7 +274,7 @@ static bb_status score(const reconstructor_run *run, estimate *estimates, bb_ind
         on_device = on_device || run->estimates[p].common.device == BB_DEVICE_CUDA;
     }
     for (bb_index e = 0; e < estimate_count; ++e) {
-        if (estimates[e].common.outcome.kind == BB_OUTCOME_OK) {
+        if (estimates[e].r != NULL && estimates[e].common.outcome.kind == BB_OUTCOME_OK) {
             tasks[count] = (bb_residual_task){estimates[e].r, run->side, run->in.truth, NULL};
             scored[count] = &estimates[e];
             BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
@@ -319,6 +331,11 @@ done:
 static bb_status publish(const reconstructor_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
+    static const bb_promise_words words = {
+        .price = "variance_loss",
+        .price_unit = "1",
+        .price_long_name = "worst part of the variance that the reference explains and this leaves",
+    };
     const bb_evaluation *common[BB_STUDY_PIPELINES];
     double loss[BB_STUDY_PIPELINES];
     double trace[BB_STUDY_PIPELINES];
@@ -337,6 +354,7 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
     BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
     BB_TRY(bb_evaluations_publish_factors(results, run->pipeline_count, common));
     BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_factor_promise_publish(run->promises, &run->study->pipelines, words, results));
     BB_TRY(bb_evaluations_publish_number(
         results, "variance_loss", "1",
         "part of the variance that the reference explains and this reconstructor leaves", loss));
@@ -348,7 +366,51 @@ done:
     return status;
 }
 
-// Traces of the draws of every pipeline, the plain one first.
+// What a promise is held against.
+typedef struct pricing {
+    const reconstructor_run *run;
+    double best, whole; // traces of the reference and of the truth
+} pricing;
+
+static bb_status find_price(void *context, double **r, bb_evaluation *solved, bb_factor_price *out)
+{
+    bb_status status = BB_OK;
+    const pricing *asked = context;
+    estimate tried = {.common = *solved, .r = r[0], .trace = NAN};
+    BB_TRY(score(asked->run, &tried, 1));
+    *solved = tried.common;
+    *out =
+        (bb_factor_price){(tried.trace - asked->best) / (asked->whole - asked->best), tried.trace};
+done:
+    return status;
+}
+
+// The cheapest candidate that keeps the price of pipeline p, once the reference is scored.
+static bb_status keep_promise(reconstructor_run *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    estimate *promised = &run->estimates[p];
+    pricing context = {.run = run, .best = run->estimates[run->reference].trace};
+    const bb_factor_promise_task task = {.problem = &run->factor_problem,
+                                         .pipelines = run->pipelines,
+                                         .pipeline = p,
+                                         .tile_norms = &run->tile_norms,
+                                         .quantity = "residual covariance",
+                                         .context = &context,
+                                         .price = find_price};
+    if (run->factor_problem.outcome.kind == BB_OUTCOME_OK && isnan(context.best)) {
+        bb_outcome_set(&promised->common.outcome, BB_OUTCOME_UNDERDETERMINED,
+                       "promise: the reference has no residual covariance");
+        goto done;
+    }
+    BB_TRY(trace_of_truth(run, &context.whole));
+    BB_TRY(bb_factor_promise_keep(&task, run->promises, &promised->common, &promised->r, NULL));
+    BB_TRY(score(run, promised, 1));
+done:
+    return status;
+}
+
+// Traces of the draws of every pipeline, the plain one first; a promise has drawn on its way.
 static bb_status draw(reconstructor_run *run)
 {
     bb_status status = BB_OK;
@@ -357,7 +419,12 @@ static bb_status draw(reconstructor_run *run)
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         estimate *plain = &run->estimates[p];
         bb_draws *draws = &plain->common.draws;
-        bb_draws_add(draws, &plain->common.outcome, plain->trace);
+        if (draws->tried == 0) {
+            bb_draws_add(draws, &plain->common.outcome, plain->trace);
+        }
+        if (promises(run, p)) {
+            continue;
+        }
         for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
              ++factor_problem.draw) {
             bb_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
@@ -421,20 +488,38 @@ done:
     return status;
 }
 
+// Every pipeline from its factorization to its score, those that promise something last.
+static bb_status solve(reconstructor_run *run, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_index solved = 0;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        if (!promises(run, p)) {
+            bb_progress("solving", solved++, run->pipeline_count);
+            BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p],
+                                           &run->estimates[p].r, &run->estimates[p].common));
+        }
+    }
+    BB_TRY(bb_factor_spectrum_publish(&run->factor_problem, results));
+    BB_TRY(score(run, run->estimates, run->pipeline_count));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        if (promises(run, p)) {
+            bb_progress("solving", solved++, run->pipeline_count);
+            BB_TRY(keep_promise(run, p));
+        }
+    }
+    bb_progress("solving", run->pipeline_count, run->pipeline_count);
+done:
+    return status;
+}
+
 bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
                                bb_results *results)
 {
     bb_status status = BB_OK;
     reconstructor_run run = {0};
     BB_TRY(start(study, &run));
-    for (bb_index p = 0; p < run.pipeline_count; ++p) {
-        bb_progress("solving", p, run.pipeline_count);
-        BB_TRY(bb_factor_problem_solve(&run.factor_problem, &run.pipelines[p], &run.estimates[p].r,
-                                       &run.estimates[p].common));
-    }
-    bb_progress("solving", run.pipeline_count, run.pipeline_count);
-    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
-    BB_TRY(score(&run, run.estimates, run.pipeline_count));
+    BB_TRY(solve(&run, results));
     BB_TRY(draw(&run));
     BB_TRY(publish(&run, results));
     if (bb_dump_wanted(options->dump, "R")) {

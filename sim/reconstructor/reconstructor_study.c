@@ -61,7 +61,7 @@ const char bb_reconstructor_study_starter[] =
     "  - {name: sp, arithmetic: sp}\n"
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
 
-// There is neither a Strehl ratio nor a known noise here.
+// There is one price here, and no known noise.
 static bb_status check_policies(const bb_reconstructor_study *all, const bb_config *config,
                                 bb_problems *problems)
 {
@@ -71,9 +71,12 @@ static bb_status check_policies(const bb_reconstructor_study *all, const bb_conf
         const bb_policy_config *policy = &pipelines[p].policy;
         char path[64];
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
-        if (bb_policy_describe(policy)->is_search) {
+        if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.policy.over", p);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].policy: promise is for the experiment ao", p));
+                                   "pipelines[%td].policy.over: of no effect with one price, "
+                                   "expected no such key",
+                                   p));
         } else if (bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance)) {
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "pipelines[%td].policy: expected the key tolerance, as the "

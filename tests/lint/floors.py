@@ -42,7 +42,7 @@ KNOW_FILES = ("sim/", "tests/sim/", "tests/fuzz/")
 # Words that a floor does not know, in code and comments alike.
 WORDS = {
     "core": r"strehl|overlay|wafer|reticle|codec",
-    "precision": r"overlay|telescope|laser|turbulence|slit",
+    "precision": r"strehl|overlay|wafer|telescope|laser|turbulence|slit",
     "physics": r"bfp|low_rank|e4m3|fp16|bf16|tf32",
     "solvers": r"strehl|overlay|telescope|laser|turbulence|hdf5|yaml",
 }

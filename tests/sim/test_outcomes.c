@@ -11,7 +11,7 @@
     "escalate: "                                                                                   \
     "true}, {name: rule, arithmetic: hp1, policy: {kind: tile_norm, inside: sp}}, {name: cg, "     \
     "arithmetic: hp1, refine: {method: cg}}, {name: promise, arithmetic: hp1, policy: {kind: "     \
-    "promise, strehl_loss: 0.01}}]"
+    "promise, price: 0.01}}]"
 
 // Every pipeline has the status and no number.
 static void expect_throughout(const bb_results *results, const char *status, const char *detail)

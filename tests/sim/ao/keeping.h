@@ -22,7 +22,7 @@
 #define NOT_SPD   "{name: fp8, arithmetic: fp8}"
 #define DRAWN     "{name: hp2, arithmetic: hp2, draws: 3}"
 #define PROMISE(n)                                                                                 \
-    "{name: " n ", arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}"
+    "{name: " n ", arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
 
 // Checkpoints take their name by this call, which the linker takes before the C library's: each one

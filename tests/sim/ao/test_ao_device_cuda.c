@@ -95,9 +95,9 @@ static void check_trials(const bb_results *results, const char *name, double mos
 
 #define PROMISES                                                                                   \
     "pipelines=[{name: reference, arithmetic: dp}, "                                               \
-    "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 5e-2}}, "     \
-    "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}, "     \
-    "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, strehl_loss: 1e-300}}]"
+    "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 5e-2}}, "           \
+    "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}, "           \
+    "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, price: 1e-300}}]"
 
 // A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise candidate.
 static void promises_are_kept_and_verified(void **state)

@@ -126,8 +126,8 @@ static void promises_hold_in_every_draw(void **state)
     const driver_case of = {
         CONFIG_NX456,
         {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
-         "{kind: promise, inside: x3, strehl_loss: 2e-3}}, {name: many, arithmetic: hp2, draws: "
-         "8, policy: {kind: promise, inside: x3, strehl_loss: 2e-3}}]", "solver.dither=0", NULL}
+         "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
+         "8, policy: {kind: promise, inside: x3, price: 2e-3}}]", "solver.dither=0", NULL}
     };
     bb_results *results = driver_results(&of);
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),

@@ -9,10 +9,10 @@
 static const driver_case promises = {
     CONFIG_NX456,
     {"pipelines=[{name: reference, arithmetic: dp}, "
-     "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 2e-3}}, "
-     "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-5}}, "
-     "{name: hp3, arithmetic: hp3, policy: {kind: promise, inside: sp, strehl_loss: 1e-4}}, "
-     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, strehl_loss: 1e-300}}]", NULL}
+     "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 2e-3}}, "
+     "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}, "
+     "{name: hp3, arithmetic: hp3, policy: {kind: promise, inside: sp, price: 1e-4}}, "
+     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-300}}]", NULL}
 };
 
 static void promises_are_kept_and_verified(void **state)
@@ -90,10 +90,10 @@ static void promises_hold_everywhere_or_first(void **state)
     const driver_case of = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: reference, arithmetic: dp}, "
-         "{name: all, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5}}, "
-         "{name: first, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5, over: "
+         "{name: all, arithmetic: fp8, policy: {kind: promise, price: 2e-5}}, "
+         "{name: first, arithmetic: fp8, policy: {kind: promise, price: 2e-5, over: "
          "first}}, "
-         "{name: listed, arithmetic: fp8, policy: {kind: promise, strehl_loss: 2e-5, variants: "
+         "{name: listed, arithmetic: fp8, policy: {kind: promise, price: 2e-5, variants: "
          "[bf16, x3]}}]"}};
     bb_results *results = driver_results(&of);
     const double *reference = driver_row(results, "strehl_by", "reference");
@@ -139,7 +139,7 @@ static void allocations_may_fail_anywhere(void **state)
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
           "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}", "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
-         "policy: {kind: promise, inside: x3, strehl_loss: 1e-8}}]"}
+         "policy: {kind: promise, inside: x3, price: 1e-8}}]"}
     };
     check_ok(driver_load(&of, &config));
     bb_log_set_level(BB_LOG_QUIET);

@@ -3,6 +3,7 @@
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
 #include "physics/ao/learn/learn.h"
+#include "sim/pipelines/factor_promise.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 
@@ -268,7 +269,7 @@ static bb_status read_and_write(void *config)
     bb_ao_evaluation evaluations[PIPELINES] = {0};
     bb_restart restart = {0};
     bb_ao_state state = {study, order, 0, evaluations, NULL, NULL};
-    BB_TRY(bb_ao_promises_create(&state.promises));
+    BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS, &state.promises));
     for (int p = 0; p < PIPELINES; ++p) {
         BB_TRY(bb_ao_evaluation_create(pipelines[p].name, study->targets.count,
                                        study->wavelengths_um.count, study->ensquared_mas.count,
@@ -281,7 +282,7 @@ done:
     for (int p = 0; p < PIPELINES; ++p) {
         bb_ao_evaluation_release(&evaluations[p], study->targets.count);
     }
-    bb_ao_promises_destroy(&state.promises);
+    bb_promise_trials_destroy(&state.promises);
     bb_restart_release(&restart);
     if (status == BB_OK) {
         // Only the sync of the folder may do without memory: the file is whole by then.

@@ -66,7 +66,7 @@ static bb_factor_pipeline promise_of(bb_variant arithmetic, bb_variant inside)
                    .inside = (int)inside,
                    .tolerance = NAN,
                    .noise_share = 0.5,
-                   .strehl_loss = 1e-3},
+                   .price = 1e-3},
         .accumulate_k = 4,
         .sweeps = BB_POLICY_SWEEPS_FOLLOW,
         .escalate = true,

@@ -62,7 +62,7 @@ static bb_factor_pipeline pipeline_of(bb_variant arithmetic, bb_policy_kind kind
                    .inside = BB_VARIANT_X3,
                    .tolerance = NAN,
                    .noise_share = 0.5,
-                   .strehl_loss = NAN},
+                   .price = NAN},
         .accumulate_k = 4
     };
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Promises: the cheapest candidate whose price, in the unit of the experiment, is at most a limit.
+//
+// An experiment says how a candidate is computed and priced (a callback, once a draw) and in which
+// order candidates come; here they are tried, compared, listed and published. A candidate keeps the
+// promise where every one of its draws does, and its price is the worst; one that breaks down keeps
+// none. What is found is the trial of least cost of those that kept the promise: verified, and
+// never dearer than another that was tried. That nothing else is cheaper is as sure as the price is
+// monotone along a ladder that is bisected.
+#ifndef BB_SIM_PIPELINES_PROMISE_H
+#define BB_SIM_PIPELINES_PROMISE_H
+
+#include "sim/output/checkpoint.h"
+#include "sim/output/results.h"
+
+#include <stdbool.h>
+
+enum { BB_PROMISE_NAME = 48, BB_PROMISE_PIECES = 2 };
+
+/// Something to try.
+typedef struct bb_promise_candidate {
+    const char *name;     ///< at most BB_PROMISE_NAME - 1 bytes are kept
+    double tolerance;     ///< of its rule or codec, NaN where it has none
+    const void *pipeline; ///< what the callbacks make of it
+} bb_promise_candidate;
+
+/// A candidate that was tried.
+typedef struct bb_promise_trial {
+    bb_index pipeline; ///< of the study
+    char name[BB_PROMISE_NAME];
+    double tolerance, price, cost; ///< price NaN where it broke down
+    bool kept;
+} bb_promise_trial;
+
+/// Trials of all searches of a run. Opaque, owned by the caller.
+typedef struct bb_promise_trials bb_promise_trials;
+
+/// Room for `most` trials. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_promise_trials_create(bb_index most, bb_promise_trials **out);
+void bb_promise_trials_destroy(bb_promise_trials **trials);
+
+/// One search. Zero-initialise what is not given; `found`, `trial_count` and `best` are the result.
+typedef struct bb_promise_search {
+    bb_promise_trials *trials;
+    bb_index pipeline; ///< of the study
+    const char *name;  ///< of that
+    double limit;      ///< the price that is promised
+    bb_index draws;    ///< at least 1
+    void *context;     ///< of the callbacks
+    /// Computes a candidate as one of its draws; `*price` is NaN where it failed or has none.
+    bb_status (*evaluate)(void *context, const void *pipeline, bb_index draw, double *price);
+    /// Cost of the candidate that was evaluated last as draw 0, in any unit.
+    double (*cost)(void *context);
+    /// The work of that candidate becomes what was found, in the place of what was.
+    void (*adopt)(void *context);
+    bool found;
+    bb_index trial_count;
+    bb_promise_trial best; ///< where one was found
+} bb_promise_search;
+
+/// Tries one candidate: its draws until one leaves the promise. `*kept` says whether it kept it.
+/// Errors: those of `evaluate`, BB_INTERNAL (no room for another trial).
+BB_CHECKED bb_status bb_promise_try(bb_promise_search *search,
+                                    const bb_promise_candidate *candidate, bool *kept);
+
+/// Candidates from cheap to precise: `make` gives the one at `step`.
+typedef struct bb_promise_ladder {
+    int steps;
+    void *context;
+    void (*make)(void *context, int step, bb_promise_candidate *out);
+} bb_promise_ladder;
+
+/// Bisects a ladder for the first step that keeps the promise. Errors: those of bb_promise_try.
+BB_CHECKED bb_status bb_promise_bisect(bb_promise_search *search, const bb_promise_ladder *ladder);
+
+/// What a checkpoint has to keep of the trials, and reading it back for a study of `pipelines`.
+/// Errors: those of bb_checkpoint_take, BB_IO (trials that cannot be).
+void bb_promise_trials_list(const bb_promise_trials *trials,
+                            bb_checkpoint_piece pieces[BB_PROMISE_PIECES]);
+BB_CHECKED bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index pipelines,
+                                            bb_checkpoint *checkpoint);
+
+/// How an experiment calls what its trials have.
+typedef struct bb_promise_words {
+    const char *price, *price_unit, *price_long_name; ///< dataset of /promise
+    const char *cost, *cost_unit, *cost_long_name;
+} bb_promise_words;
+
+/// Writes the group /promise, one row a trial; nothing where nothing was tried. `names` [pipelines]
+/// are those of the study's pipelines. Errors: BB_MEMORY, those of bb_results.
+BB_CHECKED bb_status bb_promise_trials_publish(const bb_promise_trials *trials,
+                                               const char *const *names,
+                                               const bb_promise_words *words, bb_results *results);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search of a promise over a callback with known prices: what is tried, what is found, and that
+// no draw is left out.
+#include "sim/pipelines/promise.h"
+#include "tests/check.h"
+
+#include <math.h>
+
+enum { STEPS = 9, DRAWS = 4 };
+
+// A candidate is an index; each has a price a draw and a cost.
+typedef struct shelf {
+    double prices[STEPS][DRAWS], costs[STEPS];
+    int last, adopted, computed;
+    bb_status answer;
+} shelf;
+
+static bb_status evaluate(void *context, const void *pipeline, bb_index draw, double *price)
+{
+    shelf *goods = context;
+    goods->last = draw == 0 ? *(const int *)pipeline : goods->last;
+    ++goods->computed;
+    *price = goods->prices[*(const int *)pipeline][draw];
+    return goods->answer;
+}
+
+static double cost(void *context)
+{
+    const shelf *goods = context;
+    return goods->costs[goods->last];
+}
+
+static void adopt(void *context)
+{
+    shelf *goods = context;
+    goods->adopted = goods->last;
+}
+
+static void make(void *context, int step, bb_promise_candidate *out)
+{
+    static const char *const names[STEPS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    int *steps = context;
+    *out = (bb_promise_candidate){names[step], 0.5 * step, &steps[step]};
+}
+
+// Prices halve and costs grow from step to step, all draws alike.
+static shelf halving(void)
+{
+    shelf goods = {.last = -1, .adopted = -1};
+    for (int s = 0; s < STEPS; ++s) {
+        goods.costs[s] = 1.0 + s;
+        for (int d = 0; d < DRAWS; ++d) {
+            goods.prices[s][d] = ldexp(1.0, -s);
+        }
+    }
+    return goods;
+}
+
+static bb_promise_search search_of(shelf *goods, bb_promise_trials *trials, double limit,
+                                   bb_index draws)
+{
+    return (bb_promise_search){.trials = trials,
+                               .pipeline = 1,
+                               .name = "asks",
+                               .limit = limit,
+                               .draws = draws,
+                               .context = goods,
+                               .evaluate = evaluate,
+                               .cost = cost,
+                               .adopt = adopt};
+}
+
+static int steps[STEPS] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+static const bb_promise_ladder ladder = {STEPS, steps, make};
+
+static void a_ladder_is_bisected_for_its_first_step(void **state)
+{
+    (void)state;
+    for (int first = 0; first <= STEPS; ++first) {
+        bb_promise_trials *trials = NULL;
+        shelf goods = halving();
+        check_ok(bb_promise_trials_create(STEPS, &trials));
+        bb_promise_search search = search_of(&goods, trials, ldexp(1.0, -first), 1);
+        check_ok(bb_promise_bisect(&search, &ladder));
+        assert_int_equal(search.found, first < STEPS);
+        assert_int_equal(goods.adopted, first < STEPS ? first : -1);
+        assert_in_range(search.trial_count, 3, 4); // of 9 steps and none
+        if (search.found) {
+            assert_true(search.best.price == search.limit && search.best.kept);
+            assert_true(search.best.cost == 1.0 + first && search.best.tolerance == 0.5 * first);
+        }
+        bb_promise_trials_destroy(&trials);
+    }
+}
+
+// Where the price is not monotone the cheapest of those that were tried counts, not the last.
+static void the_cheapest_that_was_tried_is_found(void **state)
+{
+    (void)state;
+    bb_promise_trials *trials = NULL;
+    shelf goods = halving();
+    goods.costs[0] = 9.0;
+    check_ok(bb_promise_trials_create(3, &trials));
+    bb_promise_search search = search_of(&goods, trials, 1.0, 1);
+    for (int s = 0; s < 3; ++s) {
+        bb_promise_candidate candidate;
+        bool kept = false;
+        make(steps, (s + 1) % 3, &candidate); // 1, 2, 0
+        check_ok(bb_promise_try(&search, &candidate, &kept));
+        assert_true(kept);
+    }
+    assert_int_equal(goods.adopted, 1);
+    assert_string_equal(search.best.name, "b");
+    bb_promise_candidate candidate;
+    bool kept = false;
+    make(steps, 3, &candidate);
+    assert_int_equal(bb_promise_try(&search, &candidate, &kept), BB_INTERNAL); // no room
+    bb_status_clear();
+    bb_promise_trials_destroy(&trials);
+}
+
+static void every_draw_keeps_the_promise(void **state)
+{
+    (void)state;
+    const struct {
+        double prices[DRAWS];
+        bool kept;
+        double worst;
+        int computed;
+    } cases[] = {
+        {{0.1, 0.4, 0.2, 0.3}, true,  0.4, 4},
+        {{0.1, 0.6, 0.2, 0.3}, false, 0.6, 2}, // no draw more than it takes
+        {{0.1, 0.2, 0.2, NAN}, false, NAN, 4},
+        {{NAN, 0.2, 0.2, 0.1}, false, NAN, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        bb_promise_trials *trials = NULL;
+        bb_promise_candidate candidate;
+        bool kept = false;
+        shelf goods = halving();
+        memcpy(goods.prices[2], cases[i].prices, sizeof cases[i].prices);
+        check_ok(bb_promise_trials_create(1, &trials));
+        bb_promise_search search = search_of(&goods, trials, 0.5, DRAWS);
+        make(steps, 2, &candidate);
+        check_ok(bb_promise_try(&search, &candidate, &kept));
+        assert_int_equal(kept, cases[i].kept);
+        assert_int_equal(search.found, cases[i].kept);
+        assert_int_equal(goods.computed, cases[i].computed);
+        assert_true(!kept || search.best.price == cases[i].worst);
+        bb_promise_trials_destroy(&trials);
+    }
+}
+
+static void errors_of_the_callback_end_the_search(void **state)
+{
+    (void)state;
+    bb_promise_trials *trials = NULL;
+    shelf goods = halving();
+    goods.answer = BB_IO;
+    check_ok(bb_promise_trials_create(STEPS, &trials));
+    bb_promise_search search = search_of(&goods, trials, 0.5, 1);
+    assert_int_equal(bb_promise_bisect(&search, &ladder), BB_IO);
+    assert_int_equal(goods.computed, 1);
+    assert_int_equal(search.trial_count, 0);
+    bb_promise_trials_destroy(&trials);
+}
+
+static void trials_are_listed_in_the_words_of_the_experiment(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"reference", "asks"};
+    static const bb_promise_words words = {"loss", "nm", "what it lost", "bytes", "byte", "size"};
+    bb_promise_trials *trials = NULL;
+    bb_results *results = NULL;
+    shelf goods = halving();
+    check_ok(bb_promise_trials_create(STEPS, &trials));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_promise_trials_publish(trials, names, &words, results));
+    assert_null(bb_results_find(results, "promise/trial"));
+    bb_promise_search search = search_of(&goods, trials, 0.25, 1);
+    check_ok(bb_promise_bisect(&search, &ladder));
+    check_ok(bb_promise_trials_publish(trials, names, &words, results));
+    const bb_dataset *loss = bb_results_find(results, "promise/loss");
+    const bb_dataset *bytes = bb_results_find(results, "promise/bytes");
+    assert_int_equal(loss->count, search.trial_count);
+    assert_string_equal(loss->unit, "nm");
+    assert_string_equal(bb_results_find(results, "promise/pipeline")->texts[0], "asks");
+    assert_string_equal(bb_results_find(results, "promise/arithmetic")->texts[0], "e");
+    assert_true(loss->numbers[0] == 0.0625 && bytes->numbers[0] == 5.0);
+    assert_true(bb_results_find(results, "promise/kept")->numbers[0] == 1.0);
+    bb_results_destroy(&results);
+    bb_promise_trials_destroy(&trials);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ladder_is_bisected_for_its_first_step),
+        cmocka_unit_test(the_cheapest_that_was_tried_is_found),
+        cmocka_unit_test(every_draw_keeps_the_promise),
+        cmocka_unit_test(errors_of_the_callback_end_the_search),
+        cmocka_unit_test(trials_are_listed_in_the_words_of_the_experiment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

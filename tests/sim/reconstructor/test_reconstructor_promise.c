@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Promises about a covariance of the user's: the price is the variance that is lost, what is
+// returned keeps it in every draw, and nothing cheaper that was tried does.
+#include "precision/variant.h"
+#include "sim/hdf5_library.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PROMISE(name, more)                                                                        \
+    "{name: " name ", arithmetic: hp3, policy: {kind: promise, inside: x3, price: " more "}"
+
+static const driver_case promises = {
+    "mine.yaml",
+    {"pipelines=[" PROMISE("loose", "1e-2") "}, {name: reference, arithmetic: dp}, " PROMISE(
+         "tight", "1e-6") "}, " PROMISE("drawn", "1e-6") ", draws: 4}, {name: sp, arithmetic: "
+                                                         "sp}, " PROMISE("exact", "1e-300") "}]",
+      NULL}
+};
+
+// mine.h5: correlations that fall with distance, not stationary, and little noise; what is
+// estimated lies between the measurements.
+static int enter(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "import h5py, numpy\n"
+        "def c(x, y):\n"
+        "    x, y = x[:, None], y[None, :]\n"
+        "    return 1.0 / (1.0 + ((x - y) * (1.0 + (x + y) / 240.0) / 9.0) ** 2)\n"
+        "x, t = numpy.arange(120.0), numpy.linspace(3.3, 110.7, 7)\n"
+        "with h5py.File('mine.h5', 'w') as file:\n"
+        "    file['Cmm'] = c(x, x) + 1e-3 * numpy.eye(120)\n"
+        "    file['lost'] = c(x, x) - 0.5 * numpy.eye(120)\n"
+        "    file['Ctm'] = c(t, x)\n"
+        "    file['Ctt'] = c(t, t)\n";
+    static const char study[] = "experiment: reconstructor\ndevice: cpu\n"
+                                "covariance: {file: mine.h5, dataset: Cmm}\n"
+                                "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
+                                "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
+                                "solver: {tile: 16}\npipelines:\n"
+                                "  - {name: reference, arithmetic: dp}\n";
+    if (fixture_enter() != 0 || bb_hdf5_start() != BB_OK) {
+        return -1;
+    }
+    FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};
+    (void)fputs(script, files[0]);
+    (void)fputs(study, files[1]);
+    return fclose(files[0]) + fclose(files[1]) + system("/usr/bin/python3 mine.py");
+}
+
+static int leave(void **state)
+{
+    return driver_leave(state) + fixture_leave();
+}
+
+// Trials of one pipeline: what was kept is within the limit, and the cheapest of it is what the
+// results have. Returns its price.
+static double check_trials(const bb_results *results, const char *name, double limit)
+{
+    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
+    const bb_dataset *loss = bb_results_find(results, "promise/variance_loss");
+    const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
+    const bb_dataset *kept = bb_results_find(results, "promise/kept");
+    const double found = driver_number(results, "relative_cost", name);
+    double price = NAN;
+    bb_index failed = 0;
+    for (bb_index i = 0; i < pipeline->count; ++i) {
+        if (strcmp(pipeline->texts[i], name) == 0) {
+            const bool keeps = kept->numbers[i] == 1.0;
+            assert_int_equal(keeps, loss->numbers[i] <= limit);
+            assert_true(!keeps || cost->numbers[i] >= found);
+            price = keeps && cost->numbers[i] == found ? loss->numbers[i] : price;
+            failed += keeps ? 0 : 1;
+        }
+    }
+    assert_true(failed >= 2); // hp3 and hp2 are not definite here
+    return price;
+}
+
+static void promises_are_kept_by_the_cheapest_trial(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double limit;
+    } cases[] = {
+        {"loose", 1e-2  },
+        {"tight", 1e-6  },
+        {"drawn", 1e-6  },
+        {"exact", 1e-300},
+    };
+    bb_results *results = driver_results(&promises);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *name = cases[i].name;
+        const double loss = driver_number(results, "variance_loss", name);
+        const double worst = driver_number(results, "price_worst", name);
+        const double price = check_trials(results, name, cases[i].limit);
+        print_message("%s: %s\n", name, driver_text(results, "status_detail", name));
+        assert_string_equal(driver_text(results, "status", name), "ok");
+        assert_non_null(strstr(driver_text(results, "status_detail", name), " kept: "));
+        assert_true(loss <= cases[i].limit && worst <= cases[i].limit);
+        check_close(price, worst, 1e-9, 1e-18);
+    }
+    // A loose promise needs nothing but hp1; a tight one mixes; the worst of four draws counts.
+    assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
+    const double *shares = driver_row(results, "product_share", "tight");
+    assert_true(shares[BB_VARIANT_HP1] > 0.5 && shares[BB_VARIANT_X3] > 0.0);
+    assert_true(driver_number(results, "draws", "drawn") == 4.0);
+    assert_true(driver_number(results, "price_worst", "drawn") >
+                driver_number(results, "variance_loss", "drawn"));
+    bb_results_destroy(&results);
+}
+
+// Others are what they are without a promise beside them.
+static void promises_leave_others_alone(void **state)
+{
+    (void)state;
+    const driver_case plain = {
+        "mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]"}};
+    bb_results *with = driver_results(&promises);
+    bb_results *without = driver_results(&plain);
+    static const char *const names[] = {"reference", "sp"};
+    for (size_t i = 0; i < 2; ++i) {
+        assert_true(driver_number(with, "residual_trace", names[i]) ==
+                    driver_number(without, "residual_trace", names[i]));
+        assert_true(driver_number(with, "variance_loss", names[i]) ==
+                    driver_number(without, "variance_loss", names[i]));
+    }
+    assert_true(driver_number(with, "variance_loss", "sp") > 0.0);
+    assert_null(bb_results_find(without, "promise/trial"));
+    bb_results_destroy(&with);
+    bb_results_destroy(&without);
+}
+
+static void what_cannot_be_kept_says_so(void **state)
+{
+    (void)state;
+    const driver_case narrow = {
+        "mine.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp}, {name: narrow, arithmetic: hp3, policy: "
+         "{kind: promise, price: 1e-6, variants: [hp3, hp1]}}]"}};
+    const driver_case lost = {
+        "lost.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("any", "1e-2") "}]",
+          "solver.scale=none"}
+    };
+    bb_results *results = driver_results(&narrow);
+    assert_string_equal(driver_text(results, "status", "narrow"), "not_converged");
+    assert_string_equal(driver_text(results, "status_detail", "narrow"),
+                        "promise of a loss of 1e-06: not kept by any of 2 trials");
+    assert_true(isnan(driver_number(results, "variance_loss", "narrow")));
+    bb_results_destroy(&results);
+    assert_int_equal(system("sed 's/mine.h5, dataset: Cmm/mine.h5, dataset: lost/' mine.yaml > "
+                            "lost.yaml"),
+                     0);
+    results = driver_results(&lost);
+    assert_string_equal(driver_text(results, "status", "reference"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "any"), "underdetermined");
+    assert_string_equal(driver_text(results, "status_detail", "any"),
+                        "promise: the reference has no residual covariance");
+    bb_results_destroy(&results);
+}
+
+static bb_status run_loaded(void *context)
+{
+    bb_results *out = NULL;
+    bb_status status = driver_run_loaded(context, 1, &out);
+    bb_results_destroy(&out);
+    return status;
+}
+
+static void allocations_may_fail_anywhere(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    const driver_case small = {
+        "mine.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("tight", "1e-6") ", draws: 2}]"}};
+    check_ok(driver_load(&small, &config));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("promise", run_loaded, config, 67, 10);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promises_are_kept_by_the_cheapest_trial),
+        cmocka_unit_test(promises_leave_others_alone),
+        cmocka_unit_test(what_cannot_be_kept_says_so),
+        cmocka_unit_test(allocations_may_fail_anywhere),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
