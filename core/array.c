@@ -38,13 +38,13 @@ bb_view bb_view_vector(double *data, bb_index count)
     return (bb_view){.data = data, .type = BB_F64, .rank = 1, .shape = {count}, .strides = {1}};
 }
 
-bb_view bb_view_block(bb_view whole, bb_index row, bb_index rows, bb_index column, bb_index columns)
+bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column, bb_index columns)
 {
-    assert(whole.rank == 2 && row >= 0 && rows >= 0 && row + rows <= whole.shape[0]);
-    assert(column >= 0 && columns >= 0 && column + columns <= whole.shape[1]);
-    bb_view block = whole;
-    bb_index offset = row * whole.strides[0] + column * whole.strides[1];
-    block.data = (char *)whole.data + (size_t)offset * bb_type_bytes(whole.type);
+    assert(view.rank == 2 && row >= 0 && rows >= 0 && row + rows <= view.shape[0]);
+    assert(column >= 0 && columns >= 0 && column + columns <= view.shape[1]);
+    bb_view block = view;
+    bb_index offset = row * view.strides[0] + column * view.strides[1];
+    block.data = (char *)view.data + (size_t)offset * bb_type_bytes(view.type);
     block.shape[0] = rows;
     block.shape[1] = columns;
     return block;

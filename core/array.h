@@ -47,8 +47,7 @@ bb_view bb_view_vector(double *data, bb_index count);
 
 /// Rows [row, row + rows) and columns [column, column + columns) of a rank-2 view. The caller keeps
 /// within the shape (asserted).
-bb_view bb_view_block(bb_view whole, bb_index row, bb_index rows, bb_index column,
-                      bb_index columns);
+bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column, bb_index columns);
 
 /// First item of row `row` of a rank-2 F64 host view.
 double *bb_view_row(bb_view view, bb_index row);

@@ -32,9 +32,9 @@ static void place_by_row(const bb_triplets *list, bb_index *cursor, bb_csr *out)
 {
     for (bb_index i = 0; i < list->count; ++i) {
         const bb_triplet *entry = &list->items[i];
-        bb_index at = cursor[entry->row]++;
-        out->column[at] = entry->column;
-        out->value[at] = entry->value;
+        bb_index index = cursor[entry->row]++;
+        out->column[index] = entry->column;
+        out->value[index] = entry->value;
     }
 }
 

@@ -190,14 +190,14 @@ typedef struct ranges {
 
 static bb_status run_range(void *context, bb_index index)
 {
-    const ranges *whole = context;
-    bb_index begin = index * whole->grain;
-    bb_index end = begin + whole->grain < whole->count ? begin + whole->grain : whole->count;
-    return whole->task(whole->context, begin, end);
+    const ranges *limits = context;
+    bb_index begin = index * limits->grain;
+    bb_index end = begin + limits->grain < limits->count ? begin + limits->grain : limits->count;
+    return limits->task(limits->context, begin, end);
 }
 
 bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task, void *context)
 {
-    ranges whole = {task, context, count, grain};
-    return bb_parallel_for((count + grain - 1) / grain, run_range, &whole);
+    ranges limits = {task, context, count, grain};
+    return bb_parallel_for((count + grain - 1) / grain, run_range, &limits);
 }

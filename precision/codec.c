@@ -460,13 +460,13 @@ bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *out
     if (isnan(config->tolerance_of_range) || fits(allowed, wanted)) {
         return true;
     }
-    const double least = ldexp(1.0, allowed.lowest);
+    const double minimum = ldexp(1.0, allowed.lowest);
     const double largest = ldexp(1.0, allowed.highest);
     bb_outcome_set(outcome, BB_OUTCOME_NOT_HELD,
                    "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s holds "
                    "%.4g to %.4g, the nearest is %.4g",
-                   config->tolerance_of_range, range, wanted, rows[config->codec]->name, least,
-                   largest, wanted > largest ? largest : least);
+                   config->tolerance_of_range, range, wanted, rows[config->codec]->name, minimum,
+                   largest, wanted > largest ? largest : minimum);
     return false;
 }
 

@@ -134,11 +134,11 @@ bb_group_place bb_coded_matrix_place(const bb_coded_matrix *matrix, bb_index gro
     bb_index in_line = group % groups_of_line(matrix) * matrix->group_lines;
     place.band = group / groups_of_line(matrix);
     place.band_row = place.band * band_rows;
-    bb_index left = matrix->layout.rows - place.band_row;
-    place.lines = (left < band_rows ? left : band_rows) / matrix->line_rows;
+    bb_index rest = matrix->layout.rows - place.band_row;
+    place.lines = (rest < band_rows ? rest : band_rows) / matrix->line_rows;
     place.first = place.band_row + in_line;
-    left = matrix->line_rows - in_line;
-    place.rows_of_line = left < matrix->group_lines ? left : matrix->group_lines;
+    rest = matrix->line_rows - in_line;
+    place.rows_of_line = rest < matrix->group_lines ? rest : matrix->group_lines;
     return place;
 }
 
@@ -162,8 +162,8 @@ bb_index bb_coded_matrix_piece_columns(const bb_coded_matrix *matrix)
 
 bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index piece)
 {
-    bb_index left = matrix->layout.columns - piece * matrix->piece_columns;
-    return left < matrix->piece_columns ? left : matrix->piece_columns;
+    bb_index rest = matrix->layout.columns - piece * matrix->piece_columns;
+    return rest < matrix->piece_columns ? rest : matrix->piece_columns;
 }
 
 void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece,

@@ -8,12 +8,12 @@ static uint64_t address(bb_index draw, bb_index row)
     return (uint64_t)draw << 40 | (uint64_t)row;
 }
 
-void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double least, bb_index count,
+void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double minimum, bb_index count,
                    double *scale)
 {
     for (bb_index i = 0; i < count; ++i) {
         double place = bb_random_uniform(seed, stream, address(draw, i));
-        scale[i] *= least + (1.0 - least) * place;
+        scale[i] *= minimum + (1.0 - minimum) * place;
     }
 }
 

@@ -20,7 +20,7 @@ extern "C" {
 
 /// Multiplies scale [count] by independent factors, uniform on [least, 1], of the addresses (seed,
 /// stream, draw, i).
-void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double least, bb_index count,
+void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double minimum, bb_index count,
                    double *scale);
 
 /// One factor for every `band` rows that are rounded together, on (1, limit) and uniform in its

@@ -17,37 +17,37 @@ typedef struct lanes {
     double sum_squares[LANES], sum[LANES], max_error[LANES], minimum[LANES], maximum[LANES];
 } lanes;
 
-static inline void add_pair(lanes *to, int l, double original, double approximation, double scale)
+static inline void add_pair(lanes *sums, int l, double original, double approximation, double scale)
 {
     double error = approximation - original;
     double magnitude = fabs(error);
     double scaled = error * scale;
-    to->sum_squares[l] += scaled * scaled;
-    to->sum[l] += scaled;
-    to->max_error[l] = magnitude > to->max_error[l] ? magnitude : to->max_error[l];
-    to->minimum[l] = original < to->minimum[l] ? original : to->minimum[l];
-    to->maximum[l] = original > to->maximum[l] ? original : to->maximum[l];
+    sums->sum_squares[l] += scaled * scaled;
+    sums->sum[l] += scaled;
+    sums->max_error[l] = magnitude > sums->max_error[l] ? magnitude : sums->max_error[l];
+    sums->minimum[l] = original < sums->minimum[l] ? original : sums->minimum[l];
+    sums->maximum[l] = original > sums->maximum[l] ? original : sums->maximum[l];
 }
 
 BB_CLONES static void add_all(const double *original, const double *approximation, bb_index count,
                               double scale, lanes *out)
 {
-    lanes to;
+    lanes sums;
     for (int l = 0; l < LANES; ++l) {
-        to.sum_squares[l] = to.sum[l] = to.max_error[l] = 0.0;
-        to.minimum[l] = INFINITY;
-        to.maximum[l] = -INFINITY;
+        sums.sum_squares[l] = sums.sum[l] = sums.max_error[l] = 0.0;
+        sums.minimum[l] = INFINITY;
+        sums.maximum[l] = -INFINITY;
     }
-    bb_index whole = count / LANES * LANES;
-    for (bb_index i = 0; i < whole; i += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index i = 0; i < multiple; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
-            add_pair(&to, l, original[i + l], approximation[i + l], scale);
+            add_pair(&sums, l, original[i + l], approximation[i + l], scale);
         }
     }
-    for (bb_index i = whole; i < count; ++i) {
-        add_pair(&to, (int)(i - whole), original[i], approximation[i], scale);
+    for (bb_index i = multiple; i < count; ++i) {
+        add_pair(&sums, (int)(i - multiple), original[i], approximation[i], scale);
     }
-    *out = to;
+    *out = sums;
 }
 
 static bb_error_norms sum_of_lanes(const double *original, const double *approximation,

@@ -68,17 +68,17 @@ static rounding rounding_to(bb_format format)
 }
 
 // Rounds a magnitude that is not NaN; infinity overflows as any large number does.
-static inline double round_magnitude(const rounding *to, double magnitude, bb_index *over)
+static inline double round_magnitude(const rounding *error, double magnitude, bb_index *over)
 {
-    double rounded = bb_round_magnitude_f64(magnitude, to->dropped, to->normal, to->magic);
-    int too_large = rounded > to->largest;
+    double rounded = bb_round_magnitude_f64(magnitude, error->dropped, error->normal, error->magic);
+    int too_large = rounded > error->largest;
     *over += too_large;
-    return too_large ? to->overflow : rounded;
+    return too_large ? error->overflow : rounded;
 }
 
-static inline double round_one(const rounding *to, double value, bb_index *over)
+static inline double round_one(const rounding *error, double value, bb_index *over)
 {
-    double rounded = copysign(round_magnitude(to, fabs(value), over), value);
+    double rounded = copysign(round_magnitude(error, fabs(value), over), value);
     return value == value ? rounded : value;
 }
 
@@ -87,9 +87,9 @@ double bb_format_round(bb_format format, double value)
     if (format == BB_FORMAT_FP64) {
         return value;
     }
-    rounding to = rounding_to(format);
+    rounding error = rounding_to(format);
     bb_index over = 0;
-    return round_one(&to, value, &over);
+    return round_one(&error, value, &over);
 }
 
 // What narrow_f64 gives for fp32, by the processor's own rounding.
@@ -103,18 +103,18 @@ BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
 BB_CLONES static bb_index narrow_f64(const rounding *rule, const double *values, bb_index count,
                                      float *out)
 {
-    const rounding to = *rule; // a copy, which stores to `out` cannot change
+    const rounding error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
-        out[i] = (float)round_one(&to, values[i], &over);
+        out[i] = (float)round_one(&error, values[i], &over);
     }
     return over;
 }
 
 bb_index bb_format_narrow(bb_format format, const double *values, bb_index count, float *out)
 {
-    rounding to = rounding_to(format);
-    bb_index over = narrow_f64(&to, values, count, out);
+    rounding error = rounding_to(format);
+    bb_index over = narrow_f64(&error, values, count, out);
     return table[format].saturates ? over : 0;
 }
 
@@ -156,24 +156,24 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
 
 // Word of a rounded magnitude without its sign: the double's own bits, shifted and rebiased, or the
 // count of subnormal spacings.
-static inline uint32_t word_of(const rounding *to, double rounded)
+static inline uint32_t word_of(const rounding *error, double rounded)
 {
-    uint32_t normal = (uint32_t)((bb_bits_of_f64(rounded) >> to->dropped) - to->bias);
-    double small = rounded < to->normal ? rounded : to->normal;
-    uint32_t subnormal = (uint32_t)(int32_t)(small * to->per_subnormal);
-    uint32_t word = rounded < to->normal ? subnormal : normal;
-    return rounded > to->largest ? to->infinite_word : word;
+    uint32_t normal = (uint32_t)((bb_bits_of_f64(rounded) >> error->dropped) - error->bias);
+    double small = rounded < error->normal ? rounded : error->normal;
+    uint32_t subnormal = (uint32_t)(int32_t)(small * error->per_subnormal);
+    uint32_t word = rounded < error->normal ? subnormal : normal;
+    return rounded > error->largest ? error->infinite_word : word;
 }
 
 // The two word sizes differ in the place of the sign and in the word of NaN only.
 BB_CLONES static bb_index encode_16(const rounding *rule, const double *values, bb_index count,
                                     uint32_t nan_word, uint16_t *out)
 {
-    const rounding to = *rule; // a copy, which stores to `out` cannot change
+    const rounding error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 48) & 0x8000u;
-        uint32_t word = word_of(&to, round_magnitude(&to, fabs(values[i]), &over));
+        uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
         out[i] = (uint16_t)(sign | (values[i] == values[i] ? word : nan_word));
     }
     return over;
@@ -182,11 +182,11 @@ BB_CLONES static bb_index encode_16(const rounding *rule, const double *values, 
 BB_CLONES static bb_index encode_8(const rounding *rule, const double *values, bb_index count,
                                    uint8_t *out)
 {
-    const rounding to = *rule; // a copy, which stores to `out` cannot change
+    const rounding error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 56) & 0x80u;
-        uint32_t word = word_of(&to, round_magnitude(&to, fabs(values[i]), &over));
+        uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
         out[i] = (uint8_t)(sign | (values[i] == values[i] ? word : 0x7fu));
     }
     return over;
@@ -194,7 +194,7 @@ BB_CLONES static bb_index encode_8(const rounding *rule, const double *values, b
 
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out)
 {
-    rounding to = rounding_to(format);
+    rounding error = rounding_to(format);
     bb_index over = 0;
     switch (format) {
     case BB_FORMAT_FP64:
@@ -204,16 +204,16 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
         cast_f64(values, count, out);
         break;
     case BB_FORMAT_TF32:
-        over = narrow_f64(&to, values, count, out);
+        over = narrow_f64(&error, values, count, out);
         break;
     case BB_FORMAT_BF16:
-        over = encode_16(&to, values, count, 0x7fc0u, out);
+        over = encode_16(&error, values, count, 0x7fc0u, out);
         break;
     case BB_FORMAT_FP16:
-        over = encode_16(&to, values, count, 0x7e00u, out);
+        over = encode_16(&error, values, count, 0x7e00u, out);
         break;
     default:
-        over = encode_8(&to, values, count, out);
+        over = encode_8(&error, values, count, out);
     }
     return table[format].saturates ? over : 0;
 }
@@ -271,8 +271,8 @@ void bb_format_decode(bb_format format, const void *words, bb_index count, doubl
     }
     for (bb_index begin = 0; begin < count; begin += CHUNK) {
         bb_index length = count - begin < CHUNK ? count - begin : CHUNK;
-        const char *from = (const char *)words + begin * table[format].bytes;
-        bb_format_decode_f32(format, from, length, chunk);
+        const char *source = (const char *)words + begin * table[format].bytes;
+        bb_format_decode_f32(format, source, length, chunk);
         for (bb_index i = 0; i < length; ++i) {
             out[begin + i] = chunk[i];
         }

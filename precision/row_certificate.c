@@ -16,37 +16,37 @@ typedef struct lanes {
     double error_1[LANES], stored_1[LANES], squares[LANES];
 } lanes;
 
-static inline void add_pair(lanes *to, int l, double exact, double stored)
+static inline void add_pair(lanes *sums, int l, double exact, double stored)
 {
-    to->error_1[l] += fabs(stored - exact);
-    to->stored_1[l] += fabs(stored);
-    to->squares[l] += stored * stored;
+    sums->error_1[l] += fabs(stored - exact);
+    sums->stored_1[l] += fabs(stored);
+    sums->squares[l] += stored * stored;
 }
 
 BB_CLONES static void add_all(const double *exact, const double *stored, bb_index count, lanes *out)
 {
-    lanes to = {{0.0}, {0.0}, {0.0}};
-    bb_index whole = count / LANES * LANES;
-    for (bb_index i = 0; i < whole; i += LANES) {
+    lanes sums = {{0.0}, {0.0}, {0.0}};
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index i = 0; i < multiple; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
-            add_pair(&to, l, exact[i + l], stored[i + l]);
+            add_pair(&sums, l, exact[i + l], stored[i + l]);
         }
     }
-    for (bb_index i = whole; i < count; ++i) {
-        add_pair(&to, (int)(i - whole), exact[i], stored[i]);
+    for (bb_index i = multiple; i < count; ++i) {
+        add_pair(&sums, (int)(i - multiple), exact[i], stored[i]);
     }
-    *out = to;
+    *out = sums;
 }
 
 void bb_row_certificate_add(bb_row_certificate *row, const bb_error_norms *norms,
                             const double *exact, const double *stored, bb_index count)
 {
-    lanes of;
-    add_all(exact, stored, count, &of);
+    lanes sums;
+    add_all(exact, stored, count, &sums);
     for (int l = 0; l < LANES; ++l) {
-        row->error_1 += of.error_1[l];
-        row->stored_1 += of.stored_1[l];
-        row->stored_squares += of.squares[l];
+        row->error_1 += sums.error_1[l];
+        row->stored_1 += sums.stored_1[l];
+        row->stored_squares += sums.squares[l];
     }
     bb_error_norms_merge(&row->norms, norms);
 }
@@ -121,8 +121,8 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
     const double error_2 = bb_row_certificate_error_2(row);
     const double unsure = slack(n) * error_1 / n; // of the mean
     const double mean = fabs(bb_row_certificate_mean(row));
-    const double least = fmax(mean - unsure, 0.0);
-    const double deviation = deviation_of_errors(error_2, n, least);
+    const double minimum = fmax(mean - unsure, 0.0);
+    const double deviation = deviation_of_errors(error_2, n, minimum);
     const double largest = row->norms.max_error * (1.0 + 0x1p-50);
     if (!(isfinite(error_1) && isfinite(error_2) && isfinite(x->norm_1))) {
         return INFINITY;
@@ -166,9 +166,10 @@ double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vecto
                            row->norms.max_error * (1.0 + 0x1p-50);
     const double magnitudes = fmin(fmin(stored_1 * x->maximum, largest * x->norm_1),
                                    root(row->stored_squares, n) * x->norm_2);
-    const double most = fmax(ldexp(x->norm_1, INTEGER_BITS), row->scale * stored_1 * x->maximum) *
-                        (1.0 + rounding->relative);
-    if (!(isfinite(x->norm_1) && most < rounding->largest &&
+    const double maximum =
+        fmax(ldexp(x->norm_1, INTEGER_BITS), row->scale * stored_1 * x->maximum) *
+        (1.0 + rounding->relative);
+    if (!(isfinite(x->norm_1) && maximum < rounding->largest &&
           row->scale * stored_1 < rounding->largest)) {
         return INFINITY;
     }

@@ -47,14 +47,14 @@ typedef struct tile_sums {
 
 // Adds |factor| times a row of V to a row of the matrix.
 static void add_term(const term_norms *v, double factor, double scale, bb_index cells,
-                     bb_row_rounding *to, tile_sums *tile)
+                     bb_row_rounding *rounding, tile_sums *tile)
 {
     double size = fabs(factor) * scale;
-    to->norm_1 += size * v->norm_1;
+    rounding->norm_1 += size * v->norm_1;
     tile->norm_2 += size * sqrt(v->squares);
     tile->largest += size * v->largest;
-    to->underflow += size * (double)cells + fabs(factor) + 1.0;
-    to->most = fmax(to->most, fmax(1.0, scale) * v->norm_1);
+    rounding->underflow += size * (double)cells + fabs(factor) + 1.0;
+    rounding->most = fmax(rounding->most, fmax(1.0, scale) * v->norm_1);
 }
 
 // U of a term of the band.
@@ -74,15 +74,15 @@ static void add_tile(const bb_low_rank_band *band, const bb_low_rank_tile *tile,
     memset(sums, 0, (size_t)band->rows * sizeof *sums);
     for (int k = 0; k < tile->narrow + tile->wide; ++k) {
         bool wide = k >= tile->narrow;
-        bb_index of = wide ? k - tile->narrow : k;
-        bb_index term = (wide ? tile->wide_term : tile->narrow_term) + of;
-        size_t place = wide ? tile->wide_v + (size_t)(4 * of * cells)
-                            : tile->narrow_v + (size_t)(2 * of * cells);
+        bb_index number = wide ? k - tile->narrow : k;
+        bb_index term = (wide ? tile->wide_term : tile->narrow_term) + number;
+        size_t place = wide ? tile->wide_v + (size_t)(4 * number * cells)
+                            : tile->narrow_v + (size_t)(2 * number * cells);
         const term_norms v =
             norms_of(wide ? BB_FORMAT_FP32 : BB_FORMAT_FP16, band->v + place, cells);
         double scale = (double)band->scale[term];
         if (tile->dense) {
-            add_term(&v, 1.0, scale, cells, &out[of], &sums[of]);
+            add_term(&v, 1.0, scale, cells, &out[number], &sums[number]);
             continue;
         }
         for (bb_index i = 0; i < band->rows; ++i) {
@@ -123,8 +123,8 @@ static bb_status low_rank_paths(const bb_coded_matrix *matrix, bb_index number,
     tile_sums *sums = NULL;
     BB_TRY(BB_ALLOCATE(band->rows, &sums));
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-        add_tile(band, &band->tiles[t], at.lines * at.pitch, out, sums);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        add_tile(band, &band->tiles[t], place.lines * place.pitch, out, sums);
     }
     for (bb_index i = 0; i < band->rows; ++i) {
         double tiles = (double)band->dense_tiles;
@@ -163,20 +163,20 @@ static void fill_basis(const bb_transform_plan *plan, const bb_transform_block *
 
 // Takes the coefficients of a block of the mesh; false: it is poisoned.
 static bool read_block(const bb_transform_plan *plan, const bb_transform_band *band,
-                       const bb_transform_block *block, bb_index number, frequencies *of)
+                       const bb_transform_block *block, bb_index number, frequencies *spectrum)
 {
     bb_transform_reader reader = bb_transform_read(plan, band, block, number);
-    memset(of->sizes, 0, (size_t)(block->rows * block->cells) * sizeof *of->sizes);
+    memset(spectrum->sizes, 0, (size_t)(block->rows * block->cells) * sizeof *spectrum->sizes);
     while (bb_transform_next(&reader)) {
         for (int k = 0; k < reader.count; ++k) {
-            const bb_transform_place at = reader.order[k];
+            const bb_transform_place place = reader.order[k];
             double size = fabs((double)reader.quotient[k]);
-            const double *basis = of->basis + at.row * block->rows;
-            double *to = of->sizes + at.cell * block->rows;
-            of->all[at.row] += size;
-            of->strip[at.row] += 1.0;
+            const double *basis = spectrum->basis + place.row * block->rows;
+            double *target = spectrum->sizes + place.cell * block->rows;
+            spectrum->all[place.row] += size;
+            spectrum->strip[place.row] += 1.0;
             for (bb_index i = 0; size > 0.0 && i < block->rows; ++i) {
-                to[i] += basis[i] * size;
+                target[i] += basis[i] * size;
             }
         }
     }
@@ -192,48 +192,48 @@ static bb_index row_in_band(const bb_transform_plan *plan, const bb_transform_bl
 
 // H of a block of the mesh, for every row.
 static void add_block(const bb_transform_plan *plan, const bb_transform_block *block,
-                      const frequencies *of, bb_row_rounding *out)
+                      const frequencies *spectrum, bb_row_rounding *out)
 {
     double squares[BB_TRANSFORM_ROWS] = {0.0};
     for (bb_index c = 0; c < block->cells; ++c) {
         for (bb_index i = 0; i < block->rows; ++i) {
-            double size = of->sizes[c * block->rows + i];
+            double size = spectrum->sizes[c * block->rows + i];
             squares[i] += size * size;
         }
     }
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_row_rounding *to = &out[row_in_band(plan, block, i)];
+        bb_row_rounding *rounding = &out[row_in_band(plan, block, i)];
         double size = plan->step * sqrt(squares[i]);
-        to->norm_1 += size * sqrt((double)block->cells);
-        to->norm_2 += size * size; // its square, until all are in
-        to->largest = fmax(to->largest, size);
+        rounding->norm_1 += size * sqrt((double)block->cells);
+        rounding->norm_2 += size * size; // its square, until all are in
+        rounding->largest = fmax(rounding->largest, size);
     }
 }
 
 static void finish_blocks(const bb_transform_plan *plan, const bb_transform_block *block,
-                          const frequencies *of, bool poisoned, bb_row_rounding *out)
+                          const frequencies *spectrum, bool poisoned, bb_row_rounding *out)
 {
     const bb_index *count = plan->count;
     double cells = (double)(plan->length[2] * plan->length[3]);
     double lengths =
         (double)(plan->length[0] + plan->length[1] + plan->length[2] + plan->length[3]);
-    double sums = fmax(of->longest, LANE_SUMS) + (double)count[2] + SPARE;
+    double sums = fmax(spectrum->longest, LANE_SUMS) + (double)count[2] + SPARE;
     double all = 0.0;
     for (bb_index k = 0; k < block->rows; ++k) {
-        all = fmax(all, of->all[k]);
+        all = fmax(all, spectrum->all[k]);
     }
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_row_rounding *to = &out[row_in_band(plan, block, i)];
+        bb_row_rounding *rounding = &out[row_in_band(plan, block, i)];
         double products = 0.0;
         for (bb_index k = 0; k < block->rows; ++k) {
-            products += of->basis[k * block->rows + i] * of->count[k];
+            products += spectrum->basis[k * block->rows + i] * spectrum->count[k];
         }
-        to->underflow = plan->step * products + to->norm_1; // of transformed x
-        to->most = fmax(1.0, all) * sqrt(cells);
-        to->norm_1 = poisoned ? NAN : to->norm_1;
-        finish(to, sums,
+        rounding->underflow = plan->step * products + rounding->norm_1; // of transformed x
+        rounding->most = fmax(1.0, all) * sqrt(cells);
+        rounding->norm_1 = poisoned ? NAN : rounding->norm_1;
+        finish(rounding, sums,
                sums + (double)(count[2] * count[3]) / PANELS + 3.0 * lengths * sqrt(cells));
-        to->chunk = CHUNK;
+        rounding->chunk = CHUNK;
     }
 }
 
@@ -245,35 +245,35 @@ static bb_status transform_paths(const bb_coded_matrix *matrix, bb_index number,
     const bb_transform_band *band = bb_coded_matrix_transform_band(matrix, number);
     bb_index columns = plan->count[BB_TRANSFORM_COLUMNS];
     bb_index blocks = plan->count[BB_TRANSFORM_LINES] * columns;
-    frequencies *of = NULL;
-    BB_TRY(BB_ALLOCATE(1, &of));
+    frequencies *spectrum = NULL;
+    BB_TRY(BB_ALLOCATE(1, &spectrum));
     for (bb_index across = 0; across < plan->count[BB_TRANSFORM_ROW_COLUMNS]; ++across) {
         const bb_transform_block rows = bb_transform_block_of(plan, number, across, 0);
         bool poisoned = false;
-        memset(of, 0, sizeof *of);
-        fill_basis(plan, &rows, of->basis);
+        memset(spectrum, 0, sizeof *spectrum);
+        fill_basis(plan, &rows, spectrum->basis);
         for (bb_index m = 0; m < blocks; ++m) {
             const bb_transform_block block = bb_transform_block_of(plan, number, across, m);
-            poisoned |= !read_block(plan, band, &block, across * blocks + m, of);
-            add_block(plan, &block, of, out);
+            poisoned |= !read_block(plan, band, &block, across * blocks + m, spectrum);
+            add_block(plan, &block, spectrum, out);
             for (bb_index k = 0; k < rows.rows; ++k) {
-                of->longest = fmax(of->longest, of->strip[k]);
-                of->count[k] += (m + 1) % columns == 0 ? of->strip[k] : 0.0;
-                of->strip[k] = (m + 1) % columns == 0 ? 0.0 : of->strip[k];
+                spectrum->longest = fmax(spectrum->longest, spectrum->strip[k]);
+                spectrum->count[k] += (m + 1) % columns == 0 ? spectrum->strip[k] : 0.0;
+                spectrum->strip[k] = (m + 1) % columns == 0 ? 0.0 : spectrum->strip[k];
             }
         }
-        finish_blocks(plan, &rows, of, poisoned, out);
+        finish_blocks(plan, &rows, spectrum, poisoned, out);
     }
 done:
-    BB_RELEASE(&of);
+    BB_RELEASE(&spectrum);
     return status;
 }
 
 bb_status bb_row_roundings_of(const bb_coded_matrix *matrix, bb_index band, bb_row_rounding *out)
 {
     bb_index step = bb_coded_matrix_band(matrix);
-    bb_index left = bb_coded_matrix_rows(matrix) - band * step;
-    memset(out, 0, (size_t)(left < step ? left : step) * sizeof *out);
+    bb_index rest = bb_coded_matrix_rows(matrix) - band * step;
+    memset(out, 0, (size_t)(rest < step ? rest : step) * sizeof *out);
     return bb_coded_matrix_low_rank_mesh(matrix) != NULL    ? low_rank_paths(matrix, band, out)
            : bb_coded_matrix_transform_plan(matrix) != NULL ? transform_paths(matrix, band, out)
                                                             : BB_OK;

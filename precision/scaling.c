@@ -12,14 +12,14 @@ BB_CLONES static double largest_magnitude(const double *values, bb_index count)
 {
     double lanes[LANES] = {0.0};
     double largest = 0.0;
-    bb_index whole = count / LANES * LANES;
-    for (bb_index i = 0; i < whole; i += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index i = 0; i < multiple; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
             double magnitude = fabs(values[i + l]);
             lanes[l] = magnitude > lanes[l] ? magnitude : lanes[l];
         }
     }
-    for (bb_index i = whole; i < count; ++i) {
+    for (bb_index i = multiple; i < count; ++i) {
         largest = fmax(largest, fabs(values[i]));
     }
     for (int l = 0; l < LANES; ++l) {

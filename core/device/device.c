@@ -91,14 +91,14 @@ bb_status bb_device_zero(bb_device *device, void *block, size_t bytes)
     return bytes == 0 ? BB_OK : device->ops->fill_zero(device->state, block, bytes);
 }
 
-bb_status bb_device_upload(bb_device *device, void *to, const void *from_host, size_t bytes)
+bb_status bb_device_upload(bb_device *device, void *target, const void *from_host, size_t bytes)
 {
-    return bytes == 0 ? BB_OK : device->ops->upload(device->state, to, from_host, bytes);
+    return bytes == 0 ? BB_OK : device->ops->upload(device->state, target, from_host, bytes);
 }
 
-bb_status bb_device_download(bb_device *device, void *to_host, const void *from, size_t bytes)
+bb_status bb_device_download(bb_device *device, void *to_host, const void *source, size_t bytes)
 {
-    return bytes == 0 ? BB_OK : device->ops->download(device->state, to_host, from, bytes);
+    return bytes == 0 ? BB_OK : device->ops->download(device->state, to_host, source, bytes);
 }
 
 bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,

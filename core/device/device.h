@@ -71,8 +71,8 @@ typedef struct bb_device_ops {
     bb_status (*allocate)(void *state, size_t bytes, void **out);
     void (*release)(void *state, void **block);
     bb_status (*fill_zero)(void *state, void *block, size_t bytes);
-    bb_status (*upload)(void *state, void *to, const void *from_host, size_t bytes);
-    bb_status (*download)(void *state, void *to_host, const void *from, size_t bytes);
+    bb_status (*upload)(void *state, void *target, const void *from_host, size_t bytes);
+    bb_status (*download)(void *state, void *to_host, const void *source, size_t bytes);
     bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
     bb_status (*wait)(void *state);
     /// Marks a moment in the device's order of work; elapsed is between two marks, in seconds.
@@ -100,9 +100,9 @@ void bb_device_release(bb_device *device, void **block);
 BB_CHECKED bb_status bb_device_zero(bb_device *device, void *block, size_t bytes);
 
 /// Copies between host and device memory, in the device's order of work; download waits.
-BB_CHECKED bb_status bb_device_upload(bb_device *device, void *to, const void *from_host,
+BB_CHECKED bb_status bb_device_upload(bb_device *device, void *target, const void *from_host,
                                       size_t bytes);
-BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *from,
+BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *source,
                                         size_t bytes);
 
 /// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no form on this

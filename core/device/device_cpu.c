@@ -87,10 +87,10 @@ static bb_status cpu_zero(void *state, void *block, size_t bytes)
     return BB_OK;
 }
 
-static bb_status cpu_copy(void *state, void *to, const void *from, size_t bytes)
+static bb_status cpu_copy(void *state, void *target, const void *source, size_t bytes)
 {
     (void)state;
-    memcpy(to, from, bytes);
+    memcpy(target, source, bytes);
     return BB_OK;
 }
 

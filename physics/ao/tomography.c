@@ -159,11 +159,11 @@ static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_cou
                           const double *wavelengths_m, double *correlation, double *rms_m,
                           bb_outcome *outcome)
 {
-    static const double most = 0.01; // of a Strehl ratio of 1
+    static const double maximum = 0.01; // of a Strehl ratio of 1
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     for (bb_index w = 0; w < wavelength_count && !isnan(*rms_m); ++w) {
         const double excess = bb_point_spread_excess(spread, correlation, wavelengths_m[w]);
-        if (excess > most) {
+        if (excess > maximum) {
             bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
                            "the residual is too far from stationary: a negative structure function "
                            "adds %.2g to the Strehl ratio at %g um",

@@ -37,12 +37,12 @@ static bb_index grid_node(const bb_disc_mesh *mesh, bb_index column, bb_index ro
     return (row % mesh->node_rows) * mesh->node_columns + column % mesh->node_columns;
 }
 
-static void corners(const bb_disc_mesh *mesh, bb_index column, bb_index row, bb_index at[4])
+static void corners(const bb_disc_mesh *mesh, bb_index column, bb_index row, bb_index indices[4])
 {
-    at[0] = grid_node(mesh, column, row);
-    at[1] = grid_node(mesh, column + 1, row);
-    at[2] = grid_node(mesh, column + 1, row + 1);
-    at[3] = grid_node(mesh, column, row + 1);
+    indices[0] = grid_node(mesh, column, row);
+    indices[1] = grid_node(mesh, column + 1, row);
+    indices[2] = grid_node(mesh, column + 1, row + 1);
+    indices[3] = grid_node(mesh, column, row + 1);
 }
 
 // Numbers the kept cells and marks the nodes that they use.
@@ -53,10 +53,10 @@ static void number_cells(const layout *plan, bb_disc_mesh *mesh)
             bool kept = keeps(plan, column, row);
             mesh->cell_at[row * mesh->columns + column] = kept ? (int32_t)mesh->cell_count++ : -1;
             if (kept) {
-                bb_index at[4];
-                corners(mesh, column, row, at);
+                bb_index indices[4];
+                corners(mesh, column, row, indices);
                 for (int k = 0; k < 4; ++k) {
-                    mesh->node_at[at[k]] = 1;
+                    mesh->node_at[indices[k]] = 1;
                 }
             }
         }
@@ -88,10 +88,10 @@ static void fill_nodes(bb_disc_mesh *mesh)
             if (cell < 0) {
                 continue;
             }
-            bb_index at[4];
-            corners(mesh, column, row, at);
+            bb_index indices[4];
+            corners(mesh, column, row, indices);
             for (int k = 0; k < 4; ++k) {
-                int32_t node = mesh->node_at[at[k]];
+                int32_t node = mesh->node_at[indices[k]];
                 mesh->cell_nodes[4 * cell + k] = node;
                 mesh->node_area[node] += quarter;
             }

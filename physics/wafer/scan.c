@@ -211,9 +211,9 @@ double bb_scan_arc(const bb_scan *scan, const bb_field *field, double x)
 double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_index step, double x,
                              double y)
 {
-    double at = bb_scan_arc(scan, field, x) - y;
-    double begin = at + bb_scan_slit_y(scan, field, (double)step * scan->step);
-    double end = at + bb_scan_slit_y(scan, field, (double)(step + 1) * scan->step);
+    double position = bb_scan_arc(scan, field, x) - y;
+    double begin = position + bb_scan_slit_y(scan, field, (double)step * scan->step);
+    double end = position + bb_scan_slit_y(scan, field, (double)(step + 1) * scan->step);
     return fabs(clamp(end / scan->slit_width + 0.5, 0.0, 1.0) -
                 clamp(begin / scan->slit_width + 0.5, 0.0, 1.0));
 }

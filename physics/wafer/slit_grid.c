@@ -94,13 +94,13 @@ static void find_offsets(const bb_slit_grid *grid, const bb_field *field, bb_ind
     static const double rounding = 1e-9;
     double first;
     double last;
-    const double most = (double)(grid->field_rows - grid->window_rows);
+    const double maximum = (double)(grid->field_rows - grid->window_rows);
     find_scored(grid, field, step, &first, &last);
     *low = fmax(ceil(last - (double)(grid->window_rows - 1) - rounding), 0.0);
-    *high = fmin(floor(first + rounding), most);
+    *high = fmin(floor(first + rounding), maximum);
     if (first > last) {
         *low = 0.0;
-        *high = most;
+        *high = maximum;
     }
 }
 

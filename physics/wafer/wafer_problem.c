@@ -278,25 +278,25 @@ done:
 
 void bb_wafer_problem_destroy(bb_wafer_problem **problem)
 {
-    bb_wafer_problem *whole = *problem;
-    if (whole == NULL) {
+    bb_wafer_problem *wafer_problem = *problem;
+    if (wafer_problem == NULL) {
         return;
     }
-    for (bb_index i = 0; whole->dwells != NULL && i < whole->scored_count; ++i) {
-        bb_dwell_destroy(&whole->dwells[i]);
+    for (bb_index i = 0; wafer_problem->dwells != NULL && i < wafer_problem->scored_count; ++i) {
+        bb_dwell_destroy(&wafer_problem->dwells[i]);
     }
-    BB_RELEASE(&whole->dwells);
-    BB_RELEASE(&whole->scored);
-    bb_response_destroy(&whole->response);
-    bb_membrane_destroy(&whole->membrane);
-    bb_coupled_plate_destroy(&whole->plate);
-    bb_temperature_grid_destroy(&whole->grid);
-    bb_scan_destroy(&whole->scan);
-    BB_RELEASE(&whole->probes);
-    bb_bare_clamp_destroy(&whole->bare);
-    bb_thermal_destroy(&whole->thermal);
-    bb_edge_ring_destroy(&whole->ring);
-    bb_disc_mesh_destroy(&whole->mesh);
+    BB_RELEASE(&wafer_problem->dwells);
+    BB_RELEASE(&wafer_problem->scored);
+    bb_response_destroy(&wafer_problem->response);
+    bb_membrane_destroy(&wafer_problem->membrane);
+    bb_coupled_plate_destroy(&wafer_problem->plate);
+    bb_temperature_grid_destroy(&wafer_problem->grid);
+    bb_scan_destroy(&wafer_problem->scan);
+    BB_RELEASE(&wafer_problem->probes);
+    bb_bare_clamp_destroy(&wafer_problem->bare);
+    bb_thermal_destroy(&wafer_problem->thermal);
+    bb_edge_ring_destroy(&wafer_problem->ring);
+    bb_disc_mesh_destroy(&wafer_problem->mesh);
     BB_RELEASE(problem);
 }
 

@@ -134,7 +134,7 @@ BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *v
                                     bb_codec_counts *counts)
 {
     const int bits = layout->bits;
-    const int most = bb_bfp_most_exponent(bits);
+    const int limit = bb_bfp_most_exponent(bits);
     for (bb_index b = 0; b < count; ++b) {
         double scaled[BB_BLOCK];
         int32_t mantissas[BB_BLOCK];
@@ -152,8 +152,8 @@ BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *v
             double rounded = scaled[i] * per_unit + 0x1.8p52;
             mantissas[i] = (int32_t)(uint32_t)bb_bits_of_f64(rounded);
         }
-        if (wanted > most) {
-            poison(scaled, ldexp(ldexp(1.0, bits - 1) - 0.5, most), mantissas, counts);
+        if (wanted > limit) {
+            poison(scaled, ldexp(ldexp(1.0, bits - 1) - 0.5, limit), mantissas, counts);
             exponent = BB_BFP_POISONED;
         } else if (wanted < BB_BFP_LEAST_EXPONENT) {
             count_lost(scaled, mantissas, counts);
@@ -247,13 +247,13 @@ static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double
 {
     const bfp_store *store = matrix->store;
     unsigned char *out = row_at(matrix, row);
-    bb_index whole = matrix->layout.columns / BB_BLOCK;
+    bb_index multiple = matrix->layout.columns / BB_BLOCK;
     bb_index rest = matrix->layout.columns % BB_BLOCK;
-    encode_blocks(&store->layout, values, scale, 0, whole, out, counts);
+    encode_blocks(&store->layout, values, scale, 0, multiple, out, counts);
     if (rest != 0) {
         double last[BB_BLOCK] = {0.0};
-        memcpy(last, values + whole * BB_BLOCK, (size_t)rest * sizeof *last);
-        encode_blocks(&store->layout, last, scale, whole, 1, out, counts);
+        memcpy(last, values + multiple * BB_BLOCK, (size_t)rest * sizeof *last);
+        encode_blocks(&store->layout, last, scale, multiple, 1, out, counts);
     }
 }
 
@@ -293,12 +293,12 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     const bfp_store *store = matrix->store;
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
     bb_index first = piece * PIECE_BLOCKS;
-    bb_index whole = count / BB_BLOCK;
-    decode_blocks_f32(&store->layout, row_at(matrix, group), first, whole, out);
+    bb_index multiple = count / BB_BLOCK;
+    decode_blocks_f32(&store->layout, row_at(matrix, group), first, multiple, out);
     if (count % BB_BLOCK != 0) {
         float last[BB_BLOCK];
-        decode_blocks_f32(&store->layout, row_at(matrix, group), first + whole, 1, last);
-        memcpy(out + whole * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        decode_blocks_f32(&store->layout, row_at(matrix, group), first + multiple, 1, last);
+        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 
@@ -306,16 +306,16 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
                    double *out)
 {
     const bfp_store *store = matrix->store;
-    const unsigned char *at = row_at(matrix, row);
+    const unsigned char *cursor = row_at(matrix, row);
     while (count > 0) {
         double block[BB_BLOCK];
         bb_index skip = column % BB_BLOCK;
         bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
         if (skip == 0 && count >= BB_BLOCK) {
             take = count / BB_BLOCK * BB_BLOCK;
-            decode_blocks_f64(&store->layout, at, column / BB_BLOCK, take / BB_BLOCK, out);
+            decode_blocks_f64(&store->layout, cursor, column / BB_BLOCK, take / BB_BLOCK, out);
         } else {
-            decode_blocks_f64(&store->layout, at, column / BB_BLOCK, 1, block);
+            decode_blocks_f64(&store->layout, cursor, column / BB_BLOCK, 1, block);
             memcpy(out, block + skip, (size_t)take * sizeof *out);
         }
         column += take;

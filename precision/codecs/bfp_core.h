@@ -36,17 +36,17 @@ BB_DEVICE_FUNCTION
 bb_bfp_layout bb_bfp_layout_of(int bits, bb_index columns)
 {
     bb_bfp_layout layout;
-    size_t at = 0;
+    size_t index = 0;
     layout.bits = bits;
     layout.blocks = (columns + BB_BLOCK - 1) / BB_BLOCK;
     for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
-        layout.plane[k] = at;
+        layout.plane[k] = index;
         if ((bits >> k & 1) != 0) {
-            at += ((size_t)layout.blocks * ((size_t)4 << k) + 63) / 64 * 64;
+            index += ((size_t)layout.blocks * ((size_t)4 << k) + 63) / 64 * 64;
         }
     }
-    layout.exponents = at;
-    layout.bytes = at + ((size_t)layout.blocks + 63) / 64 * 64;
+    layout.exponents = index;
+    layout.bytes = index + ((size_t)layout.blocks + 63) / 64 * 64;
     return layout;
 }
 

@@ -15,26 +15,26 @@ typedef struct front {
 } front;
 
 // What is added to a value. The left neighbour's part comes last: only that has to be waited for.
-static inline double with_incoming(const front *at, bb_index i, double value)
+static inline double with_incoming(const front *queue, bb_index i, double value)
 {
-    return (value + (at->above[i] - at->above_left)) + at->left;
+    return (value + (queue->above[i] - queue->above_left)) + queue->left;
 }
 
-static inline void leave(front *at, bb_index i, double error)
+static inline void leave(front *queue, bb_index i, double error)
 {
     double kept = error;
-    if (fabs(error) > at->limit) { // rare: something has clipped
-        kept = copysign(at->limit, error);
+    if (fabs(error) > queue->limit) { // rare: something has clipped
+        kept = copysign(queue->limit, error);
     }
-    at->above_left = at->above[i];
-    at->above[i] = kept;
-    at->left = kept;
+    queue->above_left = queue->above[i];
+    queue->above[i] = kept;
+    queue->left = kept;
 }
 
-static inline void begin_line(front *at)
+static inline void begin_line(front *queue)
 {
-    at->left = 0.0;
-    at->above_left = 0.0;
+    queue->left = 0.0;
+    queue->above_left = 0.0;
 }
 
 static front start(double limit, bb_index across, double *above)
@@ -55,7 +55,7 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
                              bb_index across, double *above, double *out)
 {
     const bb_format_info *info = bb_format_describe(format);
-    const double most = info->largest;
+    const double maximum = info->largest;
     const double normal = bb_format_smallest_normal(format);
     const double spacing = bb_format_smallest_subnormal(format);
     const double magic = ldexp(spacing, 52);
@@ -64,24 +64,24 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
     bb_index underflowed = 0;
     for (bb_index i = 0; i < columns; ++i) {
         double magnitude = fabs(scale * values[i]);
-        largest = magnitude <= most && magnitude > largest ? magnitude : largest;
+        largest = magnitude <= maximum && magnitude > largest ? magnitude : largest;
     }
-    front at = start(bb_diffusion_format_limit(format, largest), across, above);
+    front queue = start(bb_diffusion_format_limit(format, largest), across, above);
     for (bb_index line = 0; line < columns; line += across) {
-        begin_line(&at);
+        begin_line(&queue);
         for (bb_index i = 0; i < across; ++i) {
             const double value = scale * values[line + i];
-            if (value == 0.0 || !(fabs(value) <= most)) {
+            if (value == 0.0 || !(fabs(value) <= maximum)) {
                 out[line + i] = value;
-                leave(&at, i, with_incoming(&at, i, 0.0));
+                leave(&queue, i, with_incoming(&queue, i, 0.0));
                 continue;
             }
-            const double wanted = with_incoming(&at, i, value);
+            const double wanted = with_incoming(&queue, i, value);
             double rounded = bb_round_magnitude_f64(fabs(wanted), dropped, normal, magic);
-            rounded = copysign(rounded > most ? most : rounded, wanted);
+            rounded = copysign(rounded > maximum ? maximum : rounded, wanted);
             out[line + i] = rounded;
             underflowed += rounded == 0.0 && fabs(value) <= 0.5 * spacing;
-            leave(&at, i, wanted - rounded);
+            leave(&queue, i, wanted - rounded);
         }
     }
     return underflowed;
@@ -92,23 +92,23 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
 static int unit_exponent(int bits, double largest)
 {
     const double mantissa = ldexp(1.0, bits - 1) - 1.0;
-    const int most = bb_bfp_most_exponent(bits);
+    const int limit = bb_bfp_most_exponent(bits);
     int exponent = BB_BFP_LEAST_EXPONENT;
-    if (!(largest < ldexp(mantissa + 0.5, most))) {
-        return most + 1;
+    if (!(largest < ldexp(mantissa + 0.5, limit))) {
+        return limit + 1;
     }
     if (largest > ldexp(mantissa, exponent)) {
         (void)frexp(largest / mantissa, &exponent); // largest / mantissa < 2^exponent
         exponent -= largest <= ldexp(mantissa, exponent - 1);
     }
-    return exponent < most ? exponent : most;
+    return exponent < limit ? exponent : limit;
 }
 
 double bb_diffusion_bfp_limit(int bits, double largest)
 {
-    const int most = bb_bfp_most_exponent(bits);
+    const int limit = bb_bfp_most_exponent(bits);
     const int exponent = unit_exponent(bits, largest);
-    return ldexp(1.0, exponent < most ? exponent : most);
+    return ldexp(1.0, exponent < limit ? exponent : limit);
 }
 
 // Exponent of block b of a scaled row.
@@ -129,11 +129,11 @@ static int block_exponent(int bits, double scale, const double *values, bb_index
 
 static double bfp_row_limit(int bits, double scale, const double *values, bb_index columns)
 {
-    const int most = bb_bfp_most_exponent(bits);
+    const int limit = bb_bfp_most_exponent(bits);
     int exponent = BB_BFP_LEAST_EXPONENT;
     for (bb_index b = 0; b * BB_BLOCK < columns; ++b) {
         int of_block = block_exponent(bits, scale, values, columns, b);
-        exponent = of_block <= most && of_block > exponent ? of_block : exponent;
+        exponent = of_block <= limit && of_block > exponent ? of_block : exponent;
     }
     return ldexp(1.0, exponent);
 }
@@ -141,14 +141,14 @@ static double bfp_row_limit(int bits, double scale, const double *values, bb_ind
 bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index columns,
                           bb_index across, double *above, double *out)
 {
-    const double most = ldexp(1.0, bits - 1) - 1.0;
+    const double maximum = ldexp(1.0, bits - 1) - 1.0;
     double unit = 0.0;
     double per_unit = 0.0; // 0: the block is not held
     bb_index underflowed = 0;
-    front at = start(bfp_row_limit(bits, scale, values, columns), across, above);
+    front queue = start(bfp_row_limit(bits, scale, values, columns), across, above);
     for (bb_index j = 0, i = 0; j < columns; ++j, i = i + 1 < across ? i + 1 : 0) {
         if (i == 0) {
-            begin_line(&at);
+            begin_line(&queue);
         }
         if (j % BB_BLOCK == 0) {
             int exponent = block_exponent(bits, scale, values, columns, j / BB_BLOCK);
@@ -158,17 +158,17 @@ bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index
         const double value = scale * values[j];
         if (value == 0.0 || per_unit == 0.0) {
             out[j] = value;
-            leave(&at, i, with_incoming(&at, i, 0.0));
+            leave(&queue, i, with_incoming(&queue, i, 0.0));
             continue;
         }
-        const double wanted = with_incoming(&at, i, value);
+        const double wanted = with_incoming(&queue, i, value);
         double mantissa = wanted * per_unit;
-        mantissa = mantissa > most ? most : mantissa;
-        mantissa = mantissa < -most ? -most : mantissa;
+        mantissa = mantissa > maximum ? maximum : mantissa;
+        mantissa = mantissa < -maximum ? -maximum : mantissa;
         mantissa = (mantissa + 0x1.8p52) - 0x1.8p52; // to the nearest integer, ties to even
         out[j] = mantissa * unit;
         underflowed += mantissa == 0.0 && unit == 0x1p-126 && fabs(value) <= 0x1p-127;
-        leave(&at, i, wanted - mantissa * unit);
+        leave(&queue, i, wanted - mantissa * unit);
     }
     return underflowed;
 }

@@ -76,13 +76,13 @@ typedef struct float_store {
 
 static layout layout_of(const bb_codec_config *config)
 {
-    const bb_codec_slot *own = bb_codec_own(config);
-    const int exponent = (int)own[EXPONENT].integer;
-    const int mantissa = (int)own[MANTISSA].integer;
+    const bb_codec_slot *slot = bb_codec_own(config);
+    const int exponent = (int)slot[EXPONENT].integer;
+    const int mantissa = (int)slot[MANTISSA].integer;
     const int bias = (1 << (exponent - 1)) - 1;
     const int way = bb_codec_own_word(&keys[ROUNDING], config->rounding);
     const uint32_t ones = (uint32_t)((1ULL << (exponent + mantissa)) - 1);
-    const bool finite = own[SPECIALS].choice == FINITE;
+    const bool finite = slot[SPECIALS].choice == FINITE;
     layout out = {.bits = 1 + exponent + mantissa,
                   .mantissa = mantissa,
                   .way = way < 0 ? NEAREST : (direction)way,
@@ -105,9 +105,9 @@ static layout layout_of(const bb_codec_config *config)
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    const bb_codec_slot *own = bb_codec_own(config);
+    const bb_codec_slot *slot = bb_codec_own(config);
     for (int k = EXPONENT; k <= MANTISSA; ++k) {
-        const bb_index value = own[k].integer;
+        const bb_index value = slot[k].integer;
         if (value == BB_INTEGER_UNSET) {
             (void)snprintf(sentence, bytes, "%s: not given, float needs it", keys[k].name);
             return false;
@@ -118,7 +118,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
             return false;
         }
     }
-    if (own[MANTISSA].integer == 0 && own[SPECIALS].choice != FINITE) {
+    if (slot[MANTISSA].integer == 0 && slot[SPECIALS].choice != FINITE) {
         (void)snprintf(sentence, bytes,
                        "mantissa: 0, specials ieee needs a bit that tells NaN from infinity, "
                        "expected 1 to 23 or specials: finite");
@@ -137,9 +137,9 @@ static const char *absent(const bb_codec_config *config, bb_device_kind device)
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     static const char *const ways[] = {"", ", toward zero", ", stochastic"};
-    const bb_codec_slot *own = bb_codec_own(config);
+    const bb_codec_slot *slot = bb_codec_own(config);
     const layout words = layout_of(config);
-    (void)snprintf(out, bytes, "float e%tdm%td%s%s", own[EXPONENT].integer, own[MANTISSA].integer,
+    (void)snprintf(out, bytes, "float e%tdm%td%s%s", slot[EXPONENT].integer, slot[MANTISSA].integer,
                    words.finite ? " finite" : "", ways[words.way]);
 }
 

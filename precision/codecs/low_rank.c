@@ -21,23 +21,23 @@ bb_index bb_low_rank_items(const bb_low_rank_band *band, const bb_low_rank_mesh 
     bb_index count = 0;
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
         const bb_low_rank_tile *tile = &band->tiles[t];
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-        const size_t cells = (size_t)(at.lines * at.pitch);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        const size_t cells = (size_t)(place.lines * place.pitch);
         for (int wide = 1; wide >= 0; --wide) {
             int rows = wide ? tile->wide : tile->narrow;
-            int most = wide ? BB_LOW_RANK_ITEM_WIDE : BB_LOW_RANK_ITEM_NARROW;
+            int limit = wide ? BB_LOW_RANK_ITEM_WIDE : BB_LOW_RANK_ITEM_NARROW;
             size_t v = wide ? tile->wide_v : tile->narrow_v;
             bb_index term = wide ? tile->wide_term : tile->narrow_term;
-            for (int k = 0; k < rows; k += most, ++count) {
+            for (int k = 0; k < rows; k += limit, ++count) {
                 if (out != NULL) {
                     out[count] = (bb_low_rank_item){
                         .v = (uint32_t)((v + (wide ? 4 : 2) * cells * (size_t)k) / 16),
                         .term = (uint32_t)(term + k),
-                        .column = (uint32_t)at.column,
-                        .line = (uint32_t)at.line,
-                        .columns = (uint16_t)at.columns,
-                        .lines = (uint16_t)at.lines,
-                        .rows = (uint16_t)(rows - k < most ? rows - k : most),
+                        .column = (uint32_t)place.column,
+                        .line = (uint32_t)place.line,
+                        .columns = (uint16_t)place.columns,
+                        .lines = (uint16_t)place.lines,
+                        .rows = (uint16_t)(rows - k < limit ? rows - k : limit),
                         .wide = (uint16_t)wide};
                 }
             }

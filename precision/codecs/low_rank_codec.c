@@ -165,18 +165,18 @@ static void destroy(bb_coded_matrix *matrix)
 }
 
 // The values of a tile, lines filled up; returns how many cannot be held.
-static bb_index gather(const bb_low_rank_mesh *mesh, const bb_low_rank_place *at, bb_view panel,
+static bb_index gather(const bb_low_rank_mesh *mesh, const bb_low_rank_place *place, bb_view panel,
                        double *out)
 {
     bb_index bad = 0;
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        const double *row = bb_view_row(panel, i) + at->line * mesh->columns + at->column;
-        for (bb_index line = 0; line < at->lines; ++line, out += at->pitch) {
-            for (bb_index j = 0; j < at->columns; ++j) {
+        const double *row = bb_view_row(panel, i) + place->line * mesh->columns + place->column;
+        for (bb_index line = 0; line < place->lines; ++line, out += place->pitch) {
+            for (bb_index j = 0; j < place->columns; ++j) {
                 out[j] = row[line * mesh->columns + j];
                 bad += !(fabs(out[j]) < 0x1p100);
             }
-            memset(out + at->columns, 0, (size_t)(at->pitch - at->columns) * sizeof *out);
+            memset(out + place->columns, 0, (size_t)(place->pitch - place->columns) * sizeof *out);
         }
     }
     return bad;
@@ -213,8 +213,8 @@ static void place_tiles(const bb_low_rank_mesh *mesh, const bb_low_rank_form *fo
     bb_index narrow = 0;
     bb_index wide = 0;
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-        const size_t cells = (size_t)(at.lines * at.pitch);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        const size_t cells = (size_t)(place.lines * place.pitch);
         bb_low_rank_tile *tile = &band->tiles[t];
         *tile = (bb_low_rank_tile){.dense = forms[t].dense,
                                    .narrow = (int)forms[t].narrow,
@@ -275,9 +275,9 @@ static bb_status assemble(const bb_low_rank_mesh *mesh, const bb_low_rank_form *
     BB_TRY(BB_ZEROED(band->rows * band->wide, &band->u_wide));
     BB_TRY(BB_ZEROED(band->terms, &band->scale));
     for (bb_index t = 0; t < tiles; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
         if (forms[t].wide + forms[t].narrow > 0) {
-            fill_tile(&forms[t], &band->tiles[t], at.lines * at.pitch, band);
+            fill_tile(&forms[t], &band->tiles[t], place.lines * place.pitch, band);
         }
     }
 done:
@@ -295,19 +295,19 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
     bb_index rows = panel.shape[0];
     bb_low_rank_band band = {.row = row, .rows = rows};
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-        bb_index cells = at.lines * at.pitch;
-        bb_index bad = gather(mesh, &at, panel, room->tile);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        bb_index cells = place.lines * place.pitch;
+        bb_index bad = gather(mesh, &place, panel, room->tile);
         counts->non_finite += bad;
         BB_TRY(bad > 0 ? poison(rows, cells, &forms[t])
                        : bb_low_rank_compress(room, store->gaussians, rows, cells,
-                                              at.lines * at.columns, config->tolerance,
+                                              place.lines * place.columns, config->tolerance,
                                               config->bits == 32.0, &forms[t]));
     }
     BB_TRY(assemble(mesh, forms, &band));
-    bb_low_rank_band *to = &store->band[row / (matrix->line_rows * matrix->band_lines)];
-    release_band(to);
-    *to = band;
+    bb_low_rank_band *rank_band = &store->band[row / (matrix->line_rows * matrix->band_lines)];
+    release_band(rank_band);
+    *rank_band = band;
     band = (bb_low_rank_band){0};
 done:
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
@@ -329,8 +329,8 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
     BB_TRY(bb_low_rank_room_create(step, cells, &room));
     BB_TRY(BB_ZEROED(store->mesh.across * store->mesh.down, &forms));
     for (bb_index i = 0; i < panel.shape[0]; i += step) {
-        bb_index left = panel.shape[0] - i;
-        bb_view band = bb_view_block(panel, i, left < step ? left : step, 0, panel.shape[1]);
+        bb_index rest = panel.shape[0] - i;
+        bb_view band = bb_view_block(panel, i, rest < step ? rest : step, 0, panel.shape[1]);
         BB_TRY(encode_band(matrix, row + i, band, &room, forms, &counts));
     }
     bb_coded_matrix_count(matrix, counts);
@@ -376,13 +376,13 @@ static void decode_strip(const low_rank_store *store, const bb_low_rank_band *ba
 {
     const bb_low_rank_mesh *mesh = &store->mesh;
     for (bb_index t = strip * mesh->across; t < (strip + 1) * mesh->across; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
         double v[BB_LOW_RANK_CELLS];
         double cells[BB_LOW_RANK_CELLS];
-        decode_tile(band, &band->tiles[t], at.lines * at.pitch, i, v, cells);
-        for (bb_index line = 0; line < at.lines; ++line) {
-            memcpy(out + line * mesh->columns + at.column, cells + line * at.pitch,
-                   (size_t)at.columns * sizeof *out);
+        decode_tile(band, &band->tiles[t], place.lines * place.pitch, i, v, cells);
+        for (bb_index line = 0; line < place.lines; ++line) {
+            memcpy(out + line * mesh->columns + place.column, cells + line * place.pitch,
+                   (size_t)place.columns * sizeof *out);
         }
     }
 }
@@ -407,14 +407,15 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     for (bb_index line = 0; line < place.lines; ++line, out += matrix->piece_columns) {
         bb_index i = place.first - place.band_row + line * matrix->line_rows;
         for (bb_index t = piece * mesh->across; t < (piece + 1) * mesh->across; ++t) {
-            const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+            const bb_low_rank_place rank_place = bb_low_rank_place_of(mesh, t);
             double v[BB_LOW_RANK_CELLS];
             double cells[BB_LOW_RANK_CELLS];
-            decode_tile(band, &band->tiles[t], at.lines * at.pitch, i, v, cells);
-            for (bb_index j = 0; j < at.lines * at.columns; ++j) {
-                bb_index l = j / at.columns;
-                bb_index column = j % at.columns;
-                out[l * mesh->columns + at.column + column] = (float)cells[l * at.pitch + column];
+            decode_tile(band, &band->tiles[t], rank_place.lines * rank_place.pitch, i, v, cells);
+            for (bb_index j = 0; j < rank_place.lines * rank_place.columns; ++j) {
+                bb_index l = j / rank_place.columns;
+                bb_index column = j % rank_place.columns;
+                out[l * mesh->columns + rank_place.column + column] =
+                    (float)cells[l * rank_place.pitch + column];
             }
         }
     }
@@ -427,20 +428,20 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
     const bb_low_rank_mesh *mesh = &store->mesh;
     const bb_low_rank_band *band = &store->band[row / (matrix->line_rows * matrix->band_lines)];
     for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-        const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-        bb_index first = at.line * mesh->columns + at.column;
-        bb_index past = first + (at.lines - 1) * mesh->columns + at.columns;
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        bb_index first = place.line * mesh->columns + place.column;
+        bb_index past = first + (place.lines - 1) * mesh->columns + place.columns;
         double v[BB_LOW_RANK_CELLS];
         double cells[BB_LOW_RANK_CELLS];
         if (past <= column || first >= column + count) {
             continue;
         }
-        decode_tile(band, &band->tiles[t], at.lines * at.pitch, row - band->row, v, cells);
-        for (bb_index j = 0; j < at.lines * at.columns; ++j) {
-            bb_index l = j / at.columns;
-            bb_index to = first + l * mesh->columns + j % at.columns - column;
-            if (to >= 0 && to < count) {
-                out[to] = cells[l * at.pitch + j % at.columns];
+        decode_tile(band, &band->tiles[t], place.lines * place.pitch, row - band->row, v, cells);
+        for (bb_index j = 0; j < place.lines * place.columns; ++j) {
+            bb_index l = j / place.columns;
+            bb_index target = first + l * mesh->columns + j % place.columns - column;
+            if (target >= 0 && target < count) {
+                out[target] = cells[l * place.pitch + j % place.columns];
             }
         }
     }

@@ -101,47 +101,47 @@ typedef struct task {
     bool all_wide;
 } task;
 
-static void find_live(task *of)
+static void find_live(task *work)
 {
-    double *live = of->room->live;
-    memset(live, 0, (size_t)of->n * sizeof *live);
-    for (int i = 0; i < of->m; ++i) {
-        const double *row = of->room->tile + (bb_index)i * of->n;
-        for (int j = 0; j < of->n; ++j) {
+    double *live = work->room->live;
+    memset(live, 0, (size_t)work->n * sizeof *live);
+    for (int i = 0; i < work->m; ++i) {
+        const double *row = work->room->tile + (bb_index)i * work->n;
+        for (int j = 0; j < work->n; ++j) {
             live[j] = row[j] != 0.0 ? 1.0 : live[j];
         }
     }
-    of->count = 0.0;
-    for (int j = 0; j < of->n; ++j) {
-        of->count += live[j];
+    work->count = 0.0;
+    for (int j = 0; j < work->n; ++j) {
+        work->count += live[j];
     }
 }
 
 // Multiplies the mean over the live columns by `factor`.
-static void weigh(const task *of, double factor, double *row)
+static void weigh(const task *work, double factor, double *row)
 {
-    const double *live = of->room->live;
+    const double *live = work->room->live;
     double sum = 0.0;
-    for (int j = 0; j < of->n; ++j) {
+    for (int j = 0; j < work->n; ++j) {
         sum += live[j] * row[j];
     }
-    double step = (factor - 1.0) * sum / of->count;
-    for (int j = 0; j < of->n; ++j) {
+    double step = (factor - 1.0) * sum / work->count;
+    for (int j = 0; j < work->n; ++j) {
         row[j] += live[j] * step;
     }
 }
 
 // Adds `count` columns to Q and B and takes their part from the remainder.
-static bb_status widen(task *of, int count)
+static bb_status widen(task *work, int count)
 {
     bb_status status = BB_OK;
-    bb_low_rank_room *room = of->room;
-    const int m = of->m;
-    const int n = of->n;
-    const int k = of->rank;
+    bb_low_rank_room *room = work->room;
+    const int m = work->m;
+    const int n = work->n;
+    const int k = work->rank;
     double *q = room->q + (bb_index)k * m;
     double *b = room->b + (bb_index)k * n;
-    const double *sample = of->gaussians + (bb_index)k * room->cells;
+    const double *sample = work->gaussians + (bb_index)k * room->cells;
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, count, n, 1.0, room->rest, n, sample,
                 (int)room->cells, 0.0, q, m);
     if (k > 0) {
@@ -158,45 +158,45 @@ static bb_status widen(task *of, int count)
                 0.0, b, n);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, count, -1.0, b, n, q, m, 1.0,
                 room->rest, n);
-    of->rank = k + count;
-    of->left = norm(room->rest, (bb_index)m * n);
+    work->rank = k + count;
+    work->left = norm(room->rest, (bb_index)m * n);
 done:
     return status;
 }
 
-static bb_status find_range(task *of)
+static bb_status find_range(task *work)
 {
     bb_status status = BB_OK;
-    int most = (int)least(least(of->m, of->n), of->room->rank);
-    double enough = of->limit;
-    of->rank = 0;
-    memcpy(of->room->rest, of->room->tile, (size_t)of->m * (size_t)of->n * sizeof(double));
-    for (bb_index i = 0; i < of->m; ++i) {
-        weigh(of, sqrt(of->count), of->room->rest + i * of->n);
+    int limit = (int)least(least(work->m, work->n), work->room->rank);
+    double enough = work->limit;
+    work->rank = 0;
+    memcpy(work->room->rest, work->room->tile, (size_t)work->m * (size_t)work->n * sizeof(double));
+    for (bb_index i = 0; i < work->m; ++i) {
+        weigh(work, sqrt(work->count), work->room->rest + i * work->n);
     }
-    of->left = norm(of->room->rest, (bb_index)of->m * of->n);
-    for (int step = FIRST; of->rank < most && of->left > enough;) {
-        enough = 0.125 * of->limit;
-        BB_TRY(widen(of, (int)least(step, most - of->rank)));
-        step = of->rank;
+    work->left = norm(work->room->rest, (bb_index)work->m * work->n);
+    for (int step = FIRST; work->rank < limit && work->left > enough;) {
+        enough = 0.125 * work->limit;
+        BB_TRY(widen(work, (int)least(step, limit - work->rank)));
+        step = work->rank;
     }
 done:
     return status;
 }
 
 // Left vectors [rank][m], right ones [rank][n] and singular values of Q B.
-static bb_status order_terms(task *of)
+static bb_status order_terms(task *work)
 {
     bb_status status = BB_OK;
-    bb_low_rank_room *room = of->room;
-    const int k = of->rank;
-    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', of->n, k, room->b, of->n, room->sigma,
-                                     room->right, of->n, room->core, k);
+    bb_low_rank_room *room = work->room;
+    const int k = work->rank;
+    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', work->n, k, room->b, work->n,
+                                     room->sigma, room->right, work->n, room->core, k);
     BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of a tile gave %d", (int)info);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, of->m, k, k, 1.0, room->q, of->m,
-                room->core, k, 0.0, room->left, of->m);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, work->m, k, k, 1.0, room->q, work->m,
+                room->core, k, 0.0, room->left, work->m);
     for (bb_index i = 0; i < k; ++i) {
-        weigh(of, 1.0 / sqrt(of->count), room->right + i * of->n);
+        weigh(work, 1.0 / sqrt(work->count), room->right + i * work->n);
     }
 done:
     return status;
@@ -242,36 +242,36 @@ static double split(double sigma, int *exponent)
 }
 
 // Squared error that fp16 would make of each term.
-static void foresee_rounding(const task *of)
+static void foresee_rounding(const task *work)
 {
-    const bb_low_rank_room *room = of->room;
+    const bb_low_rank_room *room = work->room;
     uint16_t *words = (uint16_t *)(void *)(room->work + room->rows + room->cells);
-    for (int i = 0; i < of->rank; ++i) {
+    for (int i = 0; i < work->rank; ++i) {
         int exponent = 0;
         int unused = 0;
         double significand = split(room->sigma[i], &exponent);
-        double of_u = store(room->left + (bb_index)i * of->m, of->m, significand, BB_FORMAT_FP16,
+        double of_u = store(room->left + (bb_index)i * work->m, work->m, significand,
+                            BB_FORMAT_FP16, words, room->work, &unused);
+        double of_v = store(room->right + (bb_index)i * work->n, work->n, 1.0, BB_FORMAT_FP16,
                             words, room->work, &unused);
-        double of_v = store(room->right + (bb_index)i * of->n, of->n, 1.0, BB_FORMAT_FP16, words,
-                            room->work, &unused);
         room->rounding[i] = ldexp(of_u + significand * significand * of_v, 2 * exponent);
     }
 }
 
 // The cheapest numbers of terms and of wide ones with a squared error of `room`; false: none.
-static bool choose(const task *of, double budget, int *terms, int *wide)
+static bool choose(const task *work, double budget, int *terms, int *wide)
 {
-    const double *sigma = of->room->sigma;
-    const double *rounding = of->room->rounding;
-    int best = 2 * of->rank + 1;
+    const double *sigma = work->room->sigma;
+    const double *rounding = work->room->rounding;
+    int best = 2 * work->rank + 1;
     double tail = 0.0;
-    for (int k = of->rank; k > 0; --k) {
+    for (int k = work->rank; k > 0; --k) {
         double lost = tail;
         int w = 0;
         for (int i = 0; i < k; ++i) {
             lost += rounding[i];
         }
-        while (w < k && (lost > budget || of->all_wide)) {
+        while (w < k && (lost > budget || work->all_wide)) {
             lost += 0x1p-48 * sigma[w] * sigma[w] - rounding[w];
             ++w;
         }
@@ -282,7 +282,7 @@ static bool choose(const task *of, double budget, int *terms, int *wide)
         }
         tail += sigma[k - 1] * sigma[k - 1];
     }
-    return best <= 2 * of->rank;
+    return best <= 2 * work->rank;
 }
 
 static bb_status allocate_form(bb_index m, bb_index n, bb_low_rank_form *out)
@@ -308,12 +308,12 @@ static void *row_of_v(const bb_low_rank_form *form, bb_index i, bb_index n)
 }
 
 // Rounds the terms; what they decode to is taken from the exact tile to know the error.
-static bb_status round_terms(const task *of, int terms, int wide, bb_low_rank_form *out)
+static bb_status round_terms(const task *work, int terms, int wide, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
-    bb_low_rank_room *room = of->room;
-    const int m = of->m;
-    const int n = of->n;
+    bb_low_rank_room *room = work->room;
+    const int m = work->m;
+    const int n = work->n;
     *out = (bb_low_rank_form){.wide = wide, .narrow = terms - wide};
     BB_TRY(allocate_form(m, n, out));
     for (bb_index i = 0; i < terms; ++i) {
@@ -323,12 +323,12 @@ static bb_status round_terms(const task *of, int terms, int wide, bb_low_rank_fo
         bb_format format = i < wide ? BB_FORMAT_FP32 : BB_FORMAT_FP16;
         void *u = i < wide ? (void *)(out->u_wide + i * m) : out->u_narrow + (i - wide) * m;
         double significand = split(room->sigma[i], &exponent);
-        double *left = room->q + i * m;
-        (void)store(room->left + i * m, m, significand, format, u, left, &of_u);
+        double *remainder = room->q + i * m;
+        (void)store(room->left + i * m, m, significand, format, u, remainder, &of_u);
         (void)store(room->right + i * n, n, 1.0, format, row_of_v(out, i, n), room->b + i * n,
                     &of_v);
         out->scale[i] = (float)ldexp(1.0, exponent - of_u - of_v);
-        cblas_dscal(m, ldexp(1.0, exponent), left, 1);
+        cblas_dscal(m, ldexp(1.0, exponent), remainder, 1);
     }
     memcpy(room->rest, room->tile, (size_t)m * (size_t)n * sizeof(double));
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, terms, -1.0, room->b, n, room->q, m,
@@ -338,44 +338,45 @@ done:
     return status;
 }
 
-static bb_status factorise(task *of, bool *held, bb_low_rank_form *out)
+static bb_status factorise(task *work, bool *held, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
     int terms = 0;
     int wide = 0;
     *held = false;
-    BB_TRY(find_range(of));
-    double budget = of->limit * of->limit - of->left * of->left;
-    if (of->rank == 0) { // all of it is less than the tolerance
-        out->error = norm(of->room->tile, (bb_index)of->m * of->n);
+    BB_TRY(find_range(work));
+    double budget = work->limit * work->limit - work->left * work->left;
+    if (work->rank == 0) { // all of it is less than the tolerance
+        out->error = norm(work->room->tile, (bb_index)work->m * work->n);
         *held = true;
     }
-    if (of->rank == 0 || !(budget > 0.0)) {
+    if (work->rank == 0 || !(budget > 0.0)) {
         goto done;
     }
-    BB_TRY(order_terms(of));
-    foresee_rounding(of);
-    for (int i = 0; i < TRIES && !*held && choose(of, 0.99 * budget, &terms, &wide); ++i) {
+    BB_TRY(order_terms(work));
+    foresee_rounding(work);
+    for (int i = 0; i < TRIES && !*held && choose(work, 0.99 * budget, &terms, &wide); ++i) {
         bb_low_rank_form_release(out);
-        BB_TRY(round_terms(of, terms, wide, out));
-        *held = out->error <= of->limit;
+        BB_TRY(round_terms(work, terms, wide, out));
+        *held = out->error <= work->limit;
         budget *= 0.8;
     }
 done:
     return status;
 }
 
-static bb_status store_dense(const task *of, bb_format format, bb_low_rank_form *out)
+static bb_status store_dense(const task *work, bb_format format, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
-    const bb_low_rank_room *room = of->room;
+    const bb_low_rank_room *room = work->room;
     const bool wide = format == BB_FORMAT_FP32;
     double squared = 0.0;
-    *out = (bb_low_rank_form){.dense = true, .wide = wide ? of->m : 0, .narrow = wide ? 0 : of->m};
-    BB_TRY(allocate_form(of->m, of->n, out));
-    for (bb_index i = 0; i < of->m; ++i) {
+    *out =
+        (bb_low_rank_form){.dense = true, .wide = wide ? work->m : 0, .narrow = wide ? 0 : work->m};
+    BB_TRY(allocate_form(work->m, work->n, out));
+    for (bb_index i = 0; i < work->m; ++i) {
         int e = 0;
-        squared += store(room->tile + i * of->n, of->n, 1.0, format, row_of_v(out, i, of->n),
+        squared += store(room->tile + i * work->n, work->n, 1.0, format, row_of_v(out, i, work->n),
                          room->work, &e);
         out->scale[i] = (float)ldexp(1.0, -e);
     }
@@ -385,22 +386,22 @@ done:
 }
 
 // The dense form where it is cheaper, or the only one.
-static bb_status compare_with_dense(const task *of, bool held, bb_low_rank_form *out)
+static bb_status compare_with_dense(const task *work, bool held, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
     bb_low_rank_form dense = {0};
-    const double values = (double)of->m * (double)of->n;
-    const double cost = (double)(2 * out->wide + out->narrow) * (double)(of->m + of->n);
-    bool narrow_pays = !of->all_wide && (!held || cost >= values);
+    const double values = (double)work->m * (double)work->n;
+    const double cost = (double)(2 * out->wide + out->narrow) * (double)(work->m + work->n);
+    bool narrow_pays = !work->all_wide && (!held || cost >= values);
     bool wide_pays = !held || cost >= 2.0 * values;
     if (narrow_pays) {
-        BB_TRY(store_dense(of, BB_FORMAT_FP16, &dense));
-        wide_pays = wide_pays && dense.error > of->limit;
-        narrow_pays = dense.error <= of->limit;
+        BB_TRY(store_dense(work, BB_FORMAT_FP16, &dense));
+        wide_pays = wide_pays && dense.error > work->limit;
+        narrow_pays = dense.error <= work->limit;
     }
     if (wide_pays) {
         bb_low_rank_form_release(&dense);
-        BB_TRY(store_dense(of, BB_FORMAT_FP32, &dense));
+        BB_TRY(store_dense(work, BB_FORMAT_FP32, &dense));
     }
     if (narrow_pays || wide_pays) {
         bb_low_rank_form_release(out);
@@ -418,19 +419,19 @@ bb_status bb_low_rank_compress(bb_low_rank_room *room, const double *gaussians, 
 {
     bb_status status = BB_OK;
     bool held = false;
-    task of = {.room = room,
-               .gaussians = gaussians,
-               .m = (int)rows,
-               .n = (int)cells,
-               .limit = tolerance * sqrt((double)rows * (double)values),
-               .all_wide = all_wide};
+    task work = {.room = room,
+                 .gaussians = gaussians,
+                 .m = (int)rows,
+                 .n = (int)cells,
+                 .limit = tolerance * sqrt((double)rows * (double)values),
+                 .all_wide = all_wide};
     *out = (bb_low_rank_form){0};
-    find_live(&of);
-    if (of.count == 0.0) {
+    find_live(&work);
+    if (work.count == 0.0) {
         goto done;
     }
-    BB_TRY(factorise(&of, &held, out));
-    BB_TRY(compare_with_dense(&of, held, out));
+    BB_TRY(factorise(&work, &held, out));
+    BB_TRY(compare_with_dense(&work, held, out));
 done:
     if (status != BB_OK) {
         bb_low_rank_form_release(out);

@@ -179,8 +179,8 @@ static double bits_per_value(const bb_codec_config *config)
 
 static bb_codec_form form(const bb_codec_config *config)
 {
-    const bool whole = element_of(config)->whole;
-    return (bb_codec_form){.kind = whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
+    const bool is_whole = element_of(config)->whole;
+    return (bb_codec_form){.kind = is_whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
 }
 
 // Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
@@ -232,16 +232,16 @@ static void destroy(bb_coded_matrix *matrix)
 }
 
 // Code of a value over its scale, which is finite.
-static inline int32_t code_of(const element *of, double value, double least,
+static inline int32_t code_of(const element *of, double value, double minimum,
                               bb_codec_counts *counts)
 {
     const double magnitude = fabs(value);
-    const double normal = of->whole ? INFINITY : least * (double)(1 << of->fraction);
-    double rounded = bb_round_magnitude_f64(magnitude, 52 - of->fraction, normal, least * 0x1p52);
+    const double normal = of->whole ? INFINITY : minimum * (double)(1 << of->fraction);
+    double rounded = bb_round_magnitude_f64(magnitude, 52 - of->fraction, normal, minimum * 0x1p52);
     counts->saturated += rounded > of->largest;
     counts->underflowed += rounded == 0.0 && magnitude > 0.0;
     rounded = rounded > of->largest ? of->largest : rounded;
-    int32_t code = (int32_t)(rounded / least); // in spacings of the subnormals
+    int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
     if (rounded >= normal) {
         const uint64_t bits = bb_bits_of_f64(rounded) >> (52 - of->fraction);
         code = (int32_t)(bits - ((uint64_t)(1022 + of->least_exponent) << of->fraction));
@@ -255,21 +255,21 @@ static inline int32_t code_of(const element *of, double value, double least,
 // Largest magnitude of `count` values that are held, and how many are not.
 static double largest_held(const double *values, int count, bb_index *bad)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (int i = 0; i < count; ++i) {
         const double magnitude = fabs(values[i]);
         const bool held = magnitude < 0x1p128;
         *bad += !held;
-        most = held && magnitude > most ? magnitude : most;
+        maximum = held && magnitude > maximum ? magnitude : maximum;
     }
-    return most;
+    return maximum;
 }
 
 // One block's scale, and the codes of its values.
 static unsigned char encode_block(const mx_store *store, const double *values, int count,
                                   double row_scale, int32_t *codes, bb_codec_counts *counts)
 {
-    const double least = least_of(&store->of);
+    const double minimum = least_of(&store->of);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
     int exponent = scale_exponent(&store->of, largest);
@@ -284,7 +284,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = code_of(&store->of, values[i] / scale, least, counts);
+            codes[i] = code_of(&store->of, values[i] / scale, minimum, counts);
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
@@ -464,10 +464,10 @@ bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_in
                               int32_t out[32], int *exponent)
 {
     const mx_store *store = matrix->store;
-    const unsigned char *from = row_at(matrix, row);
-    const int word = from[store->scales + (size_t)block];
+    const unsigned char *source = row_at(matrix, row);
+    const int word = source[store->scales + (size_t)block];
     for (int i = 0; i < BB_BLOCK; ++i) {
-        out[i] = bb_plane_signed(from[block * BB_BLOCK + i], MOST_BITS);
+        out[i] = bb_plane_signed(source[block * BB_BLOCK + i], MOST_BITS);
     }
     *exponent = word - 127 - store->of.fraction;
     return word != NOT_HELD;

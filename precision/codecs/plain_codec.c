@@ -115,8 +115,8 @@ static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *valu
         return;
     }
     for (bb_index begin = 0; begin < matrix->layout.columns; begin += CHUNK) {
-        bb_index left = matrix->layout.columns - begin;
-        bb_index count = left < CHUNK ? left : CHUNK;
+        bb_index rest = matrix->layout.columns - begin;
+        bb_index count = rest < CHUNK ? rest : CHUNK;
         counts.underflowed += scale_chunk(values + begin, scale, lost, count, scaled);
         counts.saturated += bb_format_encode(format, scaled, count, words_at(matrix, row, begin));
     }

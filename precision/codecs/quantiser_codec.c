@@ -198,24 +198,24 @@ static bb_status encode_row(quantiser_store *store, bb_index row, const double *
 {
     bb_status status = BB_OK;
     quantiser_row *to = &store->rows[row];
-    unsigned char *at = scratch;
+    unsigned char *cursor = scratch;
     double per_step = 1.0 / (double)store->step;
     BB_RELEASE(&to->words);
     for (bb_index run = 0; run < store->runs; ++run) {
-        bb_index left = columns - run * RUN;
-        bb_index count = left < RUN ? left : RUN;
-        const double *from = values + run * RUN;
+        bb_index rest = columns - run * RUN;
+        bb_index count = rest < RUN ? rest : RUN;
+        const double *source = values + run * RUN;
         unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
-        store->index[row * store->runs + run] = (uint32_t)((at - scratch) / 4);
-        at = encode_blocks(from, per_step, count / BB_BLOCK, widths, at, counts);
+        store->index[row * store->runs + run] = (uint32_t)((cursor - scratch) / 4);
+        cursor = encode_blocks(source, per_step, count / BB_BLOCK, widths, cursor, counts);
         if (count % BB_BLOCK != 0) {
             double last[BB_BLOCK] = {0.0};
-            bb_index whole = count / BB_BLOCK;
-            memcpy(last, from + whole * BB_BLOCK, (size_t)(count % BB_BLOCK) * sizeof *last);
-            at = encode_blocks(last, per_step, 1, widths + whole, at, counts);
+            bb_index multiple = count / BB_BLOCK;
+            memcpy(last, source + multiple * BB_BLOCK, (size_t)(count % BB_BLOCK) * sizeof *last);
+            cursor = encode_blocks(last, per_step, 1, widths + multiple, cursor, counts);
         }
     }
-    to->bytes = (size_t)(at - scratch);
+    to->bytes = (size_t)(cursor - scratch);
     BB_TRY(BB_ALLOCATE((bb_index)to->bytes, &to->words));
     if (to->bytes > 0) {
         memcpy(to->words, scratch, to->bytes);
@@ -242,14 +242,14 @@ done:
 }
 
 // Quotients of a block; moves `at` past its words. `width` is that of whole quotients.
-BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *at, int width,
+BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *cursor, int width,
                                                     int32_t quotients[BB_BLOCK])
 {
     uint32_t values[BB_BLOCK] = {0};
 #define PLANE(k)                                                                                   \
     if ((width >> (k)&1) != 0) {                                                                   \
-        bb_plane_unpack(at, 1 << (k), values);                                                     \
-        at += 4u << (k);                                                                           \
+        bb_plane_unpack(cursor, 1 << (k), values);                                                 \
+        cursor += 4u << (k);                                                                       \
     }
     PLANE(5)
     PLANE(4)
@@ -261,41 +261,41 @@ BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *at, int
     for (int i = 0; i < BB_BLOCK; ++i) {
         quotients[i] = width == 0 ? 0 : bb_plane_signed(values[i], width);
     }
-    return at;
+    return cursor;
 }
 
-static inline const unsigned char *decode_odd(const unsigned char *at, int width,
+static inline const unsigned char *decode_odd(const unsigned char *cursor, int width,
                                               float out[BB_BLOCK])
 {
     for (int i = 0; i < BB_BLOCK; ++i) {
         out[i] = NAN;
     }
     if (width == WIDTH_RAW) {
-        memcpy(out, at, BB_BLOCK * sizeof *out);
-        at += BB_BLOCK * sizeof *out;
+        memcpy(out, cursor, BB_BLOCK * sizeof *out);
+        cursor += BB_BLOCK * sizeof *out;
     }
-    return at;
+    return cursor;
 }
 
-BB_CLONES static const unsigned char *decode_blocks_f32(const unsigned char *at,
+BB_CLONES static const unsigned char *decode_blocks_f32(const unsigned char *cursor,
                                                         const unsigned char *widths, float step,
                                                         bb_index count, float *out)
 {
     for (bb_index b = 0; b < count; ++b, out += BB_BLOCK) {
         int32_t quotients[BB_BLOCK];
         if (widths[b] >= WIDTH_RAW) {
-            at = decode_odd(at, widths[b], out);
+            cursor = decode_odd(cursor, widths[b], out);
             continue;
         }
-        at = unpack_block(at, widths[b], quotients);
+        cursor = unpack_block(cursor, widths[b], quotients);
         for (int i = 0; i < BB_BLOCK; ++i) {
             out[i] = (float)quotients[i] * step;
         }
     }
-    return at;
+    return cursor;
 }
 
-BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *at,
+BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *cursor,
                                                         const unsigned char *widths, double step,
                                                         bb_index count, double *out)
 {
@@ -303,18 +303,18 @@ BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *at,
         int32_t quotients[BB_BLOCK];
         if (widths[b] >= WIDTH_RAW) {
             float raw[BB_BLOCK];
-            at = decode_odd(at, widths[b], raw);
+            cursor = decode_odd(cursor, widths[b], raw);
             for (int i = 0; i < BB_BLOCK; ++i) {
                 out[i] = (double)raw[i];
             }
             continue;
         }
-        at = unpack_block(at, widths[b], quotients);
+        cursor = unpack_block(cursor, widths[b], quotients);
         for (int i = 0; i < BB_BLOCK; ++i) {
             out[i] = (double)quotients[i] * step;
         }
     }
-    return at;
+    return cursor;
 }
 
 static const unsigned char *run_words(const quantiser_store *store, bb_index row, bb_index run)
@@ -326,14 +326,14 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
-    const unsigned char *at = run_words(store, group, piece);
+    const unsigned char *cursor = run_words(store, group, piece);
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index whole = count / BB_BLOCK;
-    at = decode_blocks_f32(at, widths, store->step, whole, out);
+    bb_index multiple = count / BB_BLOCK;
+    cursor = decode_blocks_f32(cursor, widths, store->step, multiple, out);
     if (count % BB_BLOCK != 0) {
         float last[BB_BLOCK];
-        (void)decode_blocks_f32(at, widths + whole, store->step, 1, last);
-        memcpy(out + whole * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        (void)decode_blocks_f32(cursor, widths + multiple, store->step, 1, last);
+        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 
@@ -341,14 +341,14 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index p
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
-    const unsigned char *at = run_words(store, group, piece);
+    const unsigned char *cursor = run_words(store, group, piece);
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index whole = count / BB_BLOCK;
-    at = decode_blocks_f64(at, widths, (double)store->step, whole, out);
+    bb_index multiple = count / BB_BLOCK;
+    cursor = decode_blocks_f64(cursor, widths, (double)store->step, multiple, out);
     if (count % BB_BLOCK != 0) {
         double last[BB_BLOCK];
-        (void)decode_blocks_f64(at, widths + whole, (double)store->step, 1, last);
-        memcpy(out + whole * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        (void)decode_blocks_f64(cursor, widths + multiple, (double)store->step, 1, last);
+        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 
@@ -415,15 +415,15 @@ bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_i
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
-    const unsigned char *at = run_words(store, row, run);
-    bb_index left = store->blocks - run * RUN_BLOCKS;
-    bb_index blocks = left < RUN_BLOCKS ? left : RUN_BLOCKS;
+    const unsigned char *cursor = run_words(store, row, run);
+    bb_index rest = store->blocks - run * RUN_BLOCKS;
+    bb_index blocks = rest < RUN_BLOCKS ? rest : RUN_BLOCKS;
     memset(out, 0, RUN * sizeof *out);
     for (bb_index b = 0; b < blocks; ++b) {
         if (widths[b] >= WIDTH_RAW) {
             return false;
         }
-        at = unpack_block(at, widths[b], out + b * BB_BLOCK);
+        cursor = unpack_block(cursor, widths[b], out + b * BB_BLOCK);
     }
     return true;
 }

@@ -17,14 +17,14 @@ static const double pi = 3.14159265358979323846;
 bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index row_line,
                                          bb_index row_column, bb_index mesh_block)
 {
-    const bb_index at[AXES] = {row_line, row_column, mesh_block / plan->count[3],
-                               mesh_block % plan->count[3]};
+    const bb_index indices[AXES] = {row_line, row_column, mesh_block / plan->count[3],
+                                    mesh_block % plan->count[3]};
     bb_transform_block block = {.rows = 1, .cells = 1};
     for (int axis = 0; axis < AXES; ++axis) {
-        block.first[axis] = at[axis] * plan->length[axis];
-        bb_index left = plan->whole[axis] - block.first[axis];
-        bool rest = left < plan->length[axis];
-        block.size[axis] = rest ? left : plan->length[axis];
+        block.first[axis] = indices[axis] * plan->length[axis];
+        bb_index remainder = plan->whole[axis] - block.first[axis];
+        bool rest = remainder < plan->length[axis];
+        block.size[axis] = rest ? remainder : plan->length[axis];
         block.kind |= (unsigned)rest << axis;
         bb_index *product = axis < BB_TRANSFORM_LINES ? &block.rows : &block.cells;
         *product *= block.size[axis];
@@ -41,7 +41,7 @@ const bb_transform_basis *bb_transform_basis_of(const bb_transform_plan *plan,
 
 // out [n][after] = M in [n][after], M [n][pitch].
 BB_CLONES static void along(const double *m, bb_index n, bb_index pitch, bb_index after,
-                            const double *in, double *out)
+                            const double *input, double *out)
 {
     for (bb_index b = 0; b < after; b += STEP) {
         bb_index here = after - b < STEP ? after - b : STEP;
@@ -50,13 +50,13 @@ BB_CLONES static void along(const double *m, bb_index n, bb_index pitch, bb_inde
             if (here == STEP) {
                 for (bb_index j = 0; j < n; ++j) {
                     for (int i = 0; i < STEP; ++i) {
-                        sum[i] += m[k * pitch + j] * in[j * after + b + i];
+                        sum[i] += m[k * pitch + j] * input[j * after + b + i];
                     }
                 }
             } else {
                 for (bb_index j = 0; j < n; ++j) {
                     for (bb_index i = 0; i < here; ++i) {
-                        sum[i] += m[k * pitch + j] * in[j * after + b + i];
+                        sum[i] += m[k * pitch + j] * input[j * after + b + i];
                     }
                 }
             }
@@ -69,14 +69,14 @@ BB_CLONES static void along(const double *m, bb_index n, bb_index pitch, bb_inde
 
 // out [before][n] = in [before][n] M, M [n][pitch].
 BB_CLONES static void across(const double *m, bb_index n, bb_index pitch, bb_index before,
-                             const double *in, double *out)
+                             const double *input, double *out)
 {
-    for (bb_index a = 0; a < before; ++a, in += n, out += n) {
+    for (bb_index a = 0; a < before; ++a, input += n, out += n) {
         for (bb_index k = 0; k < n; k += STEP) {
             double sum[STEP] = {0.0};
             for (bb_index j = 0; j < n; ++j) {
                 for (int i = 0; i < STEP; ++i) {
-                    sum[i] += in[j] * m[j * pitch + k + i];
+                    sum[i] += input[j] * m[j * pitch + k + i];
                 }
             }
             for (bb_index i = 0; i < STEP && k + i < n; ++i) {
@@ -87,16 +87,16 @@ BB_CLONES static void across(const double *m, bb_index n, bb_index pitch, bb_ind
 }
 
 void bb_transform_along(const bb_transform_basis *basis, bool back, bb_index before, bb_index after,
-                        const double *in, double *out)
+                        const double *input, double *out)
 {
     if (after == 1) {
-        across(back ? basis->forward : basis->inverse, basis->n, basis->pitch, before, in, out);
+        across(back ? basis->forward : basis->inverse, basis->n, basis->pitch, before, input, out);
         return;
     }
     for (bb_index a = 0; a < before; ++a) {
-        bb_index at = a * basis->n * after;
-        along(back ? basis->inverse : basis->forward, basis->n, basis->pitch, after, in + at,
-              out + at);
+        bb_index index = a * basis->n * after;
+        along(back ? basis->inverse : basis->forward, basis->n, basis->pitch, after, input + index,
+              out + index);
     }
 }
 
@@ -150,10 +150,10 @@ static int compare(const void *left, const void *right)
 {
     const rank *a = left;
     const rank *b = right;
-    bb_index by = a->product != b->product ? a->product - b->product
-                  : a->total != b->total   ? a->total - b->total
-                                           : a->place - b->place;
-    return by < 0 ? -1 : by > 0;
+    bb_index factor = a->product != b->product ? a->product - b->product
+                      : a->total != b->total   ? a->total - b->total
+                                               : a->place - b->place;
+    return factor < 0 ? -1 : factor > 0;
 }
 
 static bb_status make_order(const bb_index size[AXES], bb_transform_place **out)
@@ -196,12 +196,12 @@ bb_status bb_transform_plan_make(bb_transform_plan *plan)
     }
     for (unsigned kind = 0; kind < 1U << AXES; ++kind) {
         bb_index size[AXES];
-        bool there = true;
+        bool present = true;
         for (int axis = 0; axis < AXES; ++axis) {
             size[axis] = plan->basis[axis][kind >> axis & 1U].n;
-            there = there && size[axis] > 0;
+            present = present && size[axis] > 0;
         }
-        if (there) {
+        if (present) {
             BB_TRY(make_order(size, &plan->order[kind]));
         }
     }
@@ -279,10 +279,10 @@ bb_index bb_transform_pack(const bb_transform_plan *plan, const bb_transform_blo
     for (int g = 0, n = 0; g < groups; ++g) {
         if (map[g / 32] >> (g % 32) & 1U) {
             int width = bb_transform_width(codes[n]);
-            int left = values - g * BB_TRANSFORM_GROUP;
+            int rest = values - g * BB_TRANSFORM_GROUP;
             out[of_map + n / 8] |= (uint32_t)codes[n] << (4 * (n % 8));
             pack_group(sorted + (ptrdiff_t)g * BB_TRANSFORM_GROUP,
-                       left < BB_TRANSFORM_GROUP ? left : BB_TRANSFORM_GROUP, width, out + words);
+                       rest < BB_TRANSFORM_GROUP ? rest : BB_TRANSFORM_GROUP, width, out + words);
             words += width;
             ++n;
         }
@@ -322,8 +322,8 @@ bool bb_transform_next(bb_transform_reader *reader)
         return false;
     }
     int width = bb_transform_width(bb_transform_code_at(reader->codes, reader->taken++));
-    int left = reader->values - group * BB_TRANSFORM_GROUP;
-    reader->count = left < BB_TRANSFORM_GROUP ? left : BB_TRANSFORM_GROUP;
+    int rest = reader->values - group * BB_TRANSFORM_GROUP;
+    reader->count = rest < BB_TRANSFORM_GROUP ? rest : BB_TRANSFORM_GROUP;
     reader->order = reader->first_order + (ptrdiff_t)group * BB_TRANSFORM_GROUP;
     for (int i = 0; i < reader->count; ++i) {
         reader->quotient[i] = bb_transform_quotient(reader->words, width, i);

@@ -76,9 +76,9 @@ const bb_transform_basis *bb_transform_basis_of(const bb_transform_plan *plan,
                                                 const bb_transform_block *block,
                                                 bb_transform_axis axis);
 
-/// Transforms (or back) `in` [before][n][after] along the middle axis; `in` and `out` differ.
+/// Transforms (or back) `input` [before][n][after] along the middle axis; `input` and `out` differ.
 void bb_transform_along(const bb_transform_basis *basis, bool back, bb_index before, bb_index after,
-                        const double *in, double *out);
+                        const double *input, double *out);
 
 /// Both axes of the mesh of `values` [before][lines][columns] of a block, in place; `room` is as
 /// large.

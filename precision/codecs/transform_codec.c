@@ -48,18 +48,18 @@ static void fill_in(bb_codec_config *config)
 
 static bb_index block_values(const bb_codec_config *config)
 {
-    bb_codec_config whole = *config;
-    fill_in(&whole);
-    return whole.band_lines * whole.band_columns * whole.tile_columns * whole.tile_rows;
+    bb_codec_config storage = *config;
+    fill_in(&storage);
+    return storage.band_lines * storage.band_columns * storage.tile_columns * storage.tile_rows;
 }
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    bb_codec_config whole = *config;
-    fill_in(&whole);
-    if (whole.tile_columns * whole.tile_rows > BB_TRANSFORM_CELLS) {
+    bb_codec_config storage = *config;
+    fill_in(&storage);
+    if (storage.tile_columns * storage.tile_rows > BB_TRANSFORM_CELLS) {
         (void)snprintf(sentence, bytes, "tile_columns: a block of %td cells, expected at most %d",
-                       whole.tile_columns * whole.tile_rows, (int)BB_TRANSFORM_CELLS);
+                       storage.tile_columns * storage.tile_rows, (int)BB_TRANSFORM_CELLS);
         return false;
     }
     if (block_values(config) > BB_TRANSFORM_VALUES) {
@@ -70,8 +70,8 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        : config->tile_rows != BB_INTEGER_UNSET  ? "tile_rows"
                        : config->band_lines != BB_INTEGER_UNSET ? "band_lines"
                                                                 : "band_columns",
-                       whole.band_columns, whole.band_lines, whole.tile_columns, whole.tile_rows,
-                       (int)BB_TRANSFORM_VALUES);
+                       storage.band_columns, storage.band_lines, storage.tile_columns,
+                       storage.tile_rows, (int)BB_TRANSFORM_VALUES);
         return false;
     }
     return bb_codec_check_tolerance(config, sentence, bytes);
@@ -80,11 +80,12 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     char tolerance[48];
-    bb_codec_config whole = *config;
-    fill_in(&whole);
+    bb_codec_config storage = *config;
+    fill_in(&storage);
     bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
-    (void)snprintf(out, bytes, "transform %s, %td x %td x %td x %td", tolerance, whole.tile_columns,
-                   whole.tile_rows, whole.band_columns, whole.band_lines);
+    (void)snprintf(out, bytes, "transform %s, %td x %td x %td x %td", tolerance,
+                   storage.tile_columns, storage.tile_rows, storage.band_columns,
+                   storage.band_lines);
 }
 
 static const char *rounding(const bb_codec_config *config)
@@ -199,10 +200,10 @@ static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *
     bb_index bad = 0;
     for (bb_index i = 0; i < block->rows; ++i) {
         bb_index row = i / size[1] * plan->whole[1] + block->first[1] + i % size[1];
-        const double *from = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
+        const double *source = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
         for (bb_index line = 0; line < size[2]; ++line, out += size[3]) {
             for (bb_index j = 0; j < size[3]; ++j) {
-                out[j] = from[line * pitch + j];
+                out[j] = source[line * pitch + j];
                 bad += !isfinite(out[j]);
             }
         }
@@ -283,8 +284,8 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
     bb_codec_counts counts = {0};
     BB_TRY(BB_ALLOCATE(1, &room));
     for (bb_index i = 0; i < panel.shape[0]; i += step) {
-        bb_index left = panel.shape[0] - i;
-        bb_view band = bb_view_block(panel, i, left < step ? left : step, 0, panel.shape[1]);
+        bb_index rest = panel.shape[0] - i;
+        bb_view band = bb_view_block(panel, i, rest < step ? rest : step, 0, panel.shape[1]);
         BB_TRY(encode_band(matrix, row + i, band, room, &counts));
     }
     bb_coded_matrix_count(matrix, counts);
@@ -352,15 +353,16 @@ static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index
     for (bb_index m = piece * count; m < (piece + 1) * count; ++m) {
         const bb_transform_block block =
             decode_block(matrix, place.band, place.first - place.band_row, m, values, room);
-        const double *from = values;
+        const double *source = values;
         for (bb_index i = 0; i < place.lines; ++i) {
-            for (bb_index line = 0; line < block.size[2]; ++line, from += block.size[3]) {
-                bb_index to = i * matrix->piece_columns + line * plan->whole[3] + block.first[3];
+            for (bb_index line = 0; line < block.size[2]; ++line, source += block.size[3]) {
+                bb_index target =
+                    i * matrix->piece_columns + line * plan->whole[3] + block.first[3];
                 for (bb_index j = 0; f32 != NULL && j < block.size[3]; ++j) {
-                    f32[to + j] = (float)from[j];
+                    f32[target + j] = (float)source[j];
                 }
                 if (f64 != NULL) {
-                    memcpy(f64 + to, from, (size_t)block.size[3] * sizeof *from);
+                    memcpy(f64 + target, source, (size_t)block.size[3] * sizeof *source);
                 }
             }
         }
@@ -396,11 +398,11 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
             continue;
         }
         block = decode_block(matrix, row / step, row % matrix->line_rows, m, values, room);
-        const double *from = values + row % step / matrix->line_rows * block.cells;
+        const double *source = values + row % step / matrix->line_rows * block.cells;
         for (bb_index j = 0; j < block.cells; ++j) {
-            bb_index to = first + j / block.size[3] * pitch + j % block.size[3] - column;
-            if (to >= 0 && to < count) {
-                out[to] = from[j];
+            bb_index target = first + j / block.size[3] * pitch + j % block.size[3] - column;
+            if (target >= 0 && target < count) {
+                out[target] = source[j];
             }
         }
     }

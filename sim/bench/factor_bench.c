@@ -55,8 +55,8 @@ static bb_status encode_band(void *context, bb_index band)
     bb_index step = bb_coded_matrix_band(task->matrix);
     bb_index columns = task->layout.columns;
     bb_index first = band * step;
-    bb_index left = task->layout.rows - first;
-    bb_index rows = left < step ? left : step;
+    bb_index rest = task->layout.rows - first;
+    bb_index rows = rest < step ? rest : step;
     double *panel = NULL;
     BB_TRY(BB_ALLOCATE(rows * columns, &panel));
     for (bb_index i = 0; i < rows; ++i) {

@@ -78,7 +78,7 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_codec_config config;
     BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
     const bool wide = bb_codec_is_plain(&config, BB_FORMAT_FP64);
-    const bb_gemv_arithmetic own = {wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32, sums};
+    const bb_gemv_arithmetic arithmetic = {wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32, sums};
     // What decodes before every product is slow.
     out->rounds = setup->quick || bb_codec_unpacks(&config, BB_DEVICE_CPU) ? QUICK_ROUNDS : ROUNDS;
     BB_TRY(BB_ALLOCATE(columns, &out->x));
@@ -87,7 +87,7 @@ static bb_status prepare(const bb_bench_case *self, const bb_bench_setup *setup,
         out->x[j] = 1.0 + 1e-3 * (double)(j % 100);
     }
     BB_TRY(encode(self->storage, sizes, &out->matrix));
-    BB_TRY(bb_coded_operator_create(setup->device, out->matrix, own, &out->operation));
+    BB_TRY(bb_coded_operator_create(setup->device, out->matrix, arithmetic, &out->operation));
     if (!wide && !bb_codec_is_plain(&config, BB_FORMAT_FP32)) {
         BB_TRY(encode("fp32", sizes, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));

@@ -73,7 +73,7 @@ bb_status bb_bench_gemv_blas(const bb_bench_case *self, const bb_bench_setup *se
     const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
     contest task = {0};
     bb_ceiling ceiling = {0};
-    bb_bench_times own = {0};
+    bb_bench_times times = {0};
     bb_bench_times read = {0};
     out->flops = bb_coded_operator_flops(sizes.rows, sizes.columns);
     out->bytes = (wide ? 8.0 : 4.0) * ((double)sizes.rows * (double)sizes.columns +
@@ -87,10 +87,10 @@ bb_status bb_bench_gemv_blas(const bb_bench_case *self, const bb_bench_setup *se
         openblas_set_num_threads((int)setup->threads);
         seconds = multiply(&task, &sizes);
         openblas_set_num_threads(1);
-        bb_bench_add(&own, seconds);
+        bb_bench_add(&times, seconds);
     }
-    out->best_s = bb_bench_best(&own);
-    out->median_s = bb_bench_median(&own);
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
     out->peer = 8e-9 * (double)ceiling.items / bb_bench_best(&read);
     out->ratio = 1e-9 * out->bytes / out->best_s / out->peer;
     out->binds = out->ratio >= 0.7 ? "bytes" : "instructions";

@@ -39,8 +39,8 @@ static double floor_bytes(const bb_csr *a)
            (double)(a->rows + a->columns) * sizeof(double);
 }
 
-static bb_status contend(bb_stepper *stepper, bb_ceiling *ceiling, int rounds, bb_bench_times *own,
-                         bb_bench_times *triad)
+static bb_status contend(bb_stepper *stepper, bb_ceiling *ceiling, int rounds,
+                         bb_bench_times *times, bb_bench_times *triad)
 {
     bb_status status = BB_OK;
     for (int round = 0; round < rounds; ++round) {
@@ -49,7 +49,7 @@ static bb_status contend(bb_stepper *stepper, bb_ceiling *ceiling, int rounds, b
         bb_bench_add(triad, seconds);
         double start = bb_clock_seconds();
         BB_TRY(bb_stepper_step(stepper, 0, NULL, NULL));
-        bb_bench_add(own, bb_clock_seconds() - start);
+        bb_bench_add(times, bb_clock_seconds() - start);
     }
 done:
     return status;
@@ -63,7 +63,7 @@ bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_thermal *thermal = NULL;
     bb_stepper *stepper = NULL;
     bb_ceiling ceiling = {0};
-    bb_bench_times own = {0};
+    bb_bench_times times = {0};
     bb_bench_times triad = {0};
     double spacing = setup->quick ? 5e-3 : 0.5e-3;
     (void)self;
@@ -75,9 +75,9 @@ bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
     out->bytes = floor_bytes(&thermal->step_matrix);
     out->flops = 2.0 * (double)bb_csr_nonzeros(&thermal->step_matrix);
     BB_TRY(bb_ceiling_create(out->bytes, true, &ceiling));
-    BB_TRY(contend(stepper, &ceiling, setup->quick ? 3 : BB_BENCH_SAMPLES, &own, &triad));
-    out->best_s = bb_bench_best(&own);
-    out->median_s = bb_bench_median(&own);
+    BB_TRY(contend(stepper, &ceiling, setup->quick ? 3 : BB_BENCH_SAMPLES, &times, &triad));
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
     out->peer = 24e-9 * (double)ceiling.items / bb_bench_best(&triad);
     out->ratio = 1e-9 * out->bytes / out->best_s / out->peer;
     out->binds = out->ratio >= 0.8 ? "bytes" : "instructions";

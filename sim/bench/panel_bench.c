@@ -197,8 +197,8 @@ done:
 // The size at which a row's error is measured.
 static bb_index checked_n(const panel_row *row)
 {
-    const bb_index most = row->matrix == BB_BENCH_COVARIANCE ? CHECKED_COVARIANCE : CHECKED_N;
-    return row->plan.n < most ? row->plan.n : most;
+    const bb_index limit = row->matrix == BB_BENCH_COVARIANCE ? CHECKED_COVARIANCE : CHECKED_N;
+    return row->plan.n < limit ? row->plan.n : limit;
 }
 
 // Of the factor, or for a solve of its result, at a smaller n.

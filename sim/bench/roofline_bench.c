@@ -94,7 +94,7 @@ static bb_status restrict_heat(const bb_bench_setup *setup, bb_bench_outcome *ou
     bb_temperature_grid *grid = NULL;
     double *t = NULL;
     double *s = NULL;
-    bb_bench_times own = {0};
+    bb_bench_times times = {0};
     BB_TRY(bb_disc_mesh_create(0.15, setup->quick ? 5e-3 : 0.5e-3, &mesh));
     BB_TRY(bb_temperature_grid_create(mesh, &config, &grid));
     const bb_csr *w = &grid->restriction;
@@ -106,10 +106,10 @@ static bb_status restrict_heat(const bb_bench_setup *setup, bb_bench_outcome *ou
     for (int round = 0; round < (setup->quick ? 3 : 20); ++round) {
         double begin = bb_clock_seconds();
         BB_TRY(bb_csr_multiply(w, t, s));
-        bb_bench_add(&own, bb_clock_seconds() - begin);
+        bb_bench_add(&times, bb_clock_seconds() - begin);
     }
-    out->best_s = bb_bench_best(&own);
-    out->median_s = bb_bench_median(&own);
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
     out->flops = 2.0 * (double)bb_csr_nonzeros(w);
     out->bytes = (double)bb_csr_nonzeros(w) * (sizeof *w->value + sizeof *w->column) +
                  (double)(w->rows + 1) * sizeof *w->row_start +

@@ -99,9 +99,9 @@ static bb_status measure_alone(contest *task, double *transfer, double *compute)
     *transfer = *compute = INFINITY;
     for (int round = 0; round < 3; ++round) {
         double seconds = 0.0;
-        double left = 0.0;
+        double rest = 0.0;
         BB_TRY(bb_field_stream_fetch(task->stream, 0, task->image));
-        BB_TRY(bb_field_stream_seconds(task->stream, 0, &seconds, &left));
+        BB_TRY(bb_field_stream_seconds(task->stream, 0, &seconds, &rest));
         *transfer = fmin(*transfer, seconds);
         BB_TRY(bb_device_timer_start(task->device));
         BB_TRY(bb_device_launch(task->device, &steps_kernel, 1, task));

@@ -61,13 +61,13 @@ static bb_index count_values(const contest *task)
 
 static double range_of(const contest *task)
 {
-    float least = task->values[0];
-    float most = task->values[0];
+    float minimum = task->values[0];
+    float maximum = task->values[0];
     for (bb_index i = 1; i < count_values(task); ++i) {
-        least = fminf(least, task->values[i]);
-        most = fmaxf(most, task->values[i]);
+        minimum = fminf(minimum, task->values[i]);
+        maximum = fmaxf(maximum, task->values[i]);
     }
-    return (double)(most - least);
+    return (double)(maximum - minimum);
 }
 
 static bb_status decode_theirs(contest *task, zfp_stream *zfp, zfp_field *field)
@@ -198,8 +198,8 @@ static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_
     for (int k = 0; k < KINDS; ++k) {
         BB_TRY(play(device, task, run_lengths[k], quick ? 2 : ROUNDS, decoded, &times[k],
                     &index_bits[k]));
-        const size_t at = strlen(rates);
-        (void)snprintf(rates + at, sizeof rates - at, " %.3g",
+        const size_t index = strlen(rates);
+        (void)snprintf(rates + index, sizeof rates - index, " %.3g",
                        gigabytes / bb_bench_best(&times[k]));
     }
     out->best_s = bb_bench_best(&times[COUNTED]);

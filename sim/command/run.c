@@ -28,23 +28,24 @@ enum { METADATA_BYTES = 1 << 18 };
 static bb_status check_restart(const bb_options *options, const char *path)
 {
     bb_status status = BB_OK;
-    const char *to = options->checkpoint;
-    const char *from = options->resume;
+    const char *target = options->checkpoint;
+    const char *source = options->resume;
     struct stat about;
-    if (to == NULL) {
+    if (target == NULL) {
         goto done;
     }
-    BB_REQUIRE(lstat(to, &about) != 0 || !S_ISLNK(about.st_mode), BB_IO,
-               "checkpoint '%s' is a symbolic link, expected a regular file or none", to);
-    BB_REQUIRE(!bb_file_same(to, path), BB_INVALID, "--checkpoint '%s' is the result file", to);
-    BB_REQUIRE(!bb_file_same(to, options->operands[0]), BB_INVALID,
-               "--checkpoint '%s' is the file of the study", to);
-    const bool own = from != NULL && bb_file_same(to, from);
-    BB_REQUIRE(own || options->force || access(to, F_OK) != 0, BB_IO,
+    BB_REQUIRE(lstat(target, &about) != 0 || !S_ISLNK(about.st_mode), BB_IO,
+               "checkpoint '%s' is a symbolic link, expected a regular file or none", target);
+    BB_REQUIRE(!bb_file_same(target, path), BB_INVALID, "--checkpoint '%s' is the result file",
+               target);
+    BB_REQUIRE(!bb_file_same(target, options->operands[0]), BB_INVALID,
+               "--checkpoint '%s' is the file of the study", target);
+    const bool own = source != NULL && bb_file_same(target, source);
+    BB_REQUIRE(own || options->force || access(target, F_OK) != 0, BB_IO,
                "checkpoint '%s' exists; go on from it with --resume, name another, or replace it "
                "with --force",
-               to);
-    BB_TRY(bb_file_check(to, false, true, 0.0));
+               target);
+    BB_TRY(bb_file_check(target, false, true, 0.0));
 done:
     return status;
 }

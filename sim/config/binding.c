@@ -15,13 +15,13 @@ typedef struct binder {
     bb_problems *problems;
 } binder;
 
-static bb_status bind_group(binder *in, const bb_schema *schema, const bb_node *map, bool forgiving,
-                            const char *path, void *out);
-static bb_status bind_value(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                            void *member);
+static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_node *map,
+                            bool forgiving, const char *path, void *out);
+static bb_status bind_value(binder *binding, const bb_key *key, const bb_node *node,
+                            const char *path, void *member);
 
 // "path = value: expected ..." with a guess where there is one.
-static bb_status refuse(binder *in, const bb_key *key, const bb_node *node, const char *path,
+static bb_status refuse(binder *binding, const bb_key *key, const bb_node *node, const char *path,
                         const char *guess)
 {
     bb_status status = BB_OK;
@@ -37,10 +37,10 @@ static bb_status refuse(binder *in, const bb_key *key, const bb_node *node, cons
     } else {
         BB_TRY(bb_text_add(&got, " = %.80s", node->text));
     }
-    BB_TRY(bb_problems_add(in->problems, node->place, "%s%s%s expected %s%s%s%s", path, got.data,
-                           node->kind == BB_NODE_SCALAR ? ":" : ",", bb_text_string(&expected),
-                           guess == NULL ? "" : " (did you mean ", guess == NULL ? "" : guess,
-                           guess == NULL ? "" : "?)"));
+    BB_TRY(bb_problems_add(binding->problems, node->place, "%s%s%s expected %s%s%s%s", path,
+                           got.data, node->kind == BB_NODE_SCALAR ? ":" : ",",
+                           bb_text_string(&expected), guess == NULL ? "" : " (did you mean ",
+                           guess == NULL ? "" : guess, guess == NULL ? "" : "?)"));
 done:
     bb_text_release(&got);
     bb_text_release(&expected);
@@ -85,8 +85,8 @@ static bool is_plain(const bb_node *node)
     return node->kind == BB_NODE_SCALAR && !node->quoted;
 }
 
-static bb_status bind_double(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                             double *out)
+static bb_status bind_double(binder *binding, const bb_key *key, const bb_node *node,
+                             const char *path, double *out)
 {
     char guess[BB_SCALAR_BYTES];
     bool guessed = false;
@@ -96,11 +96,11 @@ static bb_status bind_double(binder *in, const bb_key *key, const bb_node *node,
         }
         guessed = bb_scalar_guess(node->text, guess);
     }
-    return refuse(in, key, node, path, guessed ? guess : NULL);
+    return refuse(binding, key, node, path, guessed ? guess : NULL);
 }
 
-static bb_status bind_integer(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                              bb_index *out)
+static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node *node,
+                              const char *path, bb_index *out)
 {
     char guess[BB_SCALAR_BYTES];
     bb_index guessed_value = 0;
@@ -118,11 +118,11 @@ static bb_status bind_integer(binder *in, const bb_key *key, const bb_node *node
                 bb_scalar_guess(node->text, guess) && bb_scalar_integer(guess, &guessed_value);
         }
     }
-    return refuse(in, key, node, path, guessed ? guess : NULL);
+    return refuse(binding, key, node, path, guessed ? guess : NULL);
 }
 
-static bb_status bind_choice(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                             int *out)
+static bb_status bind_choice(binder *binding, const bb_key *key, const bb_node *node,
+                             const char *path, int *out)
 {
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
@@ -133,45 +133,45 @@ static bb_status bind_choice(binder *in, const bb_key *key, const bb_node *node,
         }
         bb_suggestion_consider(node->text, key->choices[i], &distance, &nearest);
     }
-    return refuse(in, key, node, path, nearest);
+    return refuse(binding, key, node, path, nearest);
 }
 
-static bb_status bind_boolean(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                              bool *out)
+static bb_status bind_boolean(binder *binding, const bb_key *key, const bb_node *node,
+                              const char *path, bool *out)
 {
     if (is_plain(node) && (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)) {
         *out = node->text[0] == 't';
         return BB_OK;
     }
-    return refuse(in, key, node, path, NULL);
+    return refuse(binding, key, node, path, NULL);
 }
 
-static bb_status bind_text(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                           const char **out)
+static bb_status bind_text(binder *binding, const bb_key *key, const bb_node *node,
+                           const char *path, const char **out)
 {
     // Nothing, ~ and null are "no value" to a YAML reader, not a text.
     bool nothing = is_plain(node) && (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
                                       strcmp(node->text, "null") == 0);
     if (node->kind != BB_NODE_SCALAR || nothing) {
-        return refuse(in, key, node, path, NULL);
+        return refuse(binding, key, node, path, NULL);
     }
     *out = node->text;
     return BB_OK;
 }
 
 // What a file names lies beside that file, what an override names beside the user.
-static bb_status bind_path(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                           const char **out)
+static bb_status bind_path(binder *binding, const bb_key *key, const bb_node *node,
+                           const char *path, const char **out)
 {
     bb_status status = BB_OK;
     const char *name = NULL;
-    BB_TRY(bind_text(in, key, node, path, &name));
+    BB_TRY(bind_text(binding, key, node, path, &name));
     if (name == NULL) {
         goto done;
     }
     const char *slash = node->place.line > 0 ? strrchr(node->place.origin, '/') : NULL;
     const int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash - node->place.origin) + 1;
-    BB_TRY(bb_arena_printf(in->arena, out, "%.*s%s", folder, node->place.origin, name));
+    BB_TRY(bb_arena_printf(binding->arena, out, "%.*s%s", folder, node->place.origin, name));
 done:
     return status;
 }
@@ -190,8 +190,8 @@ static size_t item_bytes(const bb_key *key)
     }
 }
 
-static bb_status bind_item(binder *in, const bb_key *key, const bb_node *item, const char *path,
-                           void *out)
+static bb_status bind_item(binder *binding, const bb_key *key, const bb_node *item,
+                           const char *path, void *out)
 {
     bb_key single = *key;
     single.accepts_all = false;
@@ -199,10 +199,10 @@ static bb_status bind_item(binder *in, const bb_key *key, const bb_node *item, c
                   : key->kind == BB_KEY_INTEGERS ? BB_KEY_INTEGER
                   : key->kind == BB_KEY_CHOICES  ? BB_KEY_CHOICE
                                                  : BB_KEY_GROUP;
-    return bind_value(in, &single, item, path, out);
+    return bind_value(binding, &single, item, path, out);
 }
 
-static bb_status refuse_repetition(binder *in, const bb_key *key, const bb_node *list,
+static bb_status refuse_repetition(binder *binding, const bb_key *key, const bb_node *list,
                                    const char *path, const int *items)
 {
     bb_status status = BB_OK;
@@ -210,7 +210,7 @@ static bb_status refuse_repetition(binder *in, const bb_key *key, const bb_node 
     for (bb_index i = 0; key->kind == BB_KEY_CHOICES && i < list->count; ++i, item = item->next) {
         for (bb_index j = 0; j < i; ++j) {
             if (items[j] == items[i] && items[i] >= 0) {
-                BB_TRY(bb_problems_add(in->problems, item->place,
+                BB_TRY(bb_problems_add(binding->problems, item->place,
                                        "%s.%td = %s: the same word twice", path, i, item->text));
                 break;
             }
@@ -220,8 +220,8 @@ done:
     return status;
 }
 
-static bb_status bind_list(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                           bb_list *out)
+static bb_status bind_list(binder *binding, const bb_key *key, const bb_node *node,
+                           const char *path, bb_list *out)
 {
     bb_status status = BB_OK;
     char *item_path = NULL;
@@ -231,18 +231,18 @@ static bb_status bind_list(binder *in, const bb_key *key, const bb_node *node, c
         goto done;
     }
     if (node->kind != BB_NODE_LIST) {
-        BB_TRY(refuse(in, key, node, path, NULL));
+        BB_TRY(refuse(binding, key, node, path, NULL));
         goto done;
     }
-    bb_index least = key->minimum_count > 0      ? key->minimum_count
-                     : bb_binding_omissible(key) ? 0
-                                                 : 1;
-    if (node->count < least) {
-        BB_TRY(bb_problems_add(in->problems, node->place,
+    bb_index minimum = key->minimum_count > 0      ? key->minimum_count
+                       : bb_binding_omissible(key) ? 0
+                                                   : 1;
+    if (node->count < minimum) {
+        BB_TRY(bb_problems_add(binding->problems, node->place,
                                "%s: a list of %td items, expected at least %td", path, node->count,
-                               least));
+                               minimum));
     }
-    BB_TRY(bb_arena_zeroed(in->arena, node->count, item_bytes(key), &list.items));
+    BB_TRY(bb_arena_zeroed(binding->arena, node->count, item_bytes(key), &list.items));
     const bb_node *item = node->first;
     for (bb_index i = 0; i < node->count; ++i, item = item->next) {
         char *member = (char *)list.items + (size_t)i * item_bytes(key);
@@ -251,54 +251,54 @@ static bb_status bind_list(binder *in, const bb_key *key, const bb_node *node, c
         if (key->kind == BB_KEY_CHOICES) {
             *(int *)(void *)member = -1;
         }
-        BB_TRY(bind_item(in, key, item, item_path, member));
+        BB_TRY(bind_item(binding, key, item, item_path, member));
     }
     list.count = node->count;
-    BB_TRY(refuse_repetition(in, key, node, path, list.items));
+    BB_TRY(refuse_repetition(binding, key, node, path, list.items));
     *out = list;
 done:
     BB_RELEASE(&item_path);
     return status;
 }
 
-static bb_status bind_map(binder *in, const bb_key *key, const bb_node *node, const char *path,
+static bb_status bind_map(binder *binding, const bb_key *key, const bb_node *node, const char *path,
                           void *member)
 {
     bb_node wrapped = {.kind = BB_NODE_MAP, .place = node->place};
     bb_node value = *node;
     if (node->kind == BB_NODE_MAP) {
-        return bind_group(in, key->schema, node, false, path, member);
+        return bind_group(binding, key->schema, node, false, path, member);
     }
     bool nothing = is_plain(node) && node->text[0] == '\0';
     if (key->shorthand == NULL || nothing) {
-        return refuse(in, key, node, path, NULL);
+        return refuse(binding, key, node, path, NULL);
     }
     value.key = key->shorthand;
     value.key_place = node->place;
     bb_node_append(&wrapped, &value);
-    return bind_group(in, key->schema, &wrapped, false, path, member);
+    return bind_group(binding, key->schema, &wrapped, false, path, member);
 }
 
-static bb_status bind_value(binder *in, const bb_key *key, const bb_node *node, const char *path,
-                            void *member)
+static bb_status bind_value(binder *binding, const bb_key *key, const bb_node *node,
+                            const char *path, void *member)
 {
     switch (key->kind) {
     case BB_KEY_DOUBLE:
-        return bind_double(in, key, node, path, member);
+        return bind_double(binding, key, node, path, member);
     case BB_KEY_INTEGER:
-        return bind_integer(in, key, node, path, member);
+        return bind_integer(binding, key, node, path, member);
     case BB_KEY_BOOLEAN:
-        return bind_boolean(in, key, node, path, member);
+        return bind_boolean(binding, key, node, path, member);
     case BB_KEY_TEXT:
-        return bind_text(in, key, node, path, member);
+        return bind_text(binding, key, node, path, member);
     case BB_KEY_PATH:
-        return bind_path(in, key, node, path, member);
+        return bind_path(binding, key, node, path, member);
     case BB_KEY_CHOICE:
-        return bind_choice(in, key, node, path, member);
+        return bind_choice(binding, key, node, path, member);
     case BB_KEY_GROUP:
-        return bind_map(in, key, node, path, member);
+        return bind_map(binding, key, node, path, member);
     default:
-        return bind_list(in, key, node, path, member);
+        return bind_list(binding, key, node, path, member);
     }
 }
 
@@ -314,14 +314,14 @@ static void leave_unset(const bb_key *key, void *member)
 }
 
 // A default is text as the user would write it, and passes the same rules as the user's.
-static bb_status bind_default(binder *in, const bb_key *key, const char *path, void *member)
+static bb_status bind_default(binder *binding, const bb_key *key, const char *path, void *member)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
-    binder inner = {in->arena, &problems};
+    binder inner = {binding->arena, &problems};
     bb_node *node = NULL;
-    BB_TRY(bb_node_parse(in->arena, "default", false, key->default_text, strlen(key->default_text),
-                         &problems, &node));
+    BB_TRY(bb_node_parse(binding->arena, "default", false, key->default_text,
+                         strlen(key->default_text), &problems, &node));
     if (node == NULL) {
         BB_TRY(bb_text_add(&problems.lines, "nothing"));
     } else {
@@ -334,20 +334,20 @@ done:
     return status;
 }
 
-static bb_status bind_absent(binder *in, const bb_key *key, bb_place place, bool forgiving,
+static bb_status bind_absent(binder *binding, const bb_key *key, bb_place place, bool forgiving,
                              const char *path, void *member)
 {
     bb_status status = BB_OK;
     bb_text expected = {0};
     leave_unset(key, member);
     if (key->default_text != NULL) {
-        BB_TRY(bind_default(in, key, path, member));
+        BB_TRY(bind_default(binding, key, path, member));
     } else if (key->kind == BB_KEY_GROUP) {
         const bb_node empty = {.kind = BB_NODE_MAP, .place = place};
-        BB_TRY(bind_group(in, key->schema, &empty, forgiving || key->optional, path, member));
+        BB_TRY(bind_group(binding, key->schema, &empty, forgiving || key->optional, path, member));
     } else if (!key->optional && !forgiving) {
         BB_TRY(bb_binding_expectation(key, &expected));
-        BB_TRY(bb_problems_add(in->problems, place, "%s: missing; expected %s", path,
+        BB_TRY(bb_problems_add(binding->problems, place, "%s: missing; expected %s", path,
                                bb_text_string(&expected)));
     }
 done:
@@ -355,7 +355,7 @@ done:
     return status;
 }
 
-static bb_status refuse_unknown(binder *in, const bb_schema *schema, const bb_node *member,
+static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const bb_node *member,
                                 const char *path)
 {
     bb_status status = BB_OK;
@@ -364,8 +364,8 @@ static bb_status refuse_unknown(binder *in, const bb_schema *schema, const bb_no
     bb_index distance = PTRDIFF_MAX;
     const char *successor = bb_suggestion_successor(schema->name, member->key);
     if (successor != NULL) {
-        BB_TRY(bb_problems_add(in->problems, member->key_place, "%s: this key is called %s now",
-                               path, successor));
+        BB_TRY(bb_problems_add(binding->problems, member->key_place,
+                               "%s: this key is called %s now", path, successor));
         goto done;
     }
     for (bb_index i = 0; i < schema->key_count; ++i) {
@@ -376,16 +376,16 @@ static bb_status refuse_unknown(binder *in, const bb_schema *schema, const bb_no
     for (bb_index i = 0; nearest == NULL && i < schema->key_count; ++i) {
         const bb_key *group = &schema->keys[i];
         if (group->kind == BB_KEY_GROUP && bb_schema_key(group->schema, member->key) != NULL) {
-            BB_TRY(bb_problems_add(in->problems, member->key_place,
+            BB_TRY(bb_problems_add(binding->problems, member->key_place,
                                    "%s: unknown key (did you mean %s.%s?); valid keys: %s", path,
                                    group->name, member->key, bb_text_string(&keys)));
             goto done;
         }
     }
-    BB_TRY(bb_problems_add(in->problems, member->key_place, "%s: unknown key%s%s%s; valid keys: %s",
-                           path, nearest == NULL ? "" : " (did you mean ",
-                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)",
-                           bb_text_string(&keys)));
+    BB_TRY(bb_problems_add(binding->problems, member->key_place,
+                           "%s: unknown key%s%s%s; valid keys: %s", path,
+                           nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+                           nearest == NULL ? "" : "?)", bb_text_string(&keys)));
 done:
     bb_text_release(&keys);
     return status;
@@ -397,15 +397,15 @@ static bb_status join(char **out, const char *path, const char *name)
     return bb_memory_printf(out, "%s%s%s", path, path[0] == '\0' ? "" : ".", name);
 }
 
-static bb_status bind_group(binder *in, const bb_schema *schema, const bb_node *map, bool forgiving,
-                            const char *path, void *out)
+static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_node *map,
+                            bool forgiving, const char *path, void *out)
 {
     bb_status status = BB_OK;
     char *key_path = NULL;
     for (const bb_node *member = map->first; member != NULL; member = member->next) {
         if (bb_schema_key(schema, member->key) == NULL) {
             BB_TRY(join(&key_path, path, member->key));
-            BB_TRY(refuse_unknown(in, schema, member, key_path));
+            BB_TRY(refuse_unknown(binding, schema, member, key_path));
         }
     }
     for (bb_index i = 0; i < schema->key_count; ++i) {
@@ -415,9 +415,9 @@ static bb_status bind_group(binder *in, const bb_schema *schema, const bb_node *
         BB_TRY(join(&key_path, path, key->name));
         if (node != NULL) {
             leave_unset(key, member);
-            BB_TRY(bind_value(in, key, node, key_path, member));
+            BB_TRY(bind_value(binding, key, node, key_path, member));
         } else {
-            BB_TRY(bind_absent(in, key, map->place, forgiving, key_path, member));
+            BB_TRY(bind_absent(binding, key, map->place, forgiving, key_path, member));
         }
     }
 done:
@@ -429,7 +429,7 @@ bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_nod
                           const char *path, bb_problems *problems, void *out)
 {
     bb_status status = BB_OK;
-    binder in = {arena, problems};
+    binder binding = {arena, problems};
     const bb_node empty = {.kind = BB_NODE_MAP, .place = {.origin = "configuration"}};
     memset(out, 0, schema->bytes);
     if (tree != NULL && tree->kind != BB_NODE_MAP) {
@@ -437,7 +437,7 @@ bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_nod
                                bb_node_kind_name(tree->kind)));
         goto done;
     }
-    BB_TRY(bind_group(&in, schema, tree == NULL ? &empty : tree, false, path, out));
+    BB_TRY(bind_group(&binding, schema, tree == NULL ? &empty : tree, false, path, out));
 done:
     return status;
 }

@@ -68,12 +68,12 @@ static bool is_same(piece a, piece b)
 }
 
 // A line of a group from `at`, without what stands before its key; none after the group's end.
-static piece next_line(piece group, const char *at)
+static piece next_line(piece group, const char *cursor)
 {
-    if (group.at == NULL || at >= group.at + group.length) {
+    if (group.at == NULL || cursor >= group.at + group.length) {
         return (piece){NULL, 0};
     }
-    piece line = line_at(at);
+    piece line = line_at(cursor);
     const size_t indent = strspn(line.at, " ");
     return (piece){line.at + indent, line.length - indent};
 }
@@ -88,14 +88,14 @@ static bb_status add_line(piece line, const char *place, bb_text *out)
                        cut ? "..." : "", place);
 }
 
-static bb_status add_group(piece there, piece here, bb_text *out)
+static bb_status add_group(piece part, piece here, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *name = there.at != NULL ? there.at : here.at;
-    piece a = next_line(there, there.at);
+    const char *name = part.at != NULL ? part.at : here.at;
+    piece a = next_line(part, part.at);
     piece b = next_line(here, here.at);
     while (is_same(a, b)) {
-        a = next_line(there, after(a));
+        a = next_line(part, after(a));
         b = next_line(here, after(b));
     }
     BB_TRY(bb_text_add(out, "%s%.*s (", out->length > 0 ? ", " : "", (int)name_length(name), name));
@@ -110,21 +110,21 @@ done:
 bb_status bb_difference_write(const char *there, const char *here, bb_text *out)
 {
     bb_status status = BB_OK;
-    for (const char *at = there; *at != '\0';) {
-        const piece group = group_at(at);
-        const piece other = find_group(here, at);
+    for (const char *cursor = there; *cursor != '\0';) {
+        const piece group = group_at(cursor);
+        const piece other = find_group(here, cursor);
         if (!is_same(group, other)) {
             BB_TRY(add_group(group, other, out));
         }
-        at += group.length;
+        cursor += group.length;
     }
-    for (const char *at = here; *at != '\0';) {
-        const piece group = group_at(at);
-        const piece other = find_group(there, at);
+    for (const char *cursor = here; *cursor != '\0';) {
+        const piece group = group_at(cursor);
+        const piece other = find_group(there, cursor);
         if (other.at == NULL) {
             BB_TRY(add_group(other, group, out));
         }
-        at += group.length;
+        cursor += group.length;
     }
 done:
     return status;

@@ -122,15 +122,15 @@ static bb_status write_path(const char *path, bb_text *out)
 {
     bb_status status = BB_OK;
     char folder[PATH_BYTES];
-    char *whole = NULL;
+    char *all_values = NULL;
     // Without the working folder's name the path stands as it is.
     if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) {
         return write_text(path, out);
     }
-    BB_TRY(bb_memory_printf(&whole, "%s/%s", folder, path));
-    BB_TRY(write_text(whole, out));
+    BB_TRY(bb_memory_printf(&all_values, "%s/%s", folder, path));
+    BB_TRY(write_text(all_values, out));
 done:
-    BB_RELEASE(&whole);
+    BB_RELEASE(&all_values);
     return status;
 }
 

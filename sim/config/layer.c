@@ -220,67 +220,67 @@ typedef struct walk {
     const bb_key *key; // of `node`, where it is known
 } walk;
 
-static bb_status step_into_list(walk *at, const char *part, bb_node **child)
+static bb_status step_into_list(walk *route, const char *part, bb_node **child)
 {
     bb_index index = -1;
     bool number = bb_scalar_integer(part, &index);
-    *child = number ? bb_node_item(at->node, index) : NULL;
+    *child = number ? bb_node_item(route->node, index) : NULL;
     if (*child == NULL) {
-        return bb_problems_add(at->problems, at->place,
-                               "%s: '%s' is no item of a list of %td, expected 0 to %td", at->path,
-                               part, at->node->count, at->node->count - 1);
+        return bb_problems_add(route->problems, route->place,
+                               "%s: '%s' is no item of a list of %td, expected 0 to %td",
+                               route->path, part, route->node->count, route->node->count - 1);
     }
     return BB_OK;
 }
 
 // One part of the path; `*child` is NULL after a problem. A key that is absent is made, as a map.
-static bb_status step(walk *at, const char *part, bool last, bb_node *value, bb_node **child)
+static bb_status step(walk *route, const char *part, bool last, bb_node *value, bb_node **child)
 {
     bb_status status = BB_OK;
     bb_node *made = NULL;
     *child = NULL;
-    if (at->node->kind == BB_NODE_LIST) {
-        BB_TRY(step_into_list(at, part, child));
-    } else if (at->node->kind == BB_NODE_MAP) {
-        at->key = bb_schema_key(at->schema, part);
-        at->schema = at->key == NULL ? NULL : at->key->schema;
-        *child = bb_node_member(at->node, part);
+    if (route->node->kind == BB_NODE_LIST) {
+        BB_TRY(step_into_list(route, part, child));
+    } else if (route->node->kind == BB_NODE_MAP) {
+        route->key = bb_schema_key(route->schema, part);
+        route->schema = route->key == NULL ? NULL : route->key->schema;
+        *child = bb_node_member(route->node, part);
         if (*child == NULL) {
-            BB_TRY(bb_arena_zeroed(at->arena, 1, sizeof *made, (void **)&made));
+            BB_TRY(bb_arena_zeroed(route->arena, 1, sizeof *made, (void **)&made));
             made->kind = BB_NODE_MAP;
-            made->place = made->key_place = at->place;
-            BB_TRY(bb_arena_text(at->arena, part, strlen(part), &made->key));
-            bb_node_append(at->node, made);
+            made->place = made->key_place = route->place;
+            BB_TRY(bb_arena_text(route->arena, part, strlen(part), &made->key));
+            bb_node_append(route->node, made);
             *child = made;
         }
     } else {
-        BB_TRY(bb_problems_add(at->problems, at->place, "%s: there is a single value above '%s'",
-                               at->path, part));
+        BB_TRY(bb_problems_add(route->problems, route->place,
+                               "%s: there is a single value above '%s'", route->path, part));
     }
     if (*child == NULL) {
         goto done;
     }
     if (last) {
-        value->key_place = at->place;
-        bb_node_replace(at->node, *child, value);
+        value->key_place = route->place;
+        bb_node_replace(route->node, *child, value);
     } else {
-        bool group = at->key != NULL && at->key->kind == BB_KEY_GROUP;
-        BB_TRY(open_shorthand(at->arena, group ? at->key : NULL, at->node, child));
+        bool group = route->key != NULL && route->key->kind == BB_KEY_GROUP;
+        BB_TRY(open_shorthand(route->arena, group ? route->key : NULL, route->node, child));
     }
 done:
     return status;
 }
 
-static bb_status walk_path(walk *at, bb_node *value)
+static bb_status walk_path(walk *route, bb_node *value)
 {
     bb_status status = BB_OK;
-    const char *rest = at->path;
+    const char *rest = route->path;
     for (;;) {
         char part[128];
         bb_node *child = NULL;
         size_t length = strcspn(rest, ".");
         if (length == 0 || length >= sizeof part) {
-            BB_TRY(bb_problems_add(at->problems, at->place,
+            BB_TRY(bb_problems_add(route->problems, route->place,
                                    "expected a key path such as atmosphere.r0_m or "
                                    "pipelines.1.name"));
             goto done;
@@ -288,11 +288,11 @@ static bb_status walk_path(walk *at, bb_node *value)
         memcpy(part, rest, length);
         part[length] = '\0';
         bool last = rest[length] == '\0';
-        BB_TRY(step(at, part, last, value, &child));
+        BB_TRY(step(route, part, last, value, &child));
         if (child == NULL || last) {
             goto done;
         }
-        at->node = child;
+        route->node = child;
         rest += length + 1;
     }
 done:
@@ -304,25 +304,25 @@ bb_status bb_layers_override(bb_arena *arena, const bb_schema *schema, bb_node *
 {
     bb_status status = BB_OK;
     bb_node *value = NULL;
-    walk at = {.arena = arena, .problems = problems, .node = tree, .schema = schema};
+    walk route = {.arena = arena, .problems = problems, .node = tree, .schema = schema};
     const char *equals = strchr(override, '=');
     bb_index before = problems->count;
-    BB_TRY(bb_arena_printf(arena, &at.place.origin, "override '%s'", override));
+    BB_TRY(bb_arena_printf(arena, &route.place.origin, "override '%s'", override));
     if (equals == NULL || equals == override) {
-        BB_TRY(bb_problems_add(problems, at.place, "expected key.path=value"));
+        BB_TRY(bb_problems_add(problems, route.place, "expected key.path=value"));
         goto done;
     }
-    BB_TRY(bb_arena_text(arena, override, (size_t)(equals - override), &at.path));
-    BB_TRY(bb_node_parse(arena, at.place.origin, false, equals + 1, strlen(equals + 1), problems,
+    BB_TRY(bb_arena_text(arena, override, (size_t)(equals - override), &route.path));
+    BB_TRY(bb_node_parse(arena, route.place.origin, false, equals + 1, strlen(equals + 1), problems,
                          &value));
     if (problems->count > before) {
         goto done;
     }
     if (value == NULL) {
-        BB_TRY(bb_problems_add(problems, at.place, "%s: no value after '='", at.path));
+        BB_TRY(bb_problems_add(problems, route.place, "%s: no value after '='", route.path));
         goto done;
     }
-    BB_TRY(walk_path(&at, value));
+    BB_TRY(walk_path(&route, value));
 done:
     return status;
 }

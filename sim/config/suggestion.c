@@ -18,11 +18,11 @@ static bool same(char a, char b)
 }
 
 // Optimal string alignment distance, three rows at a time.
-bb_index bb_suggestion_distance(const char *from, const char *to)
+bb_index bb_suggestion_distance(const char *source, const char *target)
 {
     bb_index rows[3][WORD_BYTES] = {{0}};
-    bb_index n = least((bb_index)strlen(from), WORD_BYTES - 1);
-    bb_index m = least((bb_index)strlen(to), WORD_BYTES - 1);
+    bb_index n = least((bb_index)strlen(source), WORD_BYTES - 1);
+    bb_index m = least((bb_index)strlen(target), WORD_BYTES - 1);
     for (bb_index j = 0; j <= m; ++j) {
         rows[0][j] = j;
     }
@@ -32,9 +32,10 @@ bb_index bb_suggestion_distance(const char *from, const char *to)
         bb_index *row = rows[i % 3];
         row[0] = i;
         for (bb_index j = 1; j <= m; ++j) {
-            bb_index change = !same(from[i - 1], to[j - 1]);
+            bb_index change = !same(source[i - 1], target[j - 1]);
             row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + change);
-            if (i > 1 && j > 1 && same(from[i - 1], to[j - 2]) && same(from[i - 2], to[j - 1])) {
+            if (i > 1 && j > 1 && same(source[i - 1], target[j - 2]) &&
+                same(source[i - 2], target[j - 1])) {
                 row[j] = least(row[j], before[j - 2] + 1);
             }
         }

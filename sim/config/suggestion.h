@@ -8,7 +8,7 @@
 
 /// Edits (insert, delete, change, swap of neighbours, each 1) that lead from one word to the other;
 /// upper and lower case alike; words longer than 63 bytes are cut.
-bb_index bb_suggestion_distance(const char *from, const char *to);
+bb_index bb_suggestion_distance(const char *source, const char *target);
 
 /// What a key of the schema is called now that a study may still call by a former name; NULL: it
 /// has no such name.

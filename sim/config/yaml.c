@@ -18,53 +18,54 @@ typedef struct reader {
     bool broken; // the rest of the text cannot be read
 } reader;
 
-static bb_place place_of(const reader *in, yaml_mark_t mark)
+static bb_place place_of(const reader *state, yaml_mark_t mark)
 {
-    if (!in->line_numbers) {
-        return (bb_place){.origin = in->origin};
+    if (!state->line_numbers) {
+        return (bb_place){.origin = state->origin};
     }
-    return (bb_place){in->origin, (bb_index)mark.line + 1, (bb_index)mark.column + 1};
+    return (bb_place){state->origin, (bb_index)mark.line + 1, (bb_index)mark.column + 1};
 }
 
 // Whether the scanner stopped at a tab, which it calls a character that cannot start a token.
-static bool stopped_at_tab(const reader *in)
+static bool stopped_at_tab(const reader *state)
 {
-    const char *end = in->text + in->length;
-    const char *place = in->text;
-    for (size_t line = 0; line < in->parser.problem_mark.line && place < end; ++place) {
+    const char *end = state->text + state->length;
+    const char *place = state->text;
+    for (size_t line = 0; line < state->parser.problem_mark.line && place < end; ++place) {
         line += *place == '\n';
     }
-    for (size_t column = 0; column < in->parser.problem_mark.column && place < end; ++place) {
+    for (size_t column = 0; column < state->parser.problem_mark.column && place < end; ++place) {
         // Marks count characters, not bytes.
         column += place + 1 == end || ((unsigned char)place[1] & 0xC0) != 0x80;
     }
-    return in->parser.error == YAML_SCANNER_ERROR && place < end && *place == '\t';
+    return state->parser.error == YAML_SCANNER_ERROR && place < end && *place == '\t';
 }
 
-static bb_status next_event(reader *in, yaml_event_t *event)
+static bb_status next_event(reader *state, yaml_event_t *event)
 {
     bb_status status = BB_OK;
     memset(event, 0, sizeof *event);
-    if (yaml_parser_parse(&in->parser, event) == 1) {
+    if (yaml_parser_parse(&state->parser, event) == 1) {
         goto done;
     }
-    BB_REQUIRE(in->parser.error != YAML_MEMORY_ERROR, BB_MEMORY,
-               "host memory exhausted while reading %s", in->origin);
-    in->broken = true;
-    if (stopped_at_tab(in)) {
-        BB_TRY(bb_problems_add(in->problems, place_of(in, in->parser.problem_mark),
+    BB_REQUIRE(state->parser.error != YAML_MEMORY_ERROR, BB_MEMORY,
+               "host memory exhausted while reading %s", state->origin);
+    state->broken = true;
+    if (stopped_at_tab(state)) {
+        BB_TRY(bb_problems_add(state->problems, place_of(state, state->parser.problem_mark),
                                "a tab: YAML indents by spaces"));
         goto done;
     }
-    BB_TRY(bb_problems_add(in->problems, place_of(in, in->parser.problem_mark), "not YAML: %s%s%s",
-                           in->parser.context == NULL ? "" : in->parser.context,
-                           in->parser.context == NULL ? "" : ": ", in->parser.problem));
+    BB_TRY(bb_problems_add(state->problems, place_of(state, state->parser.problem_mark),
+                           "not YAML: %s%s%s",
+                           state->parser.context == NULL ? "" : state->parser.context,
+                           state->parser.context == NULL ? "" : ": ", state->parser.problem));
 done:
     return status;
 }
 
 // What this program does not take although YAML has it.
-static bb_status refuse_extras(reader *in, const yaml_event_t *event)
+static bb_status refuse_extras(reader *state, const yaml_event_t *event)
 {
     const yaml_char_t *anchor = NULL;
     const yaml_char_t *tag = NULL;
@@ -80,150 +81,151 @@ static bb_status refuse_extras(reader *in, const yaml_event_t *event)
     }
     bb_status status = BB_OK;
     if (anchor != NULL) {
-        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+        BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
                                "anchor &%s: anchors and aliases are not read; write the value out",
                                (const char *)anchor));
     }
     if (tag != NULL) {
-        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+        BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
                                "tag %s: tags are not read; leave it out", (const char *)tag));
     }
 done:
     return status;
 }
 
-static bb_status make_node(reader *in, const yaml_event_t *event, bb_node_kind kind, bb_node **out)
+static bb_status make_node(reader *state, const yaml_event_t *event, bb_node_kind kind,
+                           bb_node **out)
 {
     bb_status status = BB_OK;
     bb_node *node = NULL;
-    BB_TRY(refuse_extras(in, event));
-    BB_TRY(bb_arena_zeroed(in->arena, 1, sizeof *node, (void **)&node));
+    BB_TRY(refuse_extras(state, event));
+    BB_TRY(bb_arena_zeroed(state->arena, 1, sizeof *node, (void **)&node));
     node->kind = kind;
-    node->place = place_of(in, event->start_mark);
+    node->place = place_of(state, event->start_mark);
     if (kind == BB_NODE_SCALAR) {
         const char *value = (const char *)event->data.scalar.value;
         size_t length = event->data.scalar.length;
         if (strlen(value) != length) {
-            BB_TRY(bb_problems_add(in->problems, node->place, "NUL character in a text"));
+            BB_TRY(bb_problems_add(state->problems, node->place, "NUL character in a text"));
         }
         node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        BB_TRY(bb_arena_text(in->arena, value, length, &node->text));
+        BB_TRY(bb_arena_text(state->arena, value, length, &node->text));
     }
     *out = node;
 done:
     return status;
 }
 
-static bb_status read_node(reader *in, const yaml_event_t *event, int depth, bb_node **out);
+static bb_status read_node(reader *state, const yaml_event_t *event, int depth, bb_node **out);
 
-static bb_status add_child(reader *in, bb_node *parent, bb_node *child)
+static bb_status add_child(reader *state, bb_node *parent, bb_node *child)
 {
     if (parent->count == BB_NODE_CHILDREN) {
-        in->broken = true;
-        return bb_problems_add(in->problems, child->place, "more than %d entries in %s",
+        state->broken = true;
+        return bb_problems_add(state->problems, child->place, "more than %d entries in %s",
                                BB_NODE_CHILDREN, bb_node_kind_name(parent->kind));
     }
     bb_node_append(parent, child);
     return BB_OK;
 }
 
-static bb_status read_list(reader *in, bb_node *list, int depth)
+static bb_status read_list(reader *state, bb_node *list, int depth)
 {
     bb_status status = BB_OK;
     yaml_event_t event = {0};
     for (;;) {
         bb_node *item = NULL;
         yaml_event_delete(&event);
-        BB_TRY(next_event(in, &event));
-        if (in->broken || event.type == YAML_SEQUENCE_END_EVENT) {
+        BB_TRY(next_event(state, &event));
+        if (state->broken || event.type == YAML_SEQUENCE_END_EVENT) {
             break;
         }
-        BB_TRY(read_node(in, &event, depth + 1, &item));
-        if (in->broken || item == NULL) {
+        BB_TRY(read_node(state, &event, depth + 1, &item));
+        if (state->broken || item == NULL) {
             break;
         }
-        BB_TRY(add_child(in, list, item));
+        BB_TRY(add_child(state, list, item));
     }
 done:
     yaml_event_delete(&event);
     return status;
 }
 
-static bb_status read_member(reader *in, bb_node *map, const yaml_event_t *key, int depth)
+static bb_status read_member(reader *state, bb_node *map, const yaml_event_t *key, int depth)
 {
     bb_status status = BB_OK;
     yaml_event_t event = {0};
     bb_node *name = NULL;
     bb_node *value = NULL;
     if (key->type != YAML_SCALAR_EVENT) {
-        in->broken = true;
-        BB_TRY(bb_problems_add(in->problems, place_of(in, key->start_mark),
+        state->broken = true;
+        BB_TRY(bb_problems_add(state->problems, place_of(state, key->start_mark),
                                "a key must be a single word"));
         goto done;
     }
-    BB_TRY(make_node(in, key, BB_NODE_SCALAR, &name));
-    BB_TRY(next_event(in, &event));
-    if (!in->broken) {
-        BB_TRY(read_node(in, &event, depth + 1, &value));
+    BB_TRY(make_node(state, key, BB_NODE_SCALAR, &name));
+    BB_TRY(next_event(state, &event));
+    if (!state->broken) {
+        BB_TRY(read_node(state, &event, depth + 1, &value));
     }
     if (value == NULL) {
         goto done;
     }
     const bb_node *earlier = bb_node_member(map, name->text);
     if (earlier != NULL) {
-        BB_TRY(bb_problems_add(in->problems, name->place, "%s: duplicate key, first on line %td",
+        BB_TRY(bb_problems_add(state->problems, name->place, "%s: duplicate key, first on line %td",
                                name->text, earlier->key_place.line));
         goto done;
     }
     value->key = name->text;
     value->key_place = name->place;
-    BB_TRY(add_child(in, map, value));
+    BB_TRY(add_child(state, map, value));
 done:
     yaml_event_delete(&event);
     return status;
 }
 
-static bb_status read_map(reader *in, bb_node *map, int depth)
+static bb_status read_map(reader *state, bb_node *map, int depth)
 {
     bb_status status = BB_OK;
     yaml_event_t event = {0};
-    while (!in->broken) {
+    while (!state->broken) {
         yaml_event_delete(&event);
-        BB_TRY(next_event(in, &event));
-        if (in->broken || event.type == YAML_MAPPING_END_EVENT) {
+        BB_TRY(next_event(state, &event));
+        if (state->broken || event.type == YAML_MAPPING_END_EVENT) {
             break;
         }
-        BB_TRY(read_member(in, map, &event, depth));
+        BB_TRY(read_member(state, map, &event, depth));
     }
 done:
     yaml_event_delete(&event);
     return status;
 }
 
-static bb_status read_node(reader *in, const yaml_event_t *event, int depth, bb_node **out)
+static bb_status read_node(reader *state, const yaml_event_t *event, int depth, bb_node **out)
 {
     bb_status status = BB_OK;
     if (depth > BB_NODE_DEPTH) {
-        in->broken = true;
-        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+        state->broken = true;
+        BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
                                "nested deeper than %d levels", BB_NODE_DEPTH));
         goto done;
     }
     switch (event->type) {
     case YAML_SCALAR_EVENT:
-        BB_TRY(make_node(in, event, BB_NODE_SCALAR, out));
+        BB_TRY(make_node(state, event, BB_NODE_SCALAR, out));
         break;
     case YAML_SEQUENCE_START_EVENT:
-        BB_TRY(make_node(in, event, BB_NODE_LIST, out));
-        BB_TRY(read_list(in, *out, depth));
+        BB_TRY(make_node(state, event, BB_NODE_LIST, out));
+        BB_TRY(read_list(state, *out, depth));
         break;
     case YAML_MAPPING_START_EVENT:
-        BB_TRY(make_node(in, event, BB_NODE_MAP, out));
-        BB_TRY(read_map(in, *out, depth));
+        BB_TRY(make_node(state, event, BB_NODE_MAP, out));
+        BB_TRY(read_map(state, *out, depth));
         break;
     default:
-        in->broken = true;
-        BB_TRY(bb_problems_add(in->problems, place_of(in, event->start_mark),
+        state->broken = true;
+        BB_TRY(bb_problems_add(state->problems, place_of(state, event->start_mark),
                                "anchors and aliases are not read; write the value out"));
         break;
     }
@@ -231,15 +233,15 @@ done:
     return status;
 }
 
-static bb_status read_document(reader *in, bb_node **out)
+static bb_status read_document(reader *state, bb_node **out)
 {
     bb_status status = BB_OK;
     yaml_event_t event = {0};
     bb_index documents = 0;
     for (;;) {
         yaml_event_delete(&event);
-        BB_TRY(next_event(in, &event));
-        if (in->broken || event.type == YAML_STREAM_END_EVENT) {
+        BB_TRY(next_event(state, &event));
+        if (state->broken || event.type == YAML_STREAM_END_EVENT) {
             break;
         }
         if (event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT) {
@@ -250,7 +252,7 @@ static bb_status read_document(reader *in, bb_node **out)
                               event.data.document_start.tag_directives.start !=
                                   event.data.document_start.tag_directives.end;
             if (++documents > 1 || directives) {
-                BB_TRY(bb_problems_add(in->problems, place_of(in, event.start_mark),
+                BB_TRY(bb_problems_add(state->problems, place_of(state, event.start_mark),
                                        documents > 1
                                            ? "a second document; expected one a file"
                                            : "%% directives are not read; leave them out"));
@@ -258,7 +260,7 @@ static bb_status read_document(reader *in, bb_node **out)
             }
             continue;
         }
-        BB_TRY(read_node(in, &event, 1, out));
+        BB_TRY(read_node(state, &event, 1, out));
     }
 done:
     yaml_event_delete(&event);
@@ -271,12 +273,12 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
     bb_status status = BB_OK;
     // Told the encoding, libyaml takes a byte order mark for a character of the first line.
     const size_t mark = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    reader in = {.arena = arena,
-                 .problems = problems,
-                 .origin = origin,
-                 .text = text + mark,
-                 .length = length - mark,
-                 .line_numbers = line_numbers};
+    reader state = {.arena = arena,
+                    .problems = problems,
+                    .origin = origin,
+                    .text = text + mark,
+                    .length = length - mark,
+                    .line_numbers = line_numbers};
     bool started = false;
     *out = NULL;
     if (length > BB_NODE_BYTES) {
@@ -284,15 +286,15 @@ bb_status bb_node_parse(bb_arena *arena, const char *origin, bool line_numbers, 
                                "%zu bytes, expected at most %d", length, BB_NODE_BYTES));
         goto done;
     }
-    BB_REQUIRE(yaml_parser_initialize(&in.parser) == 1, BB_MEMORY,
+    BB_REQUIRE(yaml_parser_initialize(&state.parser) == 1, BB_MEMORY,
                "host memory exhausted while reading %s", origin);
     started = true;
-    yaml_parser_set_encoding(&in.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&in.parser, (const unsigned char *)in.text, in.length);
-    BB_TRY(read_document(&in, out));
+    yaml_parser_set_encoding(&state.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&state.parser, (const unsigned char *)state.text, state.length);
+    BB_TRY(read_document(&state, out));
 done:
     if (started) {
-        yaml_parser_delete(&in.parser);
+        yaml_parser_delete(&state.parser);
     }
     return status;
 }

@@ -51,14 +51,14 @@ bb_status bb_declared_size_fits(bb_index rows, bb_index columns)
     bb_status status = BB_OK;
     const double bytes = 8.0 * (double)rows * (double)columns;
     const double machine = machine_bytes();
-    const double left = bb_address_space_left();
+    const double rest = bb_address_space_left();
     BB_REQUIRE(bytes <= machine, BB_MEMORY,
                "%td x %td values are %.1f GB in memory, this machine has %.1f", rows, columns,
                1e-9 * bytes, 1e-9 * machine);
-    BB_REQUIRE(bytes <= left, BB_MEMORY,
+    BB_REQUIRE(bytes <= rest, BB_MEMORY,
                "%td x %td values are %.1f MB in memory, the limit of this process (ulimit -v) "
                "leaves %.1f",
-               rows, columns, 1e-6 * bytes, 1e-6 * left);
+               rows, columns, 1e-6 * bytes, 1e-6 * rest);
 done:
     return status;
 }
@@ -67,10 +67,10 @@ bb_status bb_declared_size_plans(bb_index rows, bb_index columns)
 {
     bb_status status = BB_OK;
     const double bytes = LEAST_BYTES * (double)rows * (double)columns;
-    const double most = fmin(BB_PLAN_HOPELESS * machine_bytes(), bb_address_space_left());
-    BB_REQUIRE(bytes <= most, BB_MEMORY,
+    const double maximum = fmin(BB_PLAN_HOPELESS * machine_bytes(), bb_address_space_left());
+    BB_REQUIRE(bytes <= maximum, BB_MEMORY,
                "%td x %td values take %.1f GB to compute with or more, a run here may take %.1f",
-               rows, columns, 1e-9 * bytes, 1e-9 * most);
+               rows, columns, 1e-9 * bytes, 1e-9 * maximum);
 done:
     return status;
 }

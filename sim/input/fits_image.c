@@ -265,18 +265,18 @@ static void *share(size_t bytes)
     return block == MAP_FAILED ? NULL : block;
 }
 
-bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
+bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows, bb_index *columns,
                              double **values)
 {
     bb_fits_image image;
-    bb_status status = bb_fits_image_load(path, NULL, most, &image);
+    bb_status status = bb_fits_image_load(path, NULL, limit, &image);
     *rows = image.rows;
     *columns = image.columns;
     *values = image.values;
     return status;
 }
 
-bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, bb_fits_image *out)
+bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit, bb_fits_image *out)
 {
     bb_status status = BB_OK;
     double size = 0.0;
@@ -288,8 +288,8 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, 
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_file_stamp_size(path, &size));
     BB_TRY(look_packed(path, size, &packed));
-    *r =
-        (reading){.path = path, .part = part, .file_bytes = packed ? INFINITY : size, .most = most};
+    *r = (reading){
+        .path = path, .part = part, .file_bytes = packed ? INFINITY : size, .most = limit};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
     out->rows = r->rows;
     out->columns = r->columns;

@@ -16,10 +16,10 @@
 bool bb_fits_image_named(const char *path);
 
 /// A whole image: row by row along the second axis, from the file's first pixel; scaled as its
-/// header says. `most` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
+/// header says. `limit` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
 /// (no such file, not FITS, damaged), BB_INVALID (no image of two axes, too large), BB_MEMORY.
 /// Owner of `*values` [rows][columns]: the caller.
-BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows,
+BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows,
                                         bb_index *columns, double **values);
 
 enum { BB_FITS_UNIT_BYTES = 72 };
@@ -33,7 +33,7 @@ typedef struct bb_fits_image {
 
 /// The same of one part: `part` is its EXTNAME, or its number from 1, the primary one. Errors:
 /// those above, BB_IO (no such part).
-BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index most,
+BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit,
                                         bb_fits_image *out);
 
 /// Holds a square image's halves to each other within `bound`, the lower one being the matrix.

@@ -10,8 +10,8 @@
 #include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
-#include "sim/isolation.h"
 #include "sim/input/value_digest.h"
+#include "sim/isolation.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -299,9 +299,9 @@ static bb_status fill_symmetric(const bb_matrix_source *source, bb_index row, bb
         BB_TRY(BB_ALLOCATE(rows * columns, &mirror));
         BB_TRY(fill(source, column, row, bb_view_matrix(mirror, columns, rows)));
         for (bb_index i = 0; i < rows; ++i) {
-            double *to = bb_view_row(out, i);
+            double *target = bb_view_row(out, i);
             for (bb_index j = row + i + 1 > column ? row + i + 1 - column : 0; j < columns; ++j) {
-                to[j] = mirror[j * rows + i];
+                target[j] = mirror[j * rows + i];
             }
         }
     }
@@ -427,10 +427,10 @@ bb_status bb_matrix_file_open_header(const bb_matrix_place *place, const char *n
 
 void bb_matrix_file_close(bb_matrix_file **file)
 {
-    bb_matrix_file *whole = *file;
-    if (whole != NULL) {
-        bb_matrix_dataset_close(&whole->matrix);
-        BB_RELEASE(&whole->values);
+    bb_matrix_file *matrix_file = *file;
+    if (matrix_file != NULL) {
+        bb_matrix_dataset_close(&matrix_file->matrix);
+        BB_RELEASE(&matrix_file->values);
     }
     BB_RELEASE(file);
 }

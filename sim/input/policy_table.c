@@ -20,32 +20,33 @@ typedef struct reading {
     bb_index filled;   // of the tile row that is being read
 } reading;
 
-static bb_status append(reading *at, bb_variant variant)
+static bb_status append(reading *measured, bb_variant variant)
 {
     bb_status status = BB_OK;
     bb_variant *longer = NULL;
-    bb_index row = at->table.tile_rows;
-    bb_index used = row * (row + 1) / 2 + at->filled;
-    BB_REQUIRE(at->filled <= row, BB_INVALID, "%s:%td: more than %td variants in tile row %td",
-               at->file, at->line, row + 1, row + 1);
-    if (used == at->capacity) {
-        bb_index capacity = 2 * at->capacity + 64;
+    bb_index row = measured->table.tile_rows;
+    bb_index used = row * (row + 1) / 2 + measured->filled;
+    BB_REQUIRE(measured->filled <= row, BB_INVALID,
+               "%s:%td: more than %td variants in tile row %td", measured->file, measured->line,
+               row + 1, row + 1);
+    if (used == measured->capacity) {
+        bb_index capacity = 2 * measured->capacity + 64;
         BB_TRY(BB_ALLOCATE(capacity, &longer));
         if (used > 0) {
-            memcpy(longer, at->table.variants, (size_t)used * sizeof *longer);
+            memcpy(longer, measured->table.variants, (size_t)used * sizeof *longer);
         }
-        BB_RELEASE(&at->table.variants);
-        at->table.variants = longer;
-        at->capacity = capacity;
+        BB_RELEASE(&measured->table.variants);
+        measured->table.variants = longer;
+        measured->capacity = capacity;
     }
-    at->table.variants[used] = variant;
-    ++at->filled;
+    measured->table.variants[used] = variant;
+    ++measured->filled;
 done:
     return status;
 }
 
 // "hp1" or "hp1*20".
-static bb_status read_word(reading *at, char *word)
+static bb_status read_word(reading *measured, char *word)
 {
     bb_status status = BB_OK;
     long times = 1;
@@ -56,7 +57,8 @@ static bb_status read_word(reading *at, char *word)
         *star = '\0';
         times = strtol(star + 1, &end, 10);
         BB_REQUIRE(end != star + 1 && *end == '\0' && times >= 1 && times <= MOST_ROWS, BB_INVALID,
-                   "%s:%td: %s*%s: expected a count after *", at->file, at->line, word, star + 1);
+                   "%s:%td: %s*%s: expected a count after *", measured->file, measured->line, word,
+                   star + 1);
     }
     while (found < BB_VARIANT_COUNT && strcmp(word, bb_variant_names[found]) != 0) {
         ++found;
@@ -64,15 +66,15 @@ static bb_status read_word(reading *at, char *word)
     BB_REQUIRE(found < BB_VARIANT_COUNT, BB_INVALID,
                "%s:%td: '%.40s' is no variant, expected one of dp, sp, tf32, bf16, hp1, hp2, hp3, "
                "x3, fp8",
-               at->file, at->line, word);
+               measured->file, measured->line, word);
     for (long i = 0; i < times; ++i) {
-        BB_TRY(append(at, (bb_variant)found));
+        BB_TRY(append(measured, (bb_variant)found));
     }
 done:
     return status;
 }
 
-static bb_status read_line(reading *at, char *line)
+static bb_status read_line(reading *measured, char *line)
 {
     bb_status status = BB_OK;
     char *rest = NULL;
@@ -80,19 +82,19 @@ static bb_status read_line(reading *at, char *line)
     if (comment != NULL) {
         *comment = '\0';
     }
-    at->filled = 0;
+    measured->filled = 0;
     for (char *word = strtok_r(line, " \t\r\n", &rest); word != NULL;
          word = strtok_r(NULL, " \t\r\n", &rest)) {
-        BB_TRY(read_word(at, word));
+        BB_TRY(read_word(measured, word));
     }
-    if (at->filled > 0) {
-        bb_index expected = at->table.tile_rows + 1;
-        BB_REQUIRE(at->filled == expected, BB_INVALID,
-                   "%s:%td: %td variants in tile row %td, expected %td", at->file, at->line,
-                   at->filled, expected, expected);
-        BB_REQUIRE(expected <= MOST_ROWS, BB_INVALID, "%s:%td: more than %d tile rows", at->file,
-                   at->line, MOST_ROWS);
-        at->table.tile_rows = expected;
+    if (measured->filled > 0) {
+        bb_index expected = measured->table.tile_rows + 1;
+        BB_REQUIRE(measured->filled == expected, BB_INVALID,
+                   "%s:%td: %td variants in tile row %td, expected %td", measured->file,
+                   measured->line, measured->filled, expected, expected);
+        BB_REQUIRE(expected <= MOST_ROWS, BB_INVALID, "%s:%td: more than %d tile rows",
+                   measured->file, measured->line, MOST_ROWS);
+        measured->table.tile_rows = expected;
     }
 done:
     return status;
@@ -102,7 +104,7 @@ bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
 {
     bb_status status = BB_OK;
     char *line = NULL;
-    reading at = {.file = file};
+    reading measured = {.file = file};
     FILE *stream = NULL;
     double bytes = 0.0;
     *out = (bb_policy_table){0};
@@ -111,22 +113,23 @@ bb_status bb_policy_table_read(const char *file, bb_policy_table *out)
     BB_REQUIRE(stream != NULL, BB_IO, "'%s': %s", file, strerror(errno));
     BB_TRY(BB_ALLOCATE(LINE_BYTES, &line));
     while (fgets(line, LINE_BYTES, stream) != NULL) {
-        ++at.line;
-        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: a NUL, expected text", file, at.line);
+        ++measured.line;
+        BB_REQUIRE(line[0] != '\0', BB_INVALID, "%s:%td: a NUL, expected text", file,
+                   measured.line);
         BB_REQUIRE(strlen(line) + 1 < LINE_BYTES, BB_INVALID, "%s:%td: over %d bytes in a line",
-                   file, at.line, LINE_BYTES - 2);
-        BB_TRY(read_line(&at, line));
+                   file, measured.line, LINE_BYTES - 2);
+        BB_TRY(read_line(&measured, line));
     }
     BB_REQUIRE(!ferror(stream), BB_IO, "table '%s': %s", file, strerror(errno));
-    BB_REQUIRE(at.table.tile_rows > 0, BB_INVALID, "%s: no tile row in it", file);
-    *out = at.table;
-    at.table = (bb_policy_table){0};
+    BB_REQUIRE(measured.table.tile_rows > 0, BB_INVALID, "%s: no tile row in it", file);
+    *out = measured.table;
+    measured.table = (bb_policy_table){0};
 done:
     if (stream != NULL) {
         (void)fclose(stream);
     }
     BB_RELEASE(&line);
-    bb_policy_table_release(&at.table);
+    bb_policy_table_release(&measured.table);
     return status;
 }
 

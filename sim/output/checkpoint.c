@@ -32,10 +32,10 @@ struct bb_checkpoint {
 
 static head make_head(void)
 {
-    head of = {.order = ORDER};
-    memcpy(of.magic, MAGIC, sizeof of.magic);
-    (void)snprintf(of.build, sizeof of.build, "%s (%s)", BB_VERSION, BB_COMMIT);
-    return of;
+    head header = {.order = ORDER};
+    memcpy(header.magic, MAGIC, sizeof header.magic);
+    (void)snprintf(header.build, sizeof header.build, "%s (%s)", BB_VERSION, BB_COMMIT);
+    return header;
 }
 
 // What goes into one file.
@@ -49,24 +49,24 @@ typedef struct writing {
     XXH3_state_t *state;
 } writing;
 
-static bb_status put(writing *to, const void *data, bb_index bytes)
+static bb_status put(writing *writer, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
     if (bytes > 0) {
-        (void)XXH3_128bits_update(to->state, data, (size_t)bytes);
-        BB_REQUIRE(fwrite(data, 1, (size_t)bytes, to->file) == (size_t)bytes, BB_IO,
-                   "cannot write checkpoint '%s': %s", to->path, strerror(errno));
+        (void)XXH3_128bits_update(writer->state, data, (size_t)bytes);
+        BB_REQUIRE(fwrite(data, 1, (size_t)bytes, writer->file) == (size_t)bytes, BB_IO,
+                   "cannot write checkpoint '%s': %s", writer->path, strerror(errno));
     }
 done:
     return status;
 }
 
-static bb_status put_piece(writing *to, const void *data, bb_index bytes)
+static bb_status put_piece(writing *writer, const void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
     const uint64_t length = (uint64_t)bytes;
-    BB_TRY(put(to, &length, sizeof length));
-    BB_TRY(put(to, data, bytes));
+    BB_TRY(put(writer, &length, sizeof length));
+    BB_TRY(put(writer, data, bytes));
 done:
     return status;
 }
@@ -74,26 +74,26 @@ done:
 static bb_status fill(const char *temporary, void *context)
 {
     bb_status status = BB_OK;
-    writing *to = context;
+    writing *writer = context;
     XXH128_canonical_t sum;
-    to->file = fopen(temporary, "wb");
-    BB_REQUIRE(to->file != NULL, BB_IO, "cannot write checkpoint '%s': %s", to->path,
+    writer->file = fopen(temporary, "wb");
+    BB_REQUIRE(writer->file != NULL, BB_IO, "cannot write checkpoint '%s': %s", writer->path,
                strerror(errno));
-    BB_TRY(put(to, &to->head, sizeof to->head));
-    BB_TRY(put_piece(to, to->subject, (bb_index)strlen(to->subject)));
-    for (bb_index i = 0; i < to->count; ++i) {
-        BB_TRY(put_piece(to, to->pieces[i].data, to->pieces[i].bytes));
+    BB_TRY(put(writer, &writer->head, sizeof writer->head));
+    BB_TRY(put_piece(writer, writer->subject, (bb_index)strlen(writer->subject)));
+    for (bb_index i = 0; i < writer->count; ++i) {
+        BB_TRY(put_piece(writer, writer->pieces[i].data, writer->pieces[i].bytes));
     }
-    XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(to->state));
-    BB_TRY(put(to, &sum, sizeof sum));
-    FILE *file = to->file;
-    to->file = NULL;
-    BB_REQUIRE(fclose(file) == 0, BB_IO, "cannot write checkpoint '%s': %s", to->path,
+    XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(writer->state));
+    BB_TRY(put(writer, &sum, sizeof sum));
+    FILE *file = writer->file;
+    writer->file = NULL;
+    BB_REQUIRE(fclose(file) == 0, BB_IO, "cannot write checkpoint '%s': %s", writer->path,
                strerror(errno));
 done:
-    if (to->file != NULL) {
-        (void)fclose(to->file);
-        to->file = NULL;
+    if (writer->file != NULL) {
+        (void)fclose(writer->file);
+        writer->file = NULL;
     }
     return status;
 }
@@ -102,14 +102,14 @@ bb_status bb_checkpoint_write(const char *path, const char *subject,
                               const bb_checkpoint_piece *pieces, bb_index count)
 {
     bb_status status = BB_OK;
-    writing to = {
+    writing writer = {
         .path = path, .subject = subject, .head = make_head(), .pieces = pieces, .count = count};
-    to.state = XXH3_createState();
-    BB_REQUIRE(to.state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
-    (void)XXH3_128bits_reset(to.state);
-    BB_TRY(bb_file_write_by(path, true, fill, &to));
+    writer.state = XXH3_createState();
+    BB_REQUIRE(writer.state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
+    (void)XXH3_128bits_reset(writer.state);
+    BB_TRY(bb_file_write_by(path, true, fill, &writer));
 done:
-    (void)XXH3_freeState(to.state);
+    (void)XXH3_freeState(writer.state);
     return status;
 }
 
@@ -209,10 +209,10 @@ static bb_status check_head(const bb_checkpoint *checkpoint)
     const char *path = checkpoint->path;
     const head expected = make_head();
     head got = {.order = 0};
-    const bool whole = fread(&got, sizeof got, 1, checkpoint->file) == 1;
+    const bool is_whole = fread(&got, sizeof got, 1, checkpoint->file) == 1;
     BB_REQUIRE(memcmp(got.magic, expected.magic, sizeof got.magic) == 0, BB_IO,
                "'%s' is no checkpoint of bitbudget", path);
-    BB_REQUIRE(whole, BB_IO,
+    BB_REQUIRE(is_whole, BB_IO,
                "checkpoint '%s' is truncated or corrupted: its checksum does not hold", path);
     BB_REQUIRE(got.order == expected.order, BB_IO,
                "checkpoint '%s' comes from a machine of another byte order", path);

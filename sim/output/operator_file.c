@@ -93,11 +93,11 @@ static bb_status create_dataset(hid_t group, const bb_operator *matrix, hid_t *s
 {
     bb_status status = BB_OK;
     hid_t list = -1;
-    const form of = form_of(matrix);
-    WRITE_TRY(*space = H5Screate_simple(of.rank, of.shape, NULL));
+    const form layout = form_of(matrix);
+    WRITE_TRY(*space = H5Screate_simple(layout.rank, layout.shape, NULL));
     WRITE_TRY(list = H5Pcreate(H5P_DATASET_CREATE));
     WRITE_TRY(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    WRITE_TRY(H5Pset_chunk(list, of.rank, of.chunk));
+    WRITE_TRY(H5Pset_chunk(list, layout.rank, layout.chunk));
     if (matrix->storage.tolerance > 0.0) {
         BB_TRY(bb_hdf5_zfp_add(list, matrix->storage.tolerance));
     }
@@ -130,20 +130,20 @@ static bb_status write_panels(hid_t id, hid_t space, const bb_operator *matrix,
     bb_status status = BB_OK;
     hid_t memory = -1;
     double *values = NULL;
-    const form of = form_of(matrix);
+    const form layout = form_of(matrix);
     bb_index columns = matrix->source->columns;
     bb_index tall = PANEL_BYTES / (columns * (bb_index)sizeof(double)) / BATCH_ROWS * BATCH_ROWS;
     tall = tall < BATCH_ROWS ? BATCH_ROWS : tall;
     BB_TRY(BB_ALLOCATE(tall * columns, &values));
     for (bb_index row = 0; row < matrix->source->rows; row += tall) {
-        bb_index left = matrix->source->rows - row;
-        bb_index rows = left < tall ? left : tall;
+        bb_index rest = matrix->source->rows - row;
+        bb_index rows = rest < tall ? rest : tall;
         filling work = {matrix->source, row, bb_view_matrix(values, rows, columns)};
         BB_TRY(bb_parallel_ranges(rows, BATCH_ROWS, fill_rows, &work));
         const hsize_t start[3] = {(hsize_t)row, 0, 0};
-        const hsize_t count[3] = {(hsize_t)rows, of.shape[1], of.shape[2]};
+        const hsize_t count[3] = {(hsize_t)rows, layout.shape[1], layout.shape[2]};
         WRITE_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
-        WRITE_TRY(memory = H5Screate_simple(of.rank, count, NULL));
+        WRITE_TRY(memory = H5Screate_simple(layout.rank, count, NULL));
         WRITE_TRY(H5Dwrite(id, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values));
         (void)H5Sclose(memory);
         memory = -1;
@@ -163,13 +163,13 @@ static bb_status digest_stored(hid_t group, const bb_operator *matrix, hid_t *id
     hid_t space = -1;
     hid_t memory = -1;
     double *values = NULL; // [columns]
-    const form of = form_of(matrix);
-    const hsize_t count[3] = {1, of.shape[1], of.shape[2]};
+    const form layout = form_of(matrix);
+    const hsize_t count[3] = {1, layout.shape[1], layout.shape[2]};
     WRITE_TRY(H5Dclose(*id));
     *id = -1;
     WRITE_TRY(*id = H5Dopen2(group, matrix->name, H5P_DEFAULT));
     WRITE_TRY(space = H5Dget_space(*id));
-    WRITE_TRY(memory = H5Screate_simple(of.rank, count, NULL));
+    WRITE_TRY(memory = H5Screate_simple(layout.rank, count, NULL));
     BB_TRY(BB_ALLOCATE(matrix->source->columns, &values));
     for (bb_index row = 0; row < matrix->source->rows; ++row) {
         const hsize_t start[3] = {(hsize_t)row, 0, 0};
@@ -187,13 +187,13 @@ done:
 static bb_status attach_axes(hid_t group, hid_t id, const bb_operator *matrix)
 {
     bb_status status = BB_OK;
-    const form of = form_of(matrix);
-    BB_TRY(attach_axis(group, id, matrix->name, "row", 0, (bb_index)of.shape[0]));
-    if (of.rank == 2) {
-        BB_TRY(attach_axis(group, id, matrix->name, "column", 1, (bb_index)of.shape[1]));
+    const form layout = form_of(matrix);
+    BB_TRY(attach_axis(group, id, matrix->name, "row", 0, (bb_index)layout.shape[0]));
+    if (layout.rank == 2) {
+        BB_TRY(attach_axis(group, id, matrix->name, "column", 1, (bb_index)layout.shape[1]));
     } else {
-        BB_TRY(attach_axis(group, id, matrix->name, "line", 1, (bb_index)of.shape[1]));
-        BB_TRY(attach_axis(group, id, matrix->name, "column", 2, (bb_index)of.shape[2]));
+        BB_TRY(attach_axis(group, id, matrix->name, "line", 1, (bb_index)layout.shape[1]));
+        BB_TRY(attach_axis(group, id, matrix->name, "column", 2, (bb_index)layout.shape[2]));
         BB_TRY(bb_hdf5_write_attribute(id, "tolerance", NULL, matrix->storage.tolerance));
     }
 done:

@@ -57,16 +57,16 @@ typedef struct item {
     char axes[BB_RESULTS_RANK * (NAME_BYTES + 2)]; // "a, b, c"
 } item;
 
-static void close_item(item *at)
+static void close_item(item *entry)
 {
-    (void)H5Sclose(at->space);
-    (void)H5Tclose(at->type);
-    (void)H5Dclose(at->id);
+    (void)H5Sclose(entry->space);
+    (void)H5Tclose(entry->type);
+    (void)H5Dclose(entry->id);
 }
 
 static herr_t name_of_scale(hid_t dataset, unsigned axis, hid_t scale, void *context)
 {
-    item *at = context;
+    item *entry = context;
     char path[TEXT_BYTES];
     (void)dataset;
     (void)axis;
@@ -78,76 +78,79 @@ static herr_t name_of_scale(hid_t dataset, unsigned axis, hid_t scale, void *con
     if (strlen(name) >= NAME_BYTES) {
         return -1;
     }
-    size_t used = strlen(at->axes);
-    int added =
-        snprintf(at->axes + used, sizeof at->axes - used, "%s%s", used == 0 ? "" : ", ", name);
-    return added > 0 && (size_t)added < sizeof at->axes - used ? 1 : -1;
+    size_t used = strlen(entry->axes);
+    int added = snprintf(entry->axes + used, sizeof entry->axes - used, "%s%s",
+                         used == 0 ? "" : ", ", name);
+    return added > 0 && (size_t)added < sizeof entry->axes - used ? 1 : -1;
 }
 
-static bb_status open_item(hid_t group, const char *name, item *at)
+static bb_status open_item(hid_t group, const char *name, item *entry)
 {
     bb_status status = BB_OK;
-    READ_TRY(at->id = H5Dopen2(group, name, H5P_DEFAULT));
-    READ_TRY(at->type = H5Dget_type(at->id));
-    READ_TRY(at->space = H5Dget_space(at->id));
-    hssize_t count = H5Sget_simple_extent_npoints(at->space);
-    at->rank = H5Sget_simple_extent_ndims(at->space);
-    H5T_class_t class = H5Tget_class(at->type);
-    at->is_text = class == H5T_STRING && H5Tis_variable_str(at->type) > 0;
-    BB_REQUIRE(at->is_text || class == H5T_FLOAT, BB_IO, "'%s' holds neither numbers nor texts",
+    READ_TRY(entry->id = H5Dopen2(group, name, H5P_DEFAULT));
+    READ_TRY(entry->type = H5Dget_type(entry->id));
+    READ_TRY(entry->space = H5Dget_space(entry->id));
+    hssize_t count = H5Sget_simple_extent_npoints(entry->space);
+    entry->rank = H5Sget_simple_extent_ndims(entry->space);
+    H5T_class_t class = H5Tget_class(entry->type);
+    entry->is_text = class == H5T_STRING && H5Tis_variable_str(entry->type) > 0;
+    BB_REQUIRE(entry->is_text || class == H5T_FLOAT, BB_IO, "'%s' holds neither numbers nor texts",
                name);
     BB_REQUIRE(count >= 0 && count <= MAXIMUM_ITEMS, BB_IO, "'%s' of %lld items", name,
                (long long)count);
-    BB_REQUIRE(at->rank >= 0 && at->rank <= BB_RESULTS_RANK, BB_IO, "'%s' has %d axes", name,
-               at->rank);
-    at->count = (bb_index)count;
-    at->is_axis = H5DSis_scale(at->id) > 0;
-    at->measured = H5Aexists(at->id, "measured") > 0;
-    for (int a = 0; !at->is_axis && a < at->rank; ++a) {
-        READ_TRY(H5DSiterate_scales(at->id, (unsigned)a, NULL, name_of_scale, at));
+    BB_REQUIRE(entry->rank >= 0 && entry->rank <= BB_RESULTS_RANK, BB_IO, "'%s' has %d axes", name,
+               entry->rank);
+    entry->count = (bb_index)count;
+    entry->is_axis = H5DSis_scale(entry->id) > 0;
+    entry->measured = H5Aexists(entry->id, "measured") > 0;
+    for (int a = 0; !entry->is_axis && a < entry->rank; ++a) {
+        READ_TRY(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry));
     }
-    BB_TRY(bb_hdf5_read_text(at->id, "units", at->unit, sizeof at->unit));
-    BB_TRY(bb_hdf5_read_text(at->id, "long_name", at->long_name, sizeof at->long_name));
+    BB_TRY(bb_hdf5_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
+    BB_TRY(bb_hdf5_read_text(entry->id, "long_name", entry->long_name, sizeof entry->long_name));
 done:
     return status;
 }
 
-static bb_status add_texts(bb_results *results, const char *path, item *at)
+static bb_status add_texts(bb_results *results, const char *path, item *entry)
 {
     bb_status status = BB_OK;
     char **texts = NULL;
-    BB_TRY(BB_ZEROED(at->count, &texts));
-    READ_TRY(H5Dread(at->id, at->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts));
+    BB_TRY(BB_ZEROED(entry->count, &texts));
+    READ_TRY(H5Dread(entry->id, entry->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts));
     const char *const *borrowed = (const char *const *)texts;
-    if (at->is_axis) {
-        BB_TRY(bb_results_text_axis(results, path, at->long_name, at->count, borrowed));
+    if (entry->is_axis) {
+        BB_TRY(bb_results_text_axis(results, path, entry->long_name, entry->count, borrowed));
     } else {
-        BB_TRY(bb_results_texts(results, path, at->long_name, at->axes, borrowed));
+        BB_TRY(bb_results_texts(results, path, entry->long_name, entry->axes, borrowed));
     }
 done:
     if (texts != NULL) {
-        (void)H5Dvlen_reclaim(at->type, at->space, H5P_DEFAULT, texts);
+        (void)H5Dvlen_reclaim(entry->type, entry->space, H5P_DEFAULT, texts);
     }
     BB_RELEASE(&texts);
     return status;
 }
 
-static bb_status add_numbers(bb_results *results, const char *path, item *at)
+static bb_status add_numbers(bb_results *results, const char *path, item *entry)
 {
     bb_status status = BB_OK;
     double *numbers = NULL;
-    BB_TRY(BB_ALLOCATE(at->count, &numbers));
-    READ_TRY(H5Dread(at->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers));
-    if (at->is_axis) {
-        BB_TRY(bb_results_axis(results, path, at->unit, at->long_name, at->count, numbers));
-    } else if (at->measured) {
-        BB_TRY(bb_results_measured(results, path, at->unit, at->long_name, at->axes, numbers));
+    BB_TRY(BB_ALLOCATE(entry->count, &numbers));
+    READ_TRY(H5Dread(entry->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers));
+    if (entry->is_axis) {
+        BB_TRY(
+            bb_results_axis(results, path, entry->unit, entry->long_name, entry->count, numbers));
+    } else if (entry->measured) {
+        BB_TRY(bb_results_measured(results, path, entry->unit, entry->long_name, entry->axes,
+                                   numbers));
     } else {
-        BB_TRY(bb_results_values(results, path, at->unit, at->long_name, at->axes, numbers));
+        BB_TRY(
+            bb_results_values(results, path, entry->unit, entry->long_name, entry->axes, numbers));
     }
     const bb_dataset *dataset = bb_results_find(results, path);
-    BB_REQUIRE(dataset->count == at->count, BB_IO, "'%s' has %td items, its axes %td", path,
-               at->count, dataset->count);
+    BB_REQUIRE(dataset->count == entry->count, BB_IO, "'%s' has %td items, its axes %td", path,
+               entry->count, dataset->count);
 done:
     BB_RELEASE(&numbers);
     return status;
@@ -161,7 +164,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
     hid_t group = -1;
     char *path = NULL;
     names list = {.capacity = MAXIMUM_DATASETS};
-    item at = {.id = -1, .type = -1, .space = -1};
+    item entry = {.id = -1, .type = -1, .space = -1};
     hsize_t start = 0;
     BB_TRY(BB_ZEROED(list.capacity, &list.items));
     READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
@@ -172,19 +175,20 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
         if (about.type != H5O_TYPE_DATASET) {
             continue;
         }
-        at = (item){.id = -1, .type = -1, .space = -1};
-        BB_TRY(open_item(group, list.items[i], &at));
+        entry = (item){.id = -1, .type = -1, .space = -1};
+        BB_TRY(open_item(group, list.items[i], &entry));
         BB_RELEASE(&path);
         BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
                                 group_name[1] == '\0' ? "" : "/", list.items[i]));
-        if (at.is_axis == axes) {
-            BB_TRY(at.is_text ? add_texts(results, path, &at) : add_numbers(results, path, &at));
+        if (entry.is_axis == axes) {
+            BB_TRY(entry.is_text ? add_texts(results, path, &entry)
+                                 : add_numbers(results, path, &entry));
         }
-        close_item(&at);
-        at = (item){.id = -1, .type = -1, .space = -1};
+        close_item(&entry);
+        entry = (item){.id = -1, .type = -1, .space = -1};
     }
 done:
-    close_item(&at);
+    close_item(&entry);
     (void)H5Gclose(group);
     BB_RELEASE(&path);
     BB_RELEASE(&list.items);

@@ -184,17 +184,17 @@ static bool is_price(const bb_experiment *experiment, const char *dataset)
 static void name_worst(const bb_experiment *experiment, const bb_results *results, bb_index count,
                        char out[HEADER_BYTES])
 {
-    double most = 1.0;
+    double maximum = 1.0;
     bool alike = true;
     out[0] = '\0';
     for (bb_index row = 0; row < count; ++row) {
         double draws = number_of(results, "draws", count, row);
-        alike = alike && (!(draws > 1.0) || most == 1.0 || draws == most);
-        most = draws > most ? draws : most;
+        alike = alike && (!(draws > 1.0) || maximum == 1.0 || draws == maximum);
+        maximum = draws > maximum ? draws : maximum;
     }
-    if (most > 1.0 && alike) {
-        (void)snprintf(out, HEADER_BYTES, "%s (worst of %.0f)", experiment->price_name, most);
-    } else if (most > 1.0) {
+    if (maximum > 1.0 && alike) {
+        (void)snprintf(out, HEADER_BYTES, "%s (worst of %.0f)", experiment->price_name, maximum);
+    } else if (maximum > 1.0) {
         (void)snprintf(out, HEADER_BYTES, "%s (worst draw)", experiment->price_name);
     }
 }

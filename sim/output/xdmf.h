@@ -37,29 +37,32 @@ typedef struct bb_xdmf_image {
 typedef enum bb_xdmf_collection { BB_XDMF_SPATIAL, BB_XDMF_TEMPORAL } bb_xdmf_collection;
 
 /// Errors of all: BB_MEMORY.
-BB_CHECKED bb_status bb_xdmf_begin(bb_xdmf *to);
-BB_CHECKED bb_status bb_xdmf_end(bb_xdmf *to);
+BB_CHECKED bb_status bb_xdmf_begin(bb_xdmf *xdmf);
+BB_CHECKED bb_status bb_xdmf_end(bb_xdmf *xdmf);
 
 /// Opens a collection of grids; bb_xdmf_close ends it. `time` in s is that of a spatial one, NaN
 /// for none.
-BB_CHECKED bb_status bb_xdmf_open_collection(bb_xdmf *to, const char *name,
+BB_CHECKED bb_status bb_xdmf_open_collection(bb_xdmf *xdmf, const char *name,
                                              bb_xdmf_collection collection, double time);
 
 /// Opens a grid of single points, `points` [count][3], whose indices `index` [count] holds;
 /// attributes follow, then bb_xdmf_close.
-BB_CHECKED bb_status bb_xdmf_open_points(bb_xdmf *to, const char *name, const bb_xdmf_array *points,
-                                         const bb_xdmf_array *index);
+BB_CHECKED bb_status bb_xdmf_open_points(bb_xdmf *xdmf, const char *name,
+                                         const bb_xdmf_array *points, const bb_xdmf_array *index);
 
 /// Opens a grid of cells; attributes follow, then bb_xdmf_close.
-BB_CHECKED bb_status bb_xdmf_open_image(bb_xdmf *to, const char *name, const bb_xdmf_image *image);
+BB_CHECKED bb_status bb_xdmf_open_image(bb_xdmf *xdmf, const char *name,
+                                        const bb_xdmf_image *image);
 
 /// An array on the points: vectors where it has 3 columns.
-BB_CHECKED bb_status bb_xdmf_point_array(bb_xdmf *to, const char *name, const bb_xdmf_array *array);
+BB_CHECKED bb_status bb_xdmf_point_array(bb_xdmf *xdmf, const char *name,
+                                         const bb_xdmf_array *array);
 
 /// A scalar on the cells of an image: a dataset [1][rows][columns].
-BB_CHECKED bb_status bb_xdmf_cell_array(bb_xdmf *to, const char *name, const bb_xdmf_array *array);
+BB_CHECKED bb_status bb_xdmf_cell_array(bb_xdmf *xdmf, const char *name,
+                                        const bb_xdmf_array *array);
 
-BB_CHECKED bb_status bb_xdmf_close(bb_xdmf *to);
+BB_CHECKED bb_status bb_xdmf_close(bb_xdmf *xdmf);
 
 /// Path of the XDMF of an output: ".h5" at its end gives way to ".xdmf", which is appended
 /// otherwise. Owner of `*out`: the caller.

@@ -22,12 +22,13 @@ static void release_block(bb_refine_block *block)
     BB_RELEASE(&block->active);
 }
 
-static bb_status create_block(const bb_refinement *of, bb_index rows, bb_refine_block *block)
+static bb_status create_block(const bb_refinement *refinement, bb_index rows,
+                              bb_refine_block *block)
 {
     bb_status status = BB_OK;
-    bb_index n = of->factor->n;
+    bb_index n = refinement->factor->n;
     bb_index width = n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL;
-    *block = (bb_refine_block){.of = of, .rows = rows, .n = n};
+    *block = (bb_refine_block){.of = refinement, .rows = rows, .n = n};
     BB_TRY(BB_ALLOCATE(rows * n, &block->b));
     BB_TRY(BB_ALLOCATE(rows * n, &block->y));
     BB_TRY(BB_ALLOCATE(rows * n, &block->r));
@@ -115,15 +116,15 @@ bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *
     census found = {{0}};
     bb_index n = refinement->factor->n;
     const bb_refine_config *config = &refinement->config;
-    bb_index most = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
+    bb_index limit = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
     BB_REQUIRE(config->method != (int)BB_REFINE_NONE && config->tolerance > 0.0, BB_INVALID,
                "refinement by %s to %g, expected a method and a positive tolerance",
                method_names[config->method], config->tolerance);
     BB_REQUIRE(refinement->matrix->rows == n && refinement->matrix->columns == n, BB_INVALID,
                "matrix %s is %td x %td, expected the factor's %td", refinement->matrix->name,
                refinement->matrix->rows, refinement->matrix->columns, n);
-    for (bb_index first = 0; first < rows; first += most) {
-        bb_index count = rows - first < most ? rows - first : most;
+    for (bb_index first = 0; first < rows; first += limit) {
+        bb_index count = rows - first < limit ? rows - first : limit;
         BB_TRY(solve_block(refinement, count, x + first * n, &found));
     }
     if (found.of[BB_REFINE_NON_FINITE] > 0) {
@@ -155,15 +156,15 @@ bb_inverse bb_inverse_of_refinement(bb_refinement *context)
 
 bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows)
 {
-    bb_index most = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
-    return (rows + most - 1) / most;
+    bb_index limit = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
+    return (rows + limit - 1) / limit;
 }
 
 double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows)
 {
     bool gmres = config->method == (int)BB_REFINE_GMRES;
-    bb_index most = gmres ? GMRES_ROWS : BLOCK_ROWS;
-    double block = (double)(rows < most ? rows : most);
+    bb_index limit = gmres ? GMRES_ROWS : BLOCK_ROWS;
+    double block = (double)(rows < limit ? rows : limit);
     double width = (double)(n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL);
     // b, y, r, two packed copies, and a direction or a basis.
     double vectors = 5.0 + (gmres ? 21.0 : 1.0);

@@ -77,8 +77,8 @@ bb_status bb_refine_multiply(bb_refine_block *block)
     bb_status status = BB_OK;
     product work = {.block = block};
     for (work.begin = 0; work.begin < block->n; work.begin += BB_REFINE_PANEL) {
-        bb_index left = block->n - work.begin;
-        work.width = left < BB_REFINE_PANEL ? left : BB_REFINE_PANEL;
+        bb_index rest = block->n - work.begin;
+        work.width = rest < BB_REFINE_PANEL ? rest : BB_REFINE_PANEL;
         bb_index down = (block->active_count + ROWS - 1) / ROWS;
         bb_index across = (work.width + COLUMNS - 1) / COLUMNS;
         BB_TRY(bb_parallel_ranges(block->n, FILLED, fill_rows, &work));
@@ -121,13 +121,13 @@ bb_status bb_refine_inspect(bb_refine_block *block)
     }
     BB_TRY(bb_refine_multiply(block));
     for (bb_index i = 0; i < block->active_count; ++i) {
-        bb_index at = block->active[i];
-        const double *b = bb_refine_row_of(block, block->b, at);
-        double *r = bb_refine_row_of(block, block->r, at);
+        bb_index index = block->active[i];
+        const double *b = bb_refine_row_of(block, block->b, index);
+        double *r = bb_refine_row_of(block, block->r, index);
         for (bb_index j = 0; j < n; ++j) {
             r[j] = b[j] - block->result[i * n + j];
         }
-        bb_refine_row *row = &block->state[at];
+        bb_refine_row *row = &block->state[index];
         row->state = judge(block, row, sqrt(bb_refine_dot(n, r, r)));
     }
 done:

@@ -27,15 +27,15 @@ static bb_status turn(gradients *work)
     }
     BB_TRY(bb_refine_precondition(block));
     for (bb_index i = 0; i < block->active_count; ++i) {
-        bb_index at = block->active[i];
-        double *p = bb_refine_row_of(block, work->p, at);
+        bb_index index = block->active[i];
+        double *p = bb_refine_row_of(block, work->p, index);
         const double *z = block->gathered + i * n;
-        double rho = bb_refine_dot(n, bb_refine_row_of(block, block->r, at), z);
-        double beta = work->rho[at] == 0.0 ? 0.0 : rho / work->rho[at];
+        double rho = bb_refine_dot(n, bb_refine_row_of(block, block->r, index), z);
+        double beta = work->rho[index] == 0.0 ? 0.0 : rho / work->rho[index];
         for (bb_index j = 0; j < n; ++j) {
             p[j] = beta == 0.0 ? z[j] : z[j] + beta * p[j];
         }
-        work->rho[at] = rho;
+        work->rho[index] = rho;
         memcpy(block->gathered + i * n, p, (size_t)n * sizeof(double));
     }
 done:
@@ -46,24 +46,24 @@ done:
 static void step(gradients *work, bb_index i)
 {
     bb_refine_block *block = work->block;
-    bb_index at = block->active[i];
-    bb_refine_row *row = &block->state[at];
+    bb_index index = block->active[i];
+    bb_refine_row *row = &block->state[index];
     int n = (int)block->n;
-    double *r = bb_refine_row_of(block, block->r, at);
-    const double *p = bb_refine_row_of(block, work->p, at);
+    double *r = bb_refine_row_of(block, block->r, index);
+    const double *p = bb_refine_row_of(block, work->p, index);
     const double *q = block->result + i * block->n;
     double curvature = bb_refine_dot(n, p, q);
     ++row->iterations;
-    if (!isfinite(curvature) || !isfinite(work->rho[at])) {
+    if (!isfinite(curvature) || !isfinite(work->rho[index])) {
         row->state = BB_REFINE_NON_FINITE;
         return;
     }
-    if (curvature <= 0.0 || work->rho[at] <= 0.0) {
+    if (curvature <= 0.0 || work->rho[index] <= 0.0) {
         row->state = BB_REFINE_BROKEN;
         return;
     }
-    double alpha = work->rho[at] / curvature;
-    cblas_daxpy(n, alpha, p, 1, bb_refine_row_of(block, block->y, at), 1);
+    double alpha = work->rho[index] / curvature;
+    cblas_daxpy(n, alpha, p, 1, bb_refine_row_of(block, block->y, index), 1);
     cblas_daxpy(n, -alpha, q, 1, r, 1);
     double norm = cblas_dnrm2(n, r, 1);
     bool over = row->iterations >= block->of->config.iterations;

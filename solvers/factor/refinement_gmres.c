@@ -34,66 +34,66 @@ static void begin(krylov *work)
 {
     bb_refine_block *block = work->block;
     for (bb_index i = 0; i < block->active_count; ++i) {
-        bb_index at = block->active[i];
-        cycle *own = &work->cycles[at];
-        double *first = basis_of(work, at, 0);
-        const double *r = bb_refine_row_of(block, block->r, at);
-        memset(own, 0, sizeof *own);
-        own->rest[0] = block->state[at].norm;
+        bb_index index = block->active[i];
+        cycle *period = &work->cycles[index];
+        double *first = basis_of(work, index, 0);
+        const double *r = bb_refine_row_of(block, block->r, index);
+        memset(period, 0, sizeof *period);
+        period->rest[0] = block->state[index].norm;
         for (bb_index j = 0; j < block->n; ++j) {
-            first[j] = r[j] / own->rest[0];
+            first[j] = r[j] / period->rest[0];
         }
     }
 }
 
 // Rotates column k of h and the rest of the least-squares problem.
-static void rotate(cycle *own, int k)
+static void rotate(cycle *period, int k)
 {
     for (int i = 0; i < k; ++i) {
-        double upper = own->h[i][k];
-        double lower = own->h[i + 1][k];
-        own->h[i][k] = own->cosine[i] * upper + own->sine[i] * lower;
-        own->h[i + 1][k] = own->cosine[i] * lower - own->sine[i] * upper;
+        double upper = period->h[i][k];
+        double lower = period->h[i + 1][k];
+        period->h[i][k] = period->cosine[i] * upper + period->sine[i] * lower;
+        period->h[i + 1][k] = period->cosine[i] * lower - period->sine[i] * upper;
     }
-    double length = hypot(own->h[k][k], own->h[k + 1][k]);
-    own->cosine[k] = length == 0.0 ? 1.0 : own->h[k][k] / length;
-    own->sine[k] = length == 0.0 ? 0.0 : own->h[k + 1][k] / length;
-    own->h[k][k] = length;
-    own->h[k + 1][k] = 0.0;
-    own->rest[k + 1] = -own->sine[k] * own->rest[k];
-    own->rest[k] *= own->cosine[k];
+    double length = hypot(period->h[k][k], period->h[k + 1][k]);
+    period->cosine[k] = length == 0.0 ? 1.0 : period->h[k][k] / length;
+    period->sine[k] = length == 0.0 ? 0.0 : period->h[k + 1][k] / length;
+    period->h[k][k] = length;
+    period->h[k + 1][k] = 0.0;
+    period->rest[k + 1] = -period->sine[k] * period->rest[k];
+    period->rest[k] *= period->cosine[k];
 }
 
 // Orthogonalises packed row i of the result against its row's basis and appends it.
 static void append(krylov *work, bb_index i)
 {
     bb_refine_block *block = work->block;
-    bb_index at = block->active[i];
-    bb_refine_row *row = &block->state[at];
-    cycle *own = &work->cycles[at];
+    bb_index index = block->active[i];
+    bb_refine_row *row = &block->state[index];
+    cycle *period = &work->cycles[index];
     int n = (int)block->n;
-    int k = own->size;
+    int k = period->size;
     double *w = block->result + i * block->n;
     for (int j = 0; j <= k; ++j) {
-        own->h[j][k] = bb_refine_dot(n, basis_of(work, at, j), w);
-        cblas_daxpy(n, -own->h[j][k], basis_of(work, at, j), 1, w, 1);
+        period->h[j][k] = bb_refine_dot(n, basis_of(work, index, j), w);
+        cblas_daxpy(n, -period->h[j][k], basis_of(work, index, j), 1, w, 1);
     }
     double length = cblas_dnrm2(n, w, 1);
-    own->h[k + 1][k] = length;
+    period->h[k + 1][k] = length;
     ++row->iterations;
     if (!isfinite(length)) {
         row->state = BB_REFINE_NON_FINITE;
         return;
     }
-    double *next = basis_of(work, at, k + 1);
+    double *next = basis_of(work, index, k + 1);
     for (bb_index j = 0; j < block->n; ++j) {
         next[j] = length == 0.0 ? 0.0 : w[j] / length;
     }
-    rotate(own, k);
-    own->size = k + 1;
-    bool reached = fabs(own->rest[k + 1]) <= 0.9 * row->target;
+    rotate(period, k);
+    period->size = k + 1;
+    bool reached = fabs(period->rest[k + 1]) <= 0.9 * row->target;
     bool over = row->iterations >= block->of->config.iterations;
-    if (reached || over || length == 0.0 || own->size == RESTART) {
+    if (reached || over || length == 0.0 || period->size == RESTART) {
         row->state = BB_REFINE_PAUSED;
     }
 }
@@ -102,16 +102,16 @@ static void append(krylov *work, bb_index i)
 static void combine(const krylov *work, bb_index i)
 {
     bb_refine_block *block = work->block;
-    const cycle *own = &work->cycles[block->active[i]];
+    const cycle *period = &work->cycles[block->active[i]];
     double *out = block->gathered + i * block->n;
     double weights[RESTART];
     memset(out, 0, (size_t)block->n * sizeof *out);
-    for (int k = own->size - 1; k >= 0; --k) {
-        weights[k] = own->rest[k];
-        for (int j = k + 1; j < own->size; ++j) {
-            weights[k] -= own->h[k][j] * weights[j];
+    for (int k = period->size - 1; k >= 0; --k) {
+        weights[k] = period->rest[k];
+        for (int j = k + 1; j < period->size; ++j) {
+            weights[k] -= period->h[k][j] * weights[j];
         }
-        weights[k] /= own->h[k][k];
+        weights[k] /= period->h[k][k];
         cblas_daxpy((int)block->n, weights[k], basis_of(work, block->active[i], k), 1, out, 1);
     }
 }
@@ -125,8 +125,8 @@ static bb_status run_cycle(krylov *work)
     begin(work);
     do {
         for (bb_index i = 0; i < block->active_count; ++i) {
-            bb_index at = block->active[i];
-            memcpy(block->gathered + i * n, basis_of(work, at, work->cycles[at].size),
+            bb_index index = block->active[i];
+            memcpy(block->gathered + i * n, basis_of(work, index, work->cycles[index].size),
                    (size_t)n * sizeof(double));
         }
         BB_TRY(bb_refine_precondition(block));

@@ -54,8 +54,8 @@ static bb_status multiply_block(void *context, bb_index index)
     }
     bb_index rows = shorter(m - row, BLOCK);
     bb_index columns = shorter(work->width - column, BLOCK);
-    bb_view whole = bb_view_matrix(work->g[task - work->tasks], m, work->width);
-    bb_view block = bb_view_block(whole, row, rows, column, columns);
+    bb_view view = bb_view_matrix(work->g[task - work->tasks], m, work->width);
+    bb_view block = bb_view_block(view, row, rows, column, columns);
     BB_RETURN_IF_FAILED(bb_matrix_source_fill(task->ctm, row, work->begin + column, block));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)n, 1.0,
                 task->r + row * n, (int)n, work->panel + column, (int)work->width, -2.0, block.data,

@@ -71,9 +71,9 @@ bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *
     info = LAPACKE_dsyevd_2stage(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, out);
     BB_TRY(judge("dsyevd_2stage", source, info, n, out));
     for (bb_index i = 0; i < n / 2; ++i) {
-        double least = out[i];
+        double minimum = out[i];
         out[i] = out[n - 1 - i];
-        out[n - 1 - i] = least;
+        out[n - 1 - i] = minimum;
     }
 done:
     BB_RELEASE(&a);

@@ -106,15 +106,15 @@ BB_CHECKED bb_status bb_control_loop_begin(bb_control_loop *loop, bb_index perio
 BB_CHECKED bb_status bb_control_loop_step(bb_control_loop *loop);
 BB_CHECKED bb_status bb_control_loop_wait(bb_control_loop *loop);
 
-/// Waits until at most `left` of the queued steps are to be done, and looks every `sleep_ns`.
+/// Waits until at most `rest` of the queued steps are to be done, and looks every `sleep_ns`.
 /// Errors: BB_DEVICE.
-BB_CHECKED bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns);
+BB_CHECKED bb_status bb_control_loop_await(bb_control_loop *loop, bb_index rest, int64_t sleep_ns);
 
 /// Steps that were queued and are not done.
 bb_index bb_control_loop_left(const bb_control_loop *loop);
 
-/// Of the step `left` before the last queued one, which is done; `left` below BB_LOOP_KEPT.
-bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left);
+/// Of the step `rest` before the last queued one, which is done; `rest` below BB_LOOP_KEPT.
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index rest);
 
 /// Queues a wait until the device's clock shows `ns`: what is queued after it starts then. Errors:
 /// BB_DEVICE.

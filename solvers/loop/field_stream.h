@@ -62,7 +62,7 @@ BB_CHECKED bb_status bb_field_stream_leave(bb_field_stream *stream, int slot);
 /// Times of the slot's last copy from its start, s: to its end and to the last
 /// bb_field_stream_leave, NaN where the slot was not left since. Waits for both. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
-                                             double *left);
+                                             double *remainder);
 
 #ifdef __cplusplus
 }

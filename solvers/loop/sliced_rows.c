@@ -66,21 +66,21 @@ bb_status bb_sliced_rows_of(const bb_csr *rows, bb_sliced_rows *out)
         bb_index first = rows->row_start[row];
         bb_index length = length_of(rows, row);
         bool apart = length > BB_SLICED_LONG;
-        bb_index at = apart
-                          ? out->long_start[kept]
-                          : (bb_index)out->slice_start[row / BB_SLICE] * BB_SLICE + row % BB_SLICE;
-        for (bb_index k = 0; k < length; ++k, at += apart ? 1 : BB_SLICE) {
-            (apart ? out->long_column : out->column)[at] = rows->column[first + k];
-            (apart ? out->long_value : out->value)[at] = (float)rows->value[first + k];
+        bb_index index =
+            apart ? out->long_start[kept]
+                  : (bb_index)out->slice_start[row / BB_SLICE] * BB_SLICE + row % BB_SLICE;
+        for (bb_index k = 0; k < length; ++k, index += apart ? 1 : BB_SLICE) {
+            (apart ? out->long_column : out->column)[index] = rows->column[first + k];
+            (apart ? out->long_value : out->value)[index] = (float)rows->value[first + k];
         }
         // Padding takes the row's own unknowns, so that another's NaN stays where it is.
         for (bb_index end = (bb_index)out->slice_start[row / BB_SLICE + 1] * BB_SLICE;
-             !apart && at < end; at += BB_SLICE) {
-            out->column[at] = length > 0 ? rows->column[first + length - 1] : 0;
+             !apart && index < end; index += BB_SLICE) {
+            out->column[index] = length > 0 ? rows->column[first + length - 1] : 0;
         }
         if (apart) {
             out->long_row[kept++] = (int32_t)row;
-            out->long_start[kept] = (int32_t)at;
+            out->long_start[kept] = (int32_t)index;
         }
     }
 done:
@@ -131,8 +131,8 @@ void bb_sliced_rows_multiply(const bb_sliced_rows *rows, const float *x, float *
         float sum = 0.0F;
         for (bb_index line = rows->slice_start[slice]; line < rows->slice_start[slice + 1];
              ++line) {
-            bb_index at = line * BB_SLICE + row % BB_SLICE;
-            sum = fmaf(rows->value[at], x[rows->column[at]], sum);
+            bb_index index = line * BB_SLICE + row % BB_SLICE;
+            sum = fmaf(rows->value[index], x[rows->column[index]], sum);
         }
         y[row] = sum;
     }

@@ -98,12 +98,12 @@ done:
 
 void bb_coded_operator_destroy(bb_coded_operator **operation)
 {
-    bb_coded_operator *whole = *operation;
-    if (whole != NULL) {
-        bb_device_matrix_destroy(&whole->there);
-        bb_device_release(whole->device, &whole->device_x);
-        bb_device_release(whole->device, &whole->device_y);
-        BB_RELEASE(&whole->x_f32);
+    bb_coded_operator *operator= * operation;
+    if (operator!= NULL) {
+        bb_device_matrix_destroy(&operator->there);
+        bb_device_release(operator->device, &operator->device_x);
+        bb_device_release(operator->device, &operator->device_y);
+        BB_RELEASE(&operator->x_f32);
         BB_RELEASE(operation);
     }
 }
@@ -113,8 +113,9 @@ bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index r
     bb_status status = BB_OK;
     const bb_gemv_arithmetic *arithmetic = &operation->arithmetic;
     bool mixed = arithmetic->multiply == BB_FORMAT_FP32 && arithmetic->accumulate == BB_FORMAT_FP64;
-    bool whole = run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
-    BB_REQUIRE(run == 1 || (mixed && whole), BB_UNSUPPORTED,
+    bool is_whole =
+        run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
+    BB_REQUIRE(run == 1 || (mixed && is_whole), BB_UNSUPPORTED,
                "runs of %td products: expected 1, or for fp32 products and fp64 sums a multiple of "
                "%d up to %d",
                run, (int)BB_GEMV_RUN_STEP, (int)BB_GEMV_RUN_MOST);

@@ -13,14 +13,14 @@ enum {
 
 BB_CLONES static void add_fp64(const double *c, const double *x, bb_index count, double *lanes)
 {
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index j = 0; j < multiple; j += LANES) {
         for (int l = 0; l < LANES; ++l) {
             lanes[l] += c[j + l] * x[j + l];
         }
     }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += c[j] * x[j];
+    for (bb_index j = multiple; j < count; ++j) {
+        lanes[j - multiple] += c[j] * x[j];
     }
 }
 
@@ -71,8 +71,8 @@ static void add_runs(bb_span *span, bb_index run)
     const bb_index end = span->end;
     span->wide_sums = false;
     for (span->begin = begin; span->begin < end; span->begin = span->end) {
-        bb_index left = end - span->begin;
-        span->end = span->begin + (left < run * LANES ? left : run * LANES);
+        bb_index rest = end - span->begin;
+        span->end = span->begin + (rest < run * LANES ? rest : run * LANES);
         kernel->add(span);
         for (bb_index r = 0; r < span->rows; ++r) {
             bb_span_row *row = &span->row[r];
@@ -100,10 +100,10 @@ static void multiply_spans(bb_span *span, bb_index rows, bb_index columns, bb_in
                            bb_span_row *sums)
 {
     // Whole runs in a span.
-    const bb_index most = run > 1 ? SPAN / (run * LANES) * (run * LANES) : SPAN;
+    const bb_index limit = run > 1 ? SPAN / (run * LANES) * (run * LANES) : SPAN;
     for (span->begin = 0; span->begin < columns; span->begin = span->end) {
-        bb_index left = columns - span->begin;
-        span->end = span->begin + (left < most ? left : most);
+        bb_index rest = columns - span->begin;
+        span->end = span->begin + (rest < limit ? rest : limit);
         for (bb_index row = 0; row < rows; row += span->rows) {
             span->rows = rows - row < BB_SPAN_ROWS ? rows - row : BB_SPAN_ROWS;
             span->row = sums + row;
@@ -152,14 +152,14 @@ BB_CLONES static bool halves_stay_finite(const uint16_t *words, bb_index count)
 // Units of a row: none poisoned (-128), none over 2^(BB_FINITE_EXPONENT - 7).
 static bool units_stay_small(const unsigned char *exponents, bb_index blocks)
 {
-    int most = -127;
+    int limit = -127;
     bool held = true;
     for (bb_index b = 0; b < blocks; ++b) {
         int exponent = bb_plane_signed(exponents[b], 8);
         held = held && exponent != BB_BFP_POISONED;
-        most = exponent > most ? exponent : most;
+        limit = exponent > limit ? exponent : limit;
     }
-    return held && most <= BB_FINITE_EXPONENT - 7;
+    return held && limit <= BB_FINITE_EXPONENT - 7;
 }
 
 static bb_status scan_row(void *context, bb_index row)

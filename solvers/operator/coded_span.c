@@ -39,27 +39,27 @@ static void decode(int storage, const bb_span_row *row, bb_index column, bb_inde
 
 BB_CLONES static void add_wide(const float *c, const float *x, bb_index count, double *lanes)
 {
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index j = 0; j < multiple; j += LANES) {
         for (int l = 0; l < LANES; ++l) {
             lanes[l] += (double)(c[j + l] * x[j + l]);
         }
     }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += (double)(c[j] * x[j]);
+    for (bb_index j = multiple; j < count; ++j) {
+        lanes[j - multiple] += (double)(c[j] * x[j]);
     }
 }
 
 BB_CLONES static void add_narrow(const float *c, const float *x, bb_index count, float *lanes)
 {
-    bb_index whole = count / LANES * LANES;
-    for (bb_index j = 0; j < whole; j += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index j = 0; j < multiple; j += LANES) {
         for (int l = 0; l < LANES; ++l) {
             lanes[l] += c[j + l] * x[j + l];
         }
     }
-    for (bb_index j = whole; j < count; ++j) {
-        lanes[j - whole] += c[j] * x[j];
+    for (bb_index j = multiple; j < count; ++j) {
+        lanes[j - multiple] += c[j] * x[j];
     }
 }
 
@@ -230,7 +230,7 @@ static void join_lanes(const double *even, const double *odd, double scale, doub
 
 // False, and nothing done, where a product is infinite or NaN, which the shifts do not know;
 // `sure` that there is none, it does not look.
-BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index whole,
+BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, bb_index multiple,
                                     bool sure)
 {
     __m512d even[BB_SPAN_ROWS], odd[BB_SPAN_ROWS];
@@ -243,7 +243,7 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
         even[r] = _mm512_loadu_pd(parts[0]);
         odd[r] = _mm512_loadu_pd(parts[1]);
     }
-    for (bb_index j = span->begin; j < whole; j += LANES) {
+    for (bb_index j = span->begin; j < multiple; j += LANES) {
         __m512 x = load_x(span, storage, j);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
@@ -273,14 +273,14 @@ BB_AVX512_INLINE bool add_finite_16(const bb_span *span, int storage, int rows, 
     return true;
 }
 
-BB_AVX512_INLINE void add_wide_16(const bb_span *span, int storage, int rows, bb_index whole)
+BB_AVX512_INLINE void add_wide_16(const bb_span *span, int storage, int rows, bb_index multiple)
 {
     __m512d low[BB_SPAN_ROWS], high[BB_SPAN_ROWS];
     for (int r = 0; r < rows; ++r) {
         low[r] = _mm512_loadu_pd(span->row[r].wide);
         high[r] = _mm512_loadu_pd(span->row[r].wide + 8);
     }
-    for (bb_index j = span->begin; j < whole; j += LANES) {
+    for (bb_index j = span->begin; j < multiple; j += LANES) {
         __m512 x = _mm512_loadu_ps(span->x + j);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
@@ -296,13 +296,13 @@ BB_AVX512_INLINE void add_wide_16(const bb_span *span, int storage, int rows, bb
     }
 }
 
-BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, bb_index whole)
+BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, bb_index multiple)
 {
     __m512 sum[BB_SPAN_ROWS];
     for (int r = 0; r < rows; ++r) {
         sum[r] = _mm512_loadu_ps(span->row[r].narrow);
     }
-    for (bb_index j = span->begin; j < whole; j += LANES) {
+    for (bb_index j = span->begin; j < multiple; j += LANES) {
         __m512 x = _mm512_loadu_ps(span->x + j);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
@@ -317,7 +317,7 @@ BB_AVX512_INLINE void add_narrow_16(const bb_span *span, int storage, int rows, 
 // False, and nothing done, where a sum is not finite or e4m3 has a NaN: what decode_finite_16 does
 // not know.
 BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int rows,
-                                           bb_index whole, bool sure)
+                                           bb_index multiple, bool sure)
 {
     __m512 sum[BB_SPAN_ROWS];
     __m512 poison = _mm512_setzero_ps();
@@ -325,7 +325,7 @@ BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int
     for (int r = 0; r < rows; ++r) {
         sum[r] = _mm512_loadu_ps(span->row[r].narrow);
     }
-    for (bb_index j = span->begin; j < whole; j += LANES) {
+    for (bb_index j = span->begin; j < multiple; j += LANES) {
         __m512 x = load_x(span, storage, j);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
@@ -347,28 +347,28 @@ BB_AVX512_INLINE bool add_narrow_finite_16(const bb_span *span, int storage, int
     return true;
 }
 
-BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
+BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index multiple)
 {
     if (span->rows == BB_SPAN_ROWS && span->wide_sums) {
         if (span->finite) {
-            (void)add_finite_16(span, storage, BB_SPAN_ROWS, whole, true);
-        } else if (!add_finite_16(span, storage, BB_SPAN_ROWS, whole, false)) {
-            add_wide_16(span, storage, BB_SPAN_ROWS, whole);
+            (void)add_finite_16(span, storage, BB_SPAN_ROWS, multiple, true);
+        } else if (!add_finite_16(span, storage, BB_SPAN_ROWS, multiple, false)) {
+            add_wide_16(span, storage, BB_SPAN_ROWS, multiple);
         }
     } else if (span->rows == BB_SPAN_ROWS) {
         if (span->finite) {
-            (void)add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole, true);
-        } else if (!add_narrow_finite_16(span, storage, BB_SPAN_ROWS, whole, false)) {
-            add_narrow_16(span, storage, BB_SPAN_ROWS, whole);
+            (void)add_narrow_finite_16(span, storage, BB_SPAN_ROWS, multiple, true);
+        } else if (!add_narrow_finite_16(span, storage, BB_SPAN_ROWS, multiple, false)) {
+            add_narrow_16(span, storage, BB_SPAN_ROWS, multiple);
         }
     } else {
         for (bb_index r = 0; r < span->rows; ++r) {
             bb_span one = *span;
             one.row = &span->row[r];
             if (span->wide_sums) {
-                add_wide_16(&one, storage, 1, whole);
+                add_wide_16(&one, storage, 1, multiple);
             } else {
-                add_narrow_16(&one, storage, 1, whole);
+                add_narrow_16(&one, storage, 1, multiple);
             }
         }
     }
@@ -376,31 +376,31 @@ BB_AVX512_INLINE void add_rows(const bb_span *span, int storage, bb_index whole)
 
 BB_AVX512 static void add_avx512(const bb_span *span)
 {
-    bb_index whole = span->begin + (span->end - span->begin) / BB_BLOCK * BB_BLOCK;
+    bb_index multiple = span->begin + (span->end - span->begin) / BB_BLOCK * BB_BLOCK;
     bb_span rest = *span;
     switch (span->storage) {
     case BB_FORMAT_FP64:
-        add_rows(span, BB_FORMAT_FP64, whole);
+        add_rows(span, BB_FORMAT_FP64, multiple);
         break;
     case BB_FORMAT_BF16:
-        add_rows(span, BB_FORMAT_BF16, whole);
+        add_rows(span, BB_FORMAT_BF16, multiple);
         break;
     case BB_FORMAT_FP16:
-        add_rows(span, BB_FORMAT_FP16, whole);
+        add_rows(span, BB_FORMAT_FP16, multiple);
         break;
     case BB_FORMAT_E4M3:
-        add_rows(span, BB_FORMAT_E4M3, whole);
+        add_rows(span, BB_FORMAT_E4M3, multiple);
         break;
     case BB_FORMAT_E5M2:
-        add_rows(span, BB_FORMAT_E5M2, whole);
+        add_rows(span, BB_FORMAT_E5M2, multiple);
         break;
     case BB_SPAN_BFP8:
-        add_rows(span, BB_SPAN_BFP8, whole);
+        add_rows(span, BB_SPAN_BFP8, multiple);
         break;
     default:
-        add_rows(span, BB_FORMAT_FP32, whole);
+        add_rows(span, BB_FORMAT_FP32, multiple);
     }
-    rest.begin = whole;
+    rest.begin = multiple;
     add_portable(&rest);
 }
 #endif

@@ -78,12 +78,12 @@ static bb_index least(bb_index a, bb_index b)
 }
 
 // A lane's values of a tile in the order of their chunks, `word` bytes each.
-static void order_chunks(int lane, int chunks, size_t word, const unsigned char *from,
+static void order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
                          unsigned char *out)
 {
     for (int c = 0; c < chunks; ++c) {
         memcpy(out + (size_t)c * 4 * word,
-               from + (size_t)bb_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
+               source + (size_t)bb_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
     }
 }
 
@@ -97,8 +97,8 @@ static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigne
     unsigned char natural[WIDEST_ROW] = {0};
     memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
     for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
-        size_t at = (size_t)(lane * values) * word;
-        order_chunks(lane, values / 4, word, natural + at, out + at);
+        size_t index = (size_t)(lane * values) * word;
+        order_chunks(lane, values / 4, word, natural + index, out + index);
     }
 }
 
@@ -130,9 +130,9 @@ static void pack_block(const int32_t *block, uint32_t width, size_t stride, unsi
     }
 }
 
-static bool is_poisoned(const bb_bfp_layout *from, const unsigned char *parts, bb_index block)
+static bool is_poisoned(const bb_bfp_layout *layout, const unsigned char *parts, bb_index block)
 {
-    return bb_plane_signed(parts[from->exponents + (size_t)block], 8) == BB_BFP_POISONED;
+    return bb_plane_signed(parts[layout->exponents + (size_t)block], 8) == BB_BFP_POISONED;
 }
 
 // A block's whole numbers, the lanes' chunks (`lanes_of` lanes a block) in their order.
@@ -148,12 +148,13 @@ static void order_block(const int32_t natural[BB_BLOCK], bb_index place, int lan
 }
 
 // The block's mantissas in that order.
-static void block_in_order(const bb_bfp_layout *from, const unsigned char *parts, bb_index block,
+static void block_in_order(const bb_bfp_layout *layout, const unsigned char *parts, bb_index block,
                            bb_index place, int lanes_of, int32_t out[BB_BLOCK])
 {
     int32_t natural[BB_BLOCK];
     for (int i = 0; i < BB_BLOCK; ++i) {
-        natural[i] = is_poisoned(from, parts, block) ? 0 : bb_bfp_mantissa(from, parts, block, i);
+        natural[i] =
+            is_poisoned(layout, parts, block) ? 0 : bb_bfp_mantissa(layout, parts, block, i);
     }
     order_block(natural, place, lanes_of, out);
 }
@@ -178,10 +179,10 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index ti
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
         block_in_order(from, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
-        unsigned char *to = out + (size_t)b * (by_lane ? 4 : block_bytes);
-        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4, to);
+        unsigned char *target = out + (size_t)b * (by_lane ? 4 : block_bytes);
+        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4, target);
         if (!by_lane && from->bits >= 8) {
-            bias_block(from->bits, to);
+            bias_block(from->bits, target);
         }
     }
     for (bb_index b = 0; b < count; ++b) {
@@ -232,7 +233,7 @@ static bb_status pack_tile(void *context, bb_index index)
     const bb_coded_stream *stream = work->stream;
     const bb_codec_form_kind kind = bb_codec_form_of(bb_coded_matrix_config(work->matrix)).kind;
     bb_index tile = work->first + index;
-    const bb_bfp_layout from = bb_bfp_layout_of(stream->layout.bits, stream->columns);
+    const bb_bfp_layout layout = bb_bfp_layout_of(stream->layout.bits, stream->columns);
     for (bb_index row = 0; row < stream->rows; ++row) {
         unsigned char *out = work->out + (index * stream->rows + row) * stream->layout.row_bytes;
         switch (kind) {
@@ -243,7 +244,7 @@ static bb_status pack_tile(void *context, bb_index index)
             BB_TRY(pack_integers(work, tile, row, out));
             break;
         default:
-            pack_bfp(work, &from, tile, bb_coded_matrix_bfp_row(work->matrix, row), out);
+            pack_bfp(work, &layout, tile, bb_coded_matrix_bfp_row(work->matrix, row), out);
         }
     }
 done:
@@ -255,12 +256,12 @@ static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *ma
     bb_status status = BB_OK;
     packing work = {.stream = stream, .matrix = matrix};
     bb_index tile_bytes = stream->rows * stream->layout.row_bytes;
-    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / tile_bytes);
+    bb_index limit = 1 + least(stream->tiles - 1, CHUNK_BYTES / tile_bytes);
     stream->bytes = (size_t)(stream->tiles * tile_bytes);
     BB_TRY(bb_device_allocate(stream->device, stream->bytes, &stream->words));
-    BB_TRY(BB_ZEROED(most * tile_bytes, &work.out));
-    for (work.first = 0; work.first < stream->tiles; work.first += most) {
-        bb_index count = least(most, stream->tiles - work.first);
+    BB_TRY(BB_ZEROED(limit * tile_bytes, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += limit) {
+        bb_index count = least(limit, stream->tiles - work.first);
         memset(work.out, 0, (size_t)(count * tile_bytes));
         BB_TRY(bb_parallel_for(count, pack_tile, &work));
         BB_TRY(bb_device_upload(stream->device,
@@ -304,8 +305,9 @@ static bb_status measure_tile(void *context, bb_index tile)
     const measuring *work = context;
     for (bb_index row = 0; row < work->rows; ++row) {
         int32_t quotients[BB_QUANTISER_RUN];
-        bool whole = bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
-        work->places[tile * work->rows + row].width = whole ? width_of(quotients) : BB_STREAM_RAW;
+        bool is_whole = bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
+        work->places[tile * work->rows + row].width =
+            is_whole ? width_of(quotients) : BB_STREAM_RAW;
     }
     return BB_OK;
 }
@@ -351,10 +353,10 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
     packing work = {.stream = stream, .matrix = matrix, .places = places};
     bb_index rows = stream->rows;
     // A tile with every row at its widest.
-    bb_index most = 1 + least(stream->tiles - 1, CHUNK_BYTES / (rows * LINE * BB_BLOCK));
-    BB_TRY(BB_ZEROED(most * rows * LINE * BB_BLOCK, &work.out));
-    for (work.first = 0; work.first < stream->tiles; work.first += most) {
-        bb_index count = least(most, stream->tiles - work.first);
+    bb_index limit = 1 + least(stream->tiles - 1, CHUNK_BYTES / (rows * LINE * BB_BLOCK));
+    BB_TRY(BB_ZEROED(limit * rows * LINE * BB_BLOCK, &work.out));
+    for (work.first = 0; work.first < stream->tiles; work.first += limit) {
+        bb_index count = least(limit, stream->tiles - work.first);
         const bb_stream_place *last = places + (work.first + count) * rows - 1;
         work.line = places[work.first * rows].line;
         BB_TRY(bb_parallel_for(count, pack_quotients, &work));
@@ -467,13 +469,13 @@ done:
 
 void bb_coded_stream_destroy(bb_coded_stream **stream)
 {
-    bb_coded_stream *whole = *stream;
-    if (whole != NULL) {
-        bb_device_release(whole->device, &whole->words);
-        bb_device_release(whole->device, &whole->places);
-        bb_device_release(whole->device, &whole->scales);
-        bb_device_release(whole->device, &whole->sums);
-        bb_device_release(whole->device, &whole->counts);
+    bb_coded_stream *coded_stream = *stream;
+    if (coded_stream != NULL) {
+        bb_device_release(coded_stream->device, &coded_stream->words);
+        bb_device_release(coded_stream->device, &coded_stream->places);
+        bb_device_release(coded_stream->device, &coded_stream->scales);
+        bb_device_release(coded_stream->device, &coded_stream->sums);
+        bb_device_release(coded_stream->device, &coded_stream->counts);
         BB_RELEASE(stream);
     }
 }

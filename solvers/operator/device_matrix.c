@@ -234,12 +234,12 @@ done:
 
 void bb_device_matrix_destroy(bb_device_matrix **matrix)
 {
-    bb_device_matrix *whole = *matrix;
-    if (whole != NULL) {
-        bb_coded_stream_destroy(&whole->stream);
-        bb_low_rank_stream_destroy(&whole->tiles);
-        bb_transform_stream_destroy(&whole->blocks);
-        bb_zfp_panels_destroy(&whole->panels);
+    bb_device_matrix *device_matrix = *matrix;
+    if (device_matrix != NULL) {
+        bb_coded_stream_destroy(&device_matrix->stream);
+        bb_low_rank_stream_destroy(&device_matrix->tiles);
+        bb_transform_stream_destroy(&device_matrix->blocks);
+        bb_zfp_panels_destroy(&device_matrix->panels);
         BB_RELEASE(matrix);
     }
 }
@@ -261,9 +261,9 @@ const bb_coded_stream *bb_device_matrix_stream(const bb_device_matrix *matrix)
 
 bb_status bb_device_matrix_multiply(bb_queue *queue, bb_index begin, bb_index rows, void *product)
 {
-    const bb_device_product *of = product;
+    const bb_device_product *device_product = product;
     (void)begin;
-    return of->matrices[0]->form->multiply(queue, rows, of);
+    return device_product->matrices[0]->form->multiply(queue, rows, device_product);
 }
 
 bool bb_device_matrix_available(void)

@@ -54,21 +54,21 @@ static double dot(const bb_gemv_arithmetic *how, const double *a, const double *
     double wide[LANES] = {0.0};
     float narrow[LANES] = {0.0F};
     double ends[2][LANES] = {{0.0}};
-    bb_index whole = count / LANES * LANES;
-    size_t left = (size_t)(count - whole) * sizeof *a;
-    memcpy(ends[0], a + whole, left);
-    memcpy(ends[1], b + whole, left);
+    bb_index multiple = count / LANES * LANES;
+    size_t rest = (size_t)(count - multiple) * sizeof *a;
+    memcpy(ends[0], a + multiple, rest);
+    memcpy(ends[1], b + multiple, rest);
     bool single = how->accumulate == BB_FORMAT_FP32;
     for (int end = 0; end < 2; ++end) {
-        const double *from = end ? ends[0] : a;
+        const double *source = end ? ends[0] : a;
         const double *with = end ? ends[1] : b;
-        bb_index values = end ? LANES : whole;
+        bb_index values = end ? LANES : multiple;
         if (how->multiply == BB_FORMAT_FP64) {
-            add_wide(from, with, values, wide);
+            add_wide(source, with, values, wide);
         } else if (single) {
-            add_narrow(from, with, values, narrow);
+            add_narrow(source, with, values, narrow);
         } else {
-            add_mixed(from, with, values, wide);
+            add_mixed(source, with, values, wide);
         }
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
@@ -86,12 +86,12 @@ static double rounded(const bb_gemv_arithmetic *how, double value)
 }
 
 // x of a tile, lines filled up with zeros.
-static void gather(const product *work, const bb_low_rank_place *at, double *out)
+static void gather(const product *work, const bb_low_rank_place *place, double *out)
 {
-    for (bb_index line = 0; line < at->lines; ++line, out += at->pitch) {
-        const double *from = work->x + (at->line + line) * work->mesh->columns + at->column;
-        memset(out + at->columns, 0, (size_t)(at->pitch - at->columns) * sizeof *out);
-        memcpy(out, from, (size_t)at->columns * sizeof *out);
+    for (bb_index line = 0; line < place->lines; ++line, out += place->pitch) {
+        const double *source = work->x + (place->line + line) * work->mesh->columns + place->column;
+        memset(out + place->columns, 0, (size_t)(place->pitch - place->columns) * sizeof *out);
+        memcpy(out, source, (size_t)place->columns * sizeof *out);
     }
 }
 
@@ -102,13 +102,13 @@ static bb_status multiply_tile(void *context, bb_index index)
     bb_index number = index / tiles;
     const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(work->matrix, work->band + number);
     const bb_low_rank_tile *tile = &band->tiles[index % tiles];
-    const bb_low_rank_place at = bb_low_rank_place_of(work->mesh, index % tiles);
-    bb_index cells = at.lines * at.pitch;
+    const bb_low_rank_place rank_place = bb_low_rank_place_of(work->mesh, index % tiles);
+    bb_index cells = rank_place.lines * rank_place.pitch;
     double *terms = work->terms + work->first[number];
     double x[BB_LOW_RANK_CELLS];
     double v[BB_LOW_RANK_CELLS];
     if (tile->wide + tile->narrow > 0) {
-        gather(work, &at, x);
+        gather(work, &rank_place, x);
     }
     for (int k = 0; k < tile->wide + tile->narrow; ++k) {
         bool wide = k < tile->wide;
@@ -130,11 +130,11 @@ static double multiply_part(const product *work, bb_format format, const void *w
 {
     double sum = 0.0;
     double u[CHUNK];
-    const unsigned char *from = words;
+    const unsigned char *source = words;
     bb_index word = bb_format_describe(format)->bytes;
     for (bb_index j = 0; j < count; j += CHUNK) {
         bb_index here = count - j < CHUNK ? count - j : CHUNK;
-        bb_format_decode(format, from + j * word, here, u);
+        bb_format_decode(format, source + j * word, here, u);
         sum += dot(&work->arithmetic, u, terms + j, here);
     }
     return sum;
@@ -225,10 +225,10 @@ double bb_low_rank_flops(const bb_coded_matrix *matrix, bb_index row, bb_index r
         bb_index first = row > band->row ? row : band->row;
         bb_index past = row + rows < band->row + band->rows ? row + rows : band->row + band->rows;
         for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-            const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
+            const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
             const bb_low_rank_tile *tile = &band->tiles[t];
             double terms = (double)(tile->wide + tile->narrow);
-            total += 2.0 * terms * (double)(at.lines * at.columns);
+            total += 2.0 * terms * (double)(place.lines * place.columns);
             total += tile->dense ? 0.0 : 2.0 * terms * (double)(past - first);
         }
     }

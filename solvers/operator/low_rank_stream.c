@@ -57,15 +57,16 @@ done:
     return status;
 }
 
-static bb_status copy(bb_low_rank_stream *stream, void *to, size_t place, const void *from,
+static bb_status copy(bb_low_rank_stream *stream, void *target, size_t place, const void *source,
                       size_t bytes)
 {
-    return bytes == 0 ? BB_OK
-                      : bb_device_upload(stream->device, (unsigned char *)to + place, from, bytes);
+    return bytes == 0
+               ? BB_OK
+               : bb_device_upload(stream->device, (unsigned char *)target + place, source, bytes);
 }
 
 static bb_status upload_band(bb_low_rank_stream *stream, const bb_low_rank_band *band,
-                             const bb_low_rank_mesh *mesh, const totals *at)
+                             const bb_low_rank_mesh *mesh, const totals *sums)
 {
     bb_status status = BB_OK;
     bb_low_rank_item *items = NULL;
@@ -75,15 +76,15 @@ static bb_status upload_band(bb_low_rank_stream *stream, const bb_low_rank_band 
     BB_TRY(BB_ALLOCATE(count, &items));
     (void)bb_low_rank_items(band, mesh, items);
     for (bb_index i = 0; i < count; ++i) {
-        items[i].v += (uint32_t)(at->v / 16);
-        items[i].term += (uint32_t)at->terms;
+        items[i].v += (uint32_t)(sums->v / 16);
+        items[i].term += (uint32_t)sums->terms;
     }
-    BB_TRY(copy(stream, stream->items, at->items * sizeof *items, items,
+    BB_TRY(copy(stream, stream->items, sums->items * sizeof *items, items,
                 (size_t)count * sizeof *items));
-    BB_TRY(copy(stream, stream->v, at->v, band->v, band->v_bytes));
-    BB_TRY(copy(stream, stream->u_narrow, 2 * at->u_narrow, band->u_narrow, 2 * halves));
-    BB_TRY(copy(stream, stream->u_wide, 4 * at->u_wide, band->u_wide, 4 * floats));
-    BB_TRY(copy(stream, stream->scale, 4 * at->terms, band->scale, 4 * (size_t)band->terms));
+    BB_TRY(copy(stream, stream->v, sums->v, band->v, band->v_bytes));
+    BB_TRY(copy(stream, stream->u_narrow, 2 * sums->u_narrow, band->u_narrow, 2 * halves));
+    BB_TRY(copy(stream, stream->u_wide, 4 * sums->u_wide, band->u_wide, 4 * floats));
+    BB_TRY(copy(stream, stream->scale, 4 * sums->terms, band->scale, 4 * (size_t)band->terms));
     BB_TRY(bb_device_wait(stream->device));
 done:
     BB_RELEASE(&items);
@@ -94,26 +95,26 @@ static bb_status upload(bb_low_rank_stream *stream, const bb_coded_matrix *matri
 {
     bb_status status = BB_OK;
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
-    totals at = {0};
+    totals sums = {0};
     for (bb_index b = 0; b < stream->bands; ++b) {
         const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
-        stream->places[b] = (bb_low_rank_band_place){.u_narrow = at.u_narrow,
-                                                     .u_wide = at.u_wide,
-                                                     .term = (uint32_t)at.terms,
+        stream->places[b] = (bb_low_rank_band_place){.u_narrow = sums.u_narrow,
+                                                     .u_wide = sums.u_wide,
+                                                     .term = (uint32_t)sums.terms,
                                                      .narrow = (uint32_t)band->narrow,
                                                      .wide = (uint32_t)band->wide,
                                                      .dense_tiles = (uint32_t)band->dense_tiles,
                                                      .rows = (uint32_t)band->rows};
-        stream->first_item[b] = (uint32_t)at.items;
-        at = after(&at, band, mesh);
+        stream->first_item[b] = (uint32_t)sums.items;
+        sums = after(&sums, band, mesh);
     }
-    stream->first_item[stream->bands] = (uint32_t)at.items;
-    BB_TRY(take_memory(stream, &at));
-    at = (totals){0};
+    stream->first_item[stream->bands] = (uint32_t)sums.items;
+    BB_TRY(take_memory(stream, &sums));
+    sums = (totals){0};
     for (bb_index b = 0; b < stream->bands; ++b) {
         const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
-        BB_TRY(upload_band(stream, band, mesh, &at));
-        at = after(&at, band, mesh);
+        BB_TRY(upload_band(stream, band, mesh, &sums));
+        sums = after(&sums, band, mesh);
     }
 done:
     return status;
@@ -144,16 +145,16 @@ done:
 
 void bb_low_rank_stream_destroy(bb_low_rank_stream **stream)
 {
-    bb_low_rank_stream *whole = *stream;
-    if (whole != NULL) {
-        bb_device_release(whole->device, &whole->v);
-        bb_device_release(whole->device, &whole->u_narrow);
-        bb_device_release(whole->device, &whole->u_wide);
-        bb_device_release(whole->device, &whole->scale);
-        bb_device_release(whole->device, &whole->items);
-        bb_device_release(whole->device, &whole->terms);
-        BB_RELEASE(&whole->places);
-        BB_RELEASE(&whole->first_item);
+    bb_low_rank_stream *rank_stream = *stream;
+    if (rank_stream != NULL) {
+        bb_device_release(rank_stream->device, &rank_stream->v);
+        bb_device_release(rank_stream->device, &rank_stream->u_narrow);
+        bb_device_release(rank_stream->device, &rank_stream->u_wide);
+        bb_device_release(rank_stream->device, &rank_stream->scale);
+        bb_device_release(rank_stream->device, &rank_stream->items);
+        bb_device_release(rank_stream->device, &rank_stream->terms);
+        BB_RELEASE(&rank_stream->places);
+        BB_RELEASE(&rank_stream->first_item);
         BB_RELEASE(stream);
     }
 }

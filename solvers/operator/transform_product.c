@@ -69,13 +69,14 @@ static void add_group(const bb_gemv_arithmetic *how, const bb_transform_reader *
                       const double *x, double *sums)
 {
     for (int i = 0; i < group->count; ++i) {
-        const bb_transform_place at = group->order[i];
+        const bb_transform_place place = group->order[i];
         if (how->multiply == BB_FORMAT_FP64) {
-            sums[at.row] += (double)group->quotient[i] * x[at.cell];
+            sums[place.row] += (double)group->quotient[i] * x[place.cell];
         } else {
-            float term = (float)group->quotient[i] * (float)x[at.cell];
-            sums[at.row] = how->accumulate == BB_FORMAT_FP32 ? (double)((float)sums[at.row] + term)
-                                                             : sums[at.row] + (double)term;
+            float term = (float)group->quotient[i] * (float)x[place.cell];
+            sums[place.row] = how->accumulate == BB_FORMAT_FP32
+                                  ? (double)((float)sums[place.row] + term)
+                                  : sums[place.row] + (double)term;
         }
     }
 }
@@ -123,9 +124,9 @@ static void finish(const product *work, bb_index index)
     double sums[BB_TRANSFORM_ROWS] = {0.0};
     double room[BB_TRANSFORM_ROWS];
     for (bb_index strip = 0; strip < work->strips; ++strip) {
-        const double *from = work->sums + (index * work->strips + strip) * work->block_rows;
+        const double *source = work->sums + (index * work->strips + strip) * work->block_rows;
         for (bb_index i = 0; i < block.rows; ++i) {
-            sums[i] = single ? (double)((float)sums[i] + (float)from[i]) : sums[i] + from[i];
+            sums[i] = single ? (double)((float)sums[i] + (float)source[i]) : sums[i] + source[i];
         }
     }
     bb_transform_rows(plan, &block, true, 1, sums, room);

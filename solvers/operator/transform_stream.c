@@ -53,17 +53,17 @@ typedef struct builder {
     entry *found, *sorted; // of one block of rows and a panel
 } builder;
 
-static bb_status extend(list *to, bb_index count, void **out)
+static bb_status extend(list *names, bb_index count, void **out)
 {
     bb_status status = BB_OK;
-    if (to->count + count > to->capacity) {
-        bb_index capacity = to->count + count + to->capacity / 2 + 64;
-        BB_TRY(bb_memory_resize(capacity, to->item, &to->items));
-        to->capacity = capacity;
+    if (names->count + count > names->capacity) {
+        bb_index capacity = names->count + count + names->capacity / 2 + 64;
+        BB_TRY(bb_memory_resize(capacity, names->item, &names->items));
+        names->capacity = capacity;
     }
-    *out = (unsigned char *)to->items + (size_t)to->count * to->item;
-    memset(*out, 0, (size_t)count * to->item);
-    to->count += count;
+    *out = (unsigned char *)names->items + (size_t)names->count * names->item;
+    memset(*out, 0, (size_t)count * names->item);
+    names->count += count;
 done:
     return status;
 }
@@ -122,69 +122,70 @@ static bb_index sort(const builder *work, bb_index count, frequency *out)
     bool is_long[BB_TRANSFORM_ROWS] = {false};
     bb_index rows = 0;
     for (bb_index i = 0; i < count; ++i) {
-        const entry *of = &work->found[i];
-        ++first[2 * of->row + !is_narrow(of->quotient) + 1];
-        is_long[of->row] |= of->quotient > WIDE_MOST || of->quotient < -WIDE_MOST - 1;
+        const entry *record = &work->found[i];
+        ++first[2 * record->row + !is_narrow(record->quotient) + 1];
+        is_long[record->row] |= record->quotient > WIDE_MOST || record->quotient < -WIDE_MOST - 1;
     }
     for (int k = 0; k < 2 * BB_TRANSFORM_ROWS; ++k) {
         first[k + 1] += first[k];
     }
     for (uint32_t row = 0; row < BB_TRANSFORM_ROWS; ++row) {
-        const uint32_t *from = first + (size_t)2 * row;
-        frequency *to = &out[rows];
-        if (from[2] == from[0]) {
+        const uint32_t *source = first + (size_t)2 * row;
+        frequency *mode = &out[rows];
+        if (source[2] == source[0]) {
             continue;
         }
-        *to = (frequency){
-            work->sorted + from[0],
-            from[1] - from[0],
-            from[2] - from[1],
+        *mode = (frequency){
+            work->sorted + source[0],
+            source[1] - source[0],
+            source[2] - source[1],
             {.row = row, .present = 1, .is_long = is_long[row]}
         };
         uint32_t step = is_long[row] ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
-        to->lane.narrow = (to->narrow + BB_TRANSFORM_NARROW - 1) / BB_TRANSFORM_NARROW;
-        to->lane.others = (to->others + step - 1) / step;
-        uint32_t chunks = to->lane.narrow + to->lane.others;
-        while (to->lane.log_lanes < 5 && chunks > (uint32_t)DEPTH << to->lane.log_lanes) {
-            ++to->lane.log_lanes;
+        mode->lane.narrow = (mode->narrow + BB_TRANSFORM_NARROW - 1) / BB_TRANSFORM_NARROW;
+        mode->lane.others = (mode->others + step - 1) / step;
+        uint32_t chunks = mode->lane.narrow + mode->lane.others;
+        while (mode->lane.log_lanes < 5 && chunks > (uint32_t)DEPTH << mode->lane.log_lanes) {
+            ++mode->lane.log_lanes;
         }
         ++rows;
     }
     for (bb_index i = 0; i < count; ++i) {
-        const entry *of = &work->found[i];
-        work->sorted[first[2 * of->row + !is_narrow(of->quotient)]++] = *of;
+        const entry *record = &work->found[i];
+        work->sorted[first[2 * record->row + !is_narrow(record->quotient)]++] = *record;
     }
     qsort(out, (size_t)rows, sizeof *out, compare);
     return rows;
 }
 
 // Chunk `number` of a frequency.
-static void write_chunk(const frequency *of, uint32_t number, uint32_t out[CHUNK_WORDS])
+static void write_chunk(const frequency *mode, uint32_t number, uint32_t out[CHUNK_WORDS])
 {
-    if (number < of->lane.narrow) {
+    if (number < mode->lane.narrow) {
         uint32_t first = number * BB_TRANSFORM_NARROW;
-        for (uint32_t i = first; i < of->narrow && i < first + BB_TRANSFORM_NARROW; ++i) {
-            uint32_t word = of->entries[i].cell |
-                            ((uint32_t)of->entries[i].quotient << BB_TRANSFORM_CELL_BITS & 0xffffU);
+        for (uint32_t i = first; i < mode->narrow && i < first + BB_TRANSFORM_NARROW; ++i) {
+            uint32_t word =
+                mode->entries[i].cell |
+                ((uint32_t)mode->entries[i].quotient << BB_TRANSFORM_CELL_BITS & 0xffffU);
             out[(i - first) / 2] |= word << 16 * (i % 2);
         }
         return;
     }
-    uint32_t step = of->lane.is_long ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
-    uint32_t first = (number - of->lane.narrow) * step;
-    for (uint32_t i = first; i < of->others && i < first + step; ++i) {
-        const entry *from = &of->entries[of->narrow + i];
-        if (of->lane.is_long) {
-            out[2 * (i - first)] = from->cell;
-            out[2 * (i - first) + 1] = (uint32_t)from->quotient;
+    uint32_t step = mode->lane.is_long ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
+    uint32_t first = (number - mode->lane.narrow) * step;
+    for (uint32_t i = first; i < mode->others && i < first + step; ++i) {
+        const entry *record = &mode->entries[mode->narrow + i];
+        if (mode->lane.is_long) {
+            out[2 * (i - first)] = record->cell;
+            out[2 * (i - first) + 1] = (uint32_t)record->quotient;
         } else {
-            out[i - first] = from->cell | (uint32_t)from->quotient << BB_TRANSFORM_CELL_BITS;
+            out[i - first] = record->cell | (uint32_t)record->quotient << BB_TRANSFORM_CELL_BITS;
         }
     }
 }
 
 // One slice: the lanes of `count` frequencies, and their chunks as a warp reads them.
-static bb_status add_slice(builder *work, uint32_t group, const frequency *of, bb_index count)
+static bb_status add_slice(builder *work, uint32_t group, const frequency *mode, bb_index count)
 {
     bb_status status = BB_OK;
     const frequency *takes[LANES] = {NULL};
@@ -196,9 +197,9 @@ static bb_status add_slice(builder *work, uint32_t group, const frequency *of, b
     BB_TRY(extend(&work->lanes, LANES, (void **)&lanes));
     *slice = (bb_transform_slice){(uint32_t)work->chunks.count, group};
     for (bb_index k = 0, lane = 0; k < count; ++k) {
-        for (bb_index end = lane + ((bb_index)1 << of[k].lane.log_lanes); lane < end; ++lane) {
-            takes[lane] = &of[k];
-            lanes[lane] = bb_transform_lane_word(&of[k].lane);
+        for (bb_index end = lane + ((bb_index)1 << mode[k].lane.log_lanes); lane < end; ++lane) {
+            takes[lane] = &mode[k];
+            lanes[lane] = bb_transform_lane_word(&mode[k].lane);
         }
     }
     for (uint32_t step = 0; any; ++step) {
@@ -222,21 +223,21 @@ static bb_status add_group(builder *work, bb_index band, bb_index across, bb_ind
 {
     bb_status status = BB_OK;
     uint32_t group = (uint32_t)(band * work->stream->shape.count[1] + across);
-    frequency of[BB_TRANSFORM_ROWS];
+    frequency mode[BB_TRANSFORM_ROWS];
     bb_index count = find(work, band, across, panel);
     if (count < 0) {
-        of[0] = (frequency){
+        mode[0] = (frequency){
             .lane = {.present = 1, .poisoned = 1}
         };
-        BB_TRY(add_slice(work, group, of, 1));
+        BB_TRY(add_slice(work, group, mode, 1));
         goto done;
     }
-    bb_index rows = sort(work, count, of);
+    bb_index rows = sort(work, count, mode);
     for (bb_index first = 0, past = 0; first < rows; first = past) {
         for (uint32_t lanes = 0; past < rows && lanes < LANES; ++past) {
-            lanes += 1U << of[past].lane.log_lanes;
+            lanes += 1U << mode[past].lane.log_lanes;
         }
-        BB_TRY(add_slice(work, group, of + first, past - first));
+        BB_TRY(add_slice(work, group, mode + first, past - first));
     }
 done:
     return status;
@@ -261,12 +262,12 @@ done:
     return status;
 }
 
-static bb_status copy(bb_transform_stream *stream, const void *from, size_t bytes, void **to)
+static bb_status copy(bb_transform_stream *stream, const void *source, size_t bytes, void **target)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_device_allocate(stream->device, bytes + 16, to)); // none of them is empty
+    BB_TRY(bb_device_allocate(stream->device, bytes + 16, target)); // none of them is empty
     if (bytes > 0) {
-        BB_TRY(bb_device_upload(stream->device, *to, from, bytes));
+        BB_TRY(bb_device_upload(stream->device, *target, source, bytes));
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
@@ -311,8 +312,8 @@ done:
 static bb_status upload(bb_transform_stream *stream, const builder *work)
 {
     bb_status status = BB_OK;
-    const bb_index most = BB_TRANSFORM_JOB_BANDS * stream->band_rows;
-    size_t pitch = (size_t)fill_up(stream->rows < most ? stream->rows : most, 4);
+    const bb_index limit = BB_TRANSFORM_JOB_BANDS * stream->band_rows;
+    size_t pitch = (size_t)fill_up(stream->rows < limit ? stream->rows : limit, 4);
     size_t chunks = (size_t)work->chunks.count * work->chunks.item;
     size_t slices = (size_t)work->slices.count * work->slices.item;
     size_t lanes = (size_t)work->lanes.count * work->lanes.item;
@@ -335,7 +336,7 @@ static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matri
     bb_status status = BB_OK;
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     const bb_transform_shape *shape = &stream->shape;
-    bb_index most = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
+    bb_index limit = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
     builder work = {
         .matrix = matrix,
         .plan = plan,
@@ -345,8 +346,8 @@ static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matri
         .lanes = {.item = sizeof(uint32_t)},
         .firsts = {.item = sizeof(uint32_t)},
     };
-    BB_TRY(BB_ALLOCATE(most, &work.found));
-    BB_TRY(BB_ALLOCATE(most, &work.sorted));
+    BB_TRY(BB_ALLOCATE(limit, &work.found));
+    BB_TRY(BB_ALLOCATE(limit, &work.sorted));
     for (bb_index band = 0; band < shape->count[0]; ++band) {
         BB_TRY(add_band(&work, band));
     }
@@ -373,8 +374,8 @@ static void shape_of(const bb_transform_plan *plan, bb_transform_shape *out)
     out->cells = out->length[BB_TRANSFORM_LINES] * out->length[BB_TRANSFORM_COLUMNS];
     out->block_rows = out->length[BB_TRANSFORM_ROW_LINES] * out->length[BB_TRANSFORM_ROW_COLUMNS];
     uint32_t blocks = out->count[BB_TRANSFORM_LINES] * out->count[BB_TRANSFORM_COLUMNS];
-    uint32_t most = BB_TRANSFORM_PANEL_CELLS / out->cells;
-    out->panels = (blocks + most - 1) / most;
+    uint32_t limit = BB_TRANSFORM_PANEL_CELLS / out->cells;
+    out->panels = (blocks + limit - 1) / limit;
     out->panel_blocks = (blocks + out->panels - 1) / out->panels;
 }
 
@@ -405,15 +406,15 @@ done:
 
 void bb_transform_stream_destroy(bb_transform_stream **stream)
 {
-    bb_transform_stream *whole = *stream;
-    if (whole != NULL) {
-        bb_device_release(whole->device, &whole->chunks);
-        bb_device_release(whole->device, &whole->slices);
-        bb_device_release(whole->device, &whole->lanes);
-        bb_device_release(whole->device, &whole->firsts);
-        bb_device_release(whole->device, &whole->basis);
-        bb_device_release(whole->device, &whole->parts);
-        BB_RELEASE(&whole->panel_slices);
+    bb_transform_stream *transform_stream = *stream;
+    if (transform_stream != NULL) {
+        bb_device_release(transform_stream->device, &transform_stream->chunks);
+        bb_device_release(transform_stream->device, &transform_stream->slices);
+        bb_device_release(transform_stream->device, &transform_stream->lanes);
+        bb_device_release(transform_stream->device, &transform_stream->firsts);
+        bb_device_release(transform_stream->device, &transform_stream->basis);
+        bb_device_release(transform_stream->device, &transform_stream->parts);
+        BB_RELEASE(&transform_stream->panel_slices);
         BB_RELEASE(stream);
     }
 }
@@ -449,12 +450,12 @@ static void add_helpers(const bb_transform_stream *const *streams, bb_transform_
 {
     const uint32_t panels = task->shape.panels;
     bool fits = false;
-    for (uint32_t most = 2 * BB_TRANSFORM_WARPS; !fits; most += most / 4) {
+    for (uint32_t limit = 2 * BB_TRANSFORM_WARPS; !fits; limit += limit / 4) {
         fits = true;
         task->blocks = panels;
         for (uint32_t panel = 0; fits && panel < panels; ++panel) {
             uint32_t slices = slices_of(streams, task, panel);
-            for (uint32_t taken = most; fits && taken < slices; taken += most) {
+            for (uint32_t taken = limit; fits && taken < slices; taken += limit) {
                 fits = task->blocks < panels + BB_TRANSFORM_HELPERS;
                 if (fits) {
                     task->helps[task->blocks++ - panels] = panel;
@@ -484,14 +485,14 @@ bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int
                                .bands = (uint32_t)(past - band),
                                .part_pitch = (uint32_t)fill_up(rows, 4)};
     for (int j = 0; j < count; ++j) {
-        const bb_transform_stream *of = streams[j];
-        out->jobs[j] = (bb_transform_job){.chunks = of->chunks,
-                                          .slices = of->slices,
-                                          .lanes = of->lanes,
-                                          .firsts = (const uint32_t *)of->firsts +
-                                                    (size_t)band * (of->shape.panels + 1),
-                                          .parts = of->parts,
-                                          .step = of->step};
+        const bb_transform_stream *stream = streams[j];
+        out->jobs[j] = (bb_transform_job){.chunks = stream->chunks,
+                                          .slices = stream->slices,
+                                          .lanes = stream->lanes,
+                                          .firsts = (const uint32_t *)stream->firsts +
+                                                    (size_t)band * (stream->shape.panels + 1),
+                                          .parts = stream->parts,
+                                          .step = stream->step};
     }
     add_helpers(streams, out);
     return rows;

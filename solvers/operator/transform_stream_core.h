@@ -43,10 +43,10 @@ typedef struct bb_transform_bases {
 
 /// Length of block `at` along an axis.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_size(const bb_transform_shape *shape, int axis, uint32_t at)
+uint32_t bb_transform_size(const bb_transform_shape *shape, int axis, uint32_t index)
 {
-    const uint32_t left = shape->whole[axis] - at * shape->length[axis];
-    return left < shape->length[axis] ? left : shape->length[axis];
+    const uint32_t rest = shape->whole[axis] - index * shape->length[axis];
+    return rest < shape->length[axis] ? rest : shape->length[axis];
 }
 
 /// Some frequencies, or values, that one thread has made: `count` of them, `step` apart.
@@ -58,11 +58,11 @@ typedef struct bb_transform_quad {
 // Four outputs from `k` on of n inputs, `stride` apart; pitches are multiples of 8.
 BB_DEVICE_FUNCTION
 void bb_transform_four(const double *basis, uint32_t n, uint32_t pitch, uint32_t k,
-                       const double *in, uint32_t stride, bb_transform_quad *out)
+                       const double *input, uint32_t stride, bb_transform_quad *out)
 {
     double sum[BB_TRANSFORM_TILE] = {0.0, 0.0, 0.0, 0.0};
     for (uint32_t i = 0; i < n; ++i) {
-        const double value = in[i * stride];
+        const double value = input[i * stride];
 #if defined(__CUDA_ARCH__)
         const double2 *pairs = reinterpret_cast<const double2 *>(basis + i * pitch + k);
         const double2 low = pairs[0];
@@ -97,7 +97,7 @@ uint32_t bb_transform_cell_works(const bb_transform_shape *shape, int axis)
 /// Where value `work` < panel_blocks cells of a panel lies in x and in shared memory.
 BB_DEVICE_FUNCTION
 bool bb_transform_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t work,
-                       uint32_t *of_x, uint32_t *at)
+                       uint32_t *of_x, uint32_t *cursor)
 {
     const uint32_t j = work / shape->cells;
     const uint32_t line = work % shape->cells / shape->length[3];
@@ -110,7 +110,7 @@ bool bb_transform_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t
         return false;
     }
     *of_x = (down * shape->length[2] + line) * shape->whole[3] + across * shape->length[3] + column;
-    *at = j * shape->cells + line * bb_transform_size(shape, 3, across) + column;
+    *cursor = j * shape->cells + line * bb_transform_size(shape, 3, across) + column;
     return true;
 }
 
@@ -120,7 +120,7 @@ BB_DEVICE_FUNCTION
 bb_transform_quad bb_transform_along_cells(const bb_transform_shape *shape,
                                            const bb_transform_bases *bases, const double *values,
                                            uint32_t panel, int axis, uint32_t work,
-                                           const double *in)
+                                           const double *input)
 {
     bb_transform_quad out = {
         {0.0, 0.0, 0.0, 0.0},
@@ -141,7 +141,7 @@ bb_transform_quad bb_transform_along_cells(const bb_transform_shape *shape,
     if (k < n && c < width) {
         const int rest = n < shape->length[axis];
         bb_transform_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
-                          in + j * shape->cells + c, width, &out);
+                          input + j * shape->cells + c, width, &out);
         out.at = j * shape->cells + c * n + k;
     }
     return out;
@@ -170,7 +170,7 @@ BB_DEVICE_FUNCTION
 bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
                                           const bb_transform_bases *bases, const double *values,
                                           uint32_t group, int axis, uint32_t c, uint32_t k,
-                                          const double *in)
+                                          const double *input)
 {
     bb_transform_quad out = {
         {0.0, 0.0, 0.0, 0.0},
@@ -182,8 +182,8 @@ bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
     const uint32_t width = bb_transform_size(shape, 1 - axis, axis == 0 ? across : band);
     if (k < n && c < width) {
         const int rest = n < shape->length[axis];
-        bb_transform_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k, in + c,
-                          width, &out);
+        bb_transform_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
+                          input + c, width, &out);
         out.at = c * n + k;
     }
     return out;
@@ -191,12 +191,12 @@ bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
 
 /// Row of the matrix of value `at` of a block of rows.
 BB_DEVICE_FUNCTION
-uint64_t bb_transform_row(const bb_transform_shape *shape, uint32_t group, uint32_t at)
+uint64_t bb_transform_row(const bb_transform_shape *shape, uint32_t group, uint32_t index)
 {
     const uint32_t across = group % shape->count[1];
     const uint32_t width = bb_transform_size(shape, 1, across);
-    const uint64_t line = (uint64_t)(group / shape->count[1]) * shape->length[0] + at / width;
-    return line * shape->whole[1] + across * shape->length[1] + at % width;
+    const uint64_t line = (uint64_t)(group / shape->count[1]) * shape->length[0] + index / width;
+    return line * shape->whole[1] + across * shape->length[1] + index % width;
 }
 
 /// What a lane of a slice does: some of the chunks of one frequency of a block's rows, which 1 to

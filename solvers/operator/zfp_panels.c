@@ -118,11 +118,11 @@ done:
 
 void bb_zfp_panels_destroy(bb_zfp_panels **panels)
 {
-    bb_zfp_panels *whole = *panels;
-    if (whole != NULL) {
-        bb_zfp_decoder_destroy(&whole->decoder);
-        bb_device_release(whole->device, &whole->scales);
-        bb_device_release(whole->device, &whole->sums);
+    bb_zfp_panels *zfp_panels = *panels;
+    if (zfp_panels != NULL) {
+        bb_zfp_decoder_destroy(&zfp_panels->decoder);
+        bb_device_release(zfp_panels->device, &zfp_panels->scales);
+        bb_device_release(zfp_panels->device, &zfp_panels->sums);
         BB_RELEASE(panels);
     }
 }

@@ -69,25 +69,26 @@ void bb_stepper_destroy(bb_stepper **stepper)
 }
 
 // T_i - T_out, or T_i + T_j - T_out.
-static double excess(const bb_stepper_input *in, bb_index i, const double *at)
+static double excess(const bb_stepper_input *input, bb_index i, const double *cursor)
 {
-    return in->partner == 0 ? at[i] - in->outside : at[i] + at[i + in->partner] - in->outside;
+    return input->partner == 0 ? cursor[i] - input->outside
+                               : cursor[i] + cursor[i + input->partner] - input->outside;
 }
 
-static bb_status step_explicit(bb_stepper *stepper, const bb_stepper_input *in)
+static bb_status step_explicit(bb_stepper *stepper, const bb_stepper_input *input)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_csr_multiply(stepper->matrix, stepper->state, stepper->next));
-    for (bb_index i = 0; i < in->count; ++i) {
-        stepper->next[in->where[i]] += stepper->b[in->where[i]] * in->u[i];
+    for (bb_index i = 0; i < input->count; ++i) {
+        stepper->next[input->where[i]] += stepper->b[input->where[i]] * input->u[i];
     }
-    for (bb_index i = 0; i < in->exchange_count; ++i) {
-        int32_t at = in->exchange_where[i];
-        double above = excess(in, at, stepper->state);
-        stepper->next[at] -= stepper->b[at] * in->exchange[i] * above;
-        if (in->partner != 0) {
-            const bb_index other = at + in->partner;
-            stepper->next[other] -= stepper->b[other] * in->exchange[i] * above;
+    for (bb_index i = 0; i < input->exchange_count; ++i) {
+        int32_t index = input->exchange_where[i];
+        double above = excess(input, index, stepper->state);
+        stepper->next[index] -= stepper->b[index] * input->exchange[i] * above;
+        if (input->partner != 0) {
+            const bb_index other = index + input->partner;
+            stepper->next[other] -= stepper->b[other] * input->exchange[i] * above;
         }
     }
     double *start = stepper->state;
@@ -98,55 +99,56 @@ done:
 }
 
 // right <- u - dt S T - g (T - T_out) at the temperatures `at`.
-static bb_status gain(bb_stepper *stepper, const bb_stepper_input *in, const double *at)
+static bb_status gain(bb_stepper *stepper, const bb_stepper_input *input, const double *cursor)
 {
     bb_status status = BB_OK;
     double *right = stepper->right;
-    BB_TRY(bb_csr_multiply(stepper->matrix, at, right));
+    BB_TRY(bb_csr_multiply(stepper->matrix, cursor, right));
     for (bb_index i = 0; i < stepper->matrix->rows; ++i) {
         right[i] *= -stepper->step;
     }
-    for (bb_index i = 0; i < in->count; ++i) {
-        right[in->where[i]] += in->u[i];
+    for (bb_index i = 0; i < input->count; ++i) {
+        right[input->where[i]] += input->u[i];
     }
-    for (bb_index i = 0; i < in->exchange_count; ++i) {
-        int32_t where = in->exchange_where[i];
-        const double lost = in->exchange[i] * excess(in, where, at);
+    for (bb_index i = 0; i < input->exchange_count; ++i) {
+        int32_t where = input->exchange_where[i];
+        const double lost = input->exchange[i] * excess(input, where, cursor);
         right[where] -= lost;
-        if (in->partner != 0) {
-            right[where + in->partner] -= lost;
+        if (input->partner != 0) {
+            right[where + input->partner] -= lost;
         }
     }
 done:
     return status;
 }
 
-static bb_status step_implicit(bb_stepper *stepper, const bb_stepper_input *in)
+static bb_status step_implicit(bb_stepper *stepper, const bb_stepper_input *input)
 {
     bb_status status = BB_OK;
     const bb_index n = stepper->matrix->rows;
     double *middle = stepper->next;
-    for (bb_index i = 0; i < in->exchange_count; ++i) {
-        stepper->diagonal[in->exchange_where[i]] += 0.5 * in->exchange[i];
-        if (in->partner != 0) {
-            stepper->diagonal[in->exchange_where[i] + in->partner] += 0.5 * in->exchange[i];
+    for (bb_index i = 0; i < input->exchange_count; ++i) {
+        stepper->diagonal[input->exchange_where[i]] += 0.5 * input->exchange[i];
+        if (input->partner != 0) {
+            stepper->diagonal[input->exchange_where[i] + input->partner] +=
+                0.5 * input->exchange[i];
         }
     }
-    BB_TRY(gain(stepper, in, stepper->state));
+    BB_TRY(gain(stepper, input, stepper->state));
     BB_TRY(
         bb_shifted_cg_solve(stepper->solver, stepper->diagonal, stepper->right, TOLERANCE, middle));
     for (bb_index i = 0; i < n; ++i) {
         middle[i] = stepper->state[i] + 0.5 * middle[i];
     }
-    BB_TRY(gain(stepper, in, middle));
+    BB_TRY(gain(stepper, input, middle));
     for (bb_index i = 0; i < n; ++i) {
         stepper->state[i] += stepper->right[i] / stepper->m[i];
     }
 done:
-    for (bb_index i = 0; i < in->exchange_count; ++i) {
-        const bb_index at = in->exchange_where[i];
-        stepper->diagonal[at] = stepper->m[at];
-        stepper->diagonal[at + in->partner] = stepper->m[at + in->partner];
+    for (bb_index i = 0; i < input->exchange_count; ++i) {
+        const bb_index index = input->exchange_where[i];
+        stepper->diagonal[index] = stepper->m[index];
+        stepper->diagonal[index + input->partner] = stepper->m[index + input->partner];
     }
     return status;
 }

@@ -20,9 +20,9 @@ static int list_configs(void **state)
 
 static bb_status encode_bands(void *context, bb_index begin, bb_index end)
 {
-    void **of = context;
-    bb_coded_matrix *matrix = of[0];
-    double *values = of[1];
+    void **block = context;
+    bb_coded_matrix *matrix = block[0];
+    double *values = block[1];
     bb_index columns = bb_coded_matrix_columns(matrix);
     return bb_coded_matrix_encode(matrix, begin,
                                   bb_view_matrix(values + begin * columns, end - begin, columns));
@@ -47,38 +47,38 @@ typedef struct share {
     bb_index row_count, begin, end;
 } share;
 
-static double largest(const share *of)
+static double largest(const share *part)
 {
-    double most = 0.0;
-    bb_index columns = bb_coded_matrix_columns(of->matrix);
-    for (bb_index r = 0; r < of->row_count; ++r) {
-        for (bb_index j = of->begin; j < of->end; ++j) {
-            double magnitude = fabs(of->values[of->rows[r] * columns + j]);
-            most = isnan(magnitude) || magnitude > most ? magnitude : most;
-            if (isnan(most)) {
+    double maximum = 0.0;
+    bb_index columns = bb_coded_matrix_columns(part->matrix);
+    for (bb_index r = 0; r < part->row_count; ++r) {
+        for (bb_index j = part->begin; j < part->end; ++j) {
+            double magnitude = fabs(part->values[part->rows[r] * columns + j]);
+            maximum = isnan(magnitude) || magnitude > maximum ? magnitude : maximum;
+            if (isnan(maximum)) {
                 return INFINITY;
             }
         }
     }
-    return most;
+    return maximum;
 }
 
 // Whether the codec holds every value of a share whose largest magnitude this is.
-static bool holds(const bb_codec_config *config, double most)
+static bool holds(const bb_codec_config *config, double maximum)
 {
     if (config->codec == bb_codec_find("bfp")) {
-        return isfinite(bb_codec_bound(config, NAN, most, most));
+        return isfinite(bb_codec_bound(config, NAN, maximum, maximum));
     }
     if (config->codec == bb_codec_find("zfp") && config->mode != (int)BB_ZFP_REVERSIBLE) {
-        return most < 0x1p126;
+        return maximum < 0x1p126;
     }
-    return most <= (double)FLT_MAX;
+    return maximum <= (double)FLT_MAX;
 }
 
-static void check_error(const bb_codec_config *config, double most, double x, double wide,
+static void check_error(const bb_codec_config *config, double maximum, double x, double wide,
                         double narrow)
 {
-    double bound = bb_codec_bound(config, config->tolerance, fabs(x), most);
+    double bound = bb_codec_bound(config, config->tolerance, fabs(x), maximum);
     double fp32 = fmax(0x1p-24 * fabs(x), 0x1p-150);
     if (isinf(bound)) {
         return;
@@ -86,13 +86,13 @@ static void check_error(const bb_codec_config *config, double most, double x, do
     if (!(fabs(wide - x) <= bound)) {
         char name[64];
         bb_codec_describe(config, name, sizeof name);
-        print_error("%s: %g became %g, over %g, most %g\n", name, x, wide, bound, most);
+        print_error("%s: %g became %g, over %g, most %g\n", name, x, wide, bound, maximum);
         fail();
     }
     assert_true(fabs(x) > (double)FLT_MAX || fabs(narrow - x) <= bound + fp32);
 }
 
-static void check_value(const bb_codec_config *config, double most, double x, double wide,
+static void check_value(const bb_codec_config *config, double maximum, double x, double wide,
                         double narrow)
 {
     if (config->codec < (int)BB_FORMAT_COUNT) {
@@ -104,31 +104,31 @@ static void check_value(const bb_codec_config *config, double most, double x, do
             assert_true(wide == x || bb_format_describe((bb_format)config->codec)->saturates);
             return;
         }
-    } else if (!holds(config, most)) {
+    } else if (!holds(config, maximum)) {
         assert_true(isnan(wide) && isnan(narrow));
         return;
     }
-    check_error(config, most, x, wide, narrow);
+    check_error(config, maximum, x, wide, narrow);
 }
 
 // Where only the codec's own test knows what shares a fate: the bound of the largest value of the
 // matrix that is held, and nothing becomes NaN that is not counted.
 static double largest_held(const double *values, bb_index count)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index i = 0; i < count; ++i) {
-        most = fabs(values[i]) <= (double)FLT_MAX ? fmax(most, fabs(values[i])) : most;
+        maximum = fabs(values[i]) <= (double)FLT_MAX ? fmax(maximum, fabs(values[i])) : maximum;
     }
-    return most;
+    return maximum;
 }
 
-static void check_loosely(const bb_coded_matrix *matrix, double most, double x, double wide,
+static void check_loosely(const bb_coded_matrix *matrix, double maximum, double x, double wide,
                           double narrow)
 {
     if (isnan(wide) || isnan(narrow)) {
         assert_true(isnan(x) || bb_coded_matrix_non_finite(matrix) > 0);
     } else if (fabs(x) <= (double)FLT_MAX) {
-        check_error(bb_coded_matrix_config(matrix), most, x, wide, narrow);
+        check_error(bb_coded_matrix_config(matrix), maximum, x, wide, narrow);
     } else {
         assert_false(isnan(x));
     }
@@ -154,21 +154,21 @@ static void check_piece(const bb_coded_matrix *matrix, const double *values, bb_
     bb_coded_matrix_decode_f32(matrix, group, piece, narrow);
     bb_coded_matrix_decode_f64(matrix, group, piece, wide);
     share of = {matrix, values, rows, count, begin, end};
-    double most = largest(&of);
+    double maximum = largest(&of);
     for (bb_index r = 0; r < count; ++r) {
         assert_int_equal(bb_coded_matrix_group_of(matrix, rows[r]), group);
         for (bb_index j = begin; j < end; ++j) {
             if (!zfp && (j - begin) % 32 == 0) {
                 of.begin = j;
                 of.end = j + 32 < end ? j + 32 : end;
-                most = largest(&of);
+                maximum = largest(&of);
             }
-            bb_index at = r * stride + j - begin;
+            bb_index index = r * stride + j - begin;
             double value = values[rows[r] * columns + j];
             if (exactly) {
-                check_value(config, most, value, wide[at], narrow[at]);
+                check_value(config, maximum, value, wide[index], narrow[index]);
             } else {
-                check_loosely(matrix, held, value, wide[at], narrow[at]);
+                check_loosely(matrix, held, value, wide[index], narrow[index]);
             }
         }
         bb_index part = end - begin < 32 ? end - begin : 32;

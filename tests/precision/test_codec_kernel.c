@@ -21,8 +21,8 @@ static int fill(void **state)
 {
     (void)state;
     const double lambda = 40.0;
-    double least = INFINITY;
-    double most = -INFINITY;
+    double minimum = INFINITY;
+    double maximum = -INFINITY;
     check_ok(BB_ALLOCATE((bb_index)ROWS * COLUMNS, &values));
     for (bb_index row = 0; row < ROWS; ++row) {
         bb_index point = row * EVERY;
@@ -34,12 +34,12 @@ static int fill(void **state)
             double q = sqrt(dx * dx + dy * dy + 0.64);
             double value = dx / q * gsl_sf_bessel_K1(q / lambda) / lambda;
             values[row * COLUMNS + j] = value;
-            least = fmin(least, value);
-            most = fmax(most, value);
+            minimum = fmin(minimum, value);
+            maximum = fmax(maximum, value);
         }
     }
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
-        values[i] *= 1.49e-8 / (most - least);
+        values[i] *= 1.49e-8 / (maximum - minimum);
     }
     return 0;
 }

@@ -65,11 +65,11 @@ static void lanes_and_merges_agree_with_a_plain_sum(void **state)
     (void)state;
     enum { COUNT = 10007, PART = 1000 };
     static double original[COUNT], approximation[COUNT];
-    bb_error_norms whole = bb_error_norms_start();
+    bb_error_norms norms = bb_error_norms_start();
     bb_error_norms merged = bb_error_norms_start();
     long double sum = 0.0L;
     long double squares = 0.0L;
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index i = 0; i < COUNT; ++i) {
         original[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
         double u = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)i);
@@ -77,21 +77,21 @@ static void lanes_and_merges_agree_with_a_plain_sum(void **state)
         double error = approximation[i] - original[i];
         sum += error;
         squares += (long double)error * error;
-        most = fmax(most, fabs(error));
+        maximum = fmax(maximum, fabs(error));
     }
     for (bb_index begin = 0; begin < COUNT; begin += PART) {
         bb_index count = COUNT - begin < PART ? COUNT - begin : PART;
         bb_error_norms part = bb_error_norms_start();
         bb_error_norms_add(&part, original + begin, approximation + begin, count);
         bb_error_norms_merge(&merged, &part);
-        bb_error_norms_add(&whole, original + begin, approximation + begin, count);
+        bb_error_norms_add(&norms, original + begin, approximation + begin, count);
     }
-    assert_true(whole.sum_squares == merged.sum_squares && whole.sum == merged.sum);
-    assert_true(whole.max_error == merged.max_error && whole.exponent == 0);
-    check_relative(bb_error_norms_rmse(&whole), (double)sqrtl(squares / COUNT), 1e-14);
-    check_relative(bb_error_norms_bias(&whole), (double)(sum / COUNT), 1e-12);
-    assert_true(whole.max_error == most && whole.count == COUNT);
-    assert_true(bb_error_norms_range(&whole) == whole.maximum - whole.minimum);
+    assert_true(norms.sum_squares == merged.sum_squares && norms.sum == merged.sum);
+    assert_true(norms.max_error == merged.max_error && norms.exponent == 0);
+    check_relative(bb_error_norms_rmse(&norms), (double)sqrtl(squares / COUNT), 1e-14);
+    check_relative(bb_error_norms_bias(&norms), (double)(sum / COUNT), 1e-12);
+    assert_true(norms.max_error == maximum && norms.count == COUNT);
+    assert_true(bb_error_norms_range(&norms) == norms.maximum - norms.minimum);
 }
 
 static void nan_survives_a_merge(void **state)

@@ -14,8 +14,8 @@ static double value_of(bb_format format, uint32_t word)
     double value = 0.0;
     uint8_t byte = (uint8_t)word;
     uint16_t half = (uint16_t)word;
-    const void *from = bb_format_describe(format)->bytes == 1 ? (const void *)&byte : &half;
-    bb_format_decode(format, from, 1, &value);
+    const void *source = bb_format_describe(format)->bytes == 1 ? (const void *)&byte : &half;
+    bb_format_decode(format, source, 1, &value);
     return value;
 }
 

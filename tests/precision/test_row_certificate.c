@@ -21,24 +21,24 @@ static void bounds_by_hand(void **state)
     bb_error_norms_add(&norms, exact, stored, 3);
     bb_row_certificate row = bb_row_certificate_start(1.0);
     bb_row_certificate_add(&row, &norms, exact, stored, 3);
-    const bb_vector_norms of = bb_vector_norms_of(x, 3);
+    const bb_vector_norms vector_norms = bb_vector_norms_of(x, 3);
     check_relative(row.error_1, 6.0, 1e-15);
     check_relative(row.stored_1, 7.0, 1e-15);
     check_relative(bb_row_certificate_error_2(&row), sqrt(14.0), 1e-13);
     check_relative(bb_row_certificate_mean(&row), 2.0 / 3.0, 1e-15);
-    check_relative(of.norm_1, 3.0, 1e-14);
-    check_relative(of.norm_2, sqrt(3.0), 1e-13);
-    check_relative(of.deviation_2, sqrt(8.0 / 3.0), 1e-13);
+    check_relative(vector_norms.norm_1, 3.0, 1e-14);
+    check_relative(vector_norms.norm_2, sqrt(3.0), 1e-13);
+    check_relative(vector_norms.deviation_2, sqrt(8.0 / 3.0), 1e-13);
     // max|E| ||x||_1 = 9, ||E||_1 max|x| = 6, ||E||_2 ||x||_2 = 6.48, and about the means
     // 2/3 + sqrt(14 - 4/3) sqrt(8/3) = 6.479: the second is least.
-    check_relative(bb_row_certificate_coding(&row, &of), 6.0, 1e-13);
+    check_relative(bb_row_certificate_coding(&row, &vector_norms), 6.0, 1e-13);
     // A constant x meets the bias alone: 2 of 3 sqrt(14).
     const double ones[3] = {1, 1, 1};
     const bb_vector_norms constant = bb_vector_norms_of(ones, 3);
     check_relative(bb_row_certificate_coding(&row, &constant), 2.0, 1e-6);
     // min(7, 6 * 3, sqrt(17) sqrt(3)) = 7 and 7.14.
     const bb_sum_rounding rounding = {.relative = 0.5, .subnormal = 0.0, .largest = DBL_MAX};
-    check_relative(bb_row_certificate_rounding(&row, &of, &rounding), 3.5, 1e-13);
+    check_relative(bb_row_certificate_rounding(&row, &vector_norms, &rounding), 3.5, 1e-13);
 }
 
 // The same errors in units whose squares overflow or underflow: ||E||_1 max|x| = 6 units still is a
@@ -74,21 +74,21 @@ static void what_is_not_finite_is_not_bounded(void **state)
     bb_error_norms_add(&norms, exact, stored, 2);
     bb_row_certificate row = bb_row_certificate_start(1.0);
     bb_row_certificate_add(&row, &norms, exact, stored, 2);
-    bb_vector_norms of = bb_vector_norms_of(x, 2);
-    assert_true(isinf(bb_row_certificate_coding(&row, &of)));
-    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+    bb_vector_norms vector_norms = bb_vector_norms_of(x, 2);
+    assert_true(isinf(bb_row_certificate_coding(&row, &vector_norms)));
+    assert_true(isinf(bb_row_certificate_rounding(&row, &vector_norms, &rounding)));
     norms = bb_error_norms_start();
     bb_error_norms_add(&norms, exact, exact, 2);
     row = bb_row_certificate_start(1.0);
     bb_row_certificate_add(&row, &norms, exact, exact, 2);
-    assert_true(bb_row_certificate_coding(&row, &of) < 1e-150);
-    assert_true(isfinite(bb_row_certificate_rounding(&row, &of, &rounding)));
-    of = bb_vector_norms_of(bad, 2);
-    assert_true(isinf(bb_row_certificate_coding(&row, &of)));
-    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+    assert_true(bb_row_certificate_coding(&row, &vector_norms) < 1e-150);
+    assert_true(isfinite(bb_row_certificate_rounding(&row, &vector_norms, &rounding)));
+    vector_norms = bb_vector_norms_of(bad, 2);
+    assert_true(isinf(bb_row_certificate_coding(&row, &vector_norms)));
+    assert_true(isinf(bb_row_certificate_rounding(&row, &vector_norms, &rounding)));
     const double large[2] = {1e30, 0}; // fits, but not times a block's integers
-    of = bb_vector_norms_of(large, 2);
-    assert_true(isinf(bb_row_certificate_rounding(&row, &of, &rounding)));
+    vector_norms = bb_vector_norms_of(large, 2);
+    assert_true(isinf(bb_row_certificate_rounding(&row, &vector_norms, &rounding)));
 }
 
 typedef struct fixture {
@@ -96,43 +96,43 @@ typedef struct fixture {
     bb_row_certificate rows[ROWS];
 } fixture;
 
-static void certify(fixture *of, const bb_codec_config *config, bb_row_scale scale)
+static void certify(fixture *given, const bb_codec_config *config, bb_row_scale scale)
 {
     const bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = 4};
     bb_coded_matrix *matrix = NULL;
     check_ok(bb_coded_matrix_create(config, scale, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of->exact, ROWS, COLUMNS)));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(given->exact, ROWS, COLUMNS)));
     for (bb_index i = 0; i < ROWS; ++i) {
         double row_scale = bb_coded_matrix_row_scale(matrix, i);
-        bb_coded_matrix_decode(matrix, i, 0, COLUMNS, of->stored + i * COLUMNS);
-        of->rows[i] = bb_row_certificate_start(row_scale);
+        bb_coded_matrix_decode(matrix, i, 0, COLUMNS, given->stored + i * COLUMNS);
+        given->rows[i] = bb_row_certificate_start(row_scale);
         for (bb_index j = 0; j < COLUMNS; ++j) {
-            of->stored[i * COLUMNS + j] /= row_scale;
+            given->stored[i * COLUMNS + j] /= row_scale;
         }
         for (bb_index j = 0; j < COLUMNS; j += 100) { // in pieces, as codecs decode
             bb_index count = COLUMNS - j < 100 ? COLUMNS - j : 100;
             bb_error_norms norms = bb_error_norms_start();
-            const double *exact = of->exact + i * COLUMNS + j;
-            const double *stored = of->stored + i * COLUMNS + j;
+            const double *exact = given->exact + i * COLUMNS + j;
+            const double *stored = given->stored + i * COLUMNS + j;
             bb_error_norms_add(&norms, exact, stored, count);
-            bb_row_certificate_add(&of->rows[i], &norms, exact, stored, count);
+            bb_row_certificate_add(&given->rows[i], &norms, exact, stored, count);
         }
     }
     bb_coded_matrix_destroy(&matrix);
 }
 
 // |E x| / bound of a row, which is at most 1.
-static double reached(const fixture *of, bb_index i, const double *x)
+static double reached(const fixture *given, bb_index i, const double *x)
 {
     long double sum = 0.0L;
     for (bb_index j = 0; j < COLUMNS; ++j) {
-        sum +=
-            ((long double)of->stored[i * COLUMNS + j] - (long double)of->exact[i * COLUMNS + j]) *
-            (long double)x[j];
+        sum += ((long double)given->stored[i * COLUMNS + j] -
+                (long double)given->exact[i * COLUMNS + j]) *
+               (long double)x[j];
     }
     const bb_vector_norms norms = bb_vector_norms_of(x, COLUMNS);
-    double bound = bb_row_certificate_coding(&of->rows[i], &norms);
+    double bound = bb_row_certificate_coding(&given->rows[i], &norms);
     double error = (double)fabsl(sum);
     assert_true(error <= bound);
     return bound > 0.0 && isfinite(bound) ? error / bound : 0.0;
@@ -141,10 +141,10 @@ static double reached(const fixture *of, bb_index i, const double *x)
 // x by kind: constant, ramp, noise, a spike, +-1 noise, the error itself, the signs of the error.
 enum { KINDS = 7, ALIGNED = 5, SIGNS = 6 };
 
-static void fill_x(fixture *of, bb_index i, int kind)
+static void fill_x(fixture *given, bb_index i, int kind)
 {
     for (bb_index j = 0; j < COLUMNS; ++j) {
-        double error = of->stored[i * COLUMNS + j] - of->exact[i * COLUMNS + j];
+        double error = given->stored[i * COLUMNS + j] - given->exact[i * COLUMNS + j];
         double noise = bb_random_normal(3, BB_STREAM_SELF_TEST, (uint64_t)j);
         const double by_kind[KINDS] = {1.0,
                                        1.0 + 1e-3 * (double)j,
@@ -155,7 +155,7 @@ static void fill_x(fixture *of, bb_index i, int kind)
                                        error > 0.0   ? 1.0
                                        : error < 0.0 ? -1.0
                                                      : 0.0};
-        of->x[j] = by_kind[kind];
+        given->x[j] = by_kind[kind];
     }
 }
 
@@ -196,24 +196,24 @@ static bb_codec_config config_of(int which)
 static void no_codec_passes_its_bound(void **state)
 {
     (void)state;
-    fixture *of = NULL;
-    check_ok(BB_ZEROED(1, &of));
+    fixture *given = NULL;
+    check_ok(BB_ZEROED(1, &given));
     for (int hard = 0; hard < 2; ++hard) {
         for (int c = 0; c < CODECS; ++c) {
             double aligned = 1.0;
             double usual = 0.0;
-            adversarial_fill(of->exact, ROWS, COLUMNS, ADVERSARIAL_FINITE);
+            adversarial_fill(given->exact, ROWS, COLUMNS, ADVERSARIAL_FINITE);
             for (bb_index k = 0; hard == 0 && k < ROWS * COLUMNS; ++k) {
                 double y = (double)(k % COLUMNS / MESH) - 12.0;
                 double z = (double)(k % MESH) - 16.3 + 0.5 * (double)(k / COLUMNS);
-                of->exact[k] = 700.0 * z / (4.0 + y * y + z * z); // e4m3's largest is 448
+                given->exact[k] = 700.0 * z / (4.0 + y * y + z * z); // e4m3's largest is 448
             }
             const bb_codec_config config = config_of(c);
-            certify(of, &config, codecs[c].scale);
+            certify(given, &config, codecs[c].scale);
             for (bb_index i = 0; i < ROWS; ++i) {
                 for (int kind = 0; kind < KINDS; ++kind) {
-                    fill_x(of, i, kind);
-                    double part = reached(of, i, of->x);
+                    fill_x(given, i, kind);
+                    double part = reached(given, i, given->x);
                     if (kind == ALIGNED && part > 0.0) {
                         aligned = fmin(aligned, part);
                     } else if (kind == 2 || kind == 4) { // noise
@@ -227,7 +227,7 @@ static void no_codec_passes_its_bound(void **state)
                         aligned > 0.999); // Cauchy-Schwarz is sharp
         }
     }
-    BB_RELEASE(&of);
+    BB_RELEASE(&given);
 }
 
 // A certificate is one more pass over values that lie in the cache.

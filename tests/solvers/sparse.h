@@ -12,14 +12,14 @@ enum { SPARSE_SEED = 20261 };
 
 /// Row r has least + r % (most - least + 1) entries, every `apart`th row `far` (0: none such);
 /// columns are spread over all, values are normal over the square root of the row's length.
-static inline void sparse_random(bb_index rows, bb_index columns, bb_index least, bb_index most,
+static inline void sparse_random(bb_index rows, bb_index columns, bb_index minimum, bb_index limit,
                                  bb_index apart, bb_index far, bb_csr *out)
 {
     bb_triplets list = {0};
     uint64_t draw = 0;
     for (bb_index row = 0; row < rows; ++row) {
         bool is_long = apart > 0 && row % apart == apart / 2;
-        bb_index count = is_long ? far : least + row % (most - least + 1);
+        bb_index count = is_long ? far : minimum + row % (limit - minimum + 1);
         bb_index step = columns / (count + 1);
         bb_index column = (7 * row) % columns;
         for (bb_index k = 0; k < count; ++k, column = (column + step) % columns) {
@@ -31,10 +31,10 @@ static inline void sparse_random(bb_index rows, bb_index columns, bb_index least
     bb_triplets_release(&list);
 }
 
-static inline void sparse_narrow(bb_index count, const double *from, float *to)
+static inline void sparse_narrow(bb_index count, const double *source, float *target)
 {
     for (bb_index i = 0; i < count; ++i) {
-        to[i] = (float)from[i];
+        target[i] = (float)source[i];
     }
 }
 

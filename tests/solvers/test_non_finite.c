@@ -164,9 +164,9 @@ static void residual_covariances(void **state)
     dense_covariance(TARGETS, 2.0, 0.1, operands[3]);
     for (int k = 0; k < OPERANDS; ++k) {
         for (int p = 0; p < PLANTS; ++p) {
-            bb_index at = 4 * columns[k] + 2;
-            double kept = operands[k][at];
-            operands[k][at] = plants[p];
+            bb_index index = 4 * columns[k] + 2;
+            double kept = operands[k][index];
+            operands[k][index] = plants[p];
             bb_view views[OPERANDS];
             bb_matrix_source sources[OPERANDS];
             for (int i = 0; i < OPERANDS; ++i) {
@@ -177,7 +177,7 @@ static void residual_covariances(void **state)
             const bb_residual_task task = {operands[0], &sources[2], &sources[3], cee};
             check_ok(bb_residual_covariance(&sources[1], 1, &task));
             assert_true(bb_first_non_finite(cee, TARGETS * TARGETS) >= 0);
-            operands[k][at] = kept;
+            operands[k][index] = kept;
         }
     }
     for (int k = 0; k < OPERANDS; ++k) {

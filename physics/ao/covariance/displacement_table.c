@@ -56,10 +56,10 @@ static void sum_layer(const separations *s, const int axes[2], bb_index l, doubl
                       h * (a->star.x_rad - b->star.x_rad);
     const double v0 = layer->scale * (a->frame.shift_y_m - b->frame.shift_y_m) +
                       h * (a->star.y_rad - b->star.y_rad);
-    double ax, ay, bx, by;
+    double ax, ay, bx, factor;
     bb_sensor_frame_edge(&a->frame, layer, axes[0], &ax, &ay);
-    bb_sensor_frame_edge(&b->frame, layer, axes[1], &bx, &by);
-    const bb_edge_pair edges = bb_edge_pair_make(ax, ay, bx, by);
+    bb_sensor_frame_edge(&b->frame, layer, axes[1], &bx, &factor);
+    const bb_edge_pair edges = bb_edge_pair_make(ax, ay, bx, factor);
     for (bb_index j = 0; j < s->edge; ++j) {
         for (bb_index i = 0; i < s->edge; ++i) {
             double u, v;
@@ -93,21 +93,23 @@ static void difference_crossed(bb_index edge, const double *corner, double *out)
     const bb_index wide = edge + 1;
     for (bb_index j = 0; j < edge; ++j) {
         for (bb_index i = 0; i < edge; ++i) {
-            const double *at = corner + j * wide + i;
+            const double *cursor = corner + j * wide + i;
             // The separation of a+ and b+ is (+1/2, -1/2): x slopes end along x, y slopes along y.
-            out[j * edge + i] = bb_structure_difference(at[1], at[wide + 1], at[0], at[wide]);
+            out[j * edge + i] =
+                bb_structure_difference(cursor[1], cursor[wide + 1], cursor[0], cursor[wide]);
         }
     }
 }
 
 // `centre` is D at whole displacements, on a grid of 2 n + 1.
-static void difference_parallel(bb_index edge, const double *whole, bb_index step, double *out)
+static void difference_parallel(bb_index edge, const double *all_values, bb_index step, double *out)
 {
     const bb_index wide = edge + 2;
     for (bb_index j = 0; j < edge; ++j) {
         for (bb_index i = 0; i < edge; ++i) {
-            const double *at = whole + (j + 1) * wide + i + 1;
-            out[j * edge + i] = bb_structure_difference(at[0], at[step], at[-step], at[0]);
+            const double *cursor = all_values + (j + 1) * wide + i + 1;
+            out[j * edge + i] =
+                bb_structure_difference(cursor[0], cursor[step], cursor[-step], cursor[0]);
         }
     }
 }

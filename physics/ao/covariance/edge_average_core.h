@@ -38,16 +38,16 @@ void bb_edge_pair_set(bb_edge_pair *pair, int k, double t, double t_b, double we
 }
 
 BB_DEVICE_FUNCTION
-bb_edge_pair bb_edge_pair_make(double ax, double ay, double bx, double by)
+bb_edge_pair bb_edge_pair_make(double ax, double ay, double bx, double factor)
 {
     bb_edge_pair pair;
     const double a2 = ax * ax + ay * ay;
-    const double b2 = bx * bx + by * by;
-    const double cross = ax * by - ay * bx;
+    const double b2 = bx * bx + factor * factor;
+    const double cross = ax * factor - ay * bx;
     pair.ax = ax;
     pair.ay = ay;
     pair.bx = bx;
-    pair.by = by;
+    pair.by = factor;
     pair.near2 = 64.0 * (a2 > b2 ? a2 : b2);
     if (cross * cross <= 1e-24 * a2 * b2) {
         // Moments of t |a| - t' |b|: nodes 0 and +-sqrt(m4 / m2), along a.
@@ -125,23 +125,23 @@ double bb_edge_inner(const bb_structure_table table, const bb_edge_pair *pair, d
 
 /// Where the outer integral is cut: [BB_EDGE_BREAKS], increasing, from -1 to 1.
 BB_DEVICE_FUNCTION
-void bb_edge_breaks(const bb_edge_pair *pair, double u, double v, double *at)
+void bb_edge_breaks(const bb_edge_pair *pair, double u, double v, double *cursor)
 {
     const double b2 = pair->bx * pair->bx + pair->by * pair->by;
     const double dot = pair->ax * pair->bx + pair->ay * pair->by;
     const double cross = pair->ax * pair->by - pair->ay * pair->bx;
     const double along = u * pair->bx + v * pair->by;
-    at[0] = -1.0;
-    at[1] = dot != 0.0 ? bb_edge_clamp((b2 - along) / dot) : 1.0;
-    at[2] = dot != 0.0 ? bb_edge_clamp((-b2 - along) / dot) : 1.0;
-    at[3] = cross != 0.0 ? bb_edge_clamp(-(u * pair->by - v * pair->bx) / cross) : 1.0;
-    at[4] = 1.0;
+    cursor[0] = -1.0;
+    cursor[1] = dot != 0.0 ? bb_edge_clamp((b2 - along) / dot) : 1.0;
+    cursor[2] = dot != 0.0 ? bb_edge_clamp((-b2 - along) / dot) : 1.0;
+    cursor[3] = cross != 0.0 ? bb_edge_clamp(-(u * pair->by - v * pair->bx) / cross) : 1.0;
+    cursor[4] = 1.0;
     for (int i = 1; i < 3; ++i) {
         for (int j = 1; j < 3; ++j) {
-            if (at[j] > at[j + 1]) {
-                const double other = at[j];
-                at[j] = at[j + 1];
-                at[j + 1] = other;
+            if (cursor[j] > cursor[j + 1]) {
+                const double other = cursor[j];
+                cursor[j] = cursor[j + 1];
+                cursor[j + 1] = other;
             }
         }
     }
@@ -152,16 +152,16 @@ BB_DEVICE_FUNCTION
 double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *pair, double u,
                             double v)
 {
-    double at[BB_EDGE_BREAKS];
+    double point[BB_EDGE_BREAKS];
     double sum = 0.0;
     bb_edge_pair_orient(&u, &v);
-    bb_edge_breaks(pair, u, v, at);
+    bb_edge_breaks(pair, u, v, point);
     for (int piece = 0; piece + 1 < BB_EDGE_BREAKS; ++piece) {
-        const double length = at[piece + 1] - at[piece];
+        const double length = point[piece + 1] - point[piece];
         for (int k = 0; length > 0.0 && k < BB_EDGE_NEAR_NODES; ++k) {
             double weight;
             const double x = bb_edge_node(k, &weight);
-            const double t = at[piece] + length * x * x * (3.0 - 2.0 * x);
+            const double t = point[piece] + length * x * x * (3.0 - 2.0 * x);
             sum += weight * length * 6.0 * x * (1.0 - x) *
                    bb_edge_inner(table, pair, u + t * pair->ax, v + t * pair->ay);
         }

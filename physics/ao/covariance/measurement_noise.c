@@ -63,9 +63,9 @@ bb_status bb_measurement_noise_bounds(const bb_sensor_array *array,
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
         for (bb_index i = 0; i < sensor->count; ++i) {
-            double least = least_eigenvalue(&noise->subaperture[sensor->first / 2 + i]);
-            (*out)[sensor->first + i] = least;
-            (*out)[sensor->first + sensor->count + i] = least;
+            double minimum = least_eigenvalue(&noise->subaperture[sensor->first / 2 + i]);
+            (*out)[sensor->first + i] = minimum;
+            (*out)[sensor->first + sensor->count + i] = minimum;
         }
     }
 done:

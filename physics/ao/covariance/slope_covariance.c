@@ -38,9 +38,9 @@ typedef struct block {
 // Subapertures from `first` on that stay on its sensor and axis, at most `wanted`.
 static bb_index extent(const bb_measurement *first, bb_index wanted)
 {
-    const bb_index left = first->sensor->count - first->subaperture;
-    const bb_index most = left < BLOCK_EDGE ? left : BLOCK_EDGE;
-    return wanted < most ? wanted : most;
+    const bb_index rest = first->sensor->count - first->subaperture;
+    const bb_index limit = rest < BLOCK_EDGE ? rest : BLOCK_EDGE;
+    return wanted < limit ? wanted : limit;
 }
 
 // D summed over the layers between the ends of a block's rows and of its columns.
@@ -90,12 +90,12 @@ bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measu
 {
     const bb_measurement *first = swapped ? column : row;
     const bb_measurement *second = swapped ? row : column;
-    double ax, ay, bx, by;
+    double ax, ay, bx, factor;
     bb_sensor_frame_edge(&first->sensor->frame, &first->sensor->layer[layer], first->axis, &ax,
                          &ay);
     bb_sensor_frame_edge(&second->sensor->frame, &second->sensor->layer[layer], second->axis, &bx,
-                         &by);
-    return bb_edge_pair_make(ax, ay, bx, by);
+                         &factor);
+    return bb_edge_pair_make(ax, ay, bx, factor);
 }
 
 // D is evaluated once for two ends, though up to four entries of a block lie between them.
@@ -193,11 +193,12 @@ static void add_noise(const bb_measurement_noise *noise, const block *b)
         if (j < 0 || j >= b->out.shape[1]) {
             continue;
         }
-        const bb_slope_noise *own = &noise->subaperture[sensor->first / 2 + subaperture];
+        const bb_slope_noise *slope_noise = &noise->subaperture[sensor->first / 2 + subaperture];
         if (b->row.axis != b->column.axis) {
-            bb_view_row(b->out, i)[j] += own->xy;
+            bb_view_row(b->out, i)[j] += slope_noise->xy;
         } else {
-            bb_view_row(b->out, i)[j] += b->row.axis == BB_AXIS_X ? own->xx : own->yy;
+            bb_view_row(b->out, i)[j] +=
+                b->row.axis == BB_AXIS_X ? slope_noise->xx : slope_noise->yy;
         }
     }
 }
@@ -343,14 +344,15 @@ done:
 
 void bb_slope_covariance_destroy(bb_slope_covariance **covariance)
 {
-    bb_slope_covariance *whole = *covariance;
-    if (whole == NULL) {
+    bb_slope_covariance *slope_covariance = *covariance;
+    if (slope_covariance == NULL) {
         return;
     }
-    for (bb_index p = 0; whole->tables != NULL && p < whole->pair_count; ++p) {
-        bb_displacement_table_release(&whole->tables[p]);
+    for (bb_index p = 0; slope_covariance->tables != NULL && p < slope_covariance->pair_count;
+         ++p) {
+        bb_displacement_table_release(&slope_covariance->tables[p]);
     }
-    BB_RELEASE(&whole->tables);
+    BB_RELEASE(&slope_covariance->tables);
     BB_RELEASE(covariance);
 }
 

@@ -38,10 +38,10 @@ typedef struct bb_slope_patch {
 } bb_slope_patch;
 
 BB_DEVICE_FUNCTION
-int bb_slope_patch_even(int whole)
+int bb_slope_patch_even(int multiple)
 {
-    const int parts = (whole + BB_PATCH_EDGE - 1) / BB_PATCH_EDGE;
-    return (whole + parts - 1) / parts;
+    const int parts = (multiple + BB_PATCH_EDGE - 1) / BB_PATCH_EDGE;
+    return (multiple + parts - 1) / parts;
 }
 
 /// `first_site` and `last_site` are (2 lenslets - 1) row + column of the outer subapertures.
@@ -70,12 +70,12 @@ bb_slope_segment bb_slope_segment_make(const int32_t *subaperture, int lenslets,
 BB_DEVICE_FUNCTION
 bb_slope_patch bb_slope_patch_at(const bb_slope_segment *s, int number)
 {
-    const int left = number % s->patch_columns * s->wide;
+    const int rest = number % s->patch_columns * s->wide;
     const int low = number / s->patch_columns * s->high;
     bb_slope_patch p;
-    p.column = s->column + left;
+    p.column = s->column + rest;
     p.row = s->row + low;
-    p.columns = s->columns - left < s->wide ? s->columns - left : s->wide;
+    p.columns = s->columns - rest < s->wide ? s->columns - rest : s->wide;
     p.rows = s->rows - low < s->high ? s->rows - low : s->high;
     return p;
 }

@@ -30,10 +30,11 @@ struct bb_frame_sampler {
 static void widen(const bb_sensor *sensor, bb_index layer, double height, double reach_m,
                   double low[2], double high[2])
 {
-    const bb_sensor_layer *on = &sensor->layer[layer];
-    const double half = on->scale * reach_m;
-    const double centre[2] = {on->scale * sensor->frame.shift_x_m + height * sensor->star.x_rad,
-                              on->scale * sensor->frame.shift_y_m + height * sensor->star.y_rad};
+    const bb_sensor_layer *sensor_layer = &sensor->layer[layer];
+    const double half = sensor_layer->scale * reach_m;
+    const double centre[2] = {
+        sensor_layer->scale * sensor->frame.shift_x_m + height * sensor->star.x_rad,
+        sensor_layer->scale * sensor->frame.shift_y_m + height * sensor->star.y_rad};
     for (int axis = 0; axis < 2; ++axis) {
         low[axis] = fmin(low[axis], centre[axis] - half);
         high[axis] = fmax(high[axis], centre[axis] + half);
@@ -97,15 +98,15 @@ done:
     return status;
 }
 
-static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index at, bb_index index,
+static bb_status view_pupil(const bb_frame_sampler *sampler, bb_index place, bb_index index,
                             pupil_view *out)
 {
     bb_status status = BB_OK;
     const bb_tomography_target *target = &sampler->tomography->targets[index];
     const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
     const bb_star *star = &target->truth.sensors[0].star;
-    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
-    const double height = sampler->tomography->atmosphere.height_m[at / SCREENS];
+    const bb_phase_screen *screen = &sampler->screen[place % SCREENS];
+    const double height = sampler->tomography->atmosphere.height_m[place / SCREENS];
     double *x = NULL;
     double *y = NULL;
     BB_TRY(BB_ALLOCATE(grid->pupil_points, &x));
@@ -135,17 +136,17 @@ static bb_status make_views(bool averaged, bb_frame_sampler *sampler)
     BB_TRY(BB_ZEROED(SCREENS * sampler->layers * sensors, &sampler->guides));
     BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->truth));
     BB_TRY(BB_ZEROED(SCREENS * sampler->layers * targets, &sampler->pupils));
-    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
-        const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+    for (bb_index index = 0; index < SCREENS * sampler->layers; ++index) {
+        const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
         for (bb_index s = 0; s < sensors; ++s) {
-            BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], at / SCREENS,
-                                         averaged, &sampler->guides[at * sensors + s]));
+            BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], index / SCREENS,
+                                         averaged, &sampler->guides[index * sensors + s]));
         }
         for (bb_index t = 0; t < targets; ++t) {
             BB_TRY(bb_sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
-                                         at / SCREENS, averaged,
-                                         &sampler->truth[at * targets + t]));
-            BB_TRY(view_pupil(sampler, at, t, &sampler->pupils[at * targets + t]));
+                                         index / SCREENS, averaged,
+                                         &sampler->truth[index * targets + t]));
+            BB_TRY(view_pupil(sampler, index, t, &sampler->pupils[index * targets + t]));
         }
     }
 done:
@@ -271,18 +272,18 @@ static void clear(const bb_tomography *tomography, bb_frame *frame)
 }
 
 // Adds what one screen of a layer does to all sensors and targets; phases in radians yet.
-static bb_status see_screen(const bb_frame_sampler *sampler, bb_index at, bb_frame *frame)
+static bb_status see_screen(const bb_frame_sampler *sampler, bb_index index, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
-    const bb_phase_screen *screen = &sampler->screen[at % SCREENS];
+    const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
     const bb_amplitude *amplitudes = frame->amplitudes;
     for (bb_index s = 0; s < tomography->guides.sensor_count; ++s) {
-        const bb_sensor_view *view = &sampler->guides[at * tomography->guides.sensor_count + s];
+        const bb_sensor_view *view = &sampler->guides[index * tomography->guides.sensor_count + s];
         BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
     }
     for (bb_index t = 0; t < frame->target_count; ++t) {
-        const bb_index place = at * frame->target_count + t;
+        const bb_index place = index * frame->target_count + t;
         const bb_amplitude *seen = amplitudes;
         if (tomography->targets[t].corrected.coefficients != NULL) {
             const double pitch_m = tomography->targets[t].truth.sensors[0].size_m;
@@ -343,12 +344,13 @@ bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t
     const bb_tomography *tomography = sampler->tomography;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
     clear(tomography, frame);
-    for (bb_index at = 0; at < SCREENS * sampler->layers; ++at) {
-        const bb_index layer = at / SCREENS;
+    for (bb_index index = 0; index < SCREENS * sampler->layers; ++index) {
+        const bb_index layer = index / SCREENS;
         const uint64_t screen = number * (uint64_t)sampler->layers + (uint64_t)layer;
-        bb_phase_screen_draw(&sampler->screen[at % SCREENS], tomography->atmosphere.strength[layer],
-                             seed, screen, frame->amplitudes);
-        BB_TRY(see_screen(sampler, at, frame));
+        bb_phase_screen_draw(&sampler->screen[index % SCREENS],
+                             tomography->atmosphere.strength[layer], seed, screen,
+                             frame->amplitudes);
+        BB_TRY(see_screen(sampler, index, frame));
     }
     for (bb_index t = 0; t < frame->target_count; ++t) {
         const bb_index points = phase_points(tomography, t);

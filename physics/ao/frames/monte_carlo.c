@@ -65,13 +65,13 @@ done:
     return status;
 }
 
-static void release_bench(bench *of)
+static void release_bench(bench *timer)
 {
-    bb_frame_release(&of->frame);
-    BB_RELEASE(&of->slopes);
-    BB_RELEASE(&of->volts);
-    BB_RELEASE(&of->shape);
-    BB_RELEASE(&of->surface);
+    bb_frame_release(&timer->frame);
+    BB_RELEASE(&timer->slopes);
+    BB_RELEASE(&timer->volts);
+    BB_RELEASE(&timer->shape);
+    BB_RELEASE(&timer->surface);
 }
 
 // |sum P exp(i phi)|^2 / (sum P)^2.
@@ -116,15 +116,15 @@ static bb_status add_image(const bb_point_spread_grid *grid, const double *trans
     const int edge = (int)pixels;
     const double complex one = 1.0;
     const double complex zero = 0.0;
-    double complex *field = NULL; // [points][points]
-    double complex *turn = NULL;  // [edge][points]
-    double complex *half = NULL;  // [edge][points]
-    double complex *whole = NULL; // [edge][edge]
+    double complex *field = NULL;      // [points][points]
+    double complex *turn = NULL;       // [edge][points]
+    double complex *half = NULL;       // [edge][points]
+    double complex *all_values = NULL; // [edge][edge]
     double sum = 0.0;
     BB_TRY(BB_ALLOCATE((bb_index)points * points, &field));
     BB_TRY(BB_ALLOCATE((bb_index)edge * points, &turn));
     BB_TRY(BB_ALLOCATE((bb_index)edge * points, &half));
-    BB_TRY(BB_ALLOCATE((bb_index)edge * edge, &whole));
+    BB_TRY(BB_ALLOCATE((bb_index)edge * edge, &all_values));
     for (bb_index k = 0; k < (bb_index)points * points; ++k) {
         field[k] = transmission[k] * cexp(2.0 * BB_PI * I * wavefront[k] / wavelength_m);
         sum += transmission[k];
@@ -139,31 +139,32 @@ static bb_status add_image(const bb_point_spread_grid *grid, const double *trans
     cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, points, points, &one, turn, points,
                 field, points, &zero, half, points);
     cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasTrans, edge, edge, points, &one, half, points,
-                turn, points, &zero, whole, edge);
+                turn, points, &zero, all_values, edge);
     for (bb_index k = 0; k < (bb_index)edge * edge; ++k) {
-        const double amplitude = cabs(whole[k]) / sum;
+        const double amplitude = cabs(all_values[k]) / sum;
         image[k] += amplitude * amplitude;
     }
 done:
     BB_RELEASE(&field);
     BB_RELEASE(&turn);
     BB_RELEASE(&half);
-    BB_RELEASE(&whole);
+    BB_RELEASE(&all_values);
     return status;
 }
 
-static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes, bench *on)
+static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes,
+                              bench *timer)
 {
     const bb_deformable_mirror *mirror =
         bb_point_spread_mirror(all->tomography->targets[index].spread);
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)mirror->actuator_count,
                 (int)mirror->measurement_count, 1.0, mirror->projector,
-                (int)mirror->measurement_count, slopes, 1, 0.0, on->volts, 1);
-    return bb_mirror_shape_make(&all->shapes[index], on->volts, on->shape);
+                (int)mirror->measurement_count, slopes, 1, 0.0, timer->volts, 1);
+    return bb_mirror_shape_make(&all->shapes[index], timer->volts, timer->shape);
 }
 
 // One estimate on one frame: its numbers [1 + 2 wavelengths], and the image of its batch.
-static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estimate, bench *on,
+static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estimate, bench *timer,
                       double *numbers, double *image)
 {
     bb_status status = BB_OK;
@@ -174,25 +175,25 @@ static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estima
     const bb_index points = pupil->rows * pupil->columns;
     const int m = (int)target->ctm->rows;
     const int n = (int)target->ctm->columns;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1.0, estimate->r, n, on->frame.guides, 1, 0.0,
-                on->slopes, 1);
-    BB_TRY(shape_mirror(all, estimate->target, on->slopes, on));
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1.0, estimate->r, n, timer->frame.guides, 1, 0.0,
+                timer->slopes, 1);
+    BB_TRY(shape_mirror(all, estimate->target, timer->slopes, timer));
     for (bb_index k = 0; k < points; ++k) {
-        on->surface[k] = on->frame.phase[estimate->target][k] - on->shape[k];
+        timer->surface[k] = timer->frame.phase[estimate->target][k] - timer->shape[k];
     }
     for (bb_index i = 0; i < m; ++i) {
-        on->slopes[i] = on->frame.truth[estimate->target][i] - on->slopes[i];
+        timer->slopes[i] = timer->frame.truth[estimate->target][i] - timer->slopes[i];
     }
-    BB_TRY(shape_mirror(all, estimate->target, on->slopes, on));
-    numbers[0] = variance(transmission, on->shape, points);
+    BB_TRY(shape_mirror(all, estimate->target, timer->slopes, timer));
+    numbers[0] = variance(transmission, timer->shape, points);
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         const double wavelength = task->wavelengths_m[w];
-        numbers[1 + w] = frame_strehl(pupil, transmission, on->shape, wavelength);
+        numbers[1 + w] = frame_strehl(pupil, transmission, timer->shape, wavelength);
         numbers[1 + task->wavelength_count + w] =
-            frame_strehl(pupil, transmission, on->surface, wavelength);
+            frame_strehl(pupil, transmission, timer->surface, wavelength);
     }
     if (image != NULL) {
-        BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, on->surface,
+        BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, timer->surface,
                          task->wavelengths_m[0], task->psf_pixels, image));
     }
 done:
@@ -244,7 +245,7 @@ static void rate_screens(const campaign *all, const bb_frame *frame, double *num
 }
 
 // What the mirror leaves of the phase towards each target.
-static bb_status rate_mirrors(const campaign *all, bench *on, double *numbers)
+static bb_status rate_mirrors(const campaign *all, bench *timer, double *numbers)
 {
     bb_status status = BB_OK;
     for (bb_index t = 0; t < all->tomography->target_count; ++t) {
@@ -252,13 +253,13 @@ static bb_status rate_mirrors(const campaign *all, bench *on, double *numbers)
         const bb_index points = bb_point_spread_layout(target->spread)->pupil_points;
         const double pitch = target->truth.sensors[0].size_m;
         const double radian = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-        BB_TRY(shape_mirror(all, t, on->frame.truth[t], on));
+        BB_TRY(shape_mirror(all, t, timer->frame.truth[t], timer));
         for (bb_index k = 0; k < points * points; ++k) {
-            on->surface[k] = on->frame.phase[t][k] - on->shape[k];
+            timer->surface[k] = timer->frame.phase[t][k] - timer->shape[k];
         }
-        numbers[t] =
-            variance(bb_point_spread_transmission(target->spread), on->surface, points * points) /
-            (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
+        numbers[t] = variance(bb_point_spread_transmission(target->spread), timer->surface,
+                              points * points) /
+                     (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
     }
 done:
     return status;
@@ -271,24 +272,24 @@ static bb_status run_batch(void *context, bb_index begin, bb_index end)
     const bb_monte_carlo_task *task = all->task;
     const bb_index pixels = task->psf_pixels * task->psf_pixels;
     const bb_index stride = 1 + 2 * task->wavelength_count;
-    bench on = {0};
-    BB_TRY(prepare_bench(all, &on));
+    bench timer = {0};
+    BB_TRY(prepare_bench(all, &timer));
     for (bb_index f = begin; f < end; ++f) {
         double *numbers = all->numbers + f * all->columns;
         double *image = all->images + begin / all->batch * all->pictures * pixels;
-        BB_TRY(bb_frame_draw(all->sampler, task->seed, (uint64_t)f, &on.frame));
+        BB_TRY(bb_frame_draw(all->sampler, task->seed, (uint64_t)f, &timer.frame));
         for (bb_index e = 0; e < task->estimate_count; ++e) {
             const bb_monte_carlo_estimate *estimate = &task->estimates[e];
-            BB_TRY(rate(all, estimate, &on, numbers + e * stride,
+            BB_TRY(rate(all, estimate, &timer, numbers + e * stride,
                         estimate->psf != NULL ? image : NULL));
             image += estimate->psf != NULL ? pixels : 0;
         }
         numbers += task->estimate_count * stride;
-        rate_screens(all, &on.frame, numbers);
-        BB_TRY(rate_mirrors(all, &on, numbers + task->separation_count));
+        rate_screens(all, &timer.frame, numbers);
+        BB_TRY(rate_mirrors(all, &timer, numbers + task->separation_count));
     }
 done:
-    release_bench(&on);
+    release_bench(&timer);
     return status;
 }
 

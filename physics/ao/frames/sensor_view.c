@@ -12,18 +12,18 @@ typedef struct lines {
     double *width[2];
 } lines;
 
-static void release_lines(lines *of)
+static void release_lines(lines *rows)
 {
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        BB_RELEASE(&of->position[axis]);
-        BB_RELEASE(&of->width[axis]);
+        BB_RELEASE(&rows->position[axis]);
+        BB_RELEASE(&rows->width[axis]);
     }
 }
 
-static void lenslet_of(const bb_sensor *sensor, bb_index i, bb_index at[2])
+static void lenslet_of(const bb_sensor *sensor, bb_index i, bb_index indices[2])
 {
-    at[BB_AXIS_X] = sensor->site[i] % (2 * sensor->lenslets - 1);
-    at[BB_AXIS_Y] = sensor->site[i] / (2 * sensor->lenslets - 1);
+    indices[BB_AXIS_X] = sensor->site[i] % (2 * sensor->lenslets - 1);
+    indices[BB_AXIS_Y] = sensor->site[i] / (2 * sensor->lenslets - 1);
 }
 
 // Middle and extent of a subaperture's image along an axis, from the ends of its slope.
@@ -42,25 +42,25 @@ static void measure(const bb_sensor *sensor, bb_index layer, int axis, bb_index 
     *side = fabs(across[plus] - across[minus]);
 }
 
-static bb_status find_lines(const bb_sensor *sensor, bb_index layer, lines *of)
+static bb_status find_lines(const bb_sensor *sensor, bb_index layer, lines *rows)
 {
     bb_status status = BB_OK;
     const double slack = 1e-9 * sensor->size_m;
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        BB_TRY(BB_ALLOCATE(sensor->lenslets, &of->position[axis]));
-        BB_TRY(BB_ZEROED(sensor->lenslets, &of->width[axis]));
+        BB_TRY(BB_ALLOCATE(sensor->lenslets, &rows->position[axis]));
+        BB_TRY(BB_ZEROED(sensor->lenslets, &rows->width[axis]));
         for (bb_index k = 0; k < sensor->lenslets; ++k) {
-            of->position[axis][k] = NAN;
+            rows->position[axis][k] = NAN;
         }
         for (bb_index i = 0; i < sensor->count; ++i) {
-            bb_index at[2];
+            bb_index indices[2];
             double middle = 0.0;
             double width = 0.0;
             double side = 0.0;
-            lenslet_of(sensor, i, at);
+            lenslet_of(sensor, i, indices);
             measure(sensor, layer, axis, i, &middle, &width, &side);
-            double *known = &of->position[axis][at[axis]];
-            of->width[axis][at[axis]] = width;
+            double *known = &rows->position[axis][indices[axis]];
+            rows->width[axis][indices[axis]] = width;
             *known = isnan(*known) ? middle : *known;
             BB_REQUIRE(side <= slack && fabs(middle - *known) <= slack, BB_UNSUPPORTED,
                        "the phase screens of monte_carlo need lenslets parallel to the axes: "
@@ -69,7 +69,8 @@ static bb_status find_lines(const bb_sensor *sensor, bb_index layer, lines *of)
         }
         for (bb_index k = 0; k < sensor->lenslets; ++k) {
             // A line without a valid subaperture is not looked at.
-            of->position[axis][k] = isnan(of->position[axis][k]) ? 0.0 : of->position[axis][k];
+            rows->position[axis][k] =
+                isnan(rows->position[axis][k]) ? 0.0 : rows->position[axis][k];
         }
     }
 done:
@@ -82,20 +83,20 @@ bb_status bb_sensor_view_create(const bb_phase_screen *screen, const bb_sensor *
     bb_status status = BB_OK;
     bb_sensor_view view = {.sensor = sensor};
     const bb_screen_taken mean = averaged ? BB_SCREEN_MEAN : BB_SCREEN_POINT;
-    lines of = {0};
-    BB_TRY(find_lines(sensor, layer, &of));
+    lines rows = {0};
+    BB_TRY(find_lines(sensor, layer, &rows));
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
         const bool x = axis == BB_AXIS_X;
         const int other = x ? BB_AXIS_Y : BB_AXIS_X;
-        BB_TRY(bb_screen_axis_create(screen, x, sensor->lenslets, of.position[axis], of.width[axis],
-                                     BB_SCREEN_DIFFERENCE, &view.across[axis]));
-        BB_TRY(bb_screen_axis_create(screen, !x, sensor->lenslets, of.position[other],
-                                     of.width[other], mean, &view.along[axis]));
+        BB_TRY(bb_screen_axis_create(screen, x, sensor->lenslets, rows.position[axis],
+                                     rows.width[axis], BB_SCREEN_DIFFERENCE, &view.across[axis]));
+        BB_TRY(bb_screen_axis_create(screen, !x, sensor->lenslets, rows.position[other],
+                                     rows.width[other], mean, &view.along[axis]));
     }
     *out = view;
     view = (bb_sensor_view){0};
 done:
-    release_lines(&of);
+    release_lines(&rows);
     bb_sensor_view_release(&view);
     return status;
 }
@@ -124,10 +125,10 @@ bb_status bb_sensor_view_add(const bb_sensor_view *view, const bb_phase_screen *
         BB_TRY(bb_phase_screen_add(screen, amplitudes, x ? &view->across[axis] : &view->along[axis],
                                    x ? &view->along[axis] : &view->across[axis], grid));
         for (bb_index i = 0; i < sensor->count; ++i) {
-            bb_index at[2];
-            lenslet_of(sensor, i, at);
+            bb_index indices[2];
+            lenslet_of(sensor, i, indices);
             slopes[axis * sensor->count + i] +=
-                arcsec_per_radian_of_phase * grid[at[BB_AXIS_Y] * n + at[BB_AXIS_X]];
+                arcsec_per_radian_of_phase * grid[indices[BB_AXIS_Y] * n + indices[BB_AXIS_X]];
         }
     }
 done:

@@ -115,15 +115,15 @@ done:
 static bb_index likest(const problem *p, bb_index l)
 {
     bb_index best = -1;
-    double most = -1.0;
+    double maximum = -1.0;
     for (bb_index k = 0; k < p->layers; ++k) {
         double product = 0.0;
         for (bb_index i = 0; i < p->columns; ++i) {
             product += p->unit[l * p->columns + i] * p->unit[k * p->columns + i];
         }
-        if (k != l && fabs(product) > most) {
+        if (k != l && fabs(product) > maximum) {
             best = k;
-            most = fabs(product);
+            maximum = fabs(product);
         }
     }
     return best;
@@ -133,7 +133,7 @@ static bb_index likest(const problem *p, bb_index l)
 static bb_status judge(const problem *p, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
-    bb_index least = 0;
+    bb_index minimum = 0;
     if (isnan(p->rows)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_NON_FINITE,
                        "a covariance of slopes that is learned from is not finite");
@@ -151,13 +151,13 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     BB_TRY(bb_learn_condition(p->columns, p->layers, p->unit, out->own, &out->condition));
     for (bb_index l = 0; l < p->layers; ++l) {
         out->own[l] = 1.0 / sqrt(out->own[l]);
-        least = out->own[l] < out->own[least] ? l : least;
+        minimum = out->own[l] < out->own[minimum] ? l : minimum;
     }
-    if (!(out->own[least] >= p->task->separation)) {
+    if (!(out->own[minimum] >= p->task->separation)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
                        "the guide stars do not tell the layer at %g m from that at %g m: %.1e of "
                        "its covariance is its own, expected %.1e or more",
-                       out->height_m[least], out->height_m[likest(p, least)], out->own[least],
+                       out->height_m[minimum], out->height_m[likest(p, minimum)], out->own[minimum],
                        p->task->separation);
     }
 done:
@@ -188,19 +188,19 @@ static bb_status find_outer_scale(const bb_learn_task *task, bb_learned_profile 
     const double ends[2] = {log(task->outer_scale_low_m), log(task->outer_scale_high_m)};
     double low = ends[0];
     double high = ends[1];
-    double at[2] = {high - golden * (high - low), low + golden * (high - low)};
-    double left[2];
+    double point[2] = {high - golden * (high - low), low + golden * (high - low)};
+    double remainder[2];
     for (int k = 0; k < 2; ++k) {
-        BB_TRY(residual_at(task, exp(at[k]), out->strength, &left[k]));
+        BB_TRY(residual_at(task, exp(point[k]), out->strength, &remainder[k]));
     }
     while (high - low > log_tolerance) {
-        const int worse = left[0] < left[1] ? 1 : 0;
-        *(worse == 1 ? &high : &low) = at[worse];
-        at[worse] = at[1 - worse];
-        left[worse] = left[1 - worse];
+        const int worse = remainder[0] < remainder[1] ? 1 : 0;
+        *(worse == 1 ? &high : &low) = point[worse];
+        point[worse] = point[1 - worse];
+        remainder[worse] = remainder[1 - worse];
         // The place that is free now is on the other side of the one kept.
-        at[1 - worse] = worse == 1 ? high - golden * (high - low) : low + golden * (high - low);
-        BB_TRY(residual_at(task, exp(at[1 - worse]), out->strength, &left[1 - worse]));
+        point[1 - worse] = worse == 1 ? high - golden * (high - low) : low + golden * (high - low);
+        BB_TRY(residual_at(task, exp(point[1 - worse]), out->strength, &remainder[1 - worse]));
     }
     out->outer_scale_m = exp(0.5 * (low + high));
     out->outer_scale_bounded =

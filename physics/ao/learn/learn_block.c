@@ -69,9 +69,9 @@ static void average(const bb_learn_block *block, const double *entries, double *
     }
     for (bb_index i = 0; i < row->count; ++i) {
         for (bb_index j = 0; j < column->count; ++j) {
-            const bb_index at = centre + row->site[i] - column->site[j];
-            out[at] += entries[i * column->count + j];
-            counts[at] += 1.0;
+            const bb_index index = centre + row->site[i] - column->site[j];
+            out[index] += entries[i * column->count + j];
+            counts[index] += 1.0;
         }
     }
     if (row == column) {

@@ -10,12 +10,12 @@ typedef struct sums {
 } sums;
 
 static bb_status add(const bb_matrix_source *source, bb_index first, bb_index count, double weight,
-                     double *block, sums *to)
+                     double *block, sums *totals)
 {
     BB_RETURN_IF_FAILED(
         bb_matrix_source_fill(source, first, first, bb_view_matrix(block, count, count)));
     for (bb_index k = 0; k < count * count; ++k) {
-        *(k % (count + 1) == 0 ? &to->own : &to->mutual) += weight * block[k];
+        *(k % (count + 1) == 0 ? &totals->own : &totals->mutual) += weight * block[k];
     }
     return BB_OK;
 }

@@ -31,12 +31,12 @@ done:
     return status;
 }
 
-static void move_triangle(bb_index count, const double *from, bb_index from_height, double *to,
-                          bb_index to_height)
+static void move_triangle(bb_index count, const double *source, bb_index from_height,
+                          double *target, bb_index to_height)
 {
     for (bb_index j = 0; j < count; ++j) {
         for (bb_index i = 0; i < count; ++i) {
-            to[j * to_height + i] = i <= j ? from[j * from_height + i] : 0.0;
+            target[j * to_height + i] = i <= j ? source[j * from_height + i] : 0.0;
         }
     }
 }
@@ -126,7 +126,7 @@ static void find_residual(active *s)
 static bb_index steepest(const active *s)
 {
     bb_index best = -1;
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index j = 0; j < s->unknowns; ++j) {
         double slope = 0.0;
         double size = 0.0;
@@ -134,9 +134,9 @@ static bb_index steepest(const active *s)
             slope += s->a[j * s->rows + i] * s->residual[i];
             size += fabs(s->a[j * s->rows + i] * s->b[i]);
         }
-        if (!s->is_free[j] && slope > 1e-14 * size && slope > most) {
+        if (!s->is_free[j] && slope > 1e-14 * size && slope > maximum) {
             best = j;
-            most = slope;
+            maximum = slope;
         }
     }
     return best;
@@ -165,9 +165,9 @@ static bool step(active *s)
         if (!s->is_free[j]) {
             continue;
         }
-        const double to = s->solution[k++];
-        if (to <= 0.0 && (tightest < 0 || s->x[j] / (s->x[j] - to) < share)) {
-            share = s->x[j] > to ? s->x[j] / (s->x[j] - to) : 0.0;
+        const double end = s->solution[k++];
+        if (end <= 0.0 && (tightest < 0 || s->x[j] / (s->x[j] - end) < share)) {
+            share = s->x[j] > end ? s->x[j] / (s->x[j] - end) : 0.0;
             tightest = j;
         }
     }

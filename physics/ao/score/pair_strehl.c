@@ -381,10 +381,10 @@ static bb_status expand_row(void *context, bb_index y)
     const bb_index n = bb_point_spread_layout(pairs->spread)->pixels;
     const double *ratio = pairs->attenuation + work->wavelength * displacements(pairs);
     const double length = pairs->wavelengths_m[work->wavelength] / (2.0 * BB_PI);
-    static const double least = 1.0e-300; // whose logarithm there is
+    static const double minimum = 1.0e-300; // whose logarithm there is
     for (bb_index x = -(n / 2); x < n - n / 2; ++x) {
         const double value = interpolate(pairs, ratio, x, y);
-        const double half = length * length * log(value < least ? least : value);
+        const double half = length * length * log(value < minimum ? minimum : value);
         work->correlation[y * n + (x + n) % n] = half;
         work->correlation[(n - y) % n * n + (n - x) % n] = half;
     }

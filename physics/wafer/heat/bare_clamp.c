@@ -7,12 +7,12 @@
 
 // Conductance between two unknowns, W/K, from entry `at` of the row of `row`.
 static double conductance_of(const bb_thermal *thermal, const bb_csr *matrix, bb_index row,
-                             bb_index at)
+                             bb_index index)
 {
     if (matrix == &thermal->conductance) {
-        return -matrix->value[at];
+        return -matrix->value[index];
     }
-    return matrix->value[at] / (thermal->step * thermal->per_joule[row]); // A = I - dt M^-1 K
+    return matrix->value[index] / (thermal->step * thermal->per_joule[row]); // A = I - dt M^-1 K
 }
 
 // Each pair is taken from its lower entry, so that the matrix is symmetric to the last bit.
@@ -26,12 +26,12 @@ static bb_status assemble(bb_bare_clamp *bare)
     for (bb_index i = 0; i < bare->count; ++i) {
         const bb_index row = bare->first + i;
         BB_TRY(bb_triplets_add(&list, i, i, thermal->loss[row]));
-        for (bb_index at = matrix->row_start[row]; at < matrix->row_start[row + 1]; ++at) {
-            const bb_index j = matrix->column[at] - bare->first;
+        for (bb_index index = matrix->row_start[row]; index < matrix->row_start[row + 1]; ++index) {
+            const bb_index j = matrix->column[index] - bare->first;
             if (j < 0 || j >= i) {
                 continue;
             }
-            const double through = conductance_of(thermal, matrix, row, at);
+            const double through = conductance_of(thermal, matrix, row, index);
             BB_TRY(bb_triplets_add(&list, i, i, through));
             BB_TRY(bb_triplets_add(&list, j, j, through));
             BB_TRY(bb_triplets_add(&list, i, j, -through));

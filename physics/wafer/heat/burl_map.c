@@ -38,9 +38,9 @@ static bb_status lay(const bb_burl_config *config, double reach, lattice *out)
     out->half = (bb_index)ceil(reach / out->pitch) + 1;
     bb_index side = 2 * out->half + 1;
     BB_TRY(BB_ALLOCATE(side * side, &out->stiffness));
-    for (bb_index at = 0; at < side * side; ++at) {
-        out->stiffness[at] =
-            bb_burl_map_stiffness(config, at % side - out->half, at / side - out->half);
+    for (bb_index index = 0; index < side * side; ++index) {
+        out->stiffness[index] =
+            bb_burl_map_stiffness(config, index % side - out->half, index / side - out->half);
     }
     const bb_burl_place *missing = config->missing.items;
     for (bb_index k = 0; k < config->missing.count; ++k) {
@@ -55,52 +55,53 @@ done:
 }
 
 // Length that burl `at` of a line shares with [low, low + side].
-static double shared(const lattice *of, bb_index at, double low, double side)
+static double shared(const lattice *grid_points, bb_index index, double low, double side)
 {
-    double middle = of->pitch * (double)at;
-    double from = fmax(low, middle - 0.5 * of->footprint);
-    double to = fmin(low + side, middle + 0.5 * of->footprint);
-    return fmax(0.0, to - from);
+    double middle = grid_points->pitch * (double)index;
+    double start = fmax(low, middle - 0.5 * grid_points->footprint);
+    double end = fmin(low + side, middle + 0.5 * grid_points->footprint);
+    return fmax(0.0, end - start);
 }
 
-static double cell_factor(const lattice *of, double x, double y, double side)
+static double cell_factor(const lattice *grid_points, double x, double y, double side)
 {
     double sum = 0.0;
-    double margin = 0.5 * of->footprint;
-    bb_index width = 2 * of->half + 1;
-    bb_index last_i = (bb_index)floor((x + side + margin) / of->pitch);
-    bb_index last_j = (bb_index)floor((y + side + margin) / of->pitch);
-    for (bb_index j = (bb_index)ceil((y - margin) / of->pitch); j <= last_j; ++j) {
-        for (bb_index i = (bb_index)ceil((x - margin) / of->pitch); i <= last_i; ++i) {
-            double area = shared(of, i, x, side) * shared(of, j, y, side);
-            sum += of->stiffness[(j + of->half) * width + i + of->half] * area;
+    double margin = 0.5 * grid_points->footprint;
+    bb_index width = 2 * grid_points->half + 1;
+    bb_index last_i = (bb_index)floor((x + side + margin) / grid_points->pitch);
+    bb_index last_j = (bb_index)floor((y + side + margin) / grid_points->pitch);
+    for (bb_index j = (bb_index)ceil((y - margin) / grid_points->pitch); j <= last_j; ++j) {
+        for (bb_index i = (bb_index)ceil((x - margin) / grid_points->pitch); i <= last_i; ++i) {
+            double area = shared(grid_points, i, x, side) * shared(grid_points, j, y, side);
+            sum += grid_points->stiffness[(j + grid_points->half) * width + i + grid_points->half] *
+                   area;
         }
     }
-    double spread = of->pitch / (of->footprint * side);
+    double spread = grid_points->pitch / (grid_points->footprint * side);
     return sum * spread * spread;
 }
 
 bb_status bb_burl_map_fill(const bb_burl_config *config, const bb_disc_mesh *mesh, double *factor)
 {
     bb_status status = BB_OK;
-    lattice of = {0};
+    lattice grid_points = {0};
     BB_REQUIRE(config->footprint_mm > 0.0 && config->footprint_mm <= config->pitch_mm, BB_INVALID,
                "clamp.burls.footprint_mm = %g, expected over 0 and at most pitch_mm = %g",
                config->footprint_mm, config->pitch_mm);
     double h = mesh->spacing;
     double far_x = fmax(fabs(mesh->origin_x), fabs(mesh->origin_x + h * (double)mesh->columns));
     double far_y = fmax(fabs(mesh->origin_y), fabs(mesh->origin_y + h * (double)mesh->rows));
-    BB_TRY(lay(config, fmax(far_x, far_y) + 1e-3 * config->footprint_mm, &of));
+    BB_TRY(lay(config, fmax(far_x, far_y) + 1e-3 * config->footprint_mm, &grid_points));
     for (bb_index row = 0; row < mesh->rows; ++row) {
         for (bb_index column = 0; column < mesh->columns; ++column) {
             int32_t cell = mesh->cell_at[row * mesh->columns + column];
             if (cell >= 0) {
-                factor[cell] = cell_factor(&of, mesh->origin_x + h * (double)column,
+                factor[cell] = cell_factor(&grid_points, mesh->origin_x + h * (double)column,
                                            mesh->origin_y + h * (double)row, h);
             }
         }
     }
 done:
-    BB_RELEASE(&of.stiffness);
+    BB_RELEASE(&grid_points.stiffness);
     return status;
 }

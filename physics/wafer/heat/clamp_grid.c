@@ -60,24 +60,24 @@ static void mark_cells(coarse *grid)
     }
 }
 
-static void corners(const coarse *grid, bb_index column, bb_index row, bb_index at[4])
+static void corners(const coarse *grid, bb_index column, bb_index row, bb_index indices[4])
 {
     bb_index stride = grid->columns + 1;
-    at[0] = row * stride + column;
-    at[1] = at[0] + 1;
-    at[2] = at[1] + stride;
-    at[3] = at[0] + stride;
+    indices[0] = row * stride + column;
+    indices[1] = indices[0] + 1;
+    indices[2] = indices[1] + stride;
+    indices[3] = indices[0] + stride;
 }
 
 static void number_nodes(coarse *grid, bb_clamp_grid *out)
 {
-    bb_index at[4];
+    bb_index indices[4];
     for (bb_index cell = 0; cell < grid->rows * grid->columns; ++cell) {
         if (grid->cell_at[cell]) {
             ++out->cell_count;
-            corners(grid, cell % grid->columns, cell / grid->columns, at);
+            corners(grid, cell % grid->columns, cell / grid->columns, indices);
             for (int k = 0; k < 4; ++k) {
-                grid->node_at[at[k]] = 1;
+                grid->node_at[indices[k]] = 1;
             }
         }
     }
@@ -88,16 +88,16 @@ static void number_nodes(coarse *grid, bb_clamp_grid *out)
 
 static void fill_cells(const coarse *grid, bb_clamp_grid *out)
 {
-    bb_index at[4];
+    bb_index indices[4];
     bb_index next = 0;
     double quarter = 0.25 * grid->spacing * grid->spacing;
     for (bb_index cell = 0; cell < grid->rows * grid->columns; ++cell) {
         if (!grid->cell_at[cell]) {
             continue;
         }
-        corners(grid, cell % grid->columns, cell / grid->columns, at);
+        corners(grid, cell % grid->columns, cell / grid->columns, indices);
         for (int k = 0; k < 4; ++k) {
-            int32_t node = grid->node_at[at[k]];
+            int32_t node = grid->node_at[indices[k]];
             out->cell_nodes[4 * next + k] = node;
             out->node_area[node] += quarter;
         }
@@ -126,12 +126,12 @@ static bool locate(const coarse *grid, double at_x, double at_y, bb_index cell[2
 }
 
 // Bilinear weights of the corners, counter-clockwise from the lower left.
-static void weigh(const double at[2], double weight[4])
+static void weigh(const double point[2], double weight[4])
 {
-    weight[0] = (1.0 - at[0]) * (1.0 - at[1]);
-    weight[1] = at[0] * (1.0 - at[1]);
-    weight[2] = at[0] * at[1];
-    weight[3] = (1.0 - at[0]) * at[1];
+    weight[0] = (1.0 - point[0]) * (1.0 - point[1]);
+    weight[1] = point[0] * (1.0 - point[1]);
+    weight[2] = point[0] * point[1];
+    weight[3] = (1.0 - point[0]) * point[1];
 }
 
 static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
@@ -141,13 +141,13 @@ static bb_status prolong(const coarse *grid, bb_clamp_grid *out)
     const bb_disc_mesh *mesh = grid->mesh;
     for (bb_index node = 0; node < mesh->node_count; ++node) {
         bb_index cell[2];
-        double at[2];
+        double point[2];
         bool found =
             locate(grid, (bb_disc_mesh_x(mesh, node) - grid->origin_x) / grid->spacing,
-                   (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, at);
+                   (bb_disc_mesh_y(mesh, node) - grid->origin_y) / grid->spacing, cell, point);
         BB_REQUIRE(found, BB_INTERNAL, "wafer node %td lies on no clamp cell", node);
         double weight[4];
-        weigh(at, weight);
+        weigh(point, weight);
         bb_index corner[4];
         corners(grid, cell[0], cell[1], corner);
         for (int k = 0; k < 4; ++k) {
@@ -205,16 +205,16 @@ bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index
                           .rows = grid->rows,
                           .cell_at = grid->cell_at};
     bb_index cell[2];
-    double at[2];
+    double point[2];
     if (!locate(&whole, (x - grid->origin_x) / grid->spacing, (y - grid->origin_y) / grid->spacing,
-                cell, at)) {
+                cell, point)) {
         return false;
     }
     const bb_index number = grid->cell_at[cell[1] * grid->columns + cell[0]] - 1;
     for (int k = 0; k < 4; ++k) {
         node[k] = grid->cell_nodes[4 * number + k];
     }
-    weigh(at, weight);
+    weigh(point, weight);
     return true;
 }
 

@@ -41,7 +41,7 @@ static int32_t wafer_node_at(const bb_disc_mesh *wafer, const bb_disc_mesh *ring
 }
 
 // `whole` is the conductance of the whole edge, W/K.
-static bb_status connect(const bb_disc_mesh *wafer, double whole, bb_edge_ring *ring)
+static bb_status connect(const bb_disc_mesh *wafer, double sum, bb_edge_ring *ring)
 {
     bb_status status = BB_OK;
     double *length = NULL;
@@ -56,9 +56,8 @@ static bb_status connect(const bb_disc_mesh *wafer, double whole, bb_edge_ring *
     BB_TRY(BB_ALLOCATE(count, &ring->contacts));
     for (bb_index node = 0; node < ring->mesh->node_count; ++node) {
         if (length[node] > 0.0) {
-            ring->contacts[ring->contact_count++] =
-                (bb_ring_contact){wafer_node_at(wafer, ring->mesh, node), (int32_t)node,
-                                  whole * length[node] / total};
+            ring->contacts[ring->contact_count++] = (bb_ring_contact){
+                wafer_node_at(wafer, ring->mesh, node), (int32_t)node, sum * length[node] / total};
         }
     }
 done:

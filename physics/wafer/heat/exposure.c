@@ -53,9 +53,9 @@ static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *e
             }
         }
     }
-    double whole = (area->x1 - area->x0) * (area->y1 - area->y0);
+    double total = (area->x1 - area->x0) * (area->y1 - area->y0);
     exposure->total = exposure->energy_density * covered;
-    exposure->clipped = exposure->energy_density * fmax(whole - covered, 0.0);
+    exposure->clipped = exposure->energy_density * fmax(total - covered, 0.0);
 }
 
 bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_index index,
@@ -70,9 +70,9 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     exposure->scan = scan;
     exposure->field = scan->fields[index];
     exposure->energy_density = exposure->field.dose * absorption;
-    const bb_index most = bb_node_most(mesh, scan->field_width, scan->field_height);
-    BB_TRY(BB_ALLOCATE(most, &exposure->node));
-    BB_TRY(BB_ALLOCATE(2 * most, &exposure->strips));
+    const bb_index limit = bb_node_most(mesh, scan->field_width, scan->field_height);
+    BB_TRY(BB_ALLOCATE(limit, &exposure->node));
+    BB_TRY(BB_ALLOCATE(2 * limit, &exposure->strips));
     bb_box area = {
         exposure->field.x - 0.5 * scan->field_width, exposure->field.x + 0.5 * scan->field_width,
         exposure->field.y - 0.5 * scan->field_height, exposure->field.y + 0.5 * scan->field_height};

@@ -54,14 +54,14 @@ bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double durat
     bb_node_range(area.y0, area.y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
     for (bb_index row = y[0]; row <= y[1]; ++row) {
         for (bb_index column = x[0]; column <= x[1]; ++column) {
-            int32_t at = mesh->node_at[row * mesh->node_columns + column];
+            int32_t index = mesh->node_at[row * mesh->node_columns + column];
             double covered = 0.0;
-            for (int side = 0; side < 2 && at >= 0; ++side) {
-                bb_node_cut cut = bb_node_cut_of(mesh, &area, at, side);
+            for (int side = 0; side < 2 && index >= 0; ++side) {
+                bb_node_cut cut = bb_node_cut_of(mesh, &area, index, side);
                 covered += cut.width > 0.0 ? cut.width * (cut.high - cut.low) : 0.0;
             }
             if (covered > 0.0) {
-                node[count] = at;
+                node[count] = index;
                 exchange[count++] = duration * hood->exchange * covered;
             }
         }

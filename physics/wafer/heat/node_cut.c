@@ -4,9 +4,9 @@
 #include <math.h>
 
 // An edge that passes through a node to rounding leaves no sliver on its other side.
-static double from_node(double edge, double at, double half)
+static double from_node(double edge, double position, double half)
 {
-    double away = edge - at;
+    double away = edge - position;
     return fabs(away) < 1e-9 * half ? 0.0 : away;
 }
 
@@ -28,14 +28,14 @@ bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index
     double left = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
     double right = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
     // The middle of the covered x; halves that are both covered meet at the node.
-    double from = left > 0.0 ? fmin(x, box->x1) - left : fmax(x, box->x0);
+    double start = left > 0.0 ? fmin(x, box->x1) - left : fmax(x, box->x0);
     bb_node_cut cut = {.width = left + right};
     cut.low = fmax(side == 0 ? -half : 0.0, from_node(box->y0, y, half));
     cut.high = fmin(side == 0 ? 0.0 : half, from_node(box->y1, y, half));
     if (cut.high <= cut.low) {
         cut.width = 0.0;
     }
-    cut.middle = from + 0.5 * cut.width;
+    cut.middle = start + 0.5 * cut.width;
     return cut;
 }
 

@@ -128,7 +128,7 @@ static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_in
 }
 
 static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                          const bb_edge_ring *ring, const coefficients *of,
+                          const bb_edge_ring *ring, const coefficients *terms,
                           const bb_through_mode *mode, bb_thermal *thermal)
 {
     const bb_index first = thermal->node_count + thermal->clamp_count;
@@ -141,12 +141,12 @@ static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
         thermal->loss[first + k] = ring->water * ring->mesh->node_area[k];
     }
     for (bb_index i = 0; i < thermal->node_count; ++i) {
-        thermal->capacity[i] = of->areal_capacity * mesh->node_area[i];
-        thermal->loss[i] = grid == NULL ? of->exchange * mesh->node_area[i] : 0.0;
+        thermal->capacity[i] = terms->areal_capacity * mesh->node_area[i];
+        thermal->loss[i] = grid == NULL ? terms->exchange * mesh->node_area[i] : 0.0;
     }
     for (bb_index j = 0; grid != NULL && j < thermal->clamp_count; ++j) {
-        thermal->capacity[thermal->node_count + j] = of->clamp_capacity * grid->node_area[j];
-        thermal->loss[thermal->node_count + j] = of->water * grid->node_area[j];
+        thermal->capacity[thermal->node_count + j] = terms->clamp_capacity * grid->node_area[j];
+        thermal->loss[thermal->node_count + j] = terms->water * grid->node_area[j];
     }
     for (bb_index i = 0; i < thermal->size; ++i) {
         thermal->per_joule[i] = 1.0 / thermal->capacity[i];
@@ -156,10 +156,10 @@ static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
 double bb_thermal_wafer_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                               const bb_hood_config *hood, double spacing)
 {
-    const coefficients of = convert(wafer, clamp);
+    const coefficients terms = convert(wafer, clamp);
     const double top = hood == NULL ? 0.0 : hood->exchange_w_per_m2_k;
-    return 2.0 / (4.0 * of.conductance / (of.areal_capacity * spacing * spacing) +
-                  2.0 * of.exchange / of.areal_capacity + top / of.areal_capacity);
+    return 2.0 / (4.0 * terms.conductance / (terms.areal_capacity * spacing * spacing) +
+                  2.0 * terms.exchange / terms.areal_capacity + top / terms.areal_capacity);
 }
 
 double bb_thermal_round_down(double limit)
@@ -170,14 +170,15 @@ double bb_thermal_round_down(double limit)
 
 double bb_thermal_clamp_limit(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
 {
-    const coefficients of = convert(wafer, clamp);
+    const coefficients terms = convert(wafer, clamp);
     const double spacing = 1e-3 * clamp->spacing_mm;
-    return 2.0 * of.clamp_capacity / (4.0 * of.clamp_conductance / (spacing * spacing) + of.water);
+    return 2.0 * terms.clamp_capacity /
+           (4.0 * terms.clamp_conductance / (spacing * spacing) + terms.water);
 }
 
 // The gap's part of the bound in the wafer, and all of the ring's, 1/s.
-static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const coefficients *of,
-                       double *wafer_part, double *ring_rate)
+static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring,
+                       const coefficients *terms, double *wafer_part, double *ring_rate)
 {
     double worst_wafer = 0.0;
     double worst_ring = 0.0;
@@ -188,7 +189,7 @@ static void bound_ring(const bb_disc_mesh *mesh, const bb_edge_ring *ring, const
         worst_ring =
             fmax(worst_ring, contact->conductance / ring->mesh->node_area[contact->ring_node]);
     }
-    *wafer_part = 2.0 * worst_wafer / of->areal_capacity;
+    *wafer_part = 2.0 * worst_wafer / terms->areal_capacity;
     *ring_rate = (4.0 * ring->conductance / (mesh->spacing * mesh->spacing) + 2.0 * worst_ring +
                   ring->water) /
                  ring->areal_capacity;
@@ -336,7 +337,7 @@ static void make_step_matrix(const bb_thermal *thermal, bb_csr *matrix)
 }
 
 static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                          const bb_thermal_setting *setting, const coefficients *of,
+                          const bb_thermal_setting *setting, const coefficients *terms,
                           const bb_through_mode *mode, bb_thermal *thermal)
 {
     bb_status status = BB_OK;
@@ -344,11 +345,11 @@ static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
     const bb_edge_ring *ring = setting->ring;
     const bool explicit = setting->stepping == (int)BB_STEPPING_EXPLICIT;
     bb_csr *matrix = explicit ? &thermal->step_matrix : &thermal->conductance;
-    BB_TRY(add_conduction(&list, mesh->cell_nodes, mesh->cell_count, 0, of->conductance));
+    BB_TRY(add_conduction(&list, mesh->cell_nodes, mesh->cell_count, 0, terms->conductance));
     if (grid != NULL) {
         BB_TRY(add_conduction(&list, grid->cell_nodes, grid->cell_count, mesh->node_count,
-                              of->clamp_conductance));
-        BB_TRY(add_exchange(&list, mesh, grid, of->exchange));
+                              terms->clamp_conductance));
+        BB_TRY(add_exchange(&list, mesh, grid, terms->exchange));
     }
     if (ring != NULL) {
         const bb_index first = thermal->node_count + thermal->clamp_count;
@@ -357,13 +358,13 @@ static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
         BB_TRY(add_contacts(&list, ring, first));
     }
     if (thermal->tau_count > 0) {
-        BB_TRY(add_through(&list, mesh, grid, ring, mode, of->exchange, thermal));
+        BB_TRY(add_through(&list, mesh, grid, ring, mode, terms->exchange, thermal));
     }
     for (bb_index i = 0; i < thermal->size; ++i) {
         BB_TRY(bb_triplets_add(&list, i, i, thermal->loss[i]));
     }
     BB_TRY(bb_csr_assemble(thermal->size, thermal->size, &list, matrix));
-    bound_sign(matrix, setting->hood_exchange / of->areal_capacity, thermal);
+    bound_sign(matrix, setting->hood_exchange / terms->areal_capacity, thermal);
     if (explicit) {
         make_step_matrix(thermal, matrix);
     }
@@ -388,7 +389,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     bb_clamp_grid *grid = NULL;
     bb_thermal *thermal = NULL;
     bb_through_mode mode;
-    coefficients of = convert(wafer, clamp);
+    coefficients terms = convert(wafer, clamp);
     if (model == BB_CLAMP_LAYER) {
         BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
     }
@@ -406,8 +407,8 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
     BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &thermal->stable_step));
     mode = bb_through_mode_make(wafer, setting->stepping, step);
-    fill_capacity(mesh, grid, setting->ring, &of, &mode, thermal);
-    BB_TRY(assemble(mesh, grid, setting, &of, &mode, thermal));
+    fill_capacity(mesh, grid, setting->ring, &terms, &mode, thermal);
+    BB_TRY(assemble(mesh, grid, setting, &terms, &mode, thermal));
     *out = thermal;
     thermal = NULL;
 done:

@@ -62,18 +62,18 @@ bb_status bb_delivery_residual(bb_index light_steps, const bb_index *in_force, c
                                const double *model, bb_dwell *dwell)
 {
     bb_status status = BB_OK;
-    double *left = NULL;
+    double *remainder = NULL;
     bb_index points = dwell->slit.window_points;
-    BB_TRY(BB_ALLOCATE(points, &left));
+    BB_TRY(BB_ALLOCATE(points, &remainder));
     for (bb_index step = 0; step < light_steps; ++step) {
         const double *expected = truth + step * points;
         const double *applied = in_force[step] < 0 ? NULL : model + in_force[step] * points;
         for (bb_index p = 0; p < points; ++p) {
-            left[p] = expected[p] - (applied == NULL ? 0.0 : applied[p]);
+            remainder[p] = expected[p] - (applied == NULL ? 0.0 : applied[p]);
         }
-        bb_dwell_add(dwell, step, left);
+        bb_dwell_add(dwell, step, remainder);
     }
 done:
-    BB_RELEASE(&left);
+    BB_RELEASE(&remainder);
     return status;
 }

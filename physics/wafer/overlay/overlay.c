@@ -33,10 +33,10 @@ static int ascending(const void *a, const void *b)
 
 static double percentile(const double *sorted, bb_index count, double part)
 {
-    double at = part * (double)(count - 1);
-    bb_index low = (bb_index)at;
+    double position = part * (double)(count - 1);
+    bb_index low = (bb_index)position;
     bb_index high = low + 1 < count ? low + 1 : low;
-    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+    return sorted[low] + (position - (double)low) * (sorted[high] - sorted[low]);
 }
 
 // `sizes` [count] is a workspace.
@@ -343,11 +343,11 @@ bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points 
     double condition = NAN;
     bb_index left_alone = 0;
     bb_index linear = 0;
-    bb_index at = 0;
+    bb_index index = 0;
     int parameters = bb_overlay_model_parameters(model);
     BB_REQUIRE(points->field_x != NULL && points->field_y != NULL, BB_INVALID,
                "the model needs the field centre of each point");
-    for (bb_index first = 0; first < points->count; ++at) {
+    for (bb_index first = 0; first < points->count; ++index) {
         const bb_overlay_points field = one_field(points, first);
         BB_TRY(fit_field(model, &field, fit, residual_x + first, residual_y + first));
         condition = fmax(condition, fit->condition);
@@ -357,7 +357,7 @@ bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points 
             outcome = fit->outcome;
         }
         if (each != NULL) {
-            each[at] = *fit;
+            each[index] = *fit;
         }
         first += field.count;
     }

@@ -10,8 +10,8 @@ const char *const bb_overlay_part_names[BB_OVERLAY_PARTS] = {"centre", "edge", "
 
 bool bb_overlay_field_in(const bb_overlay_field *field, bb_overlay_part part)
 {
-    const bool in[BB_OVERLAY_PARTS] = {field->full, !field->full, field->up, !field->up};
-    return in[part];
+    const bool input[BB_OVERLAY_PARTS] = {field->full, !field->full, field->up, !field->up};
+    return input[part];
 }
 
 // fmax would hide a NaN.
@@ -81,8 +81,8 @@ static bb_status describe_parts(const bb_overlay_points *points, const bb_overla
         bb_index first = 0;
         bb_index count = 0;
         for (bb_index f = 0; f < report->field_count; ++f) {
-            bool in = bb_overlay_field_in(&fields[f], (bb_overlay_part)part);
-            for (bb_index i = first; in && i < first + fields[f].count; ++i, ++count) {
+            bool is_inside = bb_overlay_field_in(&fields[f], (bb_overlay_part)part);
+            for (bb_index i = first; is_inside && i < first + fields[f].count; ++i, ++count) {
                 dx[count] = points->dx[i];
                 dy[count] = points->dy[i];
             }
@@ -99,7 +99,7 @@ static bb_status describe_models(const bb_overlay_points *points, double *dx, do
 {
     bb_status status = BB_OK;
     double raw = report->wafer.rms * report->wafer.rms;
-    double left = 1.0; // after the last model that the points determine
+    double rest = 1.0; // after the last model that the points determine
     for (int m = 0; m < BB_OVERLAY_MODELS; ++m) {
         if (m == (int)BB_OVERLAY_FIELD_6) {
             BB_TRY(bb_overlay_fit_fields(BB_OVERLAY_FIELD_6, points, &report->fits[m], dx, dy,
@@ -109,8 +109,8 @@ static bb_status describe_models(const bb_overlay_points *points, double *dx, do
         }
         BB_TRY(bb_overlay_statistics_of(points->count, dx, dy, &report->nce[m]));
         double rms = report->nce[m].rms;
-        report->removed[m] = left - rms * rms / raw;
-        left = isnan(rms) ? left : rms * rms / raw;
+        report->removed[m] = rest - rms * rms / raw;
+        rest = isnan(rms) ? rest : rms * rms / raw;
     }
 done:
     return status;

@@ -54,7 +54,7 @@ bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *d
     double sum_y = 0.0;
     double most_x = points > 0 ? 0.0 : NAN;
     double most_y = most_x;
-    double most = most_x;
+    double maximum = most_x;
     BB_TRY(bb_overlay_statistics_of(wafers * points, dx, dy, &all));
     for (bb_index k = 0; k < points; ++k) {
         const double x = variance(wafers, points, dx + k);
@@ -63,7 +63,7 @@ bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *d
         sum_y += y;
         most_x = larger(most_x, x);
         most_y = larger(most_y, y);
-        most = larger(most, x + y);
+        maximum = larger(maximum, x + y);
     }
     const double mean_x = variance_of_means(wafers, points, dx);
     const double mean_y = variance_of_means(wafers, points, dy);
@@ -74,7 +74,7 @@ bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *d
         .y = {NANOMETRES * sqrt(mean_y),          NANOMETRES * sqrt(sum_y / n),           NANOMETRES * sqrt(most_y),
               all.y.m3s                                                                                                            },
         .vector = {NANOMETRES * sqrt(mean_x + mean_y), NANOMETRES * sqrt((sum_x + sum_y) / n),
-              NANOMETRES * sqrt(most),                                                                               all.vector.m3s},
+              NANOMETRES * sqrt(maximum),                                                                            all.vector.m3s},
     };
 done:
     return status;

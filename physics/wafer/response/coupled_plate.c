@@ -169,12 +169,12 @@ BB_CLONES static void add_cell(const bb_plate_element *element, const int32_t *n
 {
     for (int k = 0; k < 4; ++k) {
         for (int c = 0; c < 2; ++c) {
-            const double *from = adjoint + place[U * node[k] + c] * BB_PLATE_BATCH;
+            const double *source = adjoint + place[U * node[k] + c] * BB_PLATE_BATCH;
             for (int l = 0; l < 4; ++l) {
                 double force = element->load[U * k + c][l];
-                double *to = rows + (bb_index)node[l] * BB_PLATE_BATCH;
+                double *target = rows + (bb_index)node[l] * BB_PLATE_BATCH;
                 for (int p = 0; p < BB_PLATE_BATCH; ++p) {
-                    to[p] += force * from[p];
+                    target[p] += force * source[p];
                 }
             }
         }
@@ -187,12 +187,12 @@ BB_CLONES static void add_moment(const bb_plate_element *element, const int32_t 
 {
     for (int k = 0; k < 4; ++k) {
         for (int c = 2; c < U; ++c) {
-            const double *from = adjoint + place[U * node[k] + c] * BB_PLATE_BATCH;
+            const double *source = adjoint + place[U * node[k] + c] * BB_PLATE_BATCH;
             for (int l = 0; l < 4; ++l) {
                 double force = element->moment[U * k + c][l];
-                double *to = rows + (bb_index)node[l] * BB_PLATE_BATCH;
+                double *target = rows + (bb_index)node[l] * BB_PLATE_BATCH;
                 for (int p = 0; p < BB_PLATE_BATCH; ++p) {
-                    to[p] += force * from[p];
+                    target[p] += force * source[p];
                 }
             }
         }
@@ -239,9 +239,9 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
     for (bb_index p = 0; p < count; ++p) {
         bb_plate_sample_make(plate->mesh, &plate->plate, x[p], y[p], axis, &samples[p]);
         for (int i = 0; i < samples[p].count; ++i) {
-            int64_t at = place[samples[p].unknown[i]];
-            adjoint[at * BB_PLATE_BATCH + p] += samples[p].weight[i];
-            touched[touches++] = at;
+            int64_t index = place[samples[p].unknown[i]];
+            adjoint[index * BB_PLATE_BATCH + p] += samples[p].weight[i];
+            touched[touches++] = index;
         }
     }
     BB_TRY(bb_supernodes_solve(factor, BB_PLATE_BATCH, touches, touched, adjoint));

@@ -48,6 +48,6 @@ static bb_index dissect(const bb_disc_mesh *mesh, rectangle part, bb_index leaf,
 
 void bb_dissection_order(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order)
 {
-    rectangle whole = {0, 0, mesh->node_columns, mesh->node_rows};
-    (void)dissect(mesh, whole, leaf, order);
+    rectangle box = {0, 0, mesh->node_columns, mesh->node_rows};
+    (void)dissect(mesh, box, leaf, order);
 }

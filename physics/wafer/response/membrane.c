@@ -43,9 +43,9 @@ static void gather(const bb_membrane *membrane, bb_index node, double block[9][2
             continue;
         }
         for (int l = 0; l < 4; ++l) {
-            int at = 3 * (corner_y[l] - corner_y[k] + 1) + corner_x[l] - corner_x[k] + 1;
+            int index = 3 * (corner_y[l] - corner_y[k] + 1) + corner_x[l] - corner_x[k] + 1;
             for (int c = 0; c < 4; ++c) {
-                block[at][c / 2][c % 2] +=
+                block[index][c / 2][c % 2] +=
                     membrane->element.stiffness[2 * k + c / 2][2 * l + c % 2];
             }
         }
@@ -195,12 +195,12 @@ BB_CLONES static void add_cell(const bb_membrane_element *element, const int32_t
                                const int64_t *place, const double *adjoint, double *rows)
 {
     for (int i = 0; i < 8; ++i) {
-        const double *from = adjoint + place[2 * node[i / 2] + i % 2] * BATCH;
+        const double *source = adjoint + place[2 * node[i / 2] + i % 2] * BATCH;
         for (int l = 0; l < 4; ++l) {
             const double force = element->load[i][l];
             double *sums = rows + (bb_index)node[l] * BATCH;
             for (int p = 0; p < BATCH; ++p) {
-                sums[p] += force * from[p];
+                sums[p] += force * source[p];
             }
         }
     }

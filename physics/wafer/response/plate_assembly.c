@@ -30,12 +30,12 @@ static int32_t neighbour(const bb_disc_mesh *mesh, bb_index column, bb_index row
 static void add_cell(const bb_plate_element *element, double factor, int k, stencil *out)
 {
     for (int l = 0; l < 4; ++l) {
-        int at = 3 * (bb_plate_corner[l][1] - bb_plate_corner[k][1] + 1) + bb_plate_corner[l][0] -
-                 bb_plate_corner[k][0] + 1;
+        int index = 3 * (bb_plate_corner[l][1] - bb_plate_corner[k][1] + 1) +
+                    bb_plate_corner[l][0] - bb_plate_corner[k][0] + 1;
         for (int c = 0; c < U; ++c) {
             for (int e = 0; e < U; ++e) {
-                out->block[at][c][e] += element->elastic[U * k + c][U * l + e] +
-                                        factor * element->springs[U * k + c][U * l + e];
+                out->block[index][c][e] += element->elastic[U * k + c][U * l + e] +
+                                           factor * element->springs[U * k + c][U * l + e];
             }
         }
     }
@@ -60,33 +60,33 @@ static void gather(const bb_disc_mesh *mesh, const bb_plate_element *element, co
 }
 
 // Places of the stencil in the order of their nodes; absent ones first.
-static void sort(const stencil *of, int place[NEIGHBOURS])
+static void sort(const stencil *weights, int place[NEIGHBOURS])
 {
     for (int i = 0; i < NEIGHBOURS; ++i) {
-        int at = i;
-        for (; at > 0 && of->node[place[at - 1]] > of->node[i]; --at) {
-            place[at] = place[at - 1];
+        int index = i;
+        for (; index > 0 && weights->node[place[index - 1]] > weights->node[i]; --index) {
+            place[index] = place[index - 1];
         }
-        place[at] = i;
+        place[index] = i;
     }
 }
 
 // The columns of one node. The matrix is symmetric: a row of the stencil is a column.
-static void fill_node(const stencil *of, bb_index node, bb_upper_triangle *out)
+static void fill_node(const stencil *weights, bb_index node, bb_upper_triangle *out)
 {
     int place[NEIGHBOURS];
-    sort(of, place);
+    sort(weights, place);
     for (int c = 0; c < U; ++c) {
         int64_t column = U * (int64_t)node + c;
-        int64_t at = out->start[column];
+        int64_t index = out->start[column];
         for (int i = 0; i < NEIGHBOURS; ++i) {
-            int64_t other = of->node[place[i]];
+            int64_t other = weights->node[place[i]];
             for (int e = 0; e < U && other >= 0 && U * other + e <= column; ++e) {
-                out->row[at] = U * other + e;
-                out->value[at++] = of->block[place[i]][c][e];
+                out->row[index] = U * other + e;
+                out->value[index++] = weights->block[place[i]][c][e];
             }
         }
-        out->start[column + 1] = at;
+        out->start[column + 1] = index;
     }
 }
 
@@ -96,16 +96,16 @@ bb_status bb_plate_assemble(const bb_disc_mesh *mesh, const bb_plate_element *el
     bb_status status = BB_OK;
     bb_index nodes = mesh->node_count;
     // Half of the neighbours stand before a node, and of its own block the upper triangle.
-    bb_index most = nodes * (U * U * (NEIGHBOURS / 2) + U * (U + 1) / 2);
+    bb_index limit = nodes * (U * U * (NEIGHBOURS / 2) + U * (U + 1) / 2);
     *out = (bb_upper_triangle){.unknowns = U * (int64_t)nodes};
     BB_TRY(BB_ALLOCATE(U * nodes + 1, &out->start));
-    BB_TRY(BB_ALLOCATE(most, &out->row));
-    BB_TRY(BB_ALLOCATE(most, &out->value));
+    BB_TRY(BB_ALLOCATE(limit, &out->row));
+    BB_TRY(BB_ALLOCATE(limit, &out->value));
     out->start[0] = 0;
     for (bb_index node = 0; node < nodes; ++node) {
-        stencil of;
-        gather(mesh, element, springs, node, &of);
-        fill_node(&of, node, out);
+        stencil weights;
+        gather(mesh, element, springs, node, &weights);
+        fill_node(&weights, node, out);
     }
 done:
     if (status != BB_OK) {

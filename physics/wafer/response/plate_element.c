@@ -60,7 +60,7 @@ void bb_plate_shapes_at(double a, double b, double side, bb_plate_shapes *out)
     }
 }
 
-static void add_membrane(const bb_plate *plate, const bb_plate_shapes *at, double weight,
+static void add_membrane(const bb_plate *plate, const bb_plate_shapes *shapes, double weight,
                          bb_plate_element *out)
 {
     double along = plate->membrane * weight;
@@ -69,16 +69,20 @@ static void add_membrane(const bb_plate *plate, const bb_plate_shapes *at, doubl
     for (int k = 0; k < 4; ++k) {
         for (int l = 0; l < 4; ++l) {
             double(*to)[BB_PLATE_ELEMENT] = out->elastic + 6 * k;
-            to[0][6 * l] += along * at->q_x[k] * at->q_x[l] + shear * at->q_y[k] * at->q_y[l];
-            to[0][6 * l + 1] += across * at->q_x[k] * at->q_y[l] + shear * at->q_y[k] * at->q_x[l];
-            to[1][6 * l] += across * at->q_y[k] * at->q_x[l] + shear * at->q_x[k] * at->q_y[l];
-            to[1][6 * l + 1] += along * at->q_y[k] * at->q_y[l] + shear * at->q_x[k] * at->q_x[l];
+            to[0][6 * l] +=
+                along * shapes->q_x[k] * shapes->q_x[l] + shear * shapes->q_y[k] * shapes->q_y[l];
+            to[0][6 * l + 1] +=
+                across * shapes->q_x[k] * shapes->q_y[l] + shear * shapes->q_y[k] * shapes->q_x[l];
+            to[1][6 * l] +=
+                across * shapes->q_y[k] * shapes->q_x[l] + shear * shapes->q_x[k] * shapes->q_y[l];
+            to[1][6 * l + 1] +=
+                along * shapes->q_y[k] * shapes->q_y[l] + shear * shapes->q_x[k] * shapes->q_x[l];
         }
     }
 }
 
 // Twist is 2 w_xy, so that D66 counts four times.
-static void add_bending(const bb_plate *plate, const bb_plate_shapes *at, double weight,
+static void add_bending(const bb_plate *plate, const bb_plate_shapes *shapes, double weight,
                         bb_plate_element *out)
 {
     double along = plate->bending * weight;
@@ -87,34 +91,34 @@ static void add_bending(const bb_plate *plate, const bb_plate_shapes *at, double
     for (int i = 0; i < 16; ++i) {
         for (int j = 0; j < 16; ++j) {
             out->elastic[6 * (i / 4) + 2 + i % 4][6 * (j / 4) + 2 + j % 4] +=
-                along * (at->w_xx[i] * at->w_xx[j] + at->w_yy[i] * at->w_yy[j]) +
-                across * (at->w_xx[i] * at->w_yy[j] + at->w_yy[i] * at->w_xx[j]) +
-                twist * at->w_xy[i] * at->w_xy[j];
+                along * (shapes->w_xx[i] * shapes->w_xx[j] + shapes->w_yy[i] * shapes->w_yy[j]) +
+                across * (shapes->w_xx[i] * shapes->w_yy[j] + shapes->w_yy[i] * shapes->w_xx[j]) +
+                twist * shapes->w_xy[i] * shapes->w_xy[j];
         }
     }
 }
 
 // Displacement of the bottom along x and y, and w, by unknown: u0 + (d/2) grad w.
-static void bottom_of(const bb_plate *plate, const bb_plate_shapes *at,
+static void bottom_of(const bb_plate *plate, const bb_plate_shapes *shapes,
                       double bottom[3][BB_PLATE_ELEMENT])
 {
     memset(bottom, 0, 3 * sizeof *bottom);
     for (int k = 0; k < 4; ++k) {
-        bottom[0][6 * k] = at->q[k];
-        bottom[1][6 * k + 1] = at->q[k];
+        bottom[0][6 * k] = shapes->q[k];
+        bottom[1][6 * k + 1] = shapes->q[k];
         for (int m = 0; m < 4; ++m) {
-            bottom[0][6 * k + 2 + m] = 0.5 * plate->thickness * at->w_x[4 * k + m];
-            bottom[1][6 * k + 2 + m] = 0.5 * plate->thickness * at->w_y[4 * k + m];
-            bottom[2][6 * k + 2 + m] = at->w[4 * k + m];
+            bottom[0][6 * k + 2 + m] = 0.5 * plate->thickness * shapes->w_x[4 * k + m];
+            bottom[1][6 * k + 2 + m] = 0.5 * plate->thickness * shapes->w_y[4 * k + m];
+            bottom[2][6 * k + 2 + m] = shapes->w[4 * k + m];
         }
     }
 }
 
-static void add_springs(const bb_plate *plate, const bb_plate_shapes *at, double weight,
+static void add_springs(const bb_plate *plate, const bb_plate_shapes *shapes, double weight,
                         bb_plate_element *out)
 {
     double bottom[3][BB_PLATE_ELEMENT];
-    bottom_of(plate, at, bottom);
+    bottom_of(plate, shapes, bottom);
     for (int i = 0; i < BB_PLATE_ELEMENT; ++i) {
         for (int j = 0; j < BB_PLATE_ELEMENT; ++j) {
             out->springs[i][j] +=
@@ -126,18 +130,19 @@ static void add_springs(const bb_plate *plate, const bb_plate_shapes *at, double
 }
 
 // M_T per kelvin of tau is N_T per kelvin times d / 6.
-static void add_loads(const bb_plate *plate, const bb_plate_shapes *at, double weight,
+static void add_loads(const bb_plate *plate, const bb_plate_shapes *shapes, double weight,
                       bb_plate_element *out)
 {
     double force = plate->thermal * weight;
     double moment = force * plate->thickness / 6.0;
     for (int k = 0; k < 4; ++k) {
         for (int l = 0; l < 4; ++l) {
-            out->load[6 * k][l] += force * at->q_x[k] * at->q[l];
-            out->load[6 * k + 1][l] += force * at->q_y[k] * at->q[l];
+            out->load[6 * k][l] += force * shapes->q_x[k] * shapes->q[l];
+            out->load[6 * k + 1][l] += force * shapes->q_y[k] * shapes->q[l];
             for (int m = 0; m < 4; ++m) {
                 int i = 4 * k + m;
-                out->moment[6 * k + 2 + m][l] -= moment * (at->w_xx[i] + at->w_yy[i]) * at->q[l];
+                out->moment[6 * k + 2 + m][l] -=
+                    moment * (shapes->w_xx[i] + shapes->w_yy[i]) * shapes->q[l];
             }
         }
     }
@@ -147,12 +152,12 @@ void bb_plate_element_make(const bb_plate *plate, double side, bb_plate_element 
 {
     memset(out, 0, sizeof *out);
     for (int point = 0; point < 16; ++point) {
-        bb_plate_shapes at;
+        bb_plate_shapes shapes;
         double weight = WEIGHT[point % 4] * WEIGHT[point / 4] * side * side;
-        bb_plate_shapes_at(POINT[point % 4], POINT[point / 4], side, &at);
-        add_membrane(plate, &at, weight, out);
-        add_bending(plate, &at, weight, out);
-        add_springs(plate, &at, weight, out);
-        add_loads(plate, &at, weight, out);
+        bb_plate_shapes_at(POINT[point % 4], POINT[point / 4], side, &shapes);
+        add_membrane(plate, &shapes, weight, out);
+        add_bending(plate, &shapes, weight, out);
+        add_springs(plate, &shapes, weight, out);
+        add_loads(plate, &shapes, weight, out);
     }
 }

@@ -33,20 +33,20 @@ done:
 static bb_status view_parts(bb_plate_factor *out)
 {
     bb_status status = BB_OK;
-    const cholmod_factor *from = out->cholmod->factor;
-    BB_REQUIRE(from->is_super && from->xtype == CHOLMOD_REAL, BB_INTERNAL,
+    const cholmod_factor *factor = out->cholmod->factor;
+    BB_REQUIRE(factor->is_super && factor->xtype == CHOLMOD_REAL, BB_INTERNAL,
                "CHOLMOD made a simplicial factor of the plate");
     out->view = (bb_supernodes){
-        .unknowns = (int64_t)from->n,
-        .count = (int64_t)from->nsuper,
-        .row_count = (int64_t)from->ssize,
-        .value_count = (int64_t)from->xsize,
-        .first = from->super,
-        .row_start = from->pi,
-        .value_start = from->px,
-        .row = from->s,
-        .value = from->x,
-        .permutation = from->Perm,
+        .unknowns = (int64_t)factor->n,
+        .count = (int64_t)factor->nsuper,
+        .row_count = (int64_t)factor->ssize,
+        .value_count = (int64_t)factor->xsize,
+        .first = factor->super,
+        .row_start = factor->pi,
+        .value_start = factor->px,
+        .row = factor->s,
+        .value = factor->x,
+        .permutation = factor->Perm,
     };
 done:
     return status;
@@ -133,17 +133,17 @@ const int64_t *bb_plate_factor_places(const bb_plate_factor *factor)
 
 void bb_plate_factor_destroy(bb_plate_factor **factor)
 {
-    bb_plate_factor *whole = factor == NULL ? NULL : *factor;
-    if (whole == NULL) {
+    bb_plate_factor *plate_factor = factor == NULL ? NULL : *factor;
+    if (plate_factor == NULL) {
         return;
     }
-    if (whole->cholmod != NULL) {
-        (void)cholmod_l_free_factor(&whole->cholmod->factor, &whole->cholmod->common);
-        (void)cholmod_l_finish(&whole->cholmod->common);
-        BB_RELEASE(&whole->cholmod);
+    if (plate_factor->cholmod != NULL) {
+        (void)cholmod_l_free_factor(&plate_factor->cholmod->factor, &plate_factor->cholmod->common);
+        (void)cholmod_l_finish(&plate_factor->cholmod->common);
+        BB_RELEASE(&plate_factor->cholmod);
     }
-    BB_RELEASE(&whole->indices);
-    BB_RELEASE(&whole->values);
-    BB_RELEASE(&whole->place);
+    BB_RELEASE(&plate_factor->indices);
+    BB_RELEASE(&plate_factor->values);
+    BB_RELEASE(&plate_factor->place);
     BB_RELEASE(factor);
 }

@@ -35,31 +35,31 @@ typedef struct part {
 
 enum { PARTS = 6 };
 
-static void list_parts(const bb_supernodes *of, part parts[PARTS])
+static void list_parts(const bb_supernodes *factor, part parts[PARTS])
 {
     const struct {
         const void *items;
         int64_t count;
     } all[PARTS] = {
-        {of->first,       of->count + 1  },
-        {of->row_start,   of->count + 1  },
-        {of->value_start, of->count + 1  },
-        {of->row,         of->row_count  },
-        {of->permutation, of->unknowns   },
-        {of->value,       of->value_count},
+        {factor->first,       factor->count + 1  },
+        {factor->row_start,   factor->count + 1  },
+        {factor->value_start, factor->count + 1  },
+        {factor->row,         factor->row_count  },
+        {factor->permutation, factor->unknowns   },
+        {factor->value,       factor->value_count},
     };
     for (int i = 0; i < PARTS; ++i) {
         parts[i] = (part){(void *)(uintptr_t)all[i].items, 8 * (size_t)all[i].count};
     }
 }
 
-static bb_status digest(const header *of, const part parts[PARTS], uint64_t out[2])
+static bb_status digest(const header *head, const part parts[PARTS], uint64_t out[2])
 {
     bb_status status = BB_OK;
     XXH3_state_t *hash = XXH3_createState();
     BB_REQUIRE(hash != NULL, BB_MEMORY, "out of memory for the digest of a factor");
     (void)XXH3_128bits_reset(hash);
-    (void)XXH3_128bits_update(hash, of, offsetof(header, digest));
+    (void)XXH3_128bits_update(hash, head, offsetof(header, digest));
     for (int i = 0; i < PARTS; ++i) {
         (void)XXH3_128bits_update(hash, parts[i].items, parts[i].bytes);
     }
@@ -100,18 +100,18 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     FILE *file = NULL;
     int id = -1;
     part parts[PARTS];
-    const bb_supernodes *of = &factor->view;
+    const bb_supernodes *supernodes = &factor->view;
     header head = {
         .order = 1,
         .version = FILE_VERSION,
         .key = {key.low, key.high},
-        .unknowns = of->unknowns,
-        .count = of->count,
-        .row_count = of->row_count,
-        .value_count = of->value_count
+        .unknowns = supernodes->unknowns,
+        .count = supernodes->count,
+        .row_count = supernodes->row_count,
+        .value_count = supernodes->value_count
     };
     memcpy(head.magic, MAGIC, sizeof MAGIC);
-    list_parts(of, parts);
+    list_parts(supernodes, parts);
     BB_TRY(digest(&head, parts, head.digest));
     BB_TRY(bb_plate_factor_path(folder, key, &path));
     BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
@@ -151,9 +151,9 @@ static const char *distrust(const header *head, bb_factor_key key, int64_t unkno
     if (head->key[0] != key.low || head->key[1] != key.high || head->unknowns != unknowns) {
         return "it is of another plate";
     }
-    int64_t most = bytes / 8;
+    int64_t limit = bytes / 8;
     if (head->count <= 0 || head->count > unknowns || head->row_count <= 0 ||
-        head->row_count > most || head->value_count <= 0 || head->value_count > most) {
+        head->row_count > limit || head->value_count <= 0 || head->value_count > limit) {
         return "its sizes cannot be";
     }
     int64_t expected = (int64_t)sizeof *head + 8 * (3 * (head->count + 1) + head->row_count +

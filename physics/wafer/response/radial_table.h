@@ -35,10 +35,10 @@ BB_CHECKED bb_status bb_radial_table_create(bb_radial_function function, const v
 /// Value at r; outside [begin, end] the outermost polynomial is continued, so stay inside.
 static inline double bb_radial_table_at(const bb_radial_table *table, double r)
 {
-    double at = (r - table->begin) * table->per_length;
-    bb_index i = (bb_index)at;
+    double position = (r - table->begin) * table->per_length;
+    bb_index i = (bb_index)position;
     i = i < table->intervals ? i : table->intervals - 1;
-    double t = 2.0 * (at - (double)i) - 1.0;
+    double t = 2.0 * (position - (double)i) - 1.0;
     const double *a = table->terms + BB_RADIAL_TERMS * i;
     return ((((a[5] * t + a[4]) * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0];
 }

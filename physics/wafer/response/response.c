@@ -33,15 +33,15 @@ static coupled couple(const bb_plate *plate)
 }
 
 // Roots to rounding: the closed form loses digits between roots of different size.
-static void find_roots(const coupled *of, double complex root[3])
+static void find_roots(const coupled *plate, double complex root[3])
 {
     gsl_complex z[3];
-    (void)gsl_poly_complex_solve_cubic(of->a, of->b, of->c, &z[0], &z[1], &z[2]);
+    (void)gsl_poly_complex_solve_cubic(plate->a, plate->b, plate->c, &z[0], &z[1], &z[2]);
     for (int i = 0; i < 3; ++i) {
         double complex s = GSL_REAL(z[i]) + I * GSL_IMAG(z[i]);
         for (int n = 0; n < 4; ++n) {
-            double complex value = ((s + of->a) * s + of->b) * s + of->c;
-            s -= value / ((3.0 * s + 2.0 * of->a) * s + of->b);
+            double complex value = ((s + plate->a) * s + plate->b) * s + plate->c;
+            s -= value / ((3.0 * s + 2.0 * plate->a) * s + plate->b);
         }
         root[i] = s;
     }
@@ -120,14 +120,14 @@ typedef struct point {
     double y;
 } point;
 
-static double line_x(const bb_temperature_grid *grid, const point *at, bb_index k)
+static double line_x(const bb_temperature_grid *grid, const point *sample, bb_index k)
 {
-    return grid->origin_x + (double)k * grid->cell_width - at->x;
+    return grid->origin_x + (double)k * grid->cell_width - sample->x;
 }
 
-static double line_y(const bb_temperature_grid *grid, const point *at, bb_index k)
+static double line_y(const bb_temperature_grid *grid, const point *sample, bb_index k)
 {
-    return grid->origin_y + (double)k * grid->cell_height - at->y;
+    return grid->origin_y + (double)k * grid->cell_height - sample->y;
 }
 
 // Live cells of grid row `row` that the block wants: columns [*begin, *end).
@@ -135,10 +135,10 @@ static void wanted(const bb_temperature_grid *grid, bb_index row, bb_index first
                    bb_index *begin, bb_index *end)
 {
     bb_index start = row * grid->columns;
-    bb_index from = first > start ? first - start : 0;
-    bb_index to = first + count - start < grid->columns ? first + count - start : grid->columns;
-    *begin = from > grid->live_begin[row] ? from : grid->live_begin[row];
-    *end = to < grid->live_end[row] ? to : grid->live_end[row];
+    bb_index origin = first > start ? first - start : 0;
+    bb_index target = first + count - start < grid->columns ? first + count - start : grid->columns;
+    *begin = origin > grid->live_begin[row] ? origin : grid->live_begin[row];
+    *end = target < grid->live_end[row] ? target : grid->live_end[row];
 }
 
 static double live_part(const bb_temperature_grid *grid, bb_index cell)
@@ -146,21 +146,21 @@ static double live_part(const bb_temperature_grid *grid, bb_index cell)
     return grid->area[cell] / (grid->cell_width * grid->cell_height);
 }
 
-static double edge_x(const bb_response *response, const point *at, bb_index k, bb_index row)
+static double edge_x(const bb_response *response, const point *sample, bb_index k, bb_index row)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_kernel_edge(&response->membrane, line_x(grid, at, k), line_y(grid, at, row),
-                                 line_y(grid, at, row + 1));
+    return bb_radial_kernel_edge(&response->membrane, line_x(grid, sample, k),
+                                 line_y(grid, sample, row), line_y(grid, sample, row + 1));
 }
 
-static double edge_y(const bb_response *response, const point *at, bb_index k, bb_index column)
+static double edge_y(const bb_response *response, const point *sample, bb_index k, bb_index column)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_kernel_edge(&response->membrane, line_y(grid, at, k), line_x(grid, at, column),
-                                 line_x(grid, at, column + 1));
+    return bb_radial_kernel_edge(&response->membrane, line_y(grid, sample, k),
+                                 line_x(grid, sample, column), line_x(grid, sample, column + 1));
 }
 
-static void fill_x(const bb_response *response, const point *at, bb_index first, bb_index count,
+static void fill_x(const bb_response *response, const point *sample, bb_index first, bb_index count,
                    double *out)
 {
     const bb_temperature_grid *grid = response->grid;
@@ -168,9 +168,9 @@ static void fill_x(const bb_response *response, const point *at, bb_index first,
         bb_index begin;
         bb_index end;
         wanted(grid, row, first, count, &begin, &end);
-        double left = begin < end ? edge_x(response, at, begin, row) : 0.0;
+        double left = begin < end ? edge_x(response, sample, begin, row) : 0.0;
         for (bb_index column = begin; column < end; ++column) {
-            double right = edge_x(response, at, column + 1, row);
+            double right = edge_x(response, sample, column + 1, row);
             bb_index cell = row * grid->columns + column;
             out[cell - first] = response->in_plane * live_part(grid, cell) * (right - left);
             left = right;
@@ -179,7 +179,7 @@ static void fill_x(const bb_response *response, const point *at, bb_index first,
 }
 
 // The upper edges of a row are the lower edges of the next; `edges` [columns] carries them.
-static void fill_y(const bb_response *response, const point *at, bb_index first, bb_index count,
+static void fill_y(const bb_response *response, const point *sample, bb_index first, bb_index count,
                    double *edges, double *out)
 {
     const bb_temperature_grid *grid = response->grid;
@@ -191,8 +191,8 @@ static void fill_y(const bb_response *response, const point *at, bb_index first,
         wanted(grid, row, first, count, &begin, &end);
         for (bb_index column = begin; column < end; ++column) {
             bool known = column >= known_begin && column < known_end;
-            double lower = known ? edges[column] : edge_y(response, at, row, column);
-            double upper = edge_y(response, at, row + 1, column);
+            double lower = known ? edges[column] : edge_y(response, sample, row, column);
+            double upper = edge_y(response, sample, row + 1, column);
             bb_index cell = row * grid->columns + column;
             out[cell - first] = response->in_plane * live_part(grid, cell) * (upper - lower);
             edges[column] = upper;
@@ -204,13 +204,13 @@ static void fill_y(const bb_response *response, const point *at, bb_index first,
 
 // Adds local_height * T(p), T bilinear between the centres of live cells; dead ones hand their
 // weight to the live ones. A point without live cells around it gets nothing.
-static void add_local(const bb_response *response, const point *at, bb_index first, bb_index count,
-                      double *out)
+static void add_local(const bb_response *response, const point *sample, bb_index first,
+                      bb_index count, double *out)
 {
     const bb_temperature_grid *grid = response->grid;
     double weight[4];
     bb_index cell[4];
-    double sum = bb_temperature_grid_weigh(grid, at->x, at->y, cell, weight);
+    double sum = bb_temperature_grid_weigh(grid, sample->x, sample->y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0 && cell[k] >= first && cell[k] < first + count) {
             out[cell[k] - first] += response->local_height * weight[k] / sum;
@@ -218,7 +218,7 @@ static void add_local(const bb_response *response, const point *at, bb_index fir
     }
 }
 
-static void fill_z(const bb_response *response, const point *at, bb_index first, bb_index count,
+static void fill_z(const bb_response *response, const point *sample, bb_index first, bb_index count,
                    double *out)
 {
     const bb_temperature_grid *grid = response->grid;
@@ -229,12 +229,12 @@ static void fill_z(const bb_response *response, const point *at, bb_index first,
         for (bb_index column = begin; column < end; ++column) {
             bb_index cell = row * grid->columns + column;
             double integral = bb_radial_kernel_cell(
-                &response->height, line_x(grid, at, column), line_x(grid, at, column + 1),
-                line_y(grid, at, row), line_y(grid, at, row + 1));
+                &response->height, line_x(grid, sample, column), line_x(grid, sample, column + 1),
+                line_y(grid, sample, row), line_y(grid, sample, row + 1));
             out[cell - first] = live_part(grid, cell) * integral;
         }
     }
-    add_local(response, at, first, count, out);
+    add_local(response, sample, first, count, out);
 }
 
 static bb_status fill_row(void *context, bb_index index)
@@ -247,21 +247,21 @@ static bb_status fill_row(void *context, bb_index index)
     bb_index count = task->out.shape[1];
     double *out = bb_view_row(task->out, index);
     double *edges = NULL;
-    point at = {bb_slit_grid_x(&field->slit, &field->field, row),
-                bb_slit_grid_y(&field->slit, &field->field, row)};
+    point sample = {bb_slit_grid_x(&field->slit, &field->field, row),
+                    bb_slit_grid_y(&field->slit, &field->field, row)};
     for (bb_index i = 0; i < count; ++i) {
         out[i] = 0.0;
     }
     switch (field->axis) {
     case BB_AXIS_X:
-        fill_x(response, &at, task->first_cell, count, out);
+        fill_x(response, &sample, task->first_cell, count, out);
         break;
     case BB_AXIS_Y:
         BB_TRY(BB_ALLOCATE(response->grid->columns, &edges));
-        fill_y(response, &at, task->first_cell, count, edges, out);
+        fill_y(response, &sample, task->first_cell, count, edges, out);
         break;
     default:
-        fill_z(response, &at, task->first_cell, count, out);
+        fill_z(response, &sample, task->first_cell, count, out);
         break;
     }
 done:

@@ -50,48 +50,49 @@ static int64_t supernode_of(const bb_supernodes *factor, int64_t column)
     return low;
 }
 
-BB_CLONES static void subtract_rows(const block *of, bb_index width, const double *part, double *x)
+BB_CLONES static void subtract_rows(const block *tile, bb_index width, const double *part,
+                                    double *x)
 {
-    for (int i = 0; i < of->below; ++i) {
-        double *to = x + of->row[i] * width;
+    for (int i = 0; i < tile->below; ++i) {
+        double *target = x + tile->row[i] * width;
         for (bb_index c = 0; c < width; ++c) {
-            to[c] -= part[i * width + c];
+            target[c] -= part[i * width + c];
         }
     }
 }
 
-static void gather_rows(const block *of, bb_index width, const double *x, double *part)
+static void gather_rows(const block *tile, bb_index width, const double *x, double *part)
 {
-    for (int i = 0; i < of->below; ++i) {
-        memcpy(part + i * width, x + of->row[i] * width, (size_t)width * sizeof *part);
+    for (int i = 0; i < tile->below; ++i) {
+        memcpy(part + i * width, x + tile->row[i] * width, (size_t)width * sizeof *part);
     }
 }
 
 // Row-major [rows][width] is column-major width x rows, so that x stands to the left of L'.
-static void go_forward(const block *of, bb_index width, double *part, double *x)
+static void go_forward(const block *tile, bb_index width, double *part, double *x)
 {
-    double *own = x + of->first * width;
+    double *own = x + tile->first * width;
     int w = (int)width;
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, w, of->columns,
-                1.0, of->diagonal, of->rows, own, w);
-    if (of->below > 0) {
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, of->below, of->columns, 1.0, own, w,
-                    of->under, of->rows, 0.0, part, w);
-        subtract_rows(of, width, part, x);
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, w, tile->columns,
+                1.0, tile->diagonal, tile->rows, own, w);
+    if (tile->below > 0) {
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, tile->below, tile->columns, 1.0,
+                    own, w, tile->under, tile->rows, 0.0, part, w);
+        subtract_rows(tile, width, part, x);
     }
 }
 
-static void go_back(const block *of, bb_index width, double *part, double *x)
+static void go_back(const block *tile, bb_index width, double *part, double *x)
 {
-    double *own = x + of->first * width;
+    double *own = x + tile->first * width;
     int w = (int)width;
-    if (of->below > 0) {
-        gather_rows(of, width, x, part);
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, of->columns, of->below, -1.0,
-                    part, w, of->under, of->rows, 1.0, own, w);
+    if (tile->below > 0) {
+        gather_rows(tile, width, x, part);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, tile->columns, tile->below, -1.0,
+                    part, w, tile->under, tile->rows, 1.0, own, w);
     }
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, w, of->columns,
-                1.0, of->diagonal, of->rows, own, w);
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, w, tile->columns,
+                1.0, tile->diagonal, tile->rows, own, w);
 }
 
 bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_index touched_count,
@@ -100,12 +101,12 @@ bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_in
     bb_status status = BB_OK;
     double *part = NULL;
     unsigned char *reached = NULL;
-    int most = 1;
+    int limit = 1;
     for (int64_t s = 0; s < factor->count; ++s) {
         int below = block_at(factor, s).below;
-        most = below > most ? below : most;
+        limit = below > limit ? below : limit;
     }
-    BB_TRY(BB_ALLOCATE(most * width, &part));
+    BB_TRY(BB_ALLOCATE(limit * width, &part));
     BB_TRY(BB_ZEROED(factor->count, &reached));
     for (bb_index i = 0; i < touched_count; ++i) {
         reached[supernode_of(factor, touched[i])] = 1;
@@ -114,15 +115,16 @@ bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_in
         if (touched != NULL && !reached[s]) {
             continue;
         }
-        block of = block_at(factor, s);
-        go_forward(&of, width, part, x);
-        if (of.below > 0) {
-            reached[supernode_of(factor, of.row[0])] = 1; // its parent; the others come from there
+        block tile = block_at(factor, s);
+        go_forward(&tile, width, part, x);
+        if (tile.below > 0) {
+            reached[supernode_of(factor, tile.row[0])] =
+                1; // its parent; the others come from there
         }
     }
     for (int64_t s = factor->count - 1; s >= 0; --s) {
-        block of = block_at(factor, s);
-        go_back(&of, width, part, x);
+        block tile = block_at(factor, s);
+        go_back(&tile, width, part, x);
     }
 done:
     BB_RELEASE(&part);

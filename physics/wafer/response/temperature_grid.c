@@ -25,11 +25,11 @@ static pieces cut(double low, double high, bb_index count)
 }
 
 // Length, in cells, of a half within cell first + k; the outermost cells take slivers of rounding.
-static double length(const pieces *of, bb_index k)
+static double length(const pieces *parts, bb_index k)
 {
-    double from = k == 0 ? of->low : (double)(of->first + k);
-    double to = k == of->count - 1 ? of->high : (double)(of->first + k + 1);
-    return to - from;
+    double start = k == 0 ? parts->low : (double)(parts->first + k);
+    double end = k == parts->count - 1 ? parts->high : (double)(parts->first + k + 1);
+    return end - start;
 }
 
 static bb_status add_quarter(const bb_temperature_grid *grid, bb_index node, const pieces *x,
@@ -163,9 +163,9 @@ BB_CLONES void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_in
     for (bb_index i = restriction->row_start[cell]; i < restriction->row_start[cell + 1]; ++i) {
         bb_index node = restriction->column[i];
         double weight = restriction->value[i] / node_area[node];
-        const double *from = nodal + node * BB_GRID_BATCH;
+        const double *source = nodal + node * BB_GRID_BATCH;
         for (int p = 0; p < BB_GRID_BATCH; ++p) {
-            sum[p] += weight * from[p];
+            sum[p] += weight * source[p];
         }
     }
     for (int p = 0; p < BB_GRID_BATCH; ++p) {

@@ -12,8 +12,8 @@ enum { BLOCK_VALUES = 256 };
 uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions)
 {
     // Flag, exponent and (reversible) precision; 32 planes of at most two bits a value.
-    uint64_t most = 16 + ((uint64_t)64 << (2 * dimensions));
-    return most > settings.minimum_bits ? most : settings.minimum_bits;
+    uint64_t limit = 16 + ((uint64_t)64 << (2 * dimensions));
+    return limit > settings.minimum_bits ? limit : settings.minimum_bits;
 }
 
 // A block that begins in the stream's last bit, and the word that a reader fetches ahead.
@@ -36,17 +36,17 @@ typedef struct extent {
 
 static extent extent_of(const bb_zfp_shape *shape)
 {
-    extent of = {.blocks_x = (shape->nx + 3) / 4,
-                 .blocks_y = (shape->ny + 3) / 4,
-                 .blocks_z = (shape->nz + 3) / 4,
-                 .blocks_w = (shape->nw + 3) / 4};
-    of.run_blocks = of.blocks_x;
-    of.runs = of.blocks_y * of.blocks_z * of.blocks_w;
+    extent span = {.blocks_x = (shape->nx + 3) / 4,
+                   .blocks_y = (shape->ny + 3) / 4,
+                   .blocks_z = (shape->nz + 3) / 4,
+                   .blocks_w = (shape->nw + 3) / 4};
+    span.run_blocks = span.blocks_x;
+    span.runs = span.blocks_y * span.blocks_z * span.blocks_w;
     if (shape->dimensions == 1) {
-        of.run_blocks = BB_ZFP_LINE_BLOCKS;
-        of.runs = (of.blocks_x + BB_ZFP_LINE_BLOCKS - 1) / BB_ZFP_LINE_BLOCKS;
+        span.run_blocks = BB_ZFP_LINE_BLOCKS;
+        span.runs = (span.blocks_x + BB_ZFP_LINE_BLOCKS - 1) / BB_ZFP_LINE_BLOCKS;
     }
-    return of;
+    return span;
 }
 
 bb_index bb_zfp_runs(const bb_zfp_shape *shape)
@@ -66,59 +66,61 @@ static size_t valid(bb_index begin, bb_index size)
 }
 
 // Block `i` of a run.
-static block_place place_block(const bb_zfp_shape *shape, const extent *of, bb_index run,
+static block_place place_block(const bb_zfp_shape *shape, const extent *span, bb_index run,
                                bb_index i)
 {
-    block_place at = {.x = 4 * i};
+    block_place place = {.x = 4 * i};
     if (shape->dimensions == 1) {
-        at.x = 4 * (run * BB_ZFP_LINE_BLOCKS + i);
+        place.x = 4 * (run * BB_ZFP_LINE_BLOCKS + i);
     } else {
-        at.y = run % of->blocks_y * 4;
-        at.z = run / of->blocks_y % of->blocks_z * 4;
-        at.w = run / of->blocks_y / of->blocks_z * 4;
+        place.y = run % span->blocks_y * 4;
+        place.z = run / span->blocks_y % span->blocks_z * 4;
+        place.w = run / span->blocks_y / span->blocks_z * 4;
     }
-    at.nx = valid(at.x, shape->nx);
-    at.ny = valid(at.y, shape->ny);
-    at.nz = valid(at.z, shape->nz);
-    at.nw = valid(at.w, shape->nw);
-    return at;
+    place.nx = valid(place.x, shape->nx);
+    place.ny = valid(place.y, shape->ny);
+    place.nz = valid(place.z, shape->nz);
+    place.nw = valid(place.w, shape->nw);
+    return place;
 }
 
-static bb_index blocks_of_run(const bb_zfp_shape *shape, const extent *of, bb_index run)
+static bb_index blocks_of_run(const bb_zfp_shape *shape, const extent *span, bb_index run)
 {
     if (shape->dimensions == 1) {
-        bb_index left = of->blocks_x - run * BB_ZFP_LINE_BLOCKS;
-        return left < BB_ZFP_LINE_BLOCKS ? left : BB_ZFP_LINE_BLOCKS;
+        bb_index rest = span->blocks_x - run * BB_ZFP_LINE_BLOCKS;
+        return rest < BB_ZFP_LINE_BLOCKS ? rest : BB_ZFP_LINE_BLOCKS;
     }
-    return of->blocks_x;
+    return span->blocks_x;
 }
 
-static void encode_block(zfp_stream *zfp, const bb_zfp_shape *shape, const block_place *at,
+static void encode_block(zfp_stream *zfp, const bb_zfp_shape *shape, const block_place *place,
                          const float *values)
 {
     ptrdiff_t sy = shape->nx;
     ptrdiff_t sz = sy * shape->ny;
     ptrdiff_t sw = sz * shape->nz;
-    const float *p = values + at->x + at->y * sy + at->z * sz + at->w * sw;
-    bool full = at->nx * at->ny * at->nz * at->nw == (size_t)1 << (2 * shape->dimensions);
+    const float *p = values + place->x + place->y * sy + place->z * sz + place->w * sw;
+    bool full = place->nx * place->ny * place->nz * place->nw == (size_t)1
+                                                                     << (2 * shape->dimensions);
     switch (shape->dimensions) {
     case 1:
         (void)(full ? zfp_encode_block_strided_float_1(zfp, p, 1)
-                    : zfp_encode_partial_block_strided_float_1(zfp, p, at->nx, 1));
+                    : zfp_encode_partial_block_strided_float_1(zfp, p, place->nx, 1));
         break;
     case 2:
-        (void)(full ? zfp_encode_block_strided_float_2(zfp, p, 1, sy)
-                    : zfp_encode_partial_block_strided_float_2(zfp, p, at->nx, at->ny, 1, sy));
+        (void)(full
+                   ? zfp_encode_block_strided_float_2(zfp, p, 1, sy)
+                   : zfp_encode_partial_block_strided_float_2(zfp, p, place->nx, place->ny, 1, sy));
         break;
     case 3:
         (void)(full ? zfp_encode_block_strided_float_3(zfp, p, 1, sy, sz)
-                    : zfp_encode_partial_block_strided_float_3(zfp, p, at->nx, at->ny, at->nz, 1,
-                                                               sy, sz));
+                    : zfp_encode_partial_block_strided_float_3(zfp, p, place->nx, place->ny,
+                                                               place->nz, 1, sy, sz));
         break;
     default:
         (void)(full ? zfp_encode_block_strided_float_4(zfp, p, 1, sy, sz, sw)
-                    : zfp_encode_partial_block_strided_float_4(zfp, p, at->nx, at->ny, at->nz,
-                                                               at->nw, 1, sy, sz, sw));
+                    : zfp_encode_partial_block_strided_float_4(
+                          zfp, p, place->nx, place->ny, place->nz, place->nw, 1, sy, sz, sw));
     }
 }
 
@@ -158,50 +160,50 @@ void bb_zfp_band_release(bb_zfp_band *band)
     *band = (bb_zfp_band){0};
 }
 
-static bb_status allocate_index(bb_zfp_settings settings, const extent *of, int dimensions,
+static bb_status allocate_index(bb_zfp_settings settings, const extent *span, int dimensions,
                                 const unsigned char *poisoned, bb_zfp_band *out)
 {
     bb_status status = BB_OK;
     if (!bb_zfp_fixed_rate(settings)) {
-        uint64_t most = bb_zfp_block_limit(settings, dimensions) * (uint64_t)of->run_blocks;
-        BB_REQUIRE(most <= UINT32_MAX / BB_ZFP_BASE_RUNS, BB_INVALID,
+        uint64_t limit = bb_zfp_block_limit(settings, dimensions) * (uint64_t)span->run_blocks;
+        BB_REQUIRE(limit <= UINT32_MAX / BB_ZFP_BASE_RUNS, BB_INVALID,
                    "zfp: %td blocks across are too many for the index of %d dimensions",
-                   of->run_blocks, dimensions);
-        BB_TRY(BB_ALLOCATE(of->runs, &out->offsets));
-        BB_TRY(BB_ALLOCATE((of->runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS, &out->bases));
+                   span->run_blocks, dimensions);
+        BB_TRY(BB_ALLOCATE(span->runs, &out->offsets));
+        BB_TRY(BB_ALLOCATE((span->runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS, &out->bases));
     }
     if (poisoned != NULL) {
-        BB_TRY(BB_ALLOCATE(of->runs, &out->poisoned));
-        memcpy(out->poisoned, poisoned, (size_t)of->runs);
+        BB_TRY(BB_ALLOCATE(span->runs, &out->poisoned));
+        memcpy(out->poisoned, poisoned, (size_t)span->runs);
     }
 done:
     return status;
 }
 
 // All blocks in the stream's order; returns their bits.
-static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const extent *of,
+static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const extent *span,
                               const float *values, bb_zfp_band *out)
 {
-    for (bb_index run = 0; run < of->runs; ++run) {
+    for (bb_index run = 0; run < span->runs; ++run) {
         uint64_t bit = stream_wtell(zfp->stream);
         if (out->offsets != NULL) {
             bb_index base = run / BB_ZFP_BASE_RUNS;
             out->bases[base] = run % BB_ZFP_BASE_RUNS == 0 ? bit : out->bases[base];
             out->offsets[run] = (uint32_t)(bit - out->bases[base]);
         }
-        bb_index blocks = blocks_of_run(shape, of, run);
+        bb_index blocks = blocks_of_run(shape, span, run);
         for (bb_index i = 0; i < blocks; ++i) {
-            block_place at = place_block(shape, of, run, i);
-            encode_block(zfp, shape, &at, values);
+            block_place place = place_block(shape, span, run, i);
+            encode_block(zfp, shape, &place, values);
         }
     }
     return stream_wtell(zfp->stream);
 }
 
 // Bytes that encoding may take, its last word included.
-static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *of)
+static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *span)
 {
-    bb_index blocks = of->blocks_x * of->blocks_y * of->blocks_z * of->blocks_w;
+    bb_index blocks = span->blocks_x * span->blocks_y * span->blocks_z * span->blocks_w;
     uint64_t block_bits = bb_zfp_block_limit(settings, shape->dimensions);
     block_bits = block_bits < settings.maximum_bits ? block_bits : settings.maximum_bits;
     return (size_t)(((uint64_t)blocks * block_bits + 63) / 64 * 8 + 64);
@@ -211,18 +213,18 @@ bb_status bb_zfp_band_encode(bb_zfp_settings settings, const bb_zfp_shape *shape
                              const float *values, const unsigned char *poisoned, bb_zfp_band *out)
 {
     bb_status status = BB_OK;
-    extent of = extent_of(shape);
-    size_t room = most_bytes(settings, shape, &of);
+    extent span = extent_of(shape);
+    size_t room = most_bytes(settings, shape, &span);
     size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
     unsigned char *scratch = NULL;
     bitstream *bits = NULL;
     bb_zfp_band_release(out);
-    BB_TRY(allocate_index(settings, &of, shape->dimensions, poisoned, out));
+    BB_TRY(allocate_index(settings, &span, shape->dimensions, poisoned, out));
     BB_TRY(BB_ALLOCATE((bb_index)room, &scratch));
     bits = stream_open(scratch, room);
     BB_REQUIRE(bits != NULL, BB_MEMORY, "no memory for a zfp bit stream");
     zfp_stream zfp = stream_with(settings, bits);
-    out->bits = encode_blocks(&zfp, shape, &of, values, out);
+    out->bits = encode_blocks(&zfp, shape, &span, values, out);
     (void)zfp_stream_flush(&zfp);
     out->bytes = stream_size(bits);
     BB_TRY(BB_ALLOCATE((bb_index)(out->bytes + slack), &out->words));
@@ -239,26 +241,26 @@ done:
     return status;
 }
 
-static uint64_t run_bit(bb_zfp_settings settings, const extent *of, const bb_zfp_band *band,
+static uint64_t run_bit(bb_zfp_settings settings, const extent *span, const bb_zfp_band *band,
                         bb_index run)
 {
     if (band->offsets != NULL) {
         return band->bases[run / BB_ZFP_BASE_RUNS] + band->offsets[run];
     }
-    return (uint64_t)(run * of->run_blocks) * settings.maximum_bits;
+    return (uint64_t)(run * span->run_blocks) * settings.maximum_bits;
 }
 
 bb_status bb_zfp_band_check(bb_zfp_settings settings, const bb_zfp_shape *shape,
                             const bb_zfp_band *band)
 {
     bb_status status = BB_OK;
-    extent of = extent_of(shape);
+    extent span = extent_of(shape);
     uint64_t before = 0;
     BB_REQUIRE(band->bits <= 8 * (uint64_t)band->bytes, BB_INVALID,
                "zfp index: %llu bits in a stream of %zu bytes", (unsigned long long)band->bits,
                band->bytes);
-    for (bb_index run = 0; run < of.runs; ++run) {
-        uint64_t bit = run_bit(settings, &of, band, run);
+    for (bb_index run = 0; run < span.runs; ++run) {
+        uint64_t bit = run_bit(settings, &span, band, run);
         BB_REQUIRE(bit < band->bits && (run == 0 ? bit == 0 : bit > before), BB_INVALID,
                    "zfp index: run %td begins at bit %llu, the one before it at %llu, of %llu", run,
                    (unsigned long long)bit, (unsigned long long)before,
@@ -276,26 +278,27 @@ static void put(const bb_zfp_target *target, bb_index row, bb_index column, cons
     if (target->only_row >= 0 && row != target->only_row) {
         return;
     }
-    bb_index to = (target->only_row >= 0 ? 0 : row * target->stride) - target->begin;
+    bb_index end = (target->only_row >= 0 ? 0 : row * target->stride) - target->begin;
     for (bb_index i = 0; i < count; ++i) {
         if (column + i >= target->begin && column + i < target->end) {
             if (target->f32 != NULL) {
-                target->f32[to + column + i] = values[i];
+                target->f32[end + column + i] = values[i];
             } else {
-                target->f64[to + column + i] = (double)values[i];
+                target->f64[end + column + i] = (double)values[i];
             }
         }
     }
 }
 
-static void put_block(const bb_zfp_shape *shape, bb_index first_x, const block_place *at,
+static void put_block(const bb_zfp_shape *shape, bb_index first_x, const block_place *place,
                       const float *block, const bb_zfp_target *target)
 {
-    for (size_t w = 0; w < at->nw; ++w) {
-        for (size_t z = 0; z < at->nz; ++z) {
-            for (size_t y = 0; y < at->ny; ++y) {
-                put(target, (bb_index)(w * at->nz + z), (bb_index)y * shape->nx + at->x - first_x,
-                    block + 64 * w + 16 * z + 4 * y, (bb_index)at->nx);
+    for (size_t w = 0; w < place->nw; ++w) {
+        for (size_t z = 0; z < place->nz; ++z) {
+            for (size_t y = 0; y < place->ny; ++y) {
+                put(target, (bb_index)(w * place->nz + z),
+                    (bb_index)y * shape->nx + place->x - first_x, block + 64 * w + 16 * z + 4 * y,
+                    (bb_index)place->nx);
             }
         }
     }
@@ -304,9 +307,9 @@ static void put_block(const bb_zfp_shape *shape, bb_index first_x, const block_p
 void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                         const bb_zfp_band *band, bb_index run, const bb_zfp_target *target)
 {
-    extent of = extent_of(shape);
+    extent span = extent_of(shape);
     float block[BLOCK_VALUES];
-    uint64_t begin = run_bit(settings, &of, band, run);
+    uint64_t begin = run_bit(settings, &span, band, run);
     bool poisoned = band->words == NULL || begin >= band->bits ||
                     (band->poisoned != NULL && band->poisoned[run] != 0);
     size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
@@ -315,10 +318,10 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
     if (bits != NULL) {
         stream_rseek(bits, begin);
     }
-    bb_index blocks = blocks_of_run(shape, &of, run);
-    bb_index first_x = place_block(shape, &of, run, 0).x;
+    bb_index blocks = blocks_of_run(shape, &span, run);
+    bb_index first_x = place_block(shape, &span, run, 0).x;
     for (bb_index i = 0; i < blocks; ++i) {
-        block_place at = place_block(shape, &of, run, i);
+        block_place place = place_block(shape, &span, run, i);
         if (bits != NULL && stream_rtell(bits) < band->bits) {
             decode_block(&zfp, shape->dimensions, block);
         } else {
@@ -326,7 +329,7 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                 block[k] = NAN;
             }
         }
-        put_block(shape, first_x, &at, block, target);
+        put_block(shape, first_x, &place, block, target);
     }
     if (bits != NULL) {
         stream_close(bits);
@@ -353,9 +356,9 @@ const char *bb_zfp_measured_rounding(void)
             return "zfp: not measured";
         }
         zfp_stream zfp = stream_with(settings, bits);
-        const extent of = extent_of(&shape);
-        block_place at = place_block(&shape, &of, 0, 0);
-        encode_block(&zfp, &shape, &at, values);
+        const extent span = extent_of(&shape);
+        block_place place = place_block(&shape, &span, 0, 0);
+        encode_block(&zfp, &shape, &place, values);
         (void)zfp_stream_flush(&zfp);
         stream_rewind(bits);
         decode_block(&zfp, 1, back);

@@ -108,10 +108,10 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_zeros(bb_zfp_reader *reader, uint32_t room, u
     for (;;) {
         uint32_t window = bb_zfp_peek(reader);
         uint32_t zeros = window == 0 ? 32 : bb_zfp_lowest(window);
-        uint32_t left = room - passed;
-        if (zeros >= left) {
-            bb_zfp_advance(reader, left);
-            *used += left;
+        uint32_t rest = room - passed;
+        if (zeros >= rest) {
+            bb_zfp_advance(reader, rest);
+            *used += rest;
             return room;
         }
         if (zeros < 32) {

@@ -31,7 +31,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
     while (k < planes && (!limited || budget > 0)) {
         uint32_t bytes[4] = {0, 0, 0, 0};
         const uint32_t end = bb_zfp_least(k + 8, planes);
-        const uint32_t whole = k + 8;
+        const uint32_t multiple = k + 8;
         for (; k < end && (!limited || budget > 0); ++k) {
             uint32_t plane;
             uint32_t used = 0;
@@ -56,13 +56,13 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
             if (front.known > 4 * group) {
                 BB_ZFP_UNROLL
                 for (uint32_t i = 0; i < 4; ++i) {
-                    BB_ZFP_UNSIGNED *to = &data[4 * group + i];
+                    BB_ZFP_UNSIGNED *target = &data[4 * group + i];
                     // All of `size` were set. NOLINTNEXTLINE(clang-analyzer-core.*)
-                    *to = BB_ZFP_NAME(push_byte)(*to, bytes[group] << (whole - k), i);
+                    *target = BB_ZFP_NAME(push_byte)(*target, bytes[group] << (multiple - k), i);
                 }
             }
         }
-        k = whole;
+        k = multiple;
     }
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {

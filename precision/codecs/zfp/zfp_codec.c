@@ -70,14 +70,14 @@ static bool check_bits(const bb_codec_config *config, char *sentence, size_t byt
         return true;
     }
     // A block needs its flag and exponent at least: 9 bits.
-    double least = rate ? 9.0 / (double)(1 << (2 * dimensions_of(config))) : 1.0;
+    double minimum = rate ? 9.0 / (double)(1 << (2 * dimensions_of(config))) : 1.0;
     if (isnan(bits)) {
         (void)snprintf(sentence, bytes, "bits: not given, zfp mode %s needs it", mode);
         return false;
     }
-    if (!(bits >= least && bits <= 32.0) || (!rate && bits != floor(bits))) {
+    if (!(bits >= minimum && bits <= 32.0) || (!rate && bits != floor(bits))) {
         (void)snprintf(sentence, bytes, "bits: %g, zfp mode %s in %d dimensions takes %s%.4g to 32",
-                       bits, mode, dimensions_of(config), rate ? "" : "whole numbers, ", least);
+                       bits, mode, dimensions_of(config), rate ? "" : "whole numbers, ", minimum);
         return false;
     }
     return true;
@@ -241,7 +241,7 @@ static bb_zfp_shape shape_of(const zfp_store *store, bb_index lines)
 }
 
 // Floats that libzfp can take; what it cannot becomes zero and is counted.
-BB_CLONES static void narrow(const double *values, bb_index count, float least, float most,
+BB_CLONES static void narrow(const double *values, bb_index count, float minimum, float maximum,
                              float *out, bb_codec_counts *counts)
 {
     bb_index lost = 0;
@@ -249,8 +249,8 @@ BB_CLONES static void narrow(const double *values, bb_index count, float least, 
     for (bb_index i = 0; i < count; ++i) {
         float value = (float)values[i];
         float magnitude = fabsf(value);
-        int holds = magnitude < most;
-        int small = magnitude < least;
+        int holds = magnitude < maximum;
+        int small = magnitude < minimum;
         lost += small & (values[i] != 0.0);
         bad += !holds;
         out[i] = (holds & !small) != 0 ? value : 0.0F;
@@ -270,12 +270,12 @@ static bb_index run_of(const bb_zfp_shape *shape, bb_index row, bb_index column)
 }
 
 static void mark_poisoned(const bb_zfp_shape *shape, bb_view panel, bb_index first, bb_index rows,
-                          float most, unsigned char *poisoned)
+                          float maximum, unsigned char *poisoned)
 {
     for (bb_index row = 0; row < rows; ++row) {
         const double *values = bb_view_row(panel, first + row);
         for (bb_index j = 0; j < panel.shape[1]; ++j) {
-            if (!(fabsf((float)values[j]) < most)) {
+            if (!(fabsf((float)values[j]) < maximum)) {
                 poisoned[run_of(shape, row, j)] = 1;
             }
         }
@@ -290,17 +290,17 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index band, bb_view pan
     zfp_store *store = matrix->store;
     bb_zfp_shape shape = shape_of(store, rows / matrix->line_rows);
     bool reversible = matrix->config.mode == (int)BB_ZFP_REVERSIBLE;
-    float least = reversible ? FLT_TRUE_MIN : LEAST;
-    float most = reversible ? INFINITY : MOST;
+    float minimum = reversible ? FLT_TRUE_MIN : LEAST;
+    float maximum = reversible ? INFINITY : MOST;
     unsigned char *poisoned = NULL;
     bb_codec_counts counts = {0};
     for (bb_index row = 0; row < rows; ++row) {
-        narrow(bb_view_row(panel, first + row), panel.shape[1], least, most,
+        narrow(bb_view_row(panel, first + row), panel.shape[1], minimum, maximum,
                floats + row * panel.shape[1], &counts);
     }
     if (counts.non_finite > 0) {
         BB_TRY(BB_ZEROED(bb_zfp_runs(&shape), &poisoned));
-        mark_poisoned(&shape, panel, first, rows, most, poisoned);
+        mark_poisoned(&shape, panel, first, rows, maximum, poisoned);
     }
     BB_TRY(bb_zfp_band_encode(store->settings, &shape, floats, poisoned, &store->items[band]));
     bb_coded_matrix_count(matrix, counts);
@@ -316,9 +316,9 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
     float *floats = NULL;
     BB_TRY(BB_ALLOCATE(band_rows * matrix->layout.columns, &floats));
     for (bb_index first = 0; first < panel.shape[0]; first += band_rows) {
-        bb_index left = panel.shape[0] - first;
+        bb_index rest = panel.shape[0] - first;
         BB_TRY(encode_band(matrix, (row + first) / band_rows, panel, first,
-                           left < band_rows ? left : band_rows, floats));
+                           rest < band_rows ? rest : band_rows, floats));
     }
 done:
     BB_RELEASE(&floats);
@@ -363,8 +363,8 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
     while (count > 0) {
         bb_index piece = column / matrix->piece_columns;
         bb_index begin = column % matrix->piece_columns;
-        bb_index left = bb_coded_matrix_piece_count(matrix, piece) - begin;
-        bb_index take = left < count ? left : count;
+        bb_index rest = bb_coded_matrix_piece_count(matrix, piece) - begin;
+        bb_index take = rest < count ? rest : count;
         bb_zfp_target target = {.f64 = out, .only_row = found, .begin = begin, .end = begin + take};
         decode_piece(matrix, group, piece, &target);
         column += take;
@@ -402,13 +402,13 @@ bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index ban
                "band %td of %td is not there or not encoded", band, store->bands);
     const bb_zfp_band *item = &store->items[band];
     const bb_index rows = bb_coded_matrix_band(matrix);
-    const bb_index left = matrix->layout.rows - band * rows;
+    const bb_index rest = matrix->layout.rows - band * rows;
     *out =
         (bb_zfp_stream){.bytes = item->words,
                         .size = item->bytes,
                         .bits = item->bits,
                         .type = BB_F32,
-                        .shape = shape_of(store, (left < rows ? left : rows) / matrix->line_rows),
+                        .shape = shape_of(store, (rest < rows ? rest : rows) / matrix->line_rows),
                         .settings = store->settings};
 done:
     return status;

@@ -10,16 +10,16 @@ static bool decode_run(const bb_zfp_decoding *task, bb_index array, bb_index run
                        uint64_t bits)
 {
     const bb_index first = run * task->run_blocks;
-    const bb_index left = task->blocks - first;
-    const bb_index count = left < task->run_blocks ? left : task->run_blocks;
+    const bb_index rest = task->blocks - first;
+    const bb_index count = rest < task->run_blocks ? rest : task->run_blocks;
     unsigned char *out =
         (unsigned char *)task->out + (size_t)(array * task->values) * bb_type_bytes(task->type);
     bb_zfp_reader reader = bb_zfp_reader_open(&task->words, begin);
-    bb_zfp_corner at = bb_zfp_corner_of(&task->shape, first);
+    bb_zfp_corner corner = bb_zfp_corner_of(&task->shape, first);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < count; ++i) {
-        bb_zfp_decode_at(&reader, task->type, &task->settings, &task->shape, &at, out);
-        bb_zfp_corner_step(&task->shape, &at);
+        bb_zfp_decode_at(&reader, task->type, &task->settings, &task->shape, &corner, out);
+        bb_zfp_corner_step(&task->shape, &corner);
     }
     return begin + bits <= task->places[2 * array + 1] && bb_zfp_position(&reader) - start == bits;
 }
@@ -45,8 +45,8 @@ static bb_status decode_groups(bb_queue *queue, bb_index begin, bb_index end, vo
                    ? task->bases[group]
                    : (uint64_t)(first * task->run_blocks) * task->settings.maximum_bits;
         for (bb_index run = first; run < last && run < task->runs; ++run) {
-            const bb_index left = task->blocks - run * task->run_blocks;
-            const bb_index count = left < task->run_blocks ? left : task->run_blocks;
+            const bb_index rest = task->blocks - run * task->run_blocks;
+            const bb_index count = rest < task->run_blocks ? rest : task->run_blocks;
             const uint64_t bits = task->lengths != NULL
                                       ? task->lengths[group * BB_ZFP_GROUP_RUNS + run - first]
                                       : (uint64_t)count * task->settings.maximum_bits;
@@ -72,13 +72,13 @@ struct bb_zfp_decoder {
 
 void bb_zfp_decoder_destroy(bb_zfp_decoder **decoder)
 {
-    bb_zfp_decoder *of = *decoder;
-    if (of != NULL) {
-        bb_device_release(of->device, &of->stream);
-        bb_device_release(of->device, &of->places);
-        bb_device_release(of->device, &of->bases);
-        bb_device_release(of->device, &of->lengths);
-        bb_device_release(of->device, &of->broken);
+    bb_zfp_decoder *zfp_decoder = *decoder;
+    if (zfp_decoder != NULL) {
+        bb_device_release(zfp_decoder->device, &zfp_decoder->stream);
+        bb_device_release(zfp_decoder->device, &zfp_decoder->places);
+        bb_device_release(zfp_decoder->device, &zfp_decoder->bases);
+        bb_device_release(zfp_decoder->device, &zfp_decoder->lengths);
+        bb_device_release(zfp_decoder->device, &zfp_decoder->broken);
         BB_RELEASE(decoder);
     }
 }
@@ -138,36 +138,36 @@ done:
     return status;
 }
 
-static bb_status upload_streams(bb_zfp_decoder *of, const bb_zfp_stream *streams, size_t room)
+static bb_status upload_streams(bb_zfp_decoder *decoder, const bb_zfp_stream *streams, size_t room)
 {
     bb_status status = BB_OK;
-    const bb_index count = of->task.arrays;
+    const bb_index count = decoder->task.arrays;
     uint64_t *places = NULL;
-    size_t at = 0;
+    size_t index = 0;
     BB_TRY(BB_ALLOCATE(2 * count, &places));
-    BB_TRY(bb_device_allocate(of->device, room, &of->stream));
-    BB_TRY(bb_device_zero(of->device, of->stream, room));
+    BB_TRY(bb_device_allocate(decoder->device, room, &decoder->stream));
+    BB_TRY(bb_device_zero(decoder->device, decoder->stream, room));
     for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(bb_device_upload(of->device, (unsigned char *)of->stream + at, streams[i].bytes,
-                                streams[i].size));
-        places[2 * i] = 8 * (uint64_t)at;
-        places[2 * i + 1] = 8 * (uint64_t)at + streams[i].bits;
-        at += room_of(&streams[i]);
+        BB_TRY(bb_device_upload(decoder->device, (unsigned char *)decoder->stream + index,
+                                streams[i].bytes, streams[i].size));
+        places[2 * i] = 8 * (uint64_t)index;
+        places[2 * i + 1] = 8 * (uint64_t)index + streams[i].bits;
+        index += room_of(&streams[i]);
     }
     const size_t bytes = 2 * (size_t)count * sizeof *places;
-    BB_TRY(bb_device_allocate(of->device, bytes, &of->places));
-    BB_TRY(bb_device_upload(of->device, of->places, places, bytes));
-    BB_TRY(bb_device_wait(of->device));
+    BB_TRY(bb_device_allocate(decoder->device, bytes, &decoder->places));
+    BB_TRY(bb_device_upload(decoder->device, decoder->places, places, bytes));
+    BB_TRY(bb_device_wait(decoder->device));
 done:
     BB_RELEASE(&places);
     return status;
 }
 
-static bb_status upload_indexes(bb_zfp_decoder *of, const bb_zfp_index *indexes)
+static bb_status upload_indexes(bb_zfp_decoder *decoder, const bb_zfp_index *indexes)
 {
     bb_status status = BB_OK;
-    const bb_index count = of->task.arrays;
-    const bb_index groups = of->task.groups;
+    const bb_index count = decoder->task.arrays;
+    const bb_index groups = decoder->task.groups;
     uint64_t *bases = NULL;
     uint16_t *lengths = NULL;
     if (indexes[0].lengths != NULL) {
@@ -176,15 +176,15 @@ static bb_status upload_indexes(bb_zfp_decoder *of, const bb_zfp_index *indexes)
         for (bb_index i = 0; i < count; ++i) {
             memcpy(bases + i * groups, indexes[i].bases, (size_t)groups * sizeof *bases);
             memcpy(lengths + i * groups * BB_ZFP_GROUP_RUNS, indexes[i].lengths,
-                   (size_t)of->task.runs * sizeof *lengths);
+                   (size_t)decoder->task.runs * sizeof *lengths);
         }
         const size_t base_bytes = (size_t)(count * groups) * sizeof *bases;
         const size_t length_bytes = (size_t)(count * groups) * BB_ZFP_GROUP_RUNS * sizeof *lengths;
-        BB_TRY(bb_device_allocate(of->device, base_bytes, &of->bases));
-        BB_TRY(bb_device_allocate(of->device, length_bytes, &of->lengths));
-        BB_TRY(bb_device_upload(of->device, of->bases, bases, base_bytes));
-        BB_TRY(bb_device_upload(of->device, of->lengths, lengths, length_bytes));
-        BB_TRY(bb_device_wait(of->device));
+        BB_TRY(bb_device_allocate(decoder->device, base_bytes, &decoder->bases));
+        BB_TRY(bb_device_allocate(decoder->device, length_bytes, &decoder->lengths));
+        BB_TRY(bb_device_upload(decoder->device, decoder->bases, bases, base_bytes));
+        BB_TRY(bb_device_upload(decoder->device, decoder->lengths, lengths, length_bytes));
+        BB_TRY(bb_device_wait(decoder->device));
     }
 done:
     BB_RELEASE(&bases);
@@ -196,33 +196,33 @@ bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *streams,
                                 const bb_zfp_index *indexes, bb_index count, bb_zfp_decoder **out)
 {
     bb_status status = BB_OK;
-    bb_zfp_decoder *of = NULL;
+    bb_zfp_decoder *decoder = NULL;
     size_t room = 0;
     *out = NULL;
     BB_TRY(check_all(streams, indexes, count, &room));
-    BB_TRY(BB_ZEROED(1, &of));
-    of->device = device;
-    of->task = (bb_zfp_decoding){.type = streams[0].type,
-                                 .shape = streams[0].shape,
-                                 .settings = streams[0].settings,
-                                 .arrays = count,
-                                 .values = bb_zfp_stream_values(&streams[0]),
-                                 .blocks = bb_zfp_stream_blocks(&streams[0]),
-                                 .run_blocks = indexes[0].run_blocks,
-                                 .runs = indexes[0].runs,
-                                 .groups = bb_zfp_run_groups(indexes[0].runs)};
-    BB_TRY(upload_streams(of, streams, room));
-    BB_TRY(upload_indexes(of, indexes));
-    BB_TRY(bb_device_allocate(device, sizeof *of->task.broken, &of->broken));
-    of->task.words = (bb_zfp_words){.bytes = of->stream, .whole = room / 4 - 1};
-    of->task.places = of->places;
-    of->task.bases = of->bases;
-    of->task.lengths = of->lengths;
-    of->task.broken = of->broken;
-    *out = of;
-    of = NULL;
+    BB_TRY(BB_ZEROED(1, &decoder));
+    decoder->device = device;
+    decoder->task = (bb_zfp_decoding){.type = streams[0].type,
+                                      .shape = streams[0].shape,
+                                      .settings = streams[0].settings,
+                                      .arrays = count,
+                                      .values = bb_zfp_stream_values(&streams[0]),
+                                      .blocks = bb_zfp_stream_blocks(&streams[0]),
+                                      .run_blocks = indexes[0].run_blocks,
+                                      .runs = indexes[0].runs,
+                                      .groups = bb_zfp_run_groups(indexes[0].runs)};
+    BB_TRY(upload_streams(decoder, streams, room));
+    BB_TRY(upload_indexes(decoder, indexes));
+    BB_TRY(bb_device_allocate(device, sizeof *decoder->task.broken, &decoder->broken));
+    decoder->task.words = (bb_zfp_words){.bytes = decoder->stream, .whole = room / 4 - 1};
+    decoder->task.places = decoder->places;
+    decoder->task.bases = decoder->bases;
+    decoder->task.lengths = decoder->lengths;
+    decoder->task.broken = decoder->broken;
+    *out = decoder;
+    decoder = NULL;
 done:
-    bb_zfp_decoder_destroy(&of);
+    bb_zfp_decoder_destroy(&decoder);
     return status;
 }
 

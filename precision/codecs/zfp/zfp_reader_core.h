@@ -46,8 +46,9 @@ BB_ZFP_INLINE uint32_t bb_zfp_load(const unsigned char *bytes, size_t word)
 #if defined(__CUDA_ARCH__)
     return __ldg((const uint32_t *)bytes + word);
 #else
-    const unsigned char *at = bytes + 4 * word;
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    const unsigned char *cursor = bytes + 4 * word;
+    return (uint32_t)cursor[0] | (uint32_t)cursor[1] << 8 | (uint32_t)cursor[2] << 16 |
+           (uint32_t)cursor[3] << 24;
 #endif
 }
 
@@ -83,17 +84,17 @@ BB_ZFP_INLINE void bb_zfp_seek(bb_zfp_reader *reader, uint32_t position)
 /// At bit `bit` of the stream; the position is then bit % 32.
 BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64_t bit)
 {
-    const uint32_t most = UINT32_C(1) << 27;
+    const uint32_t limit = UINT32_C(1) << 27;
     bb_zfp_reader reader;
     uint64_t first = bit / 32 < words->whole ? bit / 32 : words->whole;
-    uint64_t left = words->whole - first;
+    uint64_t rest = words->whole - first;
     reader.bytes = words->bytes + 4 * first;
-    reader.whole = left < most ? (uint32_t)left : most;
+    reader.whole = rest < limit ? (uint32_t)rest : limit;
 #if defined(__CUDA_ARCH__)
     reader.tail = 0;
 #else
     // Far behind the end everything is zero, the tail as well.
-    reader.tail = bit / 32 <= words->whole && left < most ? words->tail : 0;
+    reader.tail = bit / 32 <= words->whole && rest < limit ? words->tail : 0;
 #endif
     bb_zfp_seek(&reader, (uint32_t)(bit % 32));
     return reader;

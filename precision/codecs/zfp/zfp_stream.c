@@ -26,9 +26,9 @@ bool bb_zfp_stream_fixed(const bb_zfp_stream *stream)
 uint64_t bb_zfp_stream_block_bits(const bb_zfp_stream *stream)
 {
     uint64_t width = is_double(stream->type) ? 64 : 32;
-    uint64_t most = 19 + ((2 * width) << (2 * stream->shape.dimensions));
-    most = most < stream->settings.maximum_bits ? most : stream->settings.maximum_bits;
-    return most > stream->settings.minimum_bits ? most : stream->settings.minimum_bits;
+    uint64_t limit = 19 + ((2 * width) << (2 * stream->shape.dimensions));
+    limit = limit < stream->settings.maximum_bits ? limit : stream->settings.maximum_bits;
+    return limit > stream->settings.minimum_bits ? limit : stream->settings.minimum_bits;
 }
 
 bb_index bb_zfp_stream_blocks(const bb_zfp_stream *stream)
@@ -144,18 +144,19 @@ static void decode_f64(bb_zfp_reader *reader, const bb_zfp_settings *settings, i
 }
 
 // The part of a block that lies in the array.
-static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *at, size_t item,
+static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *corner, size_t item,
                       const unsigned char *block, unsigned char *out)
 {
-    bb_index nx = shape->nx - at->x < 4 ? shape->nx - at->x : 4;
-    bb_index ny = shape->ny - at->y < 4 ? shape->ny - at->y : 4;
-    bb_index nz = shape->nz - at->z < 4 ? shape->nz - at->z : 4;
-    bb_index nw = shape->nw - at->w < 4 ? shape->nw - at->w : 4;
+    bb_index nx = shape->nx - corner->x < 4 ? shape->nx - corner->x : 4;
+    bb_index ny = shape->ny - corner->y < 4 ? shape->ny - corner->y : 4;
+    bb_index nz = shape->nz - corner->z < 4 ? shape->nz - corner->z : 4;
+    bb_index nw = shape->nw - corner->w < 4 ? shape->nw - corner->w : 4;
     for (bb_index w = 0; w < nw; ++w) {
         for (bb_index z = 0; z < nz; ++z) {
             for (bb_index y = 0; y < ny; ++y) {
-                bb_index line = ((at->w + w) * shape->nz + at->z + z) * shape->ny + at->y + y;
-                memcpy(out + (size_t)(line * shape->nx + at->x) * item,
+                bb_index line =
+                    ((corner->w + w) * shape->nz + corner->z + z) * shape->ny + corner->y + y;
+                memcpy(out + (size_t)(line * shape->nx + corner->x) * item,
                        block + (size_t)(64 * w + 16 * z + 4 * y) * item, (size_t)nx * item);
             }
         }
@@ -163,7 +164,7 @@ static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *at, size_t
 }
 
 void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
-                      const bb_zfp_shape *shape, const bb_zfp_corner *at, void *out)
+                      const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out)
 {
     union {
         float f32[BB_ZFP_BLOCK_MOST];
@@ -175,7 +176,7 @@ void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings
     } else {
         decode_f32(reader, settings, shape->dimensions, block.f32);
     }
-    put_block(shape, at, bb_type_bytes(type), block.bytes, out);
+    put_block(shape, corner, bb_type_bytes(type), block.bytes, out);
 }
 
 // Whether the block that ended there can be the stream's last.
@@ -199,13 +200,14 @@ static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note
     const bb_index blocks = bb_zfp_stream_blocks(stream);
     const bb_index group = note == NULL ? 1 : note->run_blocks * BB_ZFP_GROUP_RUNS;
     const int reversible = bb_zfp_reversible(&stream->settings);
-    bb_zfp_corner at = {0};
+    bb_zfp_corner corner = {0};
     uint64_t bit = 0;
     for (bb_index i = 0; i < blocks; ++i) {
         bb_zfp_reader reader = bb_zfp_reader_open(&words, bit);
         uint32_t begin = bb_zfp_position(&reader);
         if (out != NULL) {
-            bb_zfp_decode_at(&reader, stream->type, &stream->settings, &stream->shape, &at, out);
+            bb_zfp_decode_at(&reader, stream->type, &stream->settings, &stream->shape, &corner,
+                             out);
         } else if (is_double(stream->type)) {
             bb_zfp_pass_block_f64(&reader, &stream->settings, stream->shape.dimensions, reversible);
         } else {
@@ -220,7 +222,7 @@ static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note
         BB_REQUIRE(bit <= stream->bits, BB_INVALID,
                    "zfp: block %td of %td ends at bit %llu of a stream of %llu", i, blocks,
                    (unsigned long long)bit, (unsigned long long)stream->bits);
-        bb_zfp_corner_step(&stream->shape, &at);
+        bb_zfp_corner_step(&stream->shape, &corner);
     }
     BB_TRY(check_end(stream, bit));
 done:
@@ -265,9 +267,9 @@ bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, 
                run_blocks);
     const bb_index blocks = bb_zfp_stream_blocks(stream);
     // Also of a fixed rate: a reader's positions have 32 bits.
-    bb_index most = (bb_index)((BB_ZFP_RUN_BITS_END - 1) / bb_zfp_stream_block_bits(stream));
-    most = most > 1 ? most : 1;
-    out->run_blocks = run_blocks < most ? run_blocks : most;
+    bb_index limit = (bb_index)((BB_ZFP_RUN_BITS_END - 1) / bb_zfp_stream_block_bits(stream));
+    limit = limit > 1 ? limit : 1;
+    out->run_blocks = run_blocks < limit ? run_blocks : limit;
     out->runs = (blocks + out->run_blocks - 1) / out->run_blocks;
     if (!bb_zfp_stream_fixed(stream)) {
         BB_REQUIRE(bb_zfp_stream_block_bits(stream) < BB_ZFP_RUN_BITS_END, BB_INVALID,

@@ -98,30 +98,30 @@ bb_zfp_corner bb_zfp_corner_of(const bb_zfp_shape *shape, bb_index block)
     const bb_index across = bb_zfp_blocks_of(shape->nx);
     const bb_index down = bb_zfp_blocks_of(shape->ny);
     const bb_index deep = bb_zfp_blocks_of(shape->nz);
-    bb_zfp_corner at;
-    at.x = 4 * (block % across);
-    at.y = 4 * (block / across % down);
-    at.z = 4 * (block / across / down % deep);
-    at.w = 4 * (block / across / down / deep);
-    return at;
+    bb_zfp_corner corner;
+    corner.x = 4 * (block % across);
+    corner.y = 4 * (block / across % down);
+    corner.z = 4 * (block / across / down % deep);
+    corner.w = 4 * (block / across / down / deep);
+    return corner;
 }
 
 /// The next block's.
 BB_DEVICE_FUNCTION
-void bb_zfp_corner_step(const bb_zfp_shape *shape, bb_zfp_corner *at)
+void bb_zfp_corner_step(const bb_zfp_shape *shape, bb_zfp_corner *corner)
 {
-    at->x += 4;
-    if (at->x >= shape->nx) {
-        at->x = 0;
-        at->y += 4;
+    corner->x += 4;
+    if (corner->x >= shape->nx) {
+        corner->x = 0;
+        corner->y += 4;
     }
-    if (at->y >= shape->ny) {
-        at->y = 0;
-        at->z += 4;
+    if (corner->y >= shape->ny) {
+        corner->y = 0;
+        corner->z += 4;
     }
-    if (at->z >= shape->nz) {
-        at->z = 0;
-        at->w += 4;
+    if (corner->z >= shape->nz) {
+        corner->z = 0;
+        corner->w += 4;
     }
 }
 
@@ -133,7 +133,7 @@ bb_index bb_zfp_run_groups(bb_index runs);
 
 /// Inside: decodes the block at the reader's position and puts what lies in the array into `out`.
 void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
-                      const bb_zfp_shape *shape, const bb_zfp_corner *at, void *out);
+                      const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out);
 
 #ifdef __cplusplus
 }

@@ -103,35 +103,35 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const bb_triangle_layout layout = bb_triangle_layout_make(plan->n, plan->block);
     const bool halves = arithmetic->storage == BB_PANEL_HALVES;
     const size_t block = (size_t)plan->block;
-    const size_t whole = (size_t)layout.blocks * block;
+    const size_t multiple = (size_t)layout.blocks * block;
     const size_t own = (size_t)sides;
     const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
     const size_t kept = halves ? half_bytes : word;
     const size_t half = halves ? half_bytes : 0; // of what only halves need
     const size_t triangle = (size_t)bb_triangle_rows(layout) * (size_t)bb_triangle_columns(layout);
-    const size_t rows = whole > own ? whole : own;
+    const size_t rows = multiple > own ? multiple : own;
     const size_t all = (size_t)(layout.blocks * layout.blocks);
     out[BB_PANEL_TRIANGLE] = triangle * kept;
     out[BB_PANEL_TRIANGLE_LO] = arithmetic->low_plane ? triangle * kept : 0;
     out[BB_PANEL_OPERANDS] = arithmetic->operand_plane ? triangle * half_bytes : 0;
     out[BB_PANEL_LARGEST_OF_BLOCKS] =
         arithmetic->tile_scale ? (size_t)layout.blocks * sizeof(float) : 0;
-    out[BB_PANEL_SIDE] = own * whole * kept;
-    out[BB_PANEL_SIDE_LO] = own * whole * half;
-    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = whole * block * word;
+    out[BB_PANEL_SIDE] = own * multiple * kept;
+    out[BB_PANEL_SIDE_LO] = own * multiple * half;
+    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = multiple * block * word;
     out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] =
-        arithmetic->half_tiles ? whole * block * half_bytes : 0;
+        arithmetic->half_tiles ? multiple * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE] = arithmetic->half_diagonal ? block * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE_NEXT] = out[BB_PANEL_DIAGONAL_TILE];
     out[BB_PANEL_SIDE_PANEL] = own * block * word;
     out[BB_PANEL_SIDE_TILE] = arithmetic->half_sides ? own * block * half_bytes : 0;
-    out[BB_PANEL_DIAGONALS] = out[BB_PANEL_INVERSES] = whole * block * word;
+    out[BB_PANEL_DIAGONALS] = out[BB_PANEL_INVERSES] = multiple * block * word;
     out[BB_PANEL_SCRATCH] = block * block * word;
     out[BB_PANEL_SPLIT] = out[BB_PANEL_SPLIT_LO] = rows * block * half;
     out[BB_PANEL_EVEN_INVERSE] = out[BB_PANEL_EVEN_INVERSE_LO] = block * block * half;
     out[BB_PANEL_ODD_INVERSE] = out[BB_PANEL_ODD_INVERSE_LO] = block * block * half;
     out[BB_PANEL_LARGEST] = 2 * sizeof(float);
-    out[BB_PANEL_SCALE] = out[BB_PANEL_PANEL_SCALE] = whole * word;
+    out[BB_PANEL_SCALE] = out[BB_PANEL_PANEL_SCALE] = multiple * word;
     out[BB_PANEL_SIDE_SCALE] = halves ? own * sizeof(float) : 0;
     out[BB_PANEL_BREAKDOWN] = BB_PANEL_BREAKDOWN_BYTES;
     out[BB_PANEL_ENERGIES] = arithmetic->light_sweeps ? all * sizeof(double) : 0;

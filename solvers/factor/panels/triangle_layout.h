@@ -86,8 +86,8 @@ bb_index bb_triangle_block_at(bb_triangle_layout layout, bb_index position)
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_extent(bb_triangle_layout layout, bb_index i)
 {
-    const bb_index left = layout.n - i * layout.block;
-    return left < layout.block ? left : layout.block;
+    const bb_index rest = layout.n - i * layout.block;
+    return rest < layout.block ? rest : layout.block;
 }
 
 #endif

@@ -119,10 +119,10 @@ accumulate_avx512(const bb_half_task *task, const float *const a[ROWS], float *s
             const float *b = task->b + k * PANEL;
 #pragma GCC unroll 4
             for (int r = 0; r < ROWS; ++r) {
-                __m512 left = _mm512_set1_ps(a[r][k]);
+                __m512 rest = _mm512_set1_ps(a[r][k]);
 #pragma GCC unroll 4
                 for (int v = 0; v < VECTORS; ++v) {
-                    sum[r][v] = _mm512_fmadd_ps(left, _mm512_loadu_ps(b + 16 * v), sum[r][v]);
+                    sum[r][v] = _mm512_fmadd_ps(rest, _mm512_loadu_ps(b + 16 * v), sum[r][v]);
                 }
             }
         }
@@ -180,9 +180,9 @@ accumulate_f16c(const bb_half_task *task, const float *const a[ROWS], bb_index f
             const float *b = task->b + k * PANEL + first;
 #pragma GCC unroll 4
             for (int r = 0; r < ROWS; ++r) {
-                __m256 left = _mm256_set1_ps(a[r][k]);
-                sum[r][0] = _mm256_fmadd_ps(left, _mm256_loadu_ps(b), sum[r][0]);
-                sum[r][1] = _mm256_fmadd_ps(left, _mm256_loadu_ps(b + 8), sum[r][1]);
+                __m256 rest = _mm256_set1_ps(a[r][k]);
+                sum[r][0] = _mm256_fmadd_ps(rest, _mm256_loadu_ps(b), sum[r][0]);
+                sum[r][1] = _mm256_fmadd_ps(rest, _mm256_loadu_ps(b + 8), sum[r][1]);
             }
         }
 #pragma GCC unroll 4

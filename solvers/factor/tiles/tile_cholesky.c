@@ -151,12 +151,12 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
     }
     bb_variant variant = variant_of(work->matrix, row, column, k);
     bb_operand format = bb_operand_of(variant);
-    const void *left = operand_at(work, row, k, format);
+    const void *remainder = operand_at(work, row, k, format);
     bb_tile_updates_add(account_of(work, row, column), work->matrix, variant, row, column, k);
     if (row == column && !bb_variant_describe(variant)->rounds) {
-        bb_tile_rank_update(left, depth, target);
+        bb_tile_rank_update(remainder, depth, target);
     } else {
-        bb_tile_product(variant, left, operand_at(work, column, k, format), depth, target,
+        bb_tile_product(variant, remainder, operand_at(work, column, k, format), depth, target,
                         workspace);
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
@@ -169,8 +169,8 @@ static bb_index first_bad_row(const bb_tile *tile)
 {
     for (bb_index i = 0; i < tile->rows; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
-            bb_index at = i * tile->columns + j;
-            if (!isfinite(tile->f64 != NULL ? tile->f64[at] : (double)tile->f32[at])) {
+            bb_index index = i * tile->columns + j;
+            if (!isfinite(tile->f64 != NULL ? tile->f64[index] : (double)tile->f32[index])) {
                 return i;
             }
         }

@@ -22,27 +22,27 @@ static double norm_of(double *lanes)
 
 BB_CLONES static void add_squares_f32(const float *values, bb_index count, double *lanes)
 {
-    bb_index whole = count / LANES * LANES;
-    for (bb_index i = 0; i < whole; i += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index i = 0; i < multiple; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
             lanes[l] += (double)values[i + l] * (double)values[i + l];
         }
     }
-    for (bb_index i = whole; i < count; ++i) {
-        lanes[i - whole] += (double)values[i] * (double)values[i];
+    for (bb_index i = multiple; i < count; ++i) {
+        lanes[i - multiple] += (double)values[i] * (double)values[i];
     }
 }
 
 BB_CLONES static void add_squares_f64(const double *values, bb_index count, double *lanes)
 {
-    bb_index whole = count / LANES * LANES;
-    for (bb_index i = 0; i < whole; i += LANES) {
+    bb_index multiple = count / LANES * LANES;
+    for (bb_index i = 0; i < multiple; i += LANES) {
         for (int l = 0; l < LANES; ++l) {
             lanes[l] += values[i + l] * values[i + l];
         }
     }
-    for (bb_index i = whole; i < count; ++i) {
-        lanes[i - whole] += values[i] * values[i];
+    for (bb_index i = multiple; i < count; ++i) {
+        lanes[i - multiple] += values[i] * values[i];
     }
 }
 
@@ -67,8 +67,8 @@ double bb_tile_norm(const bb_tile *tile)
 
 static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
 {
-    bb_index left = n - tile * tile_size;
-    return left < tile_size ? left : tile_size;
+    bb_index rest = n - tile * tile_size;
+    return rest < tile_size ? rest : tile_size;
 }
 
 static bb_index tiles_across(bb_index n, bb_index tile_size)
@@ -292,7 +292,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
 {
     bb_status status = BB_OK;
     bb_tile_matrix *matrix = NULL;
-    bb_policy_map *own = NULL;
+    bb_policy_map *map = NULL;
     *out = NULL;
     BB_REQUIRE(source->rows == source->columns && source->rows > 0, BB_INVALID,
                "matrix %s is %td x %td, expected square and not empty", source->name, source->rows,
@@ -310,16 +310,16 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     if (plan->map == NULL) {
         const bb_policy_facts facts = {
             .tile_rows = matrix->tile_rows, .tile_size = matrix->tile_size, .noise_floor = NAN};
-        BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &own));
+        BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &map));
     }
-    BB_TRY(lay_out(matrix, own != NULL ? own : plan->map));
+    BB_TRY(lay_out(matrix, map != NULL ? map : plan->map));
     loading load = {source, scale, matrix};
     BB_TRY(bb_parallel_for(matrix->tile_rows, load_tile_row, &load));
     matrix->norm = loaded_norm(matrix);
     *out = matrix;
     matrix = NULL;
 done:
-    bb_policy_map_destroy(&own);
+    bb_policy_map_destroy(&map);
     bb_tile_matrix_destroy(&matrix);
     return status;
 }

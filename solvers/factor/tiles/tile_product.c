@@ -26,13 +26,13 @@ static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile
     const bb_half_kernel *kernel = bb_half_kernel_chosen();
     bb_half_pack(b, c->columns, depth, workspace->packed);
     for (bb_index first = 0; first < c->columns; first += BB_HALF_PANEL) {
-        bb_index left = c->columns - first;
+        bb_index rest = c->columns - first;
         const bb_half_task task = {.a = a,
                                    .b = workspace->packed + first * depth,
                                    .c = c->f32 + first,
                                    .rows = c->rows,
                                    .depth = depth,
-                                   .columns = left < BB_HALF_PANEL ? left : BB_HALF_PANEL,
+                                   .columns = rest < BB_HALF_PANEL ? rest : BB_HALF_PANEL,
                                    .stride = c->columns,
                                    .run = workspace->accumulate_k,
                                    .from_c = workspace->from_c};

@@ -47,15 +47,15 @@ static void subtract(const block *x, bb_index k, bb_index j)
     int columns = (int)(j < k ? tile->rows : tile->columns);
     int depth = (int)(j < k ? tile->columns : tile->rows);
     int n = (int)factor->n;
-    bb_index from = j * factor->tile_size;
-    bb_index to = k * factor->tile_size;
+    bb_index start = j * factor->tile_size;
+    bb_index target = k * factor->tile_size;
     if (x->wide != NULL) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0,
-                    x->wide + from, n, tile->f64, (int)tile->columns, 1.0, x->wide + to, n);
+                    x->wide + start, n, tile->f64, (int)tile->columns, 1.0, x->wide + target, n);
     } else {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0F,
-                    x->narrow + from, n, bb_tile_as_f32(tile, x->scratch), (int)tile->columns, 1.0F,
-                    x->narrow + to, n);
+                    x->narrow + start, n, bb_tile_as_f32(tile, x->scratch), (int)tile->columns,
+                    1.0F, x->narrow + target, n);
     }
 }
 
@@ -65,13 +65,13 @@ static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
     int n = (int)x->factor->n;
     int size = (int)tile->rows;
-    bb_index at = k * x->factor->tile_size;
+    bb_index index = k * x->factor->tile_size;
     if (x->wide != NULL) {
         cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0, tile->f64, size, x->wide + at, n);
+                    size, 1.0, tile->f64, size, x->wide + index, n);
     } else {
         cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0F, bb_tile_as_f32(tile, x->scratch), size, x->narrow + at, n);
+                    size, 1.0F, bb_tile_as_f32(tile, x->scratch), size, x->narrow + index, n);
     }
 }
 

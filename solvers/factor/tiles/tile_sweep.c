@@ -114,9 +114,9 @@ static void rescale(block *x)
     for (bb_index i = 0; i < x->rows; ++i) {
         float largest = 0.0F;
         for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
-            bb_tile at = column_at(x, k);
-            for (bb_index j = 0; j < at.columns; ++j) {
-                largest = fmaxf(largest, fabsf(at.f32[i * at.columns + j]));
+            bb_tile tile = column_at(x, k);
+            for (bb_index j = 0; j < tile.columns; ++j) {
+                largest = fmaxf(largest, fabsf(tile.f32[i * tile.columns + j]));
             }
         }
         int exponent = 0;
@@ -126,9 +126,9 @@ static void rescale(block *x)
         (void)frexpf(largest, &exponent);
         x->scale[i] = ldexp(x->scale[i], -exponent);
         for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
-            bb_tile at = column_at(x, k);
-            for (bb_index j = 0; j < at.columns; ++j) {
-                at.f32[i * at.columns + j] = ldexpf(at.f32[i * at.columns + j], -exponent);
+            bb_tile tile = column_at(x, k);
+            for (bb_index j = 0; j < tile.columns; ++j) {
+                tile.f32[i * tile.columns + j] = ldexpf(tile.f32[i * tile.columns + j], -exponent);
             }
         }
     }
@@ -159,11 +159,11 @@ static void load(block *x, const double *values)
         x->scale[i] = bb_scaling_row(BB_FORMAT_FP32, values + i * n, n);
     }
     for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
-        bb_tile at = column_at(x, k);
+        bb_tile tile = column_at(x, k);
         for (bb_index i = 0; i < x->rows; ++i) {
-            for (bb_index j = 0; j < at.columns; ++j) {
+            for (bb_index j = 0; j < tile.columns; ++j) {
                 double value = values[i * n + k * x->factor->tile_size + j];
-                at.f32[i * at.columns + j] = (float)(x->scale[i] * value);
+                tile.f32[i * tile.columns + j] = (float)(x->scale[i] * value);
             }
         }
     }
@@ -173,11 +173,11 @@ static void store(const block *x, double *values)
 {
     bb_index n = x->factor->n;
     for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
-        bb_tile at = column_at(x, k);
+        bb_tile tile = column_at(x, k);
         for (bb_index i = 0; i < x->rows; ++i) {
-            for (bb_index j = 0; j < at.columns; ++j) {
+            for (bb_index j = 0; j < tile.columns; ++j) {
                 values[i * n + k * x->factor->tile_size + j] =
-                    (double)at.f32[i * at.columns + j] / x->scale[i];
+                    (double)tile.f32[i * tile.columns + j] / x->scale[i];
             }
         }
     }
@@ -190,8 +190,8 @@ static bb_status sweep_block(void *context, bb_index index)
     const bb_tile_matrix *factor = work->factor;
     bb_index begin = index * BLOCK_ROWS;
     bb_index size = factor->tile_size;
-    bb_index left = work->count - begin;
-    block x = {.factor = factor, .rows = left < BLOCK_ROWS ? left : BLOCK_ROWS};
+    bb_index rest = work->count - begin;
+    block x = {.factor = factor, .rows = rest < BLOCK_ROWS ? rest : BLOCK_ROWS};
     BB_TRY(BB_ALLOCATE(x.rows * factor->n, &x.values));
     BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.left));
     BB_TRY(BB_ALLOCATE(2 * size * size, &x.right));

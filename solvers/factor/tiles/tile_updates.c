@@ -46,10 +46,10 @@ bb_tile_work bb_tile_updates_sum(const bb_tile_matrix *matrix, const bb_tile_upd
     double squared = 0.0;
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
-            const bb_tile_updates *at = &updates[row * (row + 1) / 2 + column];
-            squared += (row == column ? 1.0 : 2.0) * at->bound * at->bound;
+            const bb_tile_updates *tile_updates = &updates[row * (row + 1) / 2 + column];
+            squared += (row == column ? 1.0 : 2.0) * tile_updates->bound * tile_updates->bound;
             for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-                work.flops[v] += at->flops[v];
+                work.flops[v] += tile_updates->flops[v];
             }
         }
     }

@@ -15,11 +15,11 @@ static void turn(double angle_deg, double *x, double *y)
 }
 
 // Turns a star and its sensor as one.
-static void turn_star(bb_guide_star_config *of, double angle_deg)
+static void turn_star(bb_guide_star_config *star, double angle_deg)
 {
-    turn(angle_deg, &of->x_arcsec, &of->y_arcsec);
-    turn(angle_deg, &of->shift_x_m, &of->shift_y_m);
-    of->rotation_deg += angle_deg;
+    turn(angle_deg, &star->x_arcsec, &star->y_arcsec);
+    turn(angle_deg, &star->shift_x_m, &star->shift_y_m);
+    star->rotation_deg += angle_deg;
 }
 
 static void check_equal(const chain *k, const chain *other, double tolerance)
@@ -75,10 +75,11 @@ static double direct(const ao_case *c, const bb_atmosphere *atmosphere,
         const double h = atmosphere->height_m[l];
         const double sizes = place(c, array, i, h, a) * place(c, array, j, h, b);
         for (int k = 0; k < 4; ++k) {
-            const int from = k / 2;
-            const int to = k % 2;
-            const double sign = from == to ? -0.5 : 0.5;
-            const double r = hypot(a[2 * from] - b[2 * to], a[2 * from + 1] - b[2 * to + 1]);
+            const int start = k / 2;
+            const int target = k % 2;
+            const double sign = start == target ? -0.5 : 0.5;
+            const double r =
+                hypot(a[2 * start] - b[2 * target], a[2 * start + 1] - b[2 * target + 1]);
             sum += sign * atmosphere->strength[l] / sizes *
                    bb_structure_function(r, atmosphere->outer_scale_m);
         }
@@ -182,28 +183,28 @@ static void a_quarter_turn_of_a_grid_permutes_its_slopes(void **state)
     quarter.stars[1].rotation_deg = -270.0;
     chain k = chain_assemble(&c, true);
     chain q = chain_assemble(&quarter, true);
-    bb_index to[400];
+    bb_index target[400];
     double sign[400];
     for (bb_index i = 0; i < k.n; ++i) {
         const bb_sensor *sensor = &k.guides.sensors[i < 2 * k.guides.sensors[0].count ? 0 : 1];
         const bb_sensor *turned = &q.guides.sensors[sensor - k.guides.sensors];
         const bb_index inside = i - sensor->first;
         const bool along_x = inside < sensor->count;
-        to[i] = -1;
+        target[i] = -1;
         for (bb_index j = 0; j < sensor->count; ++j) {
             // The same place in the pupil.
             if (hypot(turned->x_m[inside % sensor->count] - sensor->x_m[j],
                       turned->y_m[inside % sensor->count] - sensor->y_m[j]) < 1e-9) {
-                to[i] = sensor->first + (along_x ? sensor->count : 0) + j;
+                target[i] = sensor->first + (along_x ? sensor->count : 0) + j;
             }
         }
         sign[i] = along_x ? 1.0 : -1.0;
-        assert_true(to[i] >= 0);
+        assert_true(target[i] >= 0);
     }
     for (bb_index i = 0; i < k.n; ++i) {
         for (bb_index j = 0; j < k.n; ++j) {
-            check_close(q.cmm[i * k.n + j], sign[i] * sign[j] * k.cmm[to[i] * k.n + to[j]], 1e-12,
-                        k.cmm[0]);
+            check_close(q.cmm[i * k.n + j], sign[i] * sign[j] * k.cmm[target[i] * k.n + target[j]],
+                        1e-12, k.cmm[0]);
         }
     }
     chain_release(&k);

@@ -19,13 +19,13 @@ static double *allocate(bb_index count)
     return values;
 }
 
-static void turned(turn how, bb_index edge, const double *from, double *to)
+static void turned(turn how, bb_index edge, const double *source, double *target)
 {
     for (bb_index y = 0; y < edge; ++y) {
         for (bb_index x = 0; x < edge; ++x) {
             const bb_index u = how == TRANSPOSE ? y : how == FLIP_X ? edge - 1 - x : x;
             const bb_index v = how == TRANSPOSE ? x : how == FLIP_Y ? edge - 1 - y : y;
-            to[v * edge + u] = from[y * edge + x];
+            target[v * edge + u] = source[y * edge + x];
         }
     }
 }
@@ -271,7 +271,7 @@ static void the_image_is_that_of_the_mask(void **state)
     double *image = limited_image(mask, SEGMENTED, &grid);
     double *drawn = allocate(grid.pupil_points * grid.pupil_points);
     bb_pupil_draw(&(bb_pupil){.mask = mask, .edge = SEGMENTED}, 6 * grid.pixels_per_lenslet, drawn);
-    static const bb_index at[][2] = {
+    static const bb_index indices[][2] = {
         {0,  0 },
         {3,  0 },
         {0,  3 },
@@ -280,11 +280,11 @@ static void the_image_is_that_of_the_mask(void **state)
         {2,  4 },
         {7,  -5}
     };
-    for (size_t k = 0; k < sizeof at / sizeof *at; ++k) {
-        const bb_index x = grid.pixels / 2 + at[k][0];
-        const bb_index y = grid.pixels / 2 + at[k][1];
-        check_close(image[y * grid.pixels + x], direct_image(drawn, &grid, at[k][0], at[k][1]),
-                    1e-12, 1.0);
+    for (size_t k = 0; k < sizeof indices / sizeof *indices; ++k) {
+        const bb_index x = grid.pixels / 2 + indices[k][0];
+        const bb_index y = grid.pixels / 2 + indices[k][1];
+        check_close(image[y * grid.pixels + x],
+                    direct_image(drawn, &grid, indices[k][0], indices[k][1]), 1e-12, 1.0);
     }
     BB_RELEASE(&drawn);
     BB_RELEASE(&image);
@@ -345,16 +345,16 @@ static ao_case segmented_case(const double *mask)
 }
 
 // Where measurement i of `part` stands among those of `whole`, which has its subapertures and more.
-static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *whole, bb_index i)
+static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *array, bb_index i)
 {
     bb_index s = 0;
     while (i >= part->sensors[s].first + 2 * part->sensors[s].count) {
         ++s;
     }
-    const bb_sensor *from = &part->sensors[s];
-    const bb_sensor *to = &whole->sensors[s];
-    const bb_index axis = (i - from->first) / from->count;
-    const bb_index site = from->site[(i - from->first) % from->count];
+    const bb_sensor *sensor = &part->sensors[s];
+    const bb_sensor *to = &array->sensors[s];
+    const bb_index axis = (i - sensor->first) / sensor->count;
+    const bb_index site = sensor->site[(i - sensor->first) % sensor->count];
     bb_index k = 0;
     while (to->site[k] != site) {
         ++k;
@@ -376,23 +376,23 @@ static void covariances_are_those_of_the_subapertures_left(void **state)
     const ao_case masked = segmented_case(mask);
     const ao_case clear = segmented_case(open);
     chain part = chain_assemble(&masked, true);
-    chain whole = chain_assemble(&clear, true);
-    assert_int_equal(whole.guides.sensors[0].count, 36);
-    print_message("%td of %td measurements\n", part.n, whole.n);
-    assert_true(part.n < whole.n && part.m < whole.m);
+    chain links = chain_assemble(&clear, true);
+    assert_int_equal(links.guides.sensors[0].count, 36);
+    print_message("%td of %td measurements\n", part.n, links.n);
+    assert_true(part.n < links.n && part.m < links.m);
     double worst = 0.0;
     for (bb_index i = 0; i < part.n; ++i) {
-        const bb_index row = place_of(&part.guides, &whole.guides, i);
+        const bb_index row = place_of(&part.guides, &links.guides, i);
         for (bb_index j = 0; j < part.n; ++j) {
-            const bb_index column = place_of(&part.guides, &whole.guides, j);
-            worst = fmax(worst, fabs(part.cmm[i * part.n + j] - whole.cmm[row * whole.n + column]));
+            const bb_index column = place_of(&part.guides, &links.guides, j);
+            worst = fmax(worst, fabs(part.cmm[i * part.n + j] - links.cmm[row * links.n + column]));
         }
     }
     for (bb_index i = 0; i < part.m; ++i) {
-        const bb_index row = place_of(&part.truth, &whole.truth, i);
+        const bb_index row = place_of(&part.truth, &links.truth, i);
         for (bb_index j = 0; j < part.n; ++j) {
-            const bb_index column = place_of(&part.guides, &whole.guides, j);
-            worst = fmax(worst, fabs(part.ctm[i * part.n + j] - whole.ctm[row * whole.n + column]));
+            const bb_index column = place_of(&part.guides, &links.guides, j);
+            worst = fmax(worst, fabs(part.ctm[i * part.n + j] - links.ctm[row * links.n + column]));
         }
     }
     assert_true(worst == 0.0);
@@ -401,7 +401,7 @@ static void covariances_are_those_of_the_subapertures_left(void **state)
         assert_true(part.truth.sensors[0].site[i] != 11 * 2 + 4);
     }
     chain_release(&part);
-    chain_release(&whole);
+    chain_release(&links);
     BB_RELEASE(&mask);
     BB_RELEASE(&open);
 }

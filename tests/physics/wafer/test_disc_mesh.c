@@ -27,8 +27,8 @@ static void maps_agree_with_each_other(void **state)
     bb_disc_mesh *mesh = NULL;
     check_ok(bb_disc_mesh_create(0.0103, 0.001, &mesh));
     for (bb_index i = 0; i < mesh->node_count; ++i) {
-        bb_index at = mesh->node_row[i] * mesh->node_columns + mesh->node_column[i];
-        assert_int_equal(mesh->node_at[at], i);
+        bb_index index = mesh->node_row[i] * mesh->node_columns + mesh->node_column[i];
+        assert_int_equal(mesh->node_at[index], i);
     }
     for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
         const int32_t *nodes = mesh->cell_nodes + 4 * cell;

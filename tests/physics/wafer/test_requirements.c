@@ -47,27 +47,27 @@ static void bandwidth_brackets_the_papers(void **state)
 {
     (void)state;
     bb_requirement_sizes slow = slow_scan();
-    bb_requirements of = bb_requirements_of(&slow, BB_READING_CORRECTED);
-    check_close(1e-9 * of.deformation_bytes / slow.budget, 384.15, 0.02, 1.0);
-    check_close(1e-9 * of.bytes_per_s_axis, 438.5, 0.5, 1.0); // 410 printed
+    bb_requirements requirements = bb_requirements_of(&slow, BB_READING_CORRECTED);
+    check_close(1e-9 * requirements.deformation_bytes / slow.budget, 384.15, 0.02, 1.0);
+    check_close(1e-9 * requirements.bytes_per_s_axis, 438.5, 0.5, 1.0); // 410 printed
     slow.entries = 5;
-    of = bb_requirements_of(&slow, BB_READING_CORRECTED);
-    check_close(1e-9 * of.bytes_per_s_axis, 410.7, 0.2, 1.0);
+    requirements = bb_requirements_of(&slow, BB_READING_CORRECTED);
+    check_close(1e-9 * requirements.bytes_per_s_axis, 410.7, 0.2, 1.0);
     // Equation 4 with the dense count of A: petabytes a second.
-    of = bb_requirements_of(&slow, BB_READING_PRINTED);
-    check_relative(of.bytes_per_s_axis, 1.5e15, 0.01);
+    requirements = bb_requirements_of(&slow, BB_READING_PRINTED);
+    check_relative(requirements.bytes_per_s_axis, 1.5e15, 0.01);
 }
 
 static void a_field_crosses_the_link_in_time(void **state)
 {
     (void)state;
     bb_requirement_sizes sizes = fast;
-    bb_requirements of = bb_requirements_of(&sizes, BB_READING_CORRECTED);
-    check_close(of.field_bytes / 0x1p20, 2067.0, 3.0, 1.0); // printed in MiB
-    check_close(1e-9 * of.link_bytes_per_s, 43.3, 0.05, 1.0);
+    bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
+    check_close(requirements.field_bytes / 0x1p20, 2067.0, 3.0, 1.0); // printed in MiB
+    check_close(1e-9 * requirements.link_bytes_per_s, 43.3, 0.05, 1.0);
     sizes.budget = 0.048; // what the printed 45 GB/s takes
-    of = bb_requirements_of(&sizes, BB_READING_CORRECTED);
-    check_close(1e-9 * of.link_bytes_per_s, 45.0, 0.2, 1.0);
+    requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
+    check_close(1e-9 * requirements.link_bytes_per_s, 45.0, 0.2, 1.0);
 }
 
 static void the_printed_equation_counts_dark_steps(void **state)

@@ -156,12 +156,12 @@ static void scored_points_are_never_extrapolated(void **state)
         check_ok(bb_scan_create(&with, 1e-3, &scan));
         check_ok(bb_slit_grid_make(&config, scan, &grid));
         before = fmax(before, extrapolation(&grid, &cases[c].points));
-        const bb_index most = grid.field_rows;
+        const bb_index limit = grid.field_rows;
         check_ok(bb_slit_grid_hold(&config, &cases[c].points, &grid));
         if (cases[c].expected > 0) {
             assert_int_equal(grid.field_rows, cases[c].expected);
         }
-        assert_true(grid.field_rows <= most);
+        assert_true(grid.field_rows <= limit);
         assert_int_equal(grid.field_points, grid.columns * grid.field_rows);
         check_close((double)grid.field_rows * grid.pitch_y, 33e-3, 1e-15, 1.0);
         assert_true(extrapolation(&grid, &cases[c].points) < 1e-8);

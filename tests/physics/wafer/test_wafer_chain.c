@@ -26,82 +26,84 @@ typedef struct chain {
     double *rows; // [field points][cells] of one axis
 } chain;
 
-static void destroy(chain *of)
+static void destroy(chain *links)
 {
-    BB_RELEASE(&of->t);
-    BB_RELEASE(&of->next);
-    BB_RELEASE(&of->s);
-    BB_RELEASE(&of->rows);
-    bb_response_destroy(&of->response);
-    bb_temperature_grid_destroy(&of->grid);
-    bb_scan_destroy(&of->scan);
-    bb_thermal_destroy(&of->thermal);
-    bb_disc_mesh_destroy(&of->mesh);
+    BB_RELEASE(&links->t);
+    BB_RELEASE(&links->next);
+    BB_RELEASE(&links->s);
+    BB_RELEASE(&links->rows);
+    bb_response_destroy(&links->response);
+    bb_temperature_grid_destroy(&links->grid);
+    bb_scan_destroy(&links->scan);
+    bb_thermal_destroy(&links->thermal);
+    bb_disc_mesh_destroy(&links->mesh);
 }
 
-static bb_status create(double spacing, bb_grid_config cells, bb_grid_config points, chain *of)
+static bb_status create(double spacing, bb_grid_config cells, bb_grid_config points, chain *links)
 {
     bb_status status = BB_OK;
     bb_response_config config = {
         .grid = cells, .slit_points = points, .field_rows = BB_INTEGER_UNSET};
-    *of = (chain){0};
-    BB_TRY(bb_disc_mesh_create(0.150, spacing, &of->mesh));
-    BB_TRY(bb_thermal_create(of->mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &of->thermal));
-    BB_TRY(bb_scan_create(&FAST_SCAN, 1e-3, &of->scan));
-    BB_TRY(bb_temperature_grid_create(of->mesh, &cells, &of->grid));
-    BB_TRY(bb_response_create(&SILICON, &CLAMP, of->grid, &of->response));
-    BB_TRY(bb_slit_grid_make(&config, of->scan, &of->slit));
-    BB_TRY(BB_ZEROED(of->thermal->size, &of->t));
-    BB_TRY(BB_ZEROED(of->thermal->size, &of->next));
-    BB_TRY(BB_ZEROED(2 * of->grid->cell_count, &of->s));
-    BB_TRY(BB_ALLOCATE(of->slit.field_points * of->grid->cell_count, &of->rows));
+    *links = (chain){0};
+    BB_TRY(bb_disc_mesh_create(0.150, spacing, &links->mesh));
+    BB_TRY(bb_thermal_create(links->mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &links->thermal));
+    BB_TRY(bb_scan_create(&FAST_SCAN, 1e-3, &links->scan));
+    BB_TRY(bb_temperature_grid_create(links->mesh, &cells, &links->grid));
+    BB_TRY(bb_response_create(&SILICON, &CLAMP, links->grid, &links->response));
+    BB_TRY(bb_slit_grid_make(&config, links->scan, &links->slit));
+    BB_TRY(BB_ZEROED(links->thermal->size, &links->t));
+    BB_TRY(BB_ZEROED(links->thermal->size, &links->next));
+    BB_TRY(BB_ZEROED(2 * links->grid->cell_count, &links->s));
+    BB_TRY(BB_ALLOCATE(links->slit.field_points * links->grid->cell_count, &links->rows));
 done:
     if (status != BB_OK) {
-        destroy(of);
+        destroy(links);
     }
     return status;
 }
 
 // Displacements of the window for the mean of the temperatures at both ends of a step.
-static void multiply_window(const chain *of, bb_index offset, double *window)
+static void multiply_window(const chain *links, bb_index offset, double *window)
 {
-    bb_index cells = of->grid->cell_count;
-    const double *rows = of->rows + offset * of->slit.columns * cells;
-    for (bb_index p = 0; p < of->slit.window_points; ++p) {
+    bb_index cells = links->grid->cell_count;
+    const double *rows = links->rows + offset * links->slit.columns * cells;
+    for (bb_index p = 0; p < links->slit.window_points; ++p) {
         double sum = 0.0;
         for (bb_index j = 0; j < cells; ++j) {
-            sum += rows[p * cells + j] * 0.5 * (of->s[j] + of->s[cells + j]);
+            sum += rows[p * cells + j] * 0.5 * (links->s[j] + links->s[cells + j]);
         }
         window[p] = sum;
     }
 }
 
 // One field: 34 light and 36 dark steps; the dwell, where there is one, is fed.
-static bb_status run_field(chain *of, bb_index index, bb_dwell *dwell)
+static bb_status run_field(chain *links, bb_index index, bb_dwell *dwell)
 {
     bb_status status = BB_OK;
     bb_exposure *exposure = NULL;
     double *energy = NULL;
     double *window = NULL;
-    bb_index cells = of->grid->cell_count;
-    BB_TRY(bb_exposure_create(of->mesh, of->scan, index, SILICON.absorption, &exposure));
+    bb_index cells = links->grid->cell_count;
+    BB_TRY(bb_exposure_create(links->mesh, links->scan, index, SILICON.absorption, &exposure));
     BB_TRY(BB_ALLOCATE(exposure->count, &energy));
-    BB_TRY(BB_ALLOCATE(of->slit.window_points, &window));
-    for (bb_index step = 0; step < of->scan->light_steps + of->scan->dark_steps; ++step) {
-        bool light = step < of->scan->light_steps;
-        BB_TRY(bb_csr_multiply(&of->thermal->step_matrix, of->t, of->next));
+    BB_TRY(BB_ALLOCATE(links->slit.window_points, &window));
+    for (bb_index step = 0; step < links->scan->light_steps + links->scan->dark_steps; ++step) {
+        bool light = step < links->scan->light_steps;
+        BB_TRY(bb_csr_multiply(&links->thermal->step_matrix, links->t, links->next));
         if (light) {
-            (void)bb_exposure_deposit(exposure, step, of->thermal->per_joule, energy, of->next);
+            (void)bb_exposure_deposit(exposure, step, links->thermal->per_joule, energy,
+                                      links->next);
         }
         if (light && dwell != NULL) {
-            BB_TRY(bb_csr_multiply(&of->grid->restriction, of->t, of->s));
-            BB_TRY(bb_csr_multiply(&of->grid->restriction, of->next, of->s + cells));
-            multiply_window(of, bb_slit_grid_offset(&of->slit, &exposure->field, step), window);
+            BB_TRY(bb_csr_multiply(&links->grid->restriction, links->t, links->s));
+            BB_TRY(bb_csr_multiply(&links->grid->restriction, links->next, links->s + cells));
+            multiply_window(links, bb_slit_grid_offset(&links->slit, &exposure->field, step),
+                            window);
             bb_dwell_add(dwell, step, window);
         }
-        double *swap = of->t;
-        of->t = of->next;
-        of->next = swap;
+        double *swap = links->t;
+        links->t = links->next;
+        links->next = swap;
     }
 done:
     BB_RELEASE(&energy);
@@ -111,19 +113,19 @@ done:
 }
 
 // Scores field 45 after 39 .. 44 have heated the wafer; mean and dwell per axis.
-static void score(chain *of, bb_dwell *dwell[2])
+static void score(chain *links, bb_dwell *dwell[2])
 {
-    const bb_field *field = &of->scan->fields[45];
+    const bb_field *field = &links->scan->fields[45];
     for (int axis = 0; axis < 2; ++axis) {
         bb_field_response response;
-        check_ok(bb_field_response_make(of->response, &of->slit, field, axis, &response));
+        check_ok(bb_field_response_make(links->response, &links->slit, field, axis, &response));
         check_ok(bb_matrix_source_fill(
             &response.source, 0, 0,
-            bb_view_matrix(of->rows, of->slit.field_points, of->grid->cell_count)));
-        check_ok(bb_dwell_create(&of->slit, field, &POINTS, &dwell[axis]));
-        memset(of->t, 0, (size_t)of->thermal->size * sizeof *of->t);
+            bb_view_matrix(links->rows, links->slit.field_points, links->grid->cell_count)));
+        check_ok(bb_dwell_create(&links->slit, field, &POINTS, &dwell[axis]));
+        memset(links->t, 0, (size_t)links->thermal->size * sizeof *links->t);
         for (bb_index i = 39; i < 46; ++i) {
-            check_ok(run_field(of, i, i == 45 ? dwell[axis] : NULL));
+            check_ok(run_field(links, i, i == 45 ? dwell[axis] : NULL));
         }
     }
 }
@@ -133,10 +135,10 @@ static void score(chain *of, bb_dwell *dwell[2])
 static void a_field_has_the_expected_overlay(void **state)
 {
     (void)state;
-    chain of;
+    chain links;
     bb_dwell *dwell[2] = {NULL};
-    check_ok(create(0.001, (bb_grid_config){128, 125}, (bb_grid_config){11, 9}, &of));
-    score(&of, dwell);
+    check_ok(create(0.001, (bb_grid_config){128, 125}, (bb_grid_config){11, 9}, &links));
+    score(&links, dwell);
     bb_overlay_statistics raw;
     bb_overlay_statistics corrected;
     bb_overlay_fit fit;
@@ -159,23 +161,23 @@ static void a_field_has_the_expected_overlay(void **state)
         }
         bb_dwell_destroy(&dwell[axis]);
     }
-    destroy(&of);
+    destroy(&links);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    chain of;
+    chain links;
     bb_index blocks = bb_memory_blocks();
     bb_grid_config cells = {20, 20};
     bb_grid_config points = {5, 9};
     bb_index k = 0;
     for (bool failed = true; failed;) {
         bb_memory_fail_at(++k);
-        bb_status got = create(0.003, cells, points, &of);
+        bb_status got = create(0.003, cells, points, &links);
         if (got == BB_OK) {
-            got = run_field(&of, 44, NULL);
-            destroy(&of);
+            got = run_field(&links, 44, NULL);
+            destroy(&links);
         }
         failed = bb_memory_failure_happened() != 0;
         bb_memory_fail_at(0);

@@ -65,27 +65,27 @@ static inline bb_codec_config response_transform(double tolerance)
     return config;
 }
 
-static inline bb_coded_matrix *low_rank_encode(const response *of, const bb_codec_config *config)
+static inline bb_coded_matrix *low_rank_encode(const response *rows, const bb_codec_config *config)
 {
     bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &of->layout, &matrix));
+    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix));
     check_ok(bb_coded_matrix_encode(
-        matrix, 0, bb_view_matrix(of->values, of->layout.rows, of->layout.columns)));
+        matrix, 0, bb_view_matrix(rows->values, rows->layout.rows, rows->layout.columns)));
     return matrix;
 }
 
-static inline double response_bits(const response *of, const bb_coded_matrix *matrix)
+static inline double response_bits(const response *rows, const bb_coded_matrix *matrix)
 {
     return 8.0 * (double)bb_coded_matrix_bytes(matrix) /
-           (double)(of->layout.rows * of->layout.columns);
+           (double)(rows->layout.rows * rows->layout.columns);
 }
 
 /// Groups and pieces, parts of rows, fp32: the same values. Rows of 61 x 47 cells in bands of 20,
 /// pieces of `lines` lines of them.
-static inline void response_decodes_one_way(const response *of, const bb_coded_matrix *matrix,
+static inline void response_decodes_one_way(const response *answer, const bb_coded_matrix *matrix,
                                             bb_index lines)
 {
-    const bb_index columns = of->layout.columns;
+    const bb_index columns = answer->layout.columns;
     const bb_index width = bb_coded_matrix_piece_columns(matrix);
     double row[61 * 47], part[500];
     double *wide = NULL;
@@ -98,7 +98,7 @@ static inline void response_decodes_one_way(const response *of, const bb_coded_m
         bb_index rows[BB_GROUP_ROWS];
         bb_index count = bb_coded_matrix_group_rows(matrix, g, rows);
         for (bb_index p = 0; p * width < columns; ++p) {
-            bb_index left = columns - p * width;
+            bb_index rest = columns - p * width;
             bb_coded_matrix_decode_f64(matrix, g, p, wide);
             bb_coded_matrix_decode_f32(matrix, g, p, narrow);
             for (bb_index k = 0; k < count; ++k) {
@@ -106,7 +106,7 @@ static inline void response_decodes_one_way(const response *of, const bb_coded_m
                 bb_coded_matrix_decode(matrix, rows[k], 0, columns, row);
                 bb_coded_matrix_decode(matrix, rows[k], 100 + 7 * g, 500, part);
                 assert_memory_equal(part, row + 100 + 7 * g, sizeof part);
-                for (bb_index j = 0; j < (left < width ? left : width); ++j) {
+                for (bb_index j = 0; j < (rest < width ? rest : width); ++j) {
                     assert_true(wide[k * width + j] == row[p * width + j]);
                     assert_true(narrow[k * width + j] == (float)row[p * width + j]);
                 }
@@ -121,22 +121,22 @@ static inline void response_decodes_one_way(const response *of, const bb_coded_m
 static inline void response_keeps_far_fields(const bb_codec_config *config, bb_index row_columns,
                                              bb_index row_lines, double tolerance)
 {
-    response of = response_make(row_columns, row_lines, 64, 40, 0.0);
+    response rows = response_make(row_columns, row_lines, 64, 40, 0.0);
     double row[2560];
     double kept = 0.0;
     double exact = 0.0;
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = 1e-4 * (1.0 + 0.1 * sin((double)i));
+    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
+        rows.values[i] = 1e-4 * (1.0 + 0.1 * sin((double)i));
     }
-    bb_coded_matrix *matrix = low_rank_encode(&of, config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
     bb_coded_matrix_decode(matrix, 5, 0, 2560, row);
     for (int j = 0; j < 2560; ++j) {
         kept += row[j];
-        exact += of.values[5 * 2560 + j];
+        exact += rows.values[5 * 2560 + j];
     }
     check_relative(kept, exact, tolerance);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 /// What codes a band of a matrix, as threads do.
@@ -149,39 +149,41 @@ static inline bb_status response_encode_band(void *context, bb_index band)
 {
     const response_coding *work = context;
     bb_index step = bb_coded_matrix_band(work->matrix);
-    bb_index left = work->of->layout.rows - band * step;
+    bb_index rest = work->of->layout.rows - band * step;
     bb_index columns = work->of->layout.columns;
     return bb_coded_matrix_encode(work->matrix, band * step,
                                   bb_view_matrix(work->of->values + band * step * columns,
-                                                 left < step ? left : step, columns));
+                                                 rest < step ? rest : step, columns));
 }
 
 /// Bands coded by four threads at once.
-static inline bb_coded_matrix *response_encode_by_four(const response *of,
+static inline bb_coded_matrix *response_encode_by_four(const response *rows,
                                                        const bb_codec_config *config)
 {
     bb_coded_matrix *matrix = NULL;
     check_ok(bb_threads_set(4));
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &of->layout, &matrix));
+    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix));
     const bb_index band = bb_coded_matrix_band(matrix);
-    response_coding work = {of, matrix};
-    check_ok(bb_parallel_for((of->layout.rows + band - 1) / band, response_encode_band, &work));
+    response_coding work = {rows, matrix};
+    check_ok(bb_parallel_for((rows->layout.rows + band - 1) / band, response_encode_band, &work));
     bb_threads_stop();
     return matrix;
 }
 
 /// Every allocation of coding 24 rows of 2560 fails in turn: an error of memory, and nothing is
 /// kept.
-static inline void response_fails_without_memory(const response *of, const bb_codec_config *config)
+static inline void response_fails_without_memory(const response *rows,
+                                                 const bb_codec_config *config)
 {
     bb_index blocks = bb_memory_blocks();
     bool done = false;
     for (bb_index k = 1; !done; ++k) {
         bb_coded_matrix *matrix = NULL;
         bb_memory_fail_at(k);
-        bb_status status = bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &of->layout, &matrix);
+        bb_status status =
+            bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix);
         if (status == BB_OK) {
-            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of->values, 24, 2560));
+            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(rows->values, 24, 2560));
         }
         done = status == BB_OK;
         assert_true(done || status == BB_MEMORY);

@@ -9,7 +9,7 @@ enum { COLUMNS = 1237 };
 
 static double values[COLUMNS], back[COLUMNS];
 
-static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *from, bb_index columns)
+static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *source, bb_index columns)
 {
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
@@ -17,7 +17,7 @@ static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *from, bb_i
     config.codec = bb_codec_find("bfp");
     config.bits = bits;
     check_ok(bb_coded_matrix_create(&config, scale, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(from, 1, columns)));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(source, 1, columns)));
     return matrix;
 }
 
@@ -44,13 +44,13 @@ static void rows_have_the_documented_layout(void **state)
             assert_int_equal(mantissa, (int)rint(values[j] / unit)); // ties to even
         }
         for (bb_index b = 0; b < layout.blocks; ++b) {
-            double most = 0.0;
+            double maximum = 0.0;
             double unit = (double)bb_bfp_unit(&layout, row, b);
             for (bb_index j = 32 * b; j < 32 * b + 32 && j < COLUMNS; ++j) {
-                most = fmax(most, fabs(values[j]));
+                maximum = fmax(maximum, fabs(values[j]));
             }
             double limit = ldexp(1.0, bits - 1) - 1.0;
-            assert_true(rint(most / unit) <= limit && rint(2.0 * most / unit) > limit);
+            assert_true(rint(maximum / unit) <= limit && rint(2.0 * maximum / unit) > limit);
         }
         bb_coded_matrix_destroy(&matrix);
     }
@@ -116,8 +116,8 @@ static void the_bound_of_a_block_is_reached(void **state)
 {
     (void)state;
     for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
-        const double most = 2.0 * (1.0 - ldexp(1.0, -bits));
-        double block[32] = {most, ldexp(1.0, 2 - bits)};
+        const double maximum = 2.0 * (1.0 - ldexp(1.0, -bits));
+        double block[32] = {maximum, ldexp(1.0, 2 - bits)};
         double decoded[32];
         bb_coded_matrix *matrix = encoded(bits, BB_ROW_SCALE_NONE, block, 32);
         bb_coded_matrix_decode(matrix, 0, 0, 32, decoded);
@@ -125,9 +125,10 @@ static void the_bound_of_a_block_is_reached(void **state)
         for (int i = 0; i < 32; ++i) {
             error = fmax(error, fabs(decoded[i] - block[i]));
         }
-        const double bound = ldexp(most, 1 - bits) / (1.0 - ldexp(1.0, -bits));
-        assert_true(error > ldexp(most, 1 - bits) && error <= bound && error == bound);
-        assert_true(bb_codec_bound(bb_coded_matrix_config(matrix), NAN, block[1], most) == bound);
+        const double bound = ldexp(maximum, 1 - bits) / (1.0 - ldexp(1.0, -bits));
+        assert_true(error > ldexp(maximum, 1 - bits) && error <= bound && error == bound);
+        assert_true(bb_codec_bound(bb_coded_matrix_config(matrix), NAN, block[1], maximum) ==
+                    bound);
         bb_coded_matrix_destroy(&matrix);
     }
 }

@@ -29,30 +29,32 @@ static bb_codec_config codec(int which, int rounding)
 
 static bb_status encode_rows(void *context, bb_index begin, bb_index end)
 {
-    void **of = context;
-    bb_index columns = bb_coded_matrix_columns(of[0]);
+    void **block = context;
+    bb_index columns = bb_coded_matrix_columns(block[0]);
     return bb_coded_matrix_encode(
-        of[0], begin, bb_view_matrix((double *)of[1] + begin * columns, end - begin, columns));
+        block[0], begin,
+        bb_view_matrix((double *)block[1] + begin * columns, end - begin, columns));
 }
 
 static bb_coded_matrix *encoded(const bb_codec_config *config, bb_row_scale scale,
-                                const bb_matrix_layout *layout, double *from)
+                                const bb_matrix_layout *layout, double *source)
 {
     bb_coded_matrix *matrix = NULL;
     check_ok(bb_coded_matrix_create(config, scale, layout, &matrix));
-    void *context[2] = {matrix, from};
+    void *context[2] = {matrix, source};
     check_ok(bb_parallel_ranges(layout->rows, 1, encode_rows, context));
     return matrix;
 }
 
 // One row, decoded with its scale undone.
-static void round_trip(const bb_codec_config *config, bb_row_scale scale, double *from, double *to)
+static void round_trip(const bb_codec_config *config, bb_row_scale scale, double *source,
+                       double *target)
 {
     const bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = ACROSS};
-    bb_coded_matrix *matrix = encoded(config, scale, &layout, from);
-    bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, to);
+    bb_coded_matrix *matrix = encoded(config, scale, &layout, source);
+    bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, target);
     for (bb_index j = 0; j < COLUMNS; ++j) {
-        to[j] /= bb_coded_matrix_row_scale(matrix, 0);
+        target[j] /= bb_coded_matrix_row_scale(matrix, 0);
     }
     bb_coded_matrix_destroy(&matrix);
 }
@@ -125,17 +127,17 @@ static void descriptions_say_it_and_other_codecs_refuse_it(void **state)
 static double largest_rectangle_sum(const double *exact, const double *stored)
 {
     static double above[ACROSS];
-    double most = 0.0;
+    double maximum = 0.0;
     memset(above, 0, sizeof above);
     for (bb_index j = 0; j < LINES; ++j) {
         double line = 0.0;
         for (bb_index i = 0; i < ACROSS; ++i) {
             line += stored[j * ACROSS + i] - exact[j * ACROSS + i];
             above[i] += line;
-            most = fmax(most, fabs(above[i]));
+            maximum = fmax(maximum, fabs(above[i]));
         }
     }
-    return most;
+    return maximum;
 }
 
 static void errors_of_a_rectangle_add_up_to_one_spacing(void **state)
@@ -310,11 +312,11 @@ static const bb_matrix_layout layouts[] = {
 
 static double largest(const double *of, bb_index count)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index i = 0; i < count; ++i) {
-        most = isnan(of[i]) ? INFINITY : fmax(most, fabs(of[i]));
+        maximum = isnan(of[i]) ? INFINITY : fmax(maximum, fabs(of[i]));
     }
-    return most;
+    return maximum;
 }
 
 static void check_row(const bb_codec_config *config, const double *exact, const double *stored,
@@ -323,7 +325,7 @@ static void check_row(const bb_codec_config *config, const double *exact, const 
     const bool plain = config->codec < (int)BB_FORMAT_COUNT;
     bb_codec_config nearest = *config;
     nearest.rounding = -1;
-    double most = largest(exact, columns);
+    double maximum = largest(exact, columns);
     for (bb_index j = 0; j < columns; ++j) {
         bb_index block = j / 32 * 32;
         double of_block = largest(exact + block, columns - block < 32 ? columns - block : 32);
@@ -333,11 +335,11 @@ static void check_row(const bb_codec_config *config, const double *exact, const 
         } else if (!plain && !isfinite(bb_codec_bound(&nearest, NAN, of_block, of_block))) {
             assert_true(isnan(stored[j]));
         } else if (!(fabs(stored[j] - exact[j]) <=
-                     bb_codec_bound(config, NAN, fabs(exact[j]), most))) {
+                     bb_codec_bound(config, NAN, fabs(exact[j]), maximum))) {
             char name[64];
             bb_codec_describe(config, name, sizeof name);
             print_error("%s: %g became %g, over %g, most %g\n", name, exact[j], stored[j],
-                        bb_codec_bound(config, NAN, fabs(exact[j]), most), most);
+                        bb_codec_bound(config, NAN, fabs(exact[j]), maximum), maximum);
             fail();
         }
     }
@@ -347,16 +349,16 @@ static void declared_bounds_hold(void **state)
 {
     (void)state;
     const int kinds[] = {1, ADVERSARIAL_FINITE, ADVERSARIAL_KINDS};
-    static double from[8200], to[8200];
+    static double source[8200], target[8200];
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
         for (size_t l = 0; l < 3 * sizeof layouts / sizeof *layouts; ++l) {
             const bb_matrix_layout *layout = &layouts[l / 3];
-            adversarial_fill(from, layout->rows, layout->columns, kinds[l % 3]);
-            bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, layout, from);
+            adversarial_fill(source, layout->rows, layout->columns, kinds[l % 3]);
+            bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, layout, source);
             for (bb_index row = 0; row < layout->rows; ++row) {
-                bb_coded_matrix_decode(matrix, row, 0, layout->columns, to);
-                check_row(&config, from + row * layout->columns, to, layout->columns);
+                bb_coded_matrix_decode(matrix, row, 0, layout->columns, target);
+                check_row(&config, source + row * layout->columns, target, layout->columns);
             }
             bb_coded_matrix_destroy(&matrix);
         }
@@ -388,25 +390,27 @@ static void threads_and_bands_do_not_change_a_bit(void **state)
     (void)state;
     enum { ROWS = 9, WIDTH = 117 };
     const bb_matrix_layout layout = {.rows = ROWS, .columns = WIDTH, .mesh_columns = 13};
-    static double from[ROWS * WIDTH], one[WIDTH], three[WIDTH];
-    adversarial_fill(from, ROWS, WIDTH, ADVERSARIAL_KINDS);
+    static double source[ROWS * WIDTH], one[WIDTH], three[WIDTH];
+    adversarial_fill(source, ROWS, WIDTH, ADVERSARIAL_KINDS);
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
-        bb_coded_matrix *whole = NULL;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &whole));
-        check_ok(bb_coded_matrix_encode(whole, 0, bb_view_matrix(from, ROWS, WIDTH)));
+        bb_coded_matrix *coded_matrix = NULL;
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &coded_matrix));
+        check_ok(bb_coded_matrix_encode(coded_matrix, 0, bb_view_matrix(source, ROWS, WIDTH)));
         check_ok(bb_threads_set(3));
-        bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, from);
+        bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, source);
         check_ok(bb_threads_set(1));
         for (bb_index row = 0; row < ROWS; ++row) {
-            bb_coded_matrix_decode(whole, row, 0, WIDTH, one);
+            bb_coded_matrix_decode(coded_matrix, row, 0, WIDTH, one);
             bb_coded_matrix_decode(matrix, row, 0, WIDTH, three);
             assert_memory_equal(one, three, sizeof one);
         }
-        assert_int_equal(bb_coded_matrix_bytes(whole), bb_coded_matrix_bytes(matrix));
-        assert_int_equal(bb_coded_matrix_underflowed(whole), bb_coded_matrix_underflowed(matrix));
-        assert_int_equal(bb_coded_matrix_non_finite(whole), bb_coded_matrix_non_finite(matrix));
-        bb_coded_matrix_destroy(&whole);
+        assert_int_equal(bb_coded_matrix_bytes(coded_matrix), bb_coded_matrix_bytes(matrix));
+        assert_int_equal(bb_coded_matrix_underflowed(coded_matrix),
+                         bb_coded_matrix_underflowed(matrix));
+        assert_int_equal(bb_coded_matrix_non_finite(coded_matrix),
+                         bb_coded_matrix_non_finite(matrix));
+        bb_coded_matrix_destroy(&coded_matrix);
         bb_coded_matrix_destroy(&matrix);
     }
 }

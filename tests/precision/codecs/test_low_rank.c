@@ -7,27 +7,27 @@
 enum { TILES = 1024 };
 
 // Squared errors of every tile of every band, from whole rows; returns the largest over its limit.
-static double worst_tile(const response *of, const bb_coded_matrix *matrix, double tolerance)
+static double worst_tile(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
     double *row = NULL;
     double worst = 0.0;
-    check_ok(BB_ALLOCATE(of->layout.columns, &row));
+    check_ok(BB_ALLOCATE(rows->layout.columns, &row));
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(matrix); ++b) {
         const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
         double squares[TILES] = {0.0};
         for (bb_index i = 0; i < band->rows; ++i) {
-            const double *exact = of->values + (band->row + i) * of->layout.columns;
-            bb_coded_matrix_decode(matrix, band->row + i, 0, of->layout.columns, row);
-            for (bb_index j = 0; j < of->layout.columns; ++j) {
+            const double *exact = rows->values + (band->row + i) * rows->layout.columns;
+            bb_coded_matrix_decode(matrix, band->row + i, 0, rows->layout.columns, row);
+            for (bb_index j = 0; j < rows->layout.columns; ++j) {
                 bb_index tile = j / mesh->columns / mesh->tile_lines * mesh->across +
                                 j % mesh->columns / mesh->tile_columns;
                 squares[tile] += (row[j] - exact[j]) * (row[j] - exact[j]);
             }
         }
         for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
-            const bb_low_rank_place at = bb_low_rank_place_of(mesh, t);
-            double values = (double)(band->rows * at.columns * at.lines);
+            const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+            double values = (double)(band->rows * place.columns * place.lines);
             worst = fmax(worst, sqrt(squares[t] / values) / tolerance);
             check_close(sqrt(squares[t]), band->tiles[t].error, 1e-6, tolerance * sqrt(values));
         }
@@ -50,19 +50,19 @@ static void every_tile_keeps_its_tolerance(void **state)
     };
     static const double tolerances[] = {1e-6, 1e-5, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        response of = response_make(shapes[s].row_columns, shapes[s].row_lines,
-                                    shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        response answer = response_make(shapes[s].row_columns, shapes[s].row_lines,
+                                        shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
         for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
             bb_codec_config config = low_rank(tolerances[k]);
             config.band_lines = shapes[s].band;
             config.tile_columns = shapes[s].columns;
             config.tile_rows = shapes[s].rows;
-            bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-            double worst = worst_tile(&of, matrix, tolerances[k]);
+            bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+            double worst = worst_tile(&answer, matrix, tolerances[k]);
             assert_true(worst <= 1.0);
             bb_coded_matrix_destroy(&matrix);
         }
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&answer.values);
     }
 }
 
@@ -71,9 +71,9 @@ static void size_does_not_matter(void **state)
 {
     (void)state;
     static const double exponents[] = {-60.0, -30.0, 30.0, 60.0};
-    response of = response_make(7, 6, 64, 40, 1.0);
+    response rows = response_make(7, 6, 64, 40, 1.0);
     bb_codec_config config = low_rank(0x1p-14);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     size_t bytes = bb_coded_matrix_bytes(matrix);
     double first[2560], other[2560];
     bb_coded_matrix_decode(matrix, 17, 0, 2560, first);
@@ -91,31 +91,31 @@ static void size_does_not_matter(void **state)
         bb_coded_matrix_destroy(&matrix);
         BB_RELEASE(&scaled.values);
     }
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void noise_is_dense_and_zeros_are_free(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 0.0);
+    response rows = response_make(3, 8, 64, 40, 0.0);
     bb_codec_config config = low_rank(1e-3);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 0);
     bb_coded_matrix_destroy(&matrix);
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
+    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
+        rows.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    matrix = low_rank_encode(&of, &config);
+    matrix = low_rank_encode(&rows, &config);
     assert_int_equal(bb_coded_matrix_low_rank_band(matrix, 0)->dense_tiles, 4);
-    assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(response_bits(&of, matrix) < 17.0);
+    assert_true(worst_tile(&rows, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&rows, matrix) < 17.0);
     bb_coded_matrix_destroy(&matrix);
     config.tolerance = 1e-6; // beyond fp16
-    matrix = low_rank_encode(&of, &config);
-    assert_true(worst_tile(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(response_bits(&of, matrix) > 32.0 && response_bits(&of, matrix) < 33.0);
+    matrix = low_rank_encode(&rows, &config);
+    assert_true(worst_tile(&rows, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&rows, matrix) > 32.0 && response_bits(&rows, matrix) < 33.0);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void far_fields_do_not_vanish(void **state)
@@ -131,10 +131,10 @@ static void what_cannot_be_held_poisons_its_tile(void **state)
     static const double specials[] = {NAN, INFINITY, 0x1p100};
     double row[2560];
     for (int s = 0; s < 3; ++s) {
-        response of = response_make(3, 8, 64, 40, 1.0);
-        of.values[10 * 2560 + 25 * 64 + 40] = specials[s];
+        response rows = response_make(3, 8, 64, 40, 1.0);
+        rows.values[10 * 2560 + 25 * 64 + 40] = specials[s];
         bb_codec_config config = low_rank(1e-4);
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
         for (bb_index i = 0; i < 24; i += 7) {
             bb_coded_matrix_decode(matrix, i, 0, 2560, row);
@@ -143,31 +143,31 @@ static void what_cannot_be_held_poisons_its_tile(void **state)
             }
         }
         bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
 }
 
 static void all_ways_of_decoding_agree(void **state)
 {
     (void)state;
-    response of = response_make(5, 7, 61, 47, 1.0);
+    response rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = low_rank(1e-4);
     config.band_lines = 4;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    response_decodes_one_way(&of, matrix, 20);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    response_decodes_one_way(&rows, matrix, 20);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    response of = response_make(7, 10, 64, 40, 1.0);
+    response rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-5);
     config.band_lines = 3;
     check_ok(bb_threads_set(1));
-    bb_coded_matrix *one = low_rank_encode(&of, &config);
-    bb_coded_matrix *four = response_encode_by_four(&of, &config);
+    bb_coded_matrix *one = low_rank_encode(&rows, &config);
+    bb_coded_matrix *four = response_encode_by_four(&rows, &config);
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(one); ++b) {
         const bb_low_rank_band *a = bb_coded_matrix_low_rank_band(one, b);
         const bb_low_rank_band *c = bb_coded_matrix_low_rank_band(four, b);
@@ -180,33 +180,33 @@ static void bits_do_not_depend_on_threads(void **state)
     }
     bb_coded_matrix_destroy(&one);
     bb_coded_matrix_destroy(&four);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void wide_factors_cost_twice(void **state)
 {
     (void)state;
-    response of = response_make(7, 12, 64, 40, 1.0);
+    response rows = response_make(7, 12, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-3);
-    bb_coded_matrix *narrow = low_rank_encode(&of, &config);
+    bb_coded_matrix *narrow = low_rank_encode(&rows, &config);
     config.bits = 32.0;
-    bb_coded_matrix *wide = low_rank_encode(&of, &config);
-    assert_true(worst_tile(&of, wide, config.tolerance) <= 1.0);
+    bb_coded_matrix *wide = low_rank_encode(&rows, &config);
+    assert_true(worst_tile(&rows, wide, config.tolerance) <= 1.0);
     assert_int_equal(bb_coded_matrix_low_rank_band(wide, 0)->narrow, 0);
-    assert_true(response_bits(&of, wide) > 1.3 * response_bits(&of, narrow));
+    assert_true(response_bits(&rows, wide) > 1.3 * response_bits(&rows, narrow));
     bb_coded_matrix_destroy(&narrow);
     bb_coded_matrix_destroy(&wide);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 1.0);
+    response rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = low_rank(1e-4);
-    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    response_fails_without_memory(&of, &config);
-    BB_RELEASE(&of.values);
+    rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    response_fails_without_memory(&rows, &config);
+    BB_RELEASE(&rows.values);
 }
 
 static void keys_are_checked(void **state)

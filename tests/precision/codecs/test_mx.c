@@ -57,14 +57,14 @@ static void blocks_are_those_of_ml_dtypes(void **state)
         bb_coded_matrix *matrix = encoded(formats[f].text, MX_BLOCKS, COLUMNS, mx_inputs);
         for (bb_index row = 0; row < MX_BLOCKS; ++row) {
             double got[COLUMNS];
-            bool whole = strstr(formats[f].text, "int8") != NULL;
+            bool is_whole = strstr(formats[f].text, "int8") != NULL;
             bb_coded_matrix_decode(matrix, row, 0, COLUMNS, got);
-            for (int i = 0; whole && i < COLUMNS; ++i) {
+            for (int i = 0; is_whole && i < COLUMNS; ++i) {
                 got[i] += 0.0; // two's complement has no -0
             }
             double expected[COLUMNS];
             for (int i = 0; i < COLUMNS; ++i) {
-                expected[i] = formats[f].expected[row * COLUMNS + i] + (whole ? 0.0 : -0.0);
+                expected[i] = formats[f].expected[row * COLUMNS + i] + (is_whole ? 0.0 : -0.0);
             }
             check_same(formats[f].text, got, expected, COLUMNS);
         }

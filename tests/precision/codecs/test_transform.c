@@ -7,14 +7,14 @@
 
 // Root mean square error of every block over the tolerance, and of every value over its bound;
 // returns the larger of the two largest.
-static double worst_block(const response *of, const bb_coded_matrix *matrix, double tolerance)
+static double worst_block(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
-    bb_index columns = of->layout.columns;
+    bb_index columns = rows->layout.columns;
     double *decoded = NULL;
     double worst = 0.0;
-    check_ok(BB_ALLOCATE(of->layout.rows * columns, &decoded));
-    for (bb_index i = 0; i < of->layout.rows; ++i) {
+    check_ok(BB_ALLOCATE(rows->layout.rows * columns, &decoded));
+    for (bb_index i = 0; i < rows->layout.rows; ++i) {
         bb_coded_matrix_decode(matrix, i, 0, columns, decoded + i * columns);
     }
     for (bb_index b = 0; b < plan->count[0] * plan->count[1]; ++b) {
@@ -29,7 +29,7 @@ static double worst_block(const response *of, const bb_coded_matrix *matrix, dou
                                block.first[1] + i % block.size[1];
                 bb_index column = (block.first[2] + j / block.size[3]) * plan->whole[3] +
                                   block.first[3] + j % block.size[3];
-                double exact = of->values[row * columns + column];
+                double exact = rows->values[row * columns + column];
                 double error = decoded[row * columns + column] - exact;
                 squares += error * error;
                 worst = fmax(worst, fabs(error) / bb_codec_bound(bb_coded_matrix_config(matrix),
@@ -58,22 +58,22 @@ static void every_block_keeps_its_tolerance(void **state)
     };
     static const double tolerances[] = {1e-9, 1e-6, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        response of = response_make(shapes[s].row_columns, shapes[s].row_lines,
-                                    shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
-        of.layout.mesh_columns = shapes[s].mesh_lines == 1 ? 0 : of.layout.mesh_columns;
-        of.layout.row_columns = shapes[s].row_columns == 1 ? 0 : of.layout.row_columns;
+        response answer = response_make(shapes[s].row_columns, shapes[s].row_lines,
+                                        shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        answer.layout.mesh_columns = shapes[s].mesh_lines == 1 ? 0 : answer.layout.mesh_columns;
+        answer.layout.row_columns = shapes[s].row_columns == 1 ? 0 : answer.layout.row_columns;
         for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
             bb_codec_config config = response_transform(tolerances[k]);
             config.band_lines = shapes[s].lines;
             config.band_columns = shapes[s].across;
             config.tile_columns = shapes[s].columns;
             config.tile_rows = shapes[s].rows;
-            bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-            assert_true(worst_block(&of, matrix, tolerances[k]) <= 1.0);
+            bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+            assert_true(worst_block(&answer, matrix, tolerances[k]) <= 1.0);
             assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
             bb_coded_matrix_destroy(&matrix);
         }
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&answer.values);
     }
 }
 
@@ -139,9 +139,9 @@ static void widths_hold_their_extremes(void **state)
 static void zeros_and_constants_are_cheap(void **state)
 {
     (void)state;
-    response of = response_make(7, 9, 64, 40, 0.0);
+    response rows = response_make(7, 9, 64, 40, 0.0);
     bb_codec_config config = response_transform(1e-4);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     double row[2560];
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (32 + 1)); // the index
     bb_coded_matrix_decode(matrix, 17, 0, 2560, row);
@@ -149,15 +149,15 @@ static void zeros_and_constants_are_cheap(void **state)
         assert_true(row[j] == 0.0);
     }
     bb_coded_matrix_destroy(&matrix);
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = 0.25;
+    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
+        rows.values[i] = 0.25;
     }
-    matrix = low_rank_encode(&of, &config);
+    matrix = low_rank_encode(&rows, &config);
     // 0.25 sqrt(5040) / 2e-4 = 88741: 18 bits, of 20; 5 words of map, 1 of widths.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (33 + 32 * (5 + 1 + 20)));
-    assert_true(worst_block(&of, matrix, config.tolerance) <= 1.0);
+    assert_true(worst_block(&rows, matrix, config.tolerance) <= 1.0);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 // Values below half a step whose sum a quantiser of values would lose.
@@ -175,13 +175,13 @@ static void what_cannot_be_held_poisons_its_block(void **state)
     static const double specials[] = {NAN, INFINITY, -INFINITY, 1e300, 1e10};
     double row[2560];
     for (int s = 0; s < 5; ++s) {
-        response of = response_make(7, 18, 64, 40, 1.0);
+        response rows = response_make(7, 18, 64, 40, 1.0);
         bb_codec_config config = response_transform(1e-4); // 1e10: beyond 2^31 steps
-        of.values[(10 * 7 + 3) * 2560 + 25 * 64 + 40] = specials[s];
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        rows.values[(10 * 7 + 3) * 2560 + 25 * 64 + 40] = specials[s];
+        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
         assert_true(bb_coded_matrix_non_finite(matrix) >= 1);
         assert_true(s > 2 || bb_coded_matrix_non_finite(matrix) == 1);
-        for (bb_index i = 0; i < of.layout.rows; i += 5) {
+        for (bb_index i = 0; i < rows.layout.rows; i += 5) {
             bb_coded_matrix_decode(matrix, i, 0, 2560, row);
             for (int j = 0; j < 2560; ++j) {
                 bool inside = i >= 63 && j % 64 / 8 == 5 && j / 64 / 10 == 2;
@@ -189,31 +189,31 @@ static void what_cannot_be_held_poisons_its_block(void **state)
             }
         }
         bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
 }
 
 static void all_ways_of_decoding_agree(void **state)
 {
     (void)state;
-    response of = response_make(5, 7, 61, 47, 1.0);
+    response rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = response_transform(1e-4);
     config.band_lines = 4;
     config.band_columns = 3;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-    response_decodes_one_way(&of, matrix, 10);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    response_decodes_one_way(&rows, matrix, 10);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    response of = response_make(7, 10, 64, 40, 1.0);
+    response rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = response_transform(1e-5);
     config.band_lines = 3;
-    bb_coded_matrix *one = low_rank_encode(&of, &config);
-    bb_coded_matrix *four = response_encode_by_four(&of, &config);
+    bb_coded_matrix *one = low_rank_encode(&rows, &config);
+    bb_coded_matrix *four = response_encode_by_four(&rows, &config);
     assert_int_equal(bb_coded_matrix_transform_bands(one), 4);
     for (bb_index b = 0; b < 4; ++b) {
         const bb_transform_band *a = bb_coded_matrix_transform_band(one, b);
@@ -223,40 +223,40 @@ static void bits_do_not_depend_on_threads(void **state)
     }
     bb_coded_matrix_destroy(&one);
     bb_coded_matrix_destroy(&four);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 // Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
 static void bits_follow_smoothness(void **state)
 {
     (void)state;
-    response of = response_make(14, 18, 128, 125, 1.0);
+    response rows = response_make(14, 18, 128, 125, 1.0);
     bb_codec_config config = response_transform(1e-4);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     config.codec = bb_codec_find("quantiser");
-    bb_coded_matrix *quotients = low_rank_encode(&of, &config);
-    assert_true(response_bits(&of, matrix) < 0.35 * response_bits(&of, quotients));
+    bb_coded_matrix *quotients = low_rank_encode(&rows, &config);
+    assert_true(response_bits(&rows, matrix) < 0.35 * response_bits(&rows, quotients));
     bb_coded_matrix_destroy(&matrix);
     bb_coded_matrix_destroy(&quotients);
-    for (bb_index i = 0; i < of.layout.rows * of.layout.columns; ++i) {
-        of.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
+    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
+        rows.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
     config = response_transform(0.01);
-    matrix = low_rank_encode(&of, &config);
-    assert_true(worst_block(&of, matrix, config.tolerance) <= 1.0);
-    assert_true(response_bits(&of, matrix) <
+    matrix = low_rank_encode(&rows, &config);
+    assert_true(worst_block(&rows, matrix, config.tolerance) <= 1.0);
+    assert_true(response_bits(&rows, matrix) <
                 9.5); // 3 sigma of 50 steps: 9 bits, 0.16 of widths and map
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 1.0);
+    response rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = response_transform(1e-4);
-    response_fails_without_memory(&of, &config);
-    BB_RELEASE(&of.values);
+    response_fails_without_memory(&rows, &config);
+    BB_RELEASE(&rows.values);
 }
 
 static void keys_are_checked(void **state)

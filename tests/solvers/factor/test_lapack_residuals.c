@@ -43,31 +43,31 @@ static void scale_matrix(bb_index n, double *a)
     BB_RELEASE(&scale);
 }
 
-static void pose(problem *of, bb_index n, double condition, double *a)
+static void pose(problem *task, bb_index n, double condition, double *a)
 {
-    *of = (problem){n, condition, a, dense_new(SIDES * n), dense_new(SIDES * n)};
-    dense_random(SIDES * n, 31, of->truth);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, 1.0, of->truth,
-                (int)n, a, (int)n, 0.0, of->b, (int)n);
+    *task = (problem){n, condition, a, dense_new(SIDES * n), dense_new(SIDES * n)};
+    dense_random(SIDES * n, 31, task->truth);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, 1.0, task->truth,
+                (int)n, a, (int)n, 0.0, task->b, (int)n);
 }
 
-static void release(problem *of)
+static void release(problem *task)
 {
-    BB_RELEASE(&of->truth);
-    BB_RELEASE(&of->b);
+    BB_RELEASE(&task->truth);
+    BB_RELEASE(&task->b);
 }
 
 static double value_at(const bb_tile_matrix *matrix, bb_index i, bb_index j)
 {
     bb_index size = matrix->tile_size;
     const bb_tile *tile = bb_tile_matrix_at(matrix, i / size, j / size);
-    bb_index at = i % size * tile->columns + j % size;
-    return tile->f64 != NULL ? tile->f64[at] : (double)tile->f32[at];
+    bb_index index = i % size * tile->columns + j % size;
+    return tile->f64 != NULL ? tile->f64[index] : (double)tile->f32[index];
 }
 
-static double factor_ratio(const problem *of, const bb_tile_matrix *factor, double roundoff)
+static double factor_ratio(const problem *task, const bb_tile_matrix *factor, double roundoff)
 {
-    bb_index n = of->n;
+    bb_index n = task->n;
     double *l = dense_new(n * n);
     double *rest = dense_new(n * n);
     for (bb_index i = 0; i < n; ++i) {
@@ -75,10 +75,10 @@ static double factor_ratio(const problem *of, const bb_tile_matrix *factor, doub
             l[i * n + j] = value_at(factor, i, j);
         }
     }
-    memcpy(rest, of->a, (size_t)(n * n) * sizeof *rest);
+    memcpy(rest, task->a, (size_t)(n * n) * sizeof *rest);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, l, (int)n, l,
                 (int)n, 1.0, rest, (int)n);
-    double ratio = spd_norm(n, n, rest) / ((double)n * spd_norm(n, n, of->a) * roundoff);
+    double ratio = spd_norm(n, n, rest) / ((double)n * spd_norm(n, n, task->a) * roundoff);
     BB_RELEASE(&l);
     BB_RELEASE(&rest);
     return ratio;
@@ -86,10 +86,11 @@ static double factor_ratio(const problem *of, const bb_tile_matrix *factor, doub
 
 // By E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) of a v of norm 1, and ||E||_inf
 // is at most sqrt(n) ||E||_F.
-static double probed_factor_ratio(const problem *of, const bb_tile_matrix *factor, double roundoff)
+static double probed_factor_ratio(const problem *task, const bb_tile_matrix *factor,
+                                  double roundoff)
 {
     enum { PROBES = 3 };
-    bb_index n = of->n;
+    bb_index n = task->n;
     double worst = 0.0;
     double *v = dense_new(n);
     double *y = dense_new(n);
@@ -102,7 +103,7 @@ static double probed_factor_ratio(const problem *of, const bb_tile_matrix *facto
                 y[j] += value_at(factor, i, j) * v[i];
             }
         }
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)n, (int)n, 1.0, of->a, (int)n, v, 1, 0.0, z,
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)n, (int)n, 1.0, task->a, (int)n, v, 1, 0.0, z,
                     1);
         for (bb_index i = 0; i < n; ++i) {
             for (bb_index j = 0; j <= i; ++j) {
@@ -114,41 +115,41 @@ static double probed_factor_ratio(const problem *of, const bb_tile_matrix *facto
     BB_RELEASE(&v);
     BB_RELEASE(&y);
     BB_RELEASE(&z);
-    return worst / ((double)n * spd_norm(n, n, of->a) * roundoff);
+    return worst / ((double)n * spd_norm(n, n, task->a) * roundoff);
 }
 
-static void side_ratios(const problem *of, const bb_tile_matrix *factor, double roundoff,
+static void side_ratios(const problem *task, const bb_tile_matrix *factor, double roundoff,
                         ratios *out)
 {
-    bb_index n = of->n;
+    bb_index n = task->n;
     double *x = dense_new(SIDES * n);
     double *rest = dense_new(SIDES * n);
-    double norm = spd_norm(n, n, of->a);
-    memcpy(x, of->b, (size_t)(SIDES * n) * sizeof *x);
-    memcpy(rest, of->b, (size_t)(SIDES * n) * sizeof *x);
+    double norm = spd_norm(n, n, task->a);
+    memcpy(x, task->b, (size_t)(SIDES * n) * sizeof *x);
+    memcpy(rest, task->b, (size_t)(SIDES * n) * sizeof *x);
     check_ok(bb_tile_cholesky_solve(factor, SIDES, x));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, -1.0, x, (int)n,
-                of->a, (int)n, 1.0, rest, (int)n);
+                task->a, (int)n, 1.0, rest, (int)n);
     for (bb_index s = 0; s < SIDES; ++s) {
         double size = cblas_dasum((int)n, x + s * n, 1);
         double residual = cblas_dasum((int)n, rest + s * n, 1) / (norm * size * roundoff);
         double error = 0.0;
         double largest = 0.0;
         for (bb_index j = 0; j < n; ++j) {
-            error = fmax(error, fabs(x[s * n + j] - of->truth[s * n + j]));
-            largest = fmax(largest, fabs(of->truth[s * n + j]));
+            error = fmax(error, fabs(x[s * n + j] - task->truth[s * n + j]));
+            largest = fmax(largest, fabs(task->truth[s * n + j]));
         }
         out->residual = fmax(out->residual, residual);
-        out->solution = fmax(out->solution, error / (largest * of->condition * roundoff));
+        out->solution = fmax(out->solution, error / (largest * task->condition * roundoff));
     }
     BB_RELEASE(&x);
     BB_RELEASE(&rest);
 }
 
-static bb_tile_matrix *factor(const problem *of, const bb_tile_plan *plan, bb_outcome *outcome)
+static bb_tile_matrix *factor(const problem *task, const bb_tile_plan *plan, bb_outcome *outcome)
 {
     bb_tile_matrix *matrix = NULL;
-    bb_view view = bb_view_matrix(of->a, of->n, of->n);
+    bb_view view = bb_view_matrix(task->a, task->n, task->n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     *outcome = (bb_outcome){0};
     check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
@@ -156,24 +157,24 @@ static bb_tile_matrix *factor(const problem *of, const bb_tile_plan *plan, bb_ou
     return matrix;
 }
 
-static ratios measure(const problem *of, const bb_tile_plan *plan, const char *name)
+static ratios measure(const problem *task, const bb_tile_plan *plan, const char *name)
 {
     ratios out = {0.0, 0.0, 0.0};
     bb_outcome outcome;
     double roundoff = bb_variant_unit_roundoff(plan->arithmetic);
-    bb_tile_matrix *matrix = factor(of, plan, &outcome);
+    bb_tile_matrix *matrix = factor(task, plan, &outcome);
     if (outcome.kind != BB_OUTCOME_OK) {
-        print_error("%s, %s, n = %td: %s\n", name, bb_variant_names[plan->arithmetic], of->n,
+        print_error("%s, %s, n = %td: %s\n", name, bb_variant_names[plan->arithmetic], task->n,
                     outcome.detail);
         fail();
     }
-    out.factor = of->n > 2000 ? probed_factor_ratio(of, matrix, roundoff)
-                              : factor_ratio(of, matrix, roundoff);
-    side_ratios(of, matrix, roundoff, &out);
+    out.factor = task->n > 2000 ? probed_factor_ratio(task, matrix, roundoff)
+                                : factor_ratio(task, matrix, roundoff);
+    side_ratios(task, matrix, roundoff, &out);
     bool holds = out.factor < threshold && out.residual < threshold && out.solution < threshold;
     if (!holds) {
         print_error("%s, %s, n = %td: factor %.1f, residual %.1f, solution %.1f\n", name,
-                    bb_variant_names[plan->arithmetic], of->n, out.factor, out.residual,
+                    bb_variant_names[plan->arithmetic], task->n, out.factor, out.residual,
                     out.solution);
         fail();
     }
@@ -190,8 +191,8 @@ static bb_index tile_of(bb_index n)
 static void check_definite(const spd_matrix *matrix, bb_variant variant, ratios *worst)
 {
     char name[32];
-    problem of;
-    pose(&of, matrix->n, matrix->condition, matrix->a);
+    problem task;
+    pose(&task, matrix->n, matrix->condition, matrix->a);
     (void)snprintf(name, sizeof name, "type %d", matrix->type);
     for (int follow = 0; follow <= 1; ++follow) {
         const bb_tile_plan plan = {.tile_size = tile_of(matrix->n),
@@ -199,21 +200,21 @@ static void check_definite(const spd_matrix *matrix, bb_variant variant, ratios 
                                    .policy = {.diagonal = follow},
                                    .sweeps =
                                        follow == 1 ? BB_POLICY_SWEEPS_FOLLOW : BB_POLICY_SWEEPS_SP};
-        const ratios found = measure(&of, &plan, name);
+        const ratios found = measure(&task, &plan, name);
         worst->factor = fmax(worst->factor, found.factor);
         worst->residual = fmax(worst->residual, found.residual);
         worst->solution = fmax(worst->solution, found.solution);
     }
-    release(&of);
+    release(&task);
 }
 
 static void check_indefinite(const spd_matrix *matrix, bb_variant variant)
 {
     char row[32];
     bb_outcome outcome;
-    const problem of = {.n = matrix->n, .a = matrix->a};
+    const problem task = {.n = matrix->n, .a = matrix->a};
     const bb_tile_plan plan = {.tile_size = tile_of(matrix->n), .arithmetic = variant};
-    bb_tile_matrix *broken = factor(&of, &plan, &outcome);
+    bb_tile_matrix *broken = factor(&task, &plan, &outcome);
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
     (void)snprintf(row, sizeof row, "row %td:", matrix->zero_row);
     if (strstr(outcome.detail, row) == NULL) {
@@ -281,18 +282,18 @@ static void four_thousand_rows_hold_where_it_matters(void **state)
     const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_X3};
     check_ok(bb_threads_set(2));
     for (size_t v = 0; v < 2; ++v) {
-        problem of;
+        problem task;
         spd_matrix matrix;
         spd_create(6, 4097, bb_variant_unit_roundoff(variants[v]), &matrix);
         scale_matrix(matrix.n, matrix.a);
-        pose(&of, matrix.n, matrix.condition, matrix.a);
+        pose(&task, matrix.n, matrix.condition, matrix.a);
         const bb_tile_plan plan = {.tile_size = tile_of(matrix.n),
                                    .arithmetic = variants[v],
                                    .sweeps = BB_POLICY_SWEEPS_FOLLOW};
-        const ratios found = measure(&of, &plan, "type 6");
+        const ratios found = measure(&task, &plan, "type 6");
         print_message("%s, n = 4097: factor %.2f, residual %.2f, solution %.2f\n",
                       bb_variant_names[variants[v]], found.factor, found.residual, found.solution);
-        release(&of);
+        release(&task);
         BB_RELEASE(&matrix.a);
     }
     bb_threads_stop();
@@ -305,7 +306,7 @@ static void graded_diagonals_cost_nothing(void **state)
     enum { N = 100 };
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         spd_matrix matrix;
-        problem of;
+        problem task;
         spd_create(2, N, bb_variant_unit_roundoff((bb_variant)v), &matrix);
         for (bb_index i = 0; i < (bb_index)N * N; ++i) {
             double exponent = (double)(i / N + i % N) / (N - 1); // 0 to 2
@@ -313,10 +314,10 @@ static void graded_diagonals_cost_nothing(void **state)
         }
         assert_true(matrix.a[0] < 1e-29 && matrix.a[N * N - 1] > 1e29);
         scale_matrix(N, matrix.a);
-        pose(&of, N, 4.0, matrix.a);
+        pose(&task, N, 4.0, matrix.a);
         const bb_tile_plan plan = {.tile_size = 16, .arithmetic = (bb_variant)v};
-        (void)measure(&of, &plan, "graded");
-        release(&of);
+        (void)measure(&task, &plan, "graded");
+        release(&task);
         BB_RELEASE(&matrix.a);
     }
 }
@@ -368,11 +369,11 @@ static void nan_is_found_in_every_tile(void **state)
             spd_create(2, N, 0x1p-11, &matrix);
             matrix.a[places[p][0] * N + places[p][1]] = NAN;
             matrix.a[places[p][1] * N + places[p][0]] = NAN;
-            const problem of = {.n = N, .a = matrix.a};
+            const problem task = {.n = N, .a = matrix.a};
             const bb_tile_plan plan = {.tile_size = 16,
                                        .arithmetic = (bb_variant)v,
                                        .policy = {.diagonal = BB_POLICY_FOLLOW}};
-            bb_tile_matrix *broken = factor(&of, &plan, &outcome);
+            bb_tile_matrix *broken = factor(&task, &plan, &outcome);
             assert_int_equal(outcome.kind, BB_OUTCOME_NON_FINITE);
             bb_tile_matrix_destroy(&broken);
             BB_RELEASE(&matrix.a);

@@ -75,9 +75,9 @@ static void estimates_share_a_pass(void **state)
     (void)state;
     double *cee = dense_new(M * M);
     double *few = dense_new(FEW * FEW);
-    bb_view whole = bb_view_matrix(ctt, M, M);
-    bb_view views[5] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N), whole,
-                        bb_view_matrix(ctm, FEW, N), bb_view_block(whole, 0, FEW, 0, FEW)};
+    bb_view view = bb_view_matrix(ctt, M, M);
+    bb_view views[5] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N), view,
+                        bb_view_matrix(ctm, FEW, N), bb_view_block(view, 0, FEW, 0, FEW)};
     bb_matrix_source sources[5];
     for (int i = 0; i < 5; ++i) {
         sources[i] = bb_matrix_source_dense(&views[i], "C", "1");

@@ -36,16 +36,17 @@ static void products_are_those_of_the_rows(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        const shape *of = &shapes[i];
+        const shape *outline = &shapes[i];
         bb_csr a = {0};
         bb_sliced_rows rows = {0};
-        double *x = dense_new(of->columns);
-        double *exact = dense_new(of->rows);
-        float *narrow = sparse_floats(of->columns);
-        float *y = sparse_floats(of->rows);
-        sparse_random(of->rows, of->columns, of->least, of->most, of->apart, of->far, &a);
-        dense_random(of->columns, 3, x);
-        sparse_narrow(of->columns, x, narrow);
+        double *x = dense_new(outline->columns);
+        double *exact = dense_new(outline->rows);
+        float *narrow = sparse_floats(outline->columns);
+        float *y = sparse_floats(outline->rows);
+        sparse_random(outline->rows, outline->columns, outline->least, outline->most,
+                      outline->apart, outline->far, &a);
+        dense_random(outline->columns, 3, x);
+        sparse_narrow(outline->columns, x, narrow);
         check_ok(bb_csr_multiply(&a, x, exact));
         check_ok(bb_sliced_rows_of(&a, &rows));
         bb_sliced_rows_multiply(&rows, narrow, y);

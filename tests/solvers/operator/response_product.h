@@ -37,14 +37,14 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
         {500, 1 }
     };
     for (int m = 0; m < 4; ++m) {
-        response of = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        response answer = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
+        answer.layout.mesh_columns = m == 3 ? 0 : answer.layout.mesh_columns;
         config.tolerance = m == 2 ? 1e-7 : 1e-5;
         config.band_lines = 4;
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-        double *x = dense_new(of.layout.columns);
-        double *row = dense_new(of.layout.columns);
-        dense_random(of.layout.columns, 3, x);
+        bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+        double *x = dense_new(answer.layout.columns);
+        double *row = dense_new(answer.layout.columns);
+        dense_random(answer.layout.columns, 3, x);
         for (int k = 0; k < 3; ++k) {
             double y[77];
             double u = 20.0 * (3.0 * bb_format_unit_roundoff(response_kinds[k].multiply) +
@@ -55,8 +55,8 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
                 for (bb_index i = 0; i < rows; ++i) {
                     double exact = 0.0;
                     double magnitude = 0.0;
-                    bb_coded_matrix_decode(matrix, first + i, 0, of.layout.columns, row);
-                    for (bb_index j = 0; j < of.layout.columns; ++j) {
+                    bb_coded_matrix_decode(matrix, first + i, 0, answer.layout.columns, row);
+                    for (bb_index j = 0; j < answer.layout.columns; ++j) {
                         exact += row[j] * x[j];
                         magnitude += fabs(row[j] * x[j]);
                     }
@@ -67,7 +67,7 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
         bb_coded_matrix_destroy(&matrix);
         BB_RELEASE(&x);
         BB_RELEASE(&row);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&answer.values);
     }
 }
 
@@ -77,13 +77,13 @@ static inline void
 response_keeps_displacement(bb_device *device, const bb_codec_config *config, double part,
                             double (*flops)(const bb_coded_matrix *, bb_index, bb_index))
 {
-    response of = response_make(11, 18, 128, 125, 1.0);
-    bb_coded_matrix *matrix = low_rank_encode(&of, config);
-    double *x = dense_new(of.layout.columns);
+    response rows = response_make(11, 18, 128, 125, 1.0);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
+    double *x = dense_new(rows.layout.columns);
     double y[198];
     double error = 0.0;
     double norm = 0.0;
-    for (bb_index j = 0; j < of.layout.columns; ++j) {
+    for (bb_index j = 0; j < rows.layout.columns; ++j) {
         double dx = (double)(j % 128) - 60.0;
         double dy = (double)(j / 128) - 50.0;
         x[j] = 0.1 + exp(-(dx * dx + dy * dy) / 400.0);
@@ -91,44 +91,44 @@ response_keeps_displacement(bb_device *device, const bb_codec_config *config, do
     response_apply(device, matrix, response_kinds[1], 0, 198, x, y);
     for (bb_index i = 0; i < 198; ++i) {
         double exact = 0.0;
-        for (bb_index j = 0; j < of.layout.columns; ++j) {
-            exact += of.values[i * of.layout.columns + j] * x[j];
+        for (bb_index j = 0; j < rows.layout.columns; ++j) {
+            exact += rows.values[i * rows.layout.columns + j] * x[j];
         }
         error += (y[i] - exact) * (y[i] - exact);
         norm += exact * exact;
     }
     assert_true(sqrt(error / norm) < 1e-4);
-    assert_true(flops(matrix, 0, 198) < part * bb_coded_operator_flops(198, of.layout.columns));
+    assert_true(flops(matrix, 0, 198) < part * bb_coded_operator_flops(198, rows.layout.columns));
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 /// Bands of two lines: a NaN reaches the rows of its own.
 static inline void response_poisons_two_lines(bb_device *device, bb_codec_config config)
 {
-    response of = response_make(3, 8, 64, 40, 1.0);
+    response rows = response_make(3, 8, 64, 40, 1.0);
     double x[2560] = {0.0};
     double y[24];
     config.band_lines = 2;
-    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     response_apply(device, matrix, response_kinds[1], 0, 24, x, y);
     for (int i = 0; i < 24; ++i) {
         assert_true(!!isnan(y[i]) == (i / 6 == 1));
     }
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 /// The same bits on one thread and on four.
 static inline void response_products_repeat(bb_device *device, const bb_codec_config *config)
 {
-    response of = response_make(7, 11, 61, 47, 1.0);
+    response rows = response_make(7, 11, 61, 47, 1.0);
     double x[61 * 47];
     double one[77], four[77];
     dense_random(61 * 47, 4, x);
-    bb_coded_matrix *matrix = low_rank_encode(&of, config);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
     check_ok(bb_threads_set(1));
     response_apply(device, matrix, response_kinds[1], 0, 77, x, one);
     check_ok(bb_threads_set(4));
@@ -136,7 +136,7 @@ static inline void response_products_repeat(bb_device *device, const bb_codec_co
     bb_threads_stop();
     assert_memory_equal(one, four, sizeof one);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 #endif

@@ -49,17 +49,17 @@ static void fill(int storage, bool finite)
                 bb_random_words(7, BB_STREAM_SELF_TEST, (uint64_t)(r * COLUMNS + j), drawn);
                 memcpy(&word, drawn, sizeof word);
             }
-            unsigned char *at = words + (r * COLUMNS + j) * bytes;
-            memcpy(at, &word, (size_t)bytes);
+            unsigned char *cursor = words + (r * COLUMNS + j) * bytes;
+            memcpy(cursor, &word, (size_t)bytes);
             if (bytes == 8) {
                 double value;
                 memcpy(&value, &word, sizeof value);
                 decoded = (float)value;
             } else if (storage != BB_SPAN_BFP8) {
-                bb_format_decode_f32((bb_format)storage, at, 1, &decoded);
+                bb_format_decode_f32((bb_format)storage, cursor, 1, &decoded);
             }
             if (finite && !(fabsf(decoded) <= 0x1p100F)) {
-                memset(at, 0, (size_t)bytes);
+                memset(cursor, 0, (size_t)bytes);
             }
         }
         for (bb_index b = 0; b < COLUMNS; ++b) {

@@ -12,15 +12,15 @@ enum { LANES = 32, STEPS = BB_LOW_RANK_CELLS / 8 / LANES };
 static bb_device *device;
 
 static double value_at(const bb_low_rank_job *job, const bb_low_rank_item *item, bb_index chunks,
-                       bb_index row, bb_index at, int value)
+                       bb_index row, bb_index index, int value)
 {
     const unsigned char *v = job->v + 16 * (size_t)item->v;
     if (item->wide != 0) {
         const float *words = (const float *)(const void *)v;
-        return (double)words[4 * (2 * (row * chunks + at) + value / 4) + value % 4];
+        return (double)words[4 * (2 * (row * chunks + index) + value / 4) + value % 4];
     }
     return (double)bb_decode_fp16(
-        ((const uint16_t *)(const void *)v)[8 * (row * chunks + at) + value]);
+        ((const uint16_t *)(const void *)v)[8 * (row * chunks + index) + value]);
 }
 
 // One warp of the first launch; x of the tile as it stands in shared memory.
@@ -40,9 +40,9 @@ static void project(const bb_low_rank_job *job, const bb_low_rank_item *item)
     }
     for (bb_index row = 0; row < item->rows; ++row) {
         double sum = 0.0;
-        for (bb_index at = 0; at < chunks; ++at) {
+        for (bb_index index = 0; index < chunks; ++index) {
             for (int value = 0; value < 8; ++value) {
-                sum += value_at(job, item, chunks, row, at, value) * x[8 * at + value];
+                sum += value_at(job, item, chunks, row, index, value) * x[8 * index + value];
             }
         }
         ((double *)job->terms)[item->term + row] = sum * (double)job->scale[item->term + row];
@@ -93,26 +93,26 @@ static void replay(const bb_low_rank_stream *stream, const double *x, bb_index r
     }
 }
 
-static void compare(const response *of, const bb_codec_config *config)
+static void compare(const response *rows, const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    bb_coded_matrix *matrix = low_rank_encode(rows, config);
     bb_low_rank_stream *stream = NULL;
-    double *x = dense_new(of->layout.columns);
-    double *row = dense_new(of->layout.columns);
-    double *y = dense_new(of->layout.rows);
-    dense_random(of->layout.columns, 5, x);
+    double *x = dense_new(rows->layout.columns);
+    double *row = dense_new(rows->layout.columns);
+    double *y = dense_new(rows->layout.rows);
+    dense_random(rows->layout.columns, 5, x);
     check_ok(bb_low_rank_stream_create(device, matrix, &stream));
     size_t bytes = bb_low_rank_stream_bytes(stream);
     size_t padding = 28 * (size_t)bb_coded_matrix_low_rank_bands(matrix);
     assert_true(bytes >= bb_coded_matrix_bytes(matrix) &&
                 bytes <= bb_coded_matrix_bytes(matrix) + padding);
-    for (bb_index first = 0; first < of->layout.rows; first += 23) {
-        replay(stream, x, first, of->layout.rows - first, y);
-        for (bb_index i = 0; i < of->layout.rows - first; ++i) {
+    for (bb_index first = 0; first < rows->layout.rows; first += 23) {
+        replay(stream, x, first, rows->layout.rows - first, y);
+        for (bb_index i = 0; i < rows->layout.rows - first; ++i) {
             double exact = 0.0;
             double magnitude = 0.0;
-            bb_coded_matrix_decode(matrix, first + i, 0, of->layout.columns, row);
-            for (bb_index j = 0; j < of->layout.columns; ++j) {
+            bb_coded_matrix_decode(matrix, first + i, 0, rows->layout.columns, row);
+            for (bb_index j = 0; j < rows->layout.columns; ++j) {
                 exact += row[j] * x[j];
                 magnitude += fabs(row[j] * x[j]);
             }
@@ -136,33 +136,33 @@ static void launches_replayed_give_the_product(void **state)
         {500, 1 }
     };
     for (int m = 0; m < 4; ++m) {
-        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-8; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = low_rank(tolerance);
-            compare(&of, &config);
+            compare(&rows, &config);
             config.band_lines = 1; // more bands than a job has
-            compare(&of, &config);
+            compare(&rows, &config);
             config.tile_columns = 64;
             config.tile_rows = 16; // as many cells as a tile may have
-            compare(&of, &config);
+            compare(&rows, &config);
         }
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
 }
 
 static void zeros_and_noise_are_products_too(void **state)
 {
     (void)state;
-    response of = response_make(5, 6, 61, 47, 0.0);
+    response rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = low_rank(1e-3);
-    compare(&of, &config);
-    dense_random(of.layout.rows * of.layout.columns, 6, of.values);
-    compare(&of, &config);
+    compare(&rows, &config);
+    dense_random(rows.layout.rows * rows.layout.columns, 6, rows.values);
+    compare(&rows, &config);
     config.tolerance = 1e-7;
     config.band_lines = 4;
-    compare(&of, &config);
-    BB_RELEASE(&of.values);
+    compare(&rows, &config);
+    BB_RELEASE(&rows.values);
 }
 
 int main(void)

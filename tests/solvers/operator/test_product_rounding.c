@@ -18,34 +18,35 @@ typedef struct fixture {
     bb_row_certificate rows[ROWS];
 } fixture;
 
-static void certify(fixture *of, const bb_coded_matrix *matrix)
+static void certify(fixture *given, const bb_coded_matrix *matrix)
 {
     for (bb_index i = 0; i < ROWS; ++i) {
         bb_error_norms norms = bb_error_norms_start();
-        double *stored = of->stored + i * COLUMNS;
+        double *stored = given->stored + i * COLUMNS;
         double scale = bb_coded_matrix_row_scale(matrix, i);
         bb_coded_matrix_decode(matrix, i, 0, COLUMNS, stored);
         for (bb_index j = 0; j < COLUMNS; ++j) {
             stored[j] /= scale;
         }
-        bb_error_norms_add(&norms, of->exact + i * COLUMNS, stored, COLUMNS);
-        of->rows[i] = bb_row_certificate_start(scale);
-        bb_row_certificate_add(&of->rows[i], &norms, of->exact + i * COLUMNS, stored, COLUMNS);
+        bb_error_norms_add(&norms, given->exact + i * COLUMNS, stored, COLUMNS);
+        given->rows[i] = bb_row_certificate_start(scale);
+        bb_row_certificate_add(&given->rows[i], &norms, given->exact + i * COLUMNS, stored,
+                               COLUMNS);
     }
 }
 
 // Largest part of the bound that rounding reaches, over the rows.
-static double worst_part(const fixture *of, const bb_sum_rounding *rounding)
+static double worst_part(const fixture *given, const bb_sum_rounding *rounding)
 {
     double worst = 0.0;
-    const bb_vector_norms norms = bb_vector_norms_of(of->x, COLUMNS);
+    const bb_vector_norms norms = bb_vector_norms_of(given->x, COLUMNS);
     for (bb_index i = 0; i < ROWS; ++i) {
         long double sum = 0.0L;
         for (bb_index j = 0; j < COLUMNS; ++j) {
-            sum += (long double)of->stored[i * COLUMNS + j] * (long double)of->x[j];
+            sum += (long double)given->stored[i * COLUMNS + j] * (long double)given->x[j];
         }
-        double bound = bb_row_certificate_rounding(&of->rows[i], &norms, rounding);
-        double error = fabs((double)((long double)of->y[i] - sum));
+        double bound = bb_row_certificate_rounding(&given->rows[i], &norms, rounding);
+        double error = fabs((double)((long double)given->y[i] - sum));
         if (!(error <= bound)) {
             print_error("row %td: rounding %g, bound %g\n", i, error, bound);
             fail();
@@ -55,15 +56,15 @@ static double worst_part(const fixture *of, const bb_sum_rounding *rounding)
     return worst;
 }
 
-static void fill(fixture *of, double size, int kind)
+static void fill(fixture *given, double size, int kind)
 {
     for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
         double noise = bb_random_normal(11, BB_STREAM_SELF_TEST, (uint64_t)k);
-        of->exact[k] = size * (kind == 0 ? noise : 1.0 + 0.1 * fabs(noise)); // cancels, or not
+        given->exact[k] = size * (kind == 0 ? noise : 1.0 + 0.1 * fabs(noise)); // cancels, or not
     }
     for (bb_index j = 0; j < COLUMNS; ++j) {
         double noise = bb_random_uniform(12, BB_STREAM_SELF_TEST, (uint64_t)j);
-        of->x[j] = kind == 2 ? 0.1 : noise + (kind == 0 ? -0.5 : 0.0);
+        given->x[j] = kind == 2 ? 0.1 : noise + (kind == 0 ? -0.5 : 0.0);
     }
 }
 
@@ -78,10 +79,10 @@ static void rounding_is_within_its_bound(void **state)
     const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32,       BB_FORMAT_FP16,
                           BB_FORMAT_E4M3, bb_codec_find("bfp"), bb_codec_find("quantiser")};
     static const double sizes[] = {1e-9, 1.0, 1e-38};
-    fixture *of = NULL;
+    fixture *given = NULL;
     bb_device *device = NULL;
     double worst[3] = {0.0};
-    check_ok(BB_ZEROED(1, &of));
+    check_ok(BB_ZEROED(1, &given));
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     for (size_t trial = 0; trial < 3 * 3 * (sizeof codecs / sizeof *codecs); ++trial) {
         const double size = sizes[trial % 3];
@@ -92,15 +93,15 @@ static void rounding_is_within_its_bound(void **state)
             config.codec == bb_codec_find("quantiser") ? fmax(1e-3 * size, 0x1p-126) : NAN;
         const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
         bb_coded_matrix *matrix = NULL;
-        fill(of, size, (int)(trial / 3 % 3));
+        fill(given, size, (int)(trial / 3 % 3));
         check_ok(bb_coded_matrix_create(&config,
                                         config.codec >= (int)BB_FORMAT_FP16 &&
                                                 config.codec < (int)BB_FORMAT_COUNT
                                             ? BB_ROW_SCALE_ROW
                                             : BB_ROW_SCALE_NONE,
                                         &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(of->exact, ROWS, COLUMNS)));
-        certify(of, matrix);
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(given->exact, ROWS, COLUMNS)));
+        certify(given, matrix);
         for (int a = 0; a < 3; ++a) {
             for (int runs = 0; runs < (a == 1 ? MOST_RUNS : 1); ++runs) {
                 bb_coded_operator *operation = NULL;
@@ -108,11 +109,11 @@ static void rounding_is_within_its_bound(void **state)
                 bb_index run = runs == 0 ? 1 : 128;
                 check_ok(bb_coded_operator_create(device, matrix, arithmetics[a], &operation));
                 check_ok(bb_coded_operator_sum_in_runs(operation, run));
-                check_ok(bb_coded_operator_apply(operation, 0, ROWS, of->x, of->y, &seconds));
+                check_ok(bb_coded_operator_apply(operation, 0, ROWS, given->x, given->y, &seconds));
                 bb_coded_operator_destroy(&operation);
                 const bb_sum_rounding rounding =
                     bb_product_rounding(&config, arithmetics[a], run, COLUMNS);
-                worst[a] = fmax(worst[a], worst_part(of, &rounding));
+                worst[a] = fmax(worst[a], worst_part(given, &rounding));
             }
         }
         bb_coded_matrix_destroy(&matrix);
@@ -121,7 +122,7 @@ static void rounding_is_within_its_bound(void **state)
                   worst[1], worst[2]);
     assert_true(worst[1] > 1e-3); // a bound, not an excuse
     bb_device_close(&device);
-    BB_RELEASE(&of);
+    BB_RELEASE(&given);
 }
 
 static const bb_gemv_arithmetic in_formats[] = {
@@ -132,12 +133,13 @@ static const bb_gemv_arithmetic in_formats[] = {
 
 // Low-rank tiles and transformed blocks of a response of some size, and x by kind: noise, positive,
 // a spike, times `size`. Largest part of the bound by arithmetic.
-static void multiply_factors(bb_device *device, const response *of, const bb_codec_config *config,
-                             double size, double worst[3], bb_index *unbounded)
+static void multiply_factors(bb_device *device, const response *answer,
+                             const bb_codec_config *config, double size, double worst[3],
+                             bb_index *unbounded)
 {
-    bb_index rows = of->layout.rows;
-    bb_index columns = of->layout.columns;
-    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    bb_index rows = answer->layout.rows;
+    bb_index columns = answer->layout.columns;
+    bb_coded_matrix *matrix = low_rank_encode(answer, config);
     double *x = NULL;
     double *y = NULL;
     check_ok(BB_ALLOCATE(columns, &x));
@@ -173,12 +175,12 @@ static void factors_round_within_their_bound(void **state)
         double worst[3] = {0.0};
         bb_index unbounded = 0;
         for (int trial = 0; trial < 9; ++trial) {
-            response of = response_make(7, 11, 61, 47, sizes[trial % 3]);
+            response rows = response_make(7, 11, 61, 47, sizes[trial % 3]);
             bb_codec_config config = low_rank(sizes[trial % 3] * 1e-6);
             config.codec = which == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
             if (trial / 3 == 1) { // noise: dense tiles, all coefficients
-                for (bb_index k = 0; k < of.layout.rows * of.layout.columns; ++k) {
-                    of.values[k] =
+                for (bb_index k = 0; k < rows.layout.rows * rows.layout.columns; ++k) {
+                    rows.values[k] =
                         sizes[trial % 3] * bb_random_normal(14, BB_STREAM_SELF_TEST, (uint64_t)k);
                 }
             } else if (trial / 3 == 2) { // a coarse tolerance, short bands
@@ -186,8 +188,9 @@ static void factors_round_within_their_bound(void **state)
                 config.band_lines = 2;
             }
             // Products below the normal numbers of fp32 in the last.
-            multiply_factors(device, &of, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst, &unbounded);
-            BB_RELEASE(&of.values);
+            multiply_factors(device, &rows, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst,
+                             &unbounded);
+            BB_RELEASE(&rows.values);
         }
         print_message("%s: largest part of the bound: fp64 %.4f, seed's %.4f, fp32 %.4f\n",
                       which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
@@ -205,7 +208,7 @@ static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
     double x[COUNT], y[77];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     for (int trial = 0; trial < 4; ++trial) {
-        response of = response_make(7, 11, 61, 47, 1.0);
+        response rows = response_make(7, 11, 61, 47, 1.0);
         bb_codec_config config = low_rank(1e-4);
         bb_coded_operator *operation = NULL;
         bb_index unbounded = 0;
@@ -215,16 +218,16 @@ static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
             x[j] = trial < 2 ? 1e37 : 1.0; // finite in fp32, its sums are not
         }
         for (int row = 0; trial >= 2 && row < 77; ++row) {
-            of.values[row * COUNT + 30 * 61 + 40] = NAN;
+            rows.values[row * COUNT + 30 * 61 + 40] = NAN;
         }
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(device, matrix, in_formats[1], &operation));
         check_ok(bb_coded_operator_apply(operation, 0, 77, x, y, &seconds));
         (void)path_bound_check(matrix, in_formats[1], 1, 0, 77, x, y, &unbounded);
         assert_int_equal(unbounded, 77);
         bb_coded_operator_destroy(&operation);
         bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
     bb_device_close(&device);
 }

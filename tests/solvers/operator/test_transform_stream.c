@@ -39,13 +39,13 @@ static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met
         values[i] = half[i] = out[i] = NAN; // what is not written is not read
     }
     for (uint32_t work = 0; work < shape->panel_blocks * shape->cells; ++work) {
-        uint32_t from = 0;
-        uint32_t at = 0;
-        if (bb_transform_cell(shape, panel, work, &from, &at)) {
-            assert_true(from < shape->whole[2] * shape->whole[3] && !met[from]);
-            assert_true(at < BB_TRANSFORM_PANEL_CELLS && !taken[at]);
-            met[from] = taken[at] = true;
-            values[at] = task->x[from];
+        uint32_t start = 0;
+        uint32_t index = 0;
+        if (bb_transform_cell(shape, panel, work, &start, &index)) {
+            assert_true(start < shape->whole[2] * shape->whole[3] && !met[start]);
+            assert_true(index < BB_TRANSFORM_PANEL_CELLS && !taken[index]);
+            met[start] = taken[index] = true;
+            values[index] = task->x[start];
         }
     }
     for (uint32_t work = 0; work < bb_transform_cell_works(shape, 2); ++work) {
@@ -97,27 +97,28 @@ static uint32_t multiply_slice(const bb_transform_job *job, uint32_t slice, uint
     for (uint32_t step = 0; any; ++step) {
         any = false;
         for (uint32_t lane = 0; lane < LANES; ++lane) {
-            const bb_transform_lane of = bb_transform_lane_of(words[lane]);
-            uint32_t number = bb_transform_lane_chunk(&of, lane, step);
-            if (number < of.narrow + of.others) {
+            const bb_transform_lane transform_lane = bb_transform_lane_of(words[lane]);
+            uint32_t number = bb_transform_lane_chunk(&transform_lane, lane, step);
+            if (number < transform_lane.narrow + transform_lane.others) {
                 any = true;
-                of_lane[lane] += chunk_sum(&of, number, chunk + (size_t)read++ * 4, x);
+                of_lane[lane] += chunk_sum(&transform_lane, number, chunk + (size_t)read++ * 4, x);
             }
         }
     }
     for (uint32_t lane = 0; lane < LANES; ++lane) {
-        const bb_transform_lane of = bb_transform_lane_of(words[lane]);
-        uint32_t lanes = 1U << of.log_lanes;
-        if (of.present == 0 || lane % lanes != 0) {
+        const bb_transform_lane transform_lane = bb_transform_lane_of(words[lane]);
+        uint32_t lanes = 1U << transform_lane.log_lanes;
+        if (transform_lane.present == 0 || lane % lanes != 0) {
             continue;
         }
-        assert_true(of.row < block_rows && lane + lanes <= LANES && !written[of.row]);
-        written[of.row] = true;
+        assert_true(transform_lane.row < block_rows && lane + lanes <= LANES &&
+                    !written[transform_lane.row]);
+        written[transform_lane.row] = true;
         for (uint32_t l = lane; l < lane + lanes; ++l) {
             assert_int_equal(words[l], words[lane]);
-            sums[of.row] += of_lane[l];
+            sums[transform_lane.row] += of_lane[l];
         }
-        sums[of.row] = of.poisoned != 0 ? NAN : sums[of.row];
+        sums[transform_lane.row] = transform_lane.poisoned != 0 ? NAN : sums[transform_lane.row];
     }
     return read;
 }
@@ -128,24 +129,24 @@ static void transform_back(const bb_transform_task *task, uint32_t block, uint32
     const bb_transform_shape *shape = &task->shape;
     const uint32_t all = groups * (uint32_t)task->count;
     double values[MOST_VALUES];
-    uint32_t of = 0;
+    uint32_t number = 0;
     uint32_t c = 0;
     uint32_t k = 0;
     for (uint32_t work = 0; work < bb_transform_row_works(shape, 0, all); ++work) {
-        bb_transform_row_work(shape, 0, all, work, &of, &c, &k);
+        bb_transform_row_work(shape, 0, all, work, &number, &c, &k);
         bb_transform_quad quad =
-            bb_transform_along_rows(shape, &task->bases, task->basis, first + of % groups, 0, c, k,
-                                    sums + (size_t)of * shape->block_rows);
-        store(&quad, values + (size_t)of * shape->block_rows);
+            bb_transform_along_rows(shape, &task->bases, task->basis, first + number % groups, 0, c,
+                                    k, sums + (size_t)number * shape->block_rows);
+        store(&quad, values + (size_t)number * shape->block_rows);
     }
     for (uint32_t work = 0; work < bb_transform_row_works(shape, 1, all); ++work) {
-        bb_transform_row_work(shape, 1, all, work, &of, &c, &k);
+        bb_transform_row_work(shape, 1, all, work, &number, &c, &k);
         bb_transform_quad quad =
-            bb_transform_along_rows(shape, &task->bases, task->basis, first + of % groups, 1, c, k,
-                                    values + (size_t)of * shape->block_rows);
-        double *parts = task->jobs[of / groups].parts + (size_t)block * task->part_pitch;
+            bb_transform_along_rows(shape, &task->bases, task->basis, first + number % groups, 1, c,
+                                    k, values + (size_t)number * shape->block_rows);
+        double *parts = task->jobs[number / groups].parts + (size_t)block * task->part_pitch;
         for (uint32_t o = 0; o < quad.count; ++o) {
-            uint64_t row = bb_transform_row(shape, first + of % groups, quad.at + o);
+            uint64_t row = bb_transform_row(shape, first + number % groups, quad.at + o);
             if (row >= task->row && row < task->row + task->rows) {
                 parts[row - task->row] = quad.value[o];
             }
@@ -185,9 +186,9 @@ static void multiply_share(const bb_transform_task *task, uint32_t block, bool *
              i += shares) {
             uint32_t group = task->jobs[job].slices[slice].group - first;
             if (group < groups) {
-                size_t at = ((size_t)job * groups + group) * shape->block_rows;
-                (void)multiply_slice(&task->jobs[job], slice, shape->block_rows, x, sums + at,
-                                     written + at);
+                size_t index = ((size_t)job * groups + group) * shape->block_rows;
+                (void)multiply_slice(&task->jobs[job], slice, shape->block_rows, x, sums + index,
+                                     written + index);
             }
         }
         transform_back(task, block, first, groups, sums);
@@ -253,21 +254,21 @@ static void check_rows(const bb_coded_matrix *matrix, const double *x, bb_index 
     BB_RELEASE(&values);
 }
 
-static void compare(const response *of, const bb_codec_config *config)
+static void compare(const response *answer, const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = low_rank_encode(of, config);
+    bb_coded_matrix *matrix = low_rank_encode(answer, config);
     bb_transform_stream *stream = NULL;
-    double *x = dense_new(of->layout.columns);
-    double *y = dense_new(of->layout.rows);
-    dense_random(of->layout.columns, 5, x);
+    double *x = dense_new(answer->layout.columns);
+    double *y = dense_new(answer->layout.rows);
+    dense_random(answer->layout.columns, 5, x);
     check_ok(bb_transform_stream_create(device, matrix, &stream));
     const bb_transform_stream *alone = stream;
-    for (bb_index first = 0; first < of->layout.rows; first += 23) {
-        bb_index rows = of->layout.rows - first;
-        replay(&alone, 1, x, first, rows, of->layout.columns, &y);
+    for (bb_index first = 0; first < answer->layout.rows; first += 23) {
+        bb_index rows = answer->layout.rows - first;
+        replay(&alone, 1, x, first, rows, answer->layout.columns, &y);
         check_rows(matrix, x, first, rows, y);
         rows = rows < 9 ? rows : 9; // inside of a band
-        replay(&alone, 1, x, first, rows, of->layout.columns, &y);
+        replay(&alone, 1, x, first, rows, answer->layout.columns, &y);
         check_rows(matrix, x, first, rows, y);
     }
     bb_transform_stream_destroy(&stream);
@@ -286,20 +287,20 @@ static void launches_replayed_give_the_product(void **state)
         {500, 1 }
     };
     for (int m = 0; m < 4; ++m) {
-        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-9; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = transform(tolerance);
-            compare(&of, &config);
+            compare(&rows, &config);
             config.band_lines = 1; // more bands than a task has
-            compare(&of, &config);
+            compare(&rows, &config);
             config.band_lines = 4;
             config.band_columns = 3; // a shorter block on either axis of the rows
             config.tile_columns = 32;
             config.tile_rows = 16; // two blocks a panel
-            compare(&of, &config);
+            compare(&rows, &config);
         }
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
 }
 
@@ -308,59 +309,59 @@ static void launches_replayed_give_the_product(void **state)
 static void wide_coefficients_are_kept(void **state)
 {
     (void)state;
-    response of = response_make(5, 9, 61, 47, 1.0);
+    response rows = response_make(5, 9, 61, 47, 1.0);
     static const double tolerances[] = {1e-7, 3e-8, 5e-9};
     for (int k = 0; k < 3; ++k) {
         bb_codec_config config = transform(tolerances[k]);
-        compare(&of, &config);
+        compare(&rows, &config);
         config.band_lines = config.band_columns = 1;
         config.tile_rows = 1;
-        compare(&of, &config);
+        compare(&rows, &config);
         config.band_lines = 16;
         config.band_columns = 5;
         config.tile_columns = config.tile_rows = 3;
-        compare(&of, &config);
+        compare(&rows, &config);
     }
     assert_true(shared_panels);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void zeros_and_noise_are_products_too(void **state)
 {
     (void)state;
-    response of = response_make(5, 6, 61, 47, 0.0);
+    response rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = transform(1e-3);
-    compare(&of, &config);
-    dense_random(of.layout.rows * of.layout.columns, 6, of.values);
-    compare(&of, &config);
+    compare(&rows, &config);
+    dense_random(rows.layout.rows * rows.layout.columns, 6, rows.values);
+    compare(&rows, &config);
     config.tolerance = 1e-7;
     config.band_lines = 4;
-    compare(&of, &config);
-    BB_RELEASE(&of.values);
+    compare(&rows, &config);
+    BB_RELEASE(&rows.values);
 }
 
 // Many blocks across a line of rows: sums that do not fit at once.
 static void sums_are_taken_in_turns(void **state)
 {
     (void)state;
-    response of = response_make(91, 8, 33, 20, 1.0);
+    response rows = response_make(91, 8, 33, 20, 1.0);
     bb_codec_config config = transform(1e-5);
     config.band_lines = 8;
     config.band_columns = 3;
     bb_coded_matrix *matrices[3] = {NULL};
     bb_transform_stream *streams[3] = {NULL};
-    double *x = dense_new(of.layout.columns);
+    double *x = dense_new(rows.layout.columns);
     double *y[3] = {NULL};
-    dense_random(of.layout.columns, 5, x);
+    dense_random(rows.layout.columns, 5, x);
     for (int j = 0; j < 3; ++j) {
         config.tolerance *= 3.0; // steps of their own
-        matrices[j] = low_rank_encode(&of, &config);
+        matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_transform_stream_create(device, matrices[j], &streams[j]));
         assert_true(bb_transform_stream_alike(streams[0], streams[j]));
-        y[j] = dense_new(of.layout.rows);
+        y[j] = dense_new(rows.layout.rows);
     }
     const bb_transform_stream *const all[] = {streams[0], streams[1], streams[2]};
-    replay(all, 3, x, 100, 600, of.layout.columns, y);
+    replay(all, 3, x, 100, 600, rows.layout.columns, y);
     for (int j = 0; j < 3; ++j) {
         check_rows(matrices[j], x, 100, 600, y[j]);
         bb_transform_stream_destroy(&streams[j]);
@@ -368,38 +369,38 @@ static void sums_are_taken_in_turns(void **state)
         BB_RELEASE(&y[j]);
     }
     BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void poison_reaches_its_blocks_rows_alone(void **state)
 {
     (void)state;
-    response of = response_make(3, 8, 64, 40, 1.0);
+    response rows = response_make(3, 8, 64, 40, 1.0);
     bb_codec_config config = transform(1e-4);
     double x[2560] = {0.0};
     double y[24];
-    double *to = y;
+    double *target = y;
     bb_transform_stream *stream = NULL;
     config.band_lines = 2;
-    of.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     check_ok(bb_transform_stream_create(device, matrix, &stream));
     const bb_transform_stream *alone = stream;
-    replay(&alone, 1, x, 0, 24, 2560, &to);
+    replay(&alone, 1, x, 0, 24, 2560, &target);
     for (int i = 0; i < 24; ++i) {
         assert_true(!!isnan(y[i]) == (i / 6 == 1));
     }
     bb_transform_stream_destroy(&stream);
     bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 static void lanes_and_entries_are_read_as_written(void **state)
 {
     (void)state;
-    const bb_transform_lane most = {255, 5, 128, 512, 1, 1, 1};
-    const bb_transform_lane back = bb_transform_lane_of(bb_transform_lane_word(&most));
-    assert_memory_equal(&most, &back, sizeof most);
+    const bb_transform_lane lane = {255, 5, 128, 512, 1, 1, 1};
+    const bb_transform_lane back = bb_transform_lane_of(bb_transform_lane_word(&lane));
+    assert_memory_equal(&lane, &back, sizeof lane);
     assert_int_equal(bb_transform_entry_narrow(0xffffU), -1);
     assert_int_equal(bb_transform_entry_narrow(0xabcd8000U), -32);
     assert_int_equal(bb_transform_entry_narrow(31U << 10 | 5U), 31);

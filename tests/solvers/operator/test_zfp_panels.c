@@ -35,41 +35,41 @@ static uint64_t bit_of_run(const bb_zfp_task *task, bb_index band, bb_index run)
 }
 
 // A block's values at (x, y) of the mesh; in three and four dimensions those of several rows.
-static void take_block(const replay *to, bb_index slab, bb_index panel, const bb_zfp_corner *at,
-                       const float *block)
+static void take_block(const replay *record, bb_index slab, bb_index panel,
+                       const bb_zfp_corner *corner, const float *block)
 {
-    const bb_zfp_cut *cut = &to->task->cut;
+    const bb_zfp_cut *cut = &record->task->cut;
     const bb_index band = slab / cut->band_slabs;
     const int lines = cut->dimensions == 1 ? 1 : 4;
     for (bb_index r = 0; r < cut->slab_rows; ++r) {
         const bb_index z = slab % cut->band_slabs * 4 + r % 4;
         const bb_index row = band * cut->band_rows + r / 4 * cut->line_rows + z;
-        const bool there = z < cut->line_rows && row < to->matrix_rows;
+        const bool present = z < cut->line_rows && row < record->matrix_rows;
         double sum = 0.0;
-        if (there) {
+        if (present) {
             const bb_zfp_row_place place = bb_zfp_row_place_of(cut, row);
             assert_int_equal(place.slab, slab);
             assert_int_equal(place.row, r);
         }
-        for (bb_index y = 0; y < lines && at->y + y < cut->ny; ++y) {
-            for (bb_index x = 0; x < 4 && at->x + x < cut->nx; ++x) {
-                const bb_index column = (at->y + y) * cut->nx + at->x + x;
+        for (bb_index y = 0; y < lines && corner->y + y < cut->ny; ++y) {
+            for (bb_index x = 0; x < 4 && corner->x + x < cut->nx; ++x) {
+                const bb_index column = (corner->y + y) * cut->nx + corner->x + x;
                 const float value = block[16 * r + 4 * y + x];
-                sum += (double)(value * to->x[column]);
-                if (there) {
-                    assert_int_equal(to->seen[row * to->columns + column]++, 0);
-                    to->values[row * to->columns + column] = value;
+                sum += (double)(value * record->x[column]);
+                if (present) {
+                    assert_int_equal(record->seen[row * record->columns + column]++, 0);
+                    record->values[row * record->columns + column] = value;
                 }
             }
         }
-        to->sums[bb_zfp_place_of(cut, slab - to->task->slabs.first, r, panel)] += sum;
+        record->sums[bb_zfp_place_of(cut, slab - record->task->slabs.first, r, panel)] += sum;
     }
 }
 
-static void take_panel(const replay *to, bb_index slab, bb_index index)
+static void take_panel(const replay *record, bb_index slab, bb_index index)
 {
-    const bb_zfp_cut *cut = &to->task->cut;
-    const bb_zfp_operand *operand = &to->task->operand[0];
+    const bb_zfp_cut *cut = &record->task->cut;
+    const bb_zfp_operand *operand = &record->task->operand[0];
     const bb_zfp_panel panel = bb_zfp_panel_of(cut, slab, index);
     const bb_zfp_shape mesh = {2, cut->nx, cut->ny, 1, 1};
     // The device looks up the places of one group of runs in three and four dimensions.
@@ -81,34 +81,34 @@ static void take_panel(const replay *to, bb_index slab, bb_index index)
     for (bb_index run = panel.begin; run < panel.end; ++run) {
         const bb_index first = (run - panel.first_run) * cut->run_blocks;
         bb_zfp_reader reader =
-            bb_zfp_reader_open(&operand->words, bit_of_run(to->task, panel.band, run));
-        bb_zfp_corner at = bb_zfp_corner_of(&mesh, first);
+            bb_zfp_reader_open(&operand->words, bit_of_run(record->task, panel.band, run));
+        bb_zfp_corner corner = bb_zfp_corner_of(&mesh, first);
         for (bb_index i = 0; i < cut->run_blocks && first + i < cut->blocks; ++i) {
             float block[BB_ZFP_BLOCK_MOST];
             bb_zfp_decode_block_f32(&reader, &operand->settings, cut->dimensions,
-                                    to->task->reversible, block);
-            take_block(to, slab, index, &at, block);
-            bb_zfp_corner_step(&mesh, &at);
+                                    record->task->reversible, block);
+            take_block(record, slab, index, &corner, block);
+            bb_zfp_corner_step(&mesh, &corner);
         }
     }
 }
 
-static void play(const bb_zfp_task *task, const replay *to)
+static void play(const bb_zfp_task *task, const replay *record)
 {
     for (bb_index s = 0; s < task->slabs.count; ++s) {
         for (bb_index panel = 0; panel < task->cut.panels; ++panel) {
-            take_panel(to, task->slabs.first + s, panel);
+            take_panel(record, task->slabs.first + s, panel);
         }
     }
 }
 
 // Rows wanted against the cpu's product, all that was decoded against the cpu's values.
-static void compare(const bb_coded_matrix *matrix, const replay *to, const double *x)
+static void compare(const bb_coded_matrix *matrix, const replay *record, const double *x)
 {
-    const bb_zfp_task *task = to->task;
+    const bb_zfp_task *task = record->task;
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     bb_coded_operator *operation = NULL;
-    double *row = dense_new(to->columns);
+    double *row = dense_new(record->columns);
     double *expected = dense_new(task->rows);
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(cpu, matrix, seed, &operation));
@@ -121,15 +121,15 @@ static void compare(const bb_coded_matrix *matrix, const replay *to, const doubl
         double magnitude = 0.0;
         assert_true(place.slab >= task->slabs.first &&
                     place.slab < task->slabs.first + task->slabs.count);
-        bb_coded_matrix_decode(matrix, task->row + i, 0, to->columns, row);
-        for (bb_index j = 0; j < to->columns; ++j) {
-            const bb_index at = (task->row + i) * to->columns + j;
-            assert_int_equal(to->seen[at], 1);
-            assert_true((double)to->values[at] == row[j]);
+        bb_coded_matrix_decode(matrix, task->row + i, 0, record->columns, row);
+        for (bb_index j = 0; j < record->columns; ++j) {
+            const bb_index index = (task->row + i) * record->columns + j;
+            assert_int_equal(record->seen[index], 1);
+            assert_true((double)record->values[index] == row[j]);
             magnitude += fabs(row[j] * x[j]);
         }
         for (bb_index panel = 0; panel < task->cut.panels; ++panel) {
-            sum += to->sums[first + panel];
+            sum += record->sums[first + panel];
         }
         check_close(sum / task->operand[0].scales[task->row + i], expected[i], 1e-12, magnitude);
     }
@@ -144,23 +144,23 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
     bb_zfp_task task = bb_zfp_panels_task(panels, row, rows);
     const bb_index count = bb_coded_matrix_rows(matrix) * bb_coded_matrix_columns(matrix);
     float *narrow = NULL;
-    replay to = {.task = &task,
-                 .columns = bb_coded_matrix_columns(matrix),
-                 .matrix_rows = bb_coded_matrix_rows(matrix)};
-    check_ok(BB_ZEROED(to.columns, &narrow));
-    check_ok(BB_ZEROED(count, &to.values));
-    check_ok(BB_ZEROED(count, &to.seen));
-    to.sums = dense_new(bb_zfp_place_count(&task.cut, task.slabs.count));
-    for (bb_index j = 0; j < to.columns; ++j) {
+    replay record = {.task = &task,
+                     .columns = bb_coded_matrix_columns(matrix),
+                     .matrix_rows = bb_coded_matrix_rows(matrix)};
+    check_ok(BB_ZEROED(record.columns, &narrow));
+    check_ok(BB_ZEROED(count, &record.values));
+    check_ok(BB_ZEROED(count, &record.seen));
+    record.sums = dense_new(bb_zfp_place_count(&task.cut, task.slabs.count));
+    for (bb_index j = 0; j < record.columns; ++j) {
         narrow[j] = (float)x[j];
     }
-    to.x = narrow;
-    play(&task, &to);
-    compare(matrix, &to, x);
+    record.x = narrow;
+    play(&task, &record);
+    compare(matrix, &record, x);
     BB_RELEASE(&narrow);
-    BB_RELEASE(&to.values);
-    BB_RELEASE(&to.seen);
-    BB_RELEASE(&to.sums);
+    BB_RELEASE(&record.values);
+    BB_RELEASE(&record.seen);
+    BB_RELEASE(&record.sums);
 }
 
 static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *kind)

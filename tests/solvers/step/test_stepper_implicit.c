@@ -142,19 +142,19 @@ static void implicit_steps_balance_on_any_threads(void **state)
         bb_stepper *stepper = NULL;
         const int32_t where = 3;
         const double u = 2.0;
-        double in = 0.0;
+        double input = 0.0;
         check_ok(bb_threads_set(threads));
         check_ok(bb_stepper_create_implicit(&s, m, 20.0, &stepper));
         for (int n = 0; n < 10; ++n) {
             check_ok(bb_stepper_step(stepper, n < 5, &where, &u));
-            in += (n < 5 ? u : 0.0) - 20.0 * 0.5 * bb_stepper_exchanged(stepper)[0];
+            input += (n < 5 ? u : 0.0) - 20.0 * 0.5 * bb_stepper_exchanged(stepper)[0];
         }
         double stored = 0.0;
         for (bb_index i = 0; i < N; ++i) {
             stored += m[i] * bb_stepper_state(stepper)[i];
         }
-        print_message("in %.6f, gap %.1e\n", in, stored - in);
-        check_close(stored, in, 1e-13, 10.0);
+        print_message("in %.6f, gap %.1e\n", input, stored - input);
+        check_close(stored, input, 1e-13, 10.0);
         if (threads == 1) {
             memcpy(kept, bb_stepper_state(stepper), N * sizeof *kept);
         }

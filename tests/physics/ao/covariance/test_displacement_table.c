@@ -69,12 +69,12 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
         const double ax = i == BB_AXIS_X ? s : 0.0;
         const double ay = s - ax;
         const double bx = j == BB_AXIS_X ? s : 0.0;
-        const double by = s - bx;
+        const double factor = s - bx;
         sum += 0.5 * atmosphere->strength[l] *
-               (exact(atmosphere, u + ax + bx, v + ay + by) +
-                exact(atmosphere, u - ax - bx, v - ay - by) -
-                exact(atmosphere, u + ax - bx, v + ay - by) -
-                exact(atmosphere, u - ax + bx, v - ay + by));
+               (exact(atmosphere, u + ax + bx, v + ay + factor) +
+                exact(atmosphere, u - ax - bx, v - ay - factor) -
+                exact(atmosphere, u + ax - bx, v + ay - factor) -
+                exact(atmosphere, u - ax + bx, v - ay + factor));
     }
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     return sum * angle * angle / (a->size_m * b->size_m);
@@ -102,15 +102,16 @@ static void tables_match_a_direct_evaluation(void **state)
             bb_displacement_table_create(&k.atmosphere, BB_SLOPE_POINT_DIFFERENCE, a, b, &table));
         for (bb_index p = 0; p < a->count; p += 3) {
             for (bb_index q = 0; q < b->count; ++q) {
-                const bb_index at = table.centre + a->site[p] - b->site[q];
+                const bb_index index = table.centre + a->site[p] - b->site[q];
                 const double wanted[] = {
                     direct(&k, a, BB_AXIS_X, p, b, BB_AXIS_X, q),
                     direct(&k, a, BB_AXIS_Y, p, b, BB_AXIS_Y, q),
                     direct(&k, a, BB_AXIS_X, p, b, BB_AXIS_Y, q),
                     direct(&k, a, BB_AXIS_Y, p, b, BB_AXIS_X, q),
                 };
-                const double got[] = {table.parallel[BB_AXIS_X][at], table.parallel[BB_AXIS_Y][at],
-                                      table.crossed[at], table.crossed[at]};
+                const double got[] = {table.parallel[BB_AXIS_X][index],
+                                      table.parallel[BB_AXIS_Y][index], table.crossed[index],
+                                      table.crossed[index]};
                 for (int e = 0; e < 4; ++e) {
                     peak = fmax(peak, fabs(wanted[e]));
                     worst = fmax(worst, fabs(got[e] - wanted[e]));

@@ -306,11 +306,11 @@ static void symmetric_bit_for_bit(void **state)
     }
 }
 
-static slope moved(const slope *of, double by)
+static slope moved(const slope *gradient, double factor)
 {
-    slope s = *of;
-    s.x += of->axis == 0 ? 0.0 : 0.5 * by * of->size;
-    s.y += of->axis == 0 ? 0.5 * by * of->size : 0.0;
+    slope s = *gradient;
+    s.x += gradient->axis == 0 ? 0.0 : 0.5 * factor * gradient->size;
+    s.y += gradient->axis == 0 ? 0.5 * factor * gradient->size : 0.0;
     return s;
 }
 
@@ -322,12 +322,12 @@ static double averaged(const ao_case *c, const slope *a, const slope *b, size_t 
     for (size_t i = 0; i < nodes; ++i) {
         double t, weight;
         (void)gsl_integration_glfixed_point(-1.0, 1.0, i, &t, &weight, rule);
-        const slope at = moved(a, t);
+        const slope gradient = moved(a, t);
         for (size_t j = 0; j < nodes; ++j) {
             double t_b, weight_b;
             (void)gsl_integration_glfixed_point(-1.0, 1.0, j, &t_b, &weight_b, rule);
             const slope to = moved(b, t_b);
-            sum += 0.25 * weight * weight_b * direct(c, &at, &to);
+            sum += 0.25 * weight * weight_b * direct(c, &gradient, &to);
         }
     }
     gsl_integration_glfixed_table_free(rule);
@@ -399,9 +399,9 @@ static bb_status fill_tile(void *context, bb_index index)
     const bb_index across = (n + p->tile - 1) / p->tile;
     const bb_index row = index / across * p->tile;
     const bb_index column = index % across * p->tile;
-    const bb_view whole = bb_view_matrix(p->out, n, n);
+    const bb_view view = bb_view_matrix(p->out, n, n);
     return bb_matrix_source_fill(p->source, row, column,
-                                 bb_view_block(whole, row, row + p->tile < n ? p->tile : n - row,
+                                 bb_view_block(view, row, row + p->tile < n ? p->tile : n - row,
                                                column,
                                                column + p->tile < n ? p->tile : n - column));
 }
@@ -428,7 +428,7 @@ static void compare_tiles(int slope_model)
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
     assert_true(source->symmetric);
     assert_string_equal(source->unit, "arcsec^2");
-    double *whole = chain_dense(covariance);
+    double *all_values = chain_dense(covariance);
     const bb_index n = source->rows;
     double *tiled = NULL;
     check_ok(BB_ZEROED(n * n, &tiled));
@@ -439,10 +439,10 @@ static void compare_tiles(int slope_model)
         const bb_index across = (n + p.tile - 1) / p.tile;
         memset(tiled, 0, (size_t)(n * n) * sizeof *tiled);
         check_ok(bb_parallel_for(across * across, fill_tile, &p));
-        assert_memory_equal(tiled, whole, (size_t)(n * n) * sizeof *tiled);
+        assert_memory_equal(tiled, all_values, (size_t)(n * n) * sizeof *tiled);
     }
     bb_threads_stop();
-    BB_RELEASE(&whole);
+    BB_RELEASE(&all_values);
     BB_RELEASE(&tiled);
     bb_slope_covariance_destroy(&covariance);
     bb_measurement_noise_release(&noise);

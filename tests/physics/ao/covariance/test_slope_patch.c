@@ -103,7 +103,7 @@ static double average(const job *k, bb_index l, double u, double v)
     return sum;
 }
 
-static double sum_of(const job *k, const int at[4])
+static double sum_of(const job *k, const int indices[4])
 {
     const bb_sensor *a = k->sensor[0];
     const bb_sensor *b = k->sensor[1];
@@ -113,11 +113,11 @@ static double sum_of(const job *k, const int at[4])
         if (a->layer[l].scale <= 0.0 || b->layer[l].scale <= 0.0) {
             continue;
         }
-        double ax, ay, bx, by;
-        bb_sensor_frame_place(&a->frame, &a->layer[l], at[0], at[1], &ax, &ay);
-        bb_sensor_frame_place(&b->frame, &b->layer[l], at[2], at[3], &bx, &by);
+        double ax, ay, bx, factor;
+        bb_sensor_frame_place(&a->frame, &a->layer[l], indices[0], indices[1], &ax, &ay);
+        bb_sensor_frame_place(&b->frame, &b->layer[l], indices[2], indices[3], &bx, &factor);
         const double u = ax - bx;
-        const double v = ay - by;
+        const double v = ay - factor;
         sum += unit * k->atmosphere->strength[l] *
                (k->averaged ? average(k, l, u, v)
                             : bb_structure_table_value(k->atmosphere->structure, u * u + v * v));
@@ -131,8 +131,8 @@ static void fill_patches(const job *k, const members *rows, const members *colum
     static double sums[BB_PATCH_ENDS * BB_PATCH_ENDS];
     for (int i = 0; i < rows->ends; ++i) {
         for (int j = 0; j < columns->ends; ++j) {
-            const int at[4] = {rows->x[i], rows->y[i], columns->x[j], columns->y[j]};
-            sums[i * columns->ends + j] = sum_of(k, at);
+            const int indices[4] = {rows->x[i], rows->y[i], columns->x[j], columns->y[j]};
+            sums[i * columns->ends + j] = sum_of(k, indices);
         }
     }
     for (int i = 0; i < rows->slopes; ++i) {
@@ -243,10 +243,10 @@ static void patches_cover_every_slope_once(void **state)
     double slopes = 0.0;
     map_lenslets(sensor, map);
     for (bb_index first = 0; first < sensor->count; first += 1024) {
-        const bb_index left = sensor->count - first;
+        const bb_index rest = sensor->count - first;
         for (int axis = 0; axis < 2; ++axis) {
             const bb_slope_segment segment =
-                segment_of(sensor, map, axis, first, left < 1024 ? left : 1024);
+                segment_of(sensor, map, axis, first, rest < 1024 ? rest : 1024);
             const bb_slope_ends *ends = &sensor->ends[axis];
             memset(seen, 0, sizeof seen);
             for (int p = 0; p < segment.patches; ++p) {

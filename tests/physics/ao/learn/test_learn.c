@@ -77,8 +77,8 @@ static void known_strengths_come_back(void **state)
         const bb_sensor *sensor = &problem->guides.sensors[s];
         double noise = 0.0;
         for (bb_index i = 0; i < sensor->count; ++i) {
-            const bb_slope_noise *own = &problem->noise.subaperture[sensor->first / 2 + i];
-            noise += 0.5 * (own->xx + own->yy) / (double)sensor->count;
+            const bb_slope_noise *slope_noise = &problem->noise.subaperture[sensor->first / 2 + i];
+            noise += 0.5 * (slope_noise->xx + slope_noise->yy) / (double)sensor->count;
         }
         check_close(learned.noise_arcsec2[s], noise, 1e-10, 0.03);
         check_close(learned.tilt_arcsec2[s], sensor->star.kind == &bb_lgs_star ? 1.0 : 0.0, 1e-9,

@@ -177,7 +177,7 @@ static double tilt_kept(bb_index lenslets, double condition)
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double got = 0.0;
-    double whole = 0.0;
+    double total = 0.0;
     for (bb_index k = 0; k < m; ++k) {
         double slope = 0.0;
         double answer = 0.0;
@@ -185,13 +185,13 @@ static double tilt_kept(bb_index lenslets, double condition)
             const double x = (double)(2 * mirror.column[i] - lenslets);
             slope += interaction[k * a + i] * x;
             answer += mirror.projector[i * m + k] * x;
-            whole += k == 0 ? x * x : 0.0;
+            total += k == 0 ? x * x : 0.0;
         }
         got += slope * answer;
     }
     BB_RELEASE(&interaction);
     bb_deformable_mirror_release(&mirror);
-    return got / whole;
+    return got / total;
 }
 
 static void the_usual_condition_keeps_the_tilts(void **state)

@@ -89,13 +89,13 @@ static void without_residual_the_image_is_diffraction_limited(void **state)
     check_close(o.image[n / 2 * n + n / 2], 1.0, 1e-12, 1.0);
     // Parseval: the image sums to N^2 / sum(OTF) = N^2 / pupil pixels.
     double sum = 0.0;
-    double least = 0.0;
+    double minimum = 0.0;
     for (bb_index k = 0; k < n * n; ++k) {
         sum += o.image[k];
-        least = fmin(least, o.image[k]);
+        minimum = fmin(minimum, o.image[k]);
     }
     check_relative(sum, (double)(n * n) / (double)o.grid.pupil_pixels, 1e-10);
-    assert_true(least > -1e-12);
+    assert_true(minimum > -1e-12);
     // The annulus' pattern: [(J(v) - e^2 J(e v)) / (1 - e^2)]^2, J(v) = 2 J1(v) / v, v = pi theta D
     // / lambda. Pixels of the pupil are 1/176 of its diameter.
     const double hole = 0.14;

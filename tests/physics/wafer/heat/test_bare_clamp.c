@@ -35,22 +35,22 @@ static void make(int stepping, double duration, table *out)
     check_ok(bb_bare_clamp_create(out->thermal, duration, &out->bare));
 }
 
-static void drop(table *of)
+static void drop(table *entries)
 {
-    bb_bare_clamp_destroy(&of->bare);
-    bb_thermal_destroy(&of->thermal);
-    bb_edge_ring_destroy(&of->ring);
-    bb_disc_mesh_destroy(&of->mesh);
+    bb_bare_clamp_destroy(&entries->bare);
+    bb_thermal_destroy(&entries->thermal);
+    bb_edge_ring_destroy(&entries->ring);
+    bb_disc_mesh_destroy(&entries->mesh);
 }
 
 static void rows_sum_to_the_loss_to_the_water(void **state)
 {
     (void)state;
-    table at[2];
+    table entries[2];
     for (int k = 0; k < 2; ++k) {
-        make(k, 0.025, &at[k]);
-        const bb_bare_clamp *bare = at[k].bare;
-        assert_int_equal(bare->count, at[k].thermal->size - at[k].thermal->node_count);
+        make(k, 0.025, &entries[k]);
+        const bb_bare_clamp *bare = entries[k].bare;
+        assert_int_equal(bare->count, entries[k].thermal->size - entries[k].thermal->node_count);
         assert_int_equal(bare->steps, 3);
         check_relative(bare->step, 0.025 / 3.0, 1e-15);
         const bb_csr *s = &bare->conductance;
@@ -60,29 +60,29 @@ static void rows_sum_to_the_loss_to_the_water(void **state)
                 sum += s->value[i];
                 assert_true(s->column[i] == row || s->value[i] <= 0.0);
             }
-            check_close(sum, at[k].thermal->loss[bare->first + row], 1e-12, 1.0);
+            check_close(sum, entries[k].thermal->loss[bare->first + row], 1e-12, 1.0);
         }
     }
-    const bb_csr *a = &at[0].bare->conductance;
-    const bb_csr *b = &at[1].bare->conductance;
+    const bb_csr *a = &entries[0].bare->conductance;
+    const bb_csr *b = &entries[1].bare->conductance;
     assert_int_equal(bb_csr_nonzeros(a), bb_csr_nonzeros(b));
     for (bb_index i = 0; i < bb_csr_nonzeros(a); ++i) {
         check_close(a->value[i], b->value[i], 1e-12, 1.0);
     }
-    drop(&at[0]);
-    drop(&at[1]);
+    drop(&entries[0]);
+    drop(&entries[1]);
 }
 
 // K of an even rise is the loss alone, so that it falls at h_w / (c d) everywhere in a layer.
 static void an_even_rise_falls_at_the_layers_rate(void **state)
 {
     (void)state;
-    table at;
+    table entries;
     double *rise = NULL;
     double *through = NULL;
     bb_ledger ledger = {0};
-    make(0, 1.0, &at);
-    const bb_bare_clamp *bare = at.bare;
+    make(0, 1.0, &entries);
+    const bb_bare_clamp *bare = entries.bare;
     check_ok(BB_ALLOCATE(bare->count, &rise));
     check_ok(BB_ALLOCATE(bare->count, &through));
     for (bb_index i = 0; i < bare->count; ++i) {
@@ -93,8 +93,8 @@ static void an_even_rise_falls_at_the_layers_rate(void **state)
     double clamp = 0.0;
     double ring = 0.0;
     for (bb_index i = 0; i < bare->count; ++i) {
-        const bool in_clamp = i < at.thermal->clamp_count;
-        const double rate = through[i] / at.thermal->capacity[bare->first + i];
+        const bool in_clamp = i < entries.thermal->clamp_count;
+        const double rate = through[i] / entries.thermal->capacity[bare->first + i];
         check_relative(rate, in_clamp ? 3000.0 / (2e6 * 8e-3) : 2000.0 / (2e6 * 5e-3), 1e-10);
         *(in_clamp ? &clamp : &ring) += through[i] * bare->step;
     }
@@ -102,18 +102,18 @@ static void an_even_rise_falls_at_the_layers_rate(void **state)
     check_relative(ledger.lost_ring, ring, 1e-10);
     BB_RELEASE(&rise);
     BB_RELEASE(&through);
-    drop(&at);
+    drop(&entries);
 }
 
 static void no_time_is_refused(void **state)
 {
     (void)state;
-    table at;
+    table entries;
     bb_bare_clamp *none = NULL;
-    make(1, 1.0, &at);
-    check_fails(bb_bare_clamp_create(at.thermal, 0.0, &none), BB_INVALID, "expected above 0");
+    make(1, 1.0, &entries);
+    check_fails(bb_bare_clamp_create(entries.thermal, 0.0, &none), BB_INVALID, "expected above 0");
     assert_null(none);
-    drop(&at);
+    drop(&entries);
 }
 
 int main(void)

@@ -10,34 +10,34 @@ typedef struct setup {
 
 static setup make(double spacing)
 {
-    setup at = {0};
-    check_ok(bb_disc_mesh_create(0.050, spacing, &at.mesh));
-    check_ok(BB_ALLOCATE(at.mesh->cell_count, &at.factor));
-    return at;
+    setup scene = {0};
+    check_ok(bb_disc_mesh_create(0.050, spacing, &scene.mesh));
+    check_ok(BB_ALLOCATE(scene.mesh->cell_count, &scene.factor));
+    return scene;
 }
 
-static void drop(setup *at)
+static void drop(setup *scene)
 {
-    BB_RELEASE(&at->factor);
-    bb_disc_mesh_destroy(&at->mesh);
+    BB_RELEASE(&scene->factor);
+    bb_disc_mesh_destroy(&scene->mesh);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static void burls_side_by_side_are_uniform(void **state)
 {
     (void)state;
-    setup at = make(0.001);
+    setup scene = make(0.001);
     bb_burl_config config = {.pitch_mm = 2.7, .footprint_mm = 2.7, .seed = 1};
-    check_ok(bb_burl_map_fill(&config, at.mesh, at.factor));
-    for (bb_index i = 0; i < at.mesh->cell_count; ++i) {
-        check_close(at.factor[i], 1.0, 1e-12, 1.0);
+    check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
+    for (bb_index i = 0; i < scene.mesh->cell_count; ++i) {
+        check_close(scene.factor[i], 1.0, 1e-12, 1.0);
     }
     assert_true(bb_burl_map_wanted(&config));
     config.pitch_mm = NAN;
     assert_false(bb_burl_map_wanted(&config));
     config.pitch_mm = 0.0;
     assert_false(bb_burl_map_wanted(&config));
-    drop(&at);
+    drop(&scene);
 }
 
 // Sum over the cells = sum over the burls under the wafer of p^2 / h^2; the cell at a burl gets
@@ -45,10 +45,10 @@ static void burls_side_by_side_are_uniform(void **state)
 static void burls_keep_their_stiffness(void **state)
 {
     (void)state;
-    setup at = make(0.001);
+    setup scene = make(0.001);
     bb_burl_config config = {
         .pitch_mm = 5.0, .footprint_mm = 2.0, .scatter = 0.2, .missing_fraction = 0.0, .seed = 7};
-    check_ok(bb_burl_map_fill(&config, at.mesh, at.factor));
+    check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
     bb_index burls = 0;
     for (bb_index j = -10; j <= 10; ++j) {
         for (bb_index i = -10; i <= 10; ++i) {
@@ -60,19 +60,19 @@ static void burls_keep_their_stiffness(void **state)
             double sum = 0.0;
             for (int k = 0; k < 4; ++k) {
                 bb_index cell =
-                    bb_disc_mesh_cell(at.mesh, 0.005 * (double)i + 0.0005 * (2 * (k % 2) - 1),
+                    bb_disc_mesh_cell(scene.mesh, 0.005 * (double)i + 0.0005 * (2 * (k % 2) - 1),
                                       0.005 * (double)j + 0.0005 * (2 * (k / 2) - 1));
-                check_relative(at.factor[cell], b * 25.0 / 4.0, 1e-9);
-                sum += at.factor[cell];
+                check_relative(scene.factor[cell], b * 25.0 / 4.0, 1e-9);
+                sum += scene.factor[cell];
             }
             check_relative(sum, b * 25.0, 1e-9);
             ++burls;
         }
     }
     assert_int_equal(burls, 249);
-    bb_index between = bb_disc_mesh_cell(at.mesh, 0.0025, 0.0025);
-    check_close(at.factor[between], 0.0, 0.0, 1.0);
-    drop(&at);
+    bb_index between = bb_disc_mesh_cell(scene.mesh, 0.0025, 0.0025);
+    check_close(scene.factor[between], 0.0, 0.0, 1.0);
+    drop(&scene);
 }
 
 static void scatter_depends_on_seed_and_place_alone(void **state)
@@ -104,7 +104,7 @@ static void scatter_depends_on_seed_and_place_alone(void **state)
 static void named_burls_are_missing(void **state)
 {
     (void)state;
-    setup at = make(0.001);
+    setup scene = make(0.001);
     bb_burl_place place[2] = {
         {9.0,   -16.0},
         {500.0, 0.0  }
@@ -113,17 +113,17 @@ static void named_burls_are_missing(void **state)
         .pitch_mm = 5.0, .footprint_mm = 2.0, .missing = {place, 2},
                 .seed = 1
     };
-    check_ok(bb_burl_map_fill(&config, at.mesh, at.factor));
-    double gone = at.factor[bb_disc_mesh_cell(at.mesh, 0.0105, -0.0145)];
-    double there = at.factor[bb_disc_mesh_cell(at.mesh, -0.0105, 0.0145)];
+    check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
+    double gone = scene.factor[bb_disc_mesh_cell(scene.mesh, 0.0105, -0.0145)];
+    double there = scene.factor[bb_disc_mesh_cell(scene.mesh, -0.0105, 0.0145)];
     check_close(gone, 0.0, 0.0, 1.0);
     check_relative(there, 6.25, 1e-12);
     config.footprint_mm = 6.0;
-    check_fails(bb_burl_map_fill(&config, at.mesh, at.factor), BB_INVALID,
+    check_fails(bb_burl_map_fill(&config, scene.mesh, scene.factor), BB_INVALID,
                 "clamp.burls.footprint_mm = 6, expected over 0 and at most pitch_mm = 5");
     config.footprint_mm = NAN;
-    check_fails(bb_burl_map_fill(&config, at.mesh, at.factor), BB_INVALID, "footprint_mm");
-    drop(&at);
+    check_fails(bb_burl_map_fill(&config, scene.mesh, scene.factor), BB_INVALID, "footprint_mm");
+    drop(&scene);
 }
 
 int main(void)

@@ -25,22 +25,22 @@ static void ring_and_wafer_make_up_a_disc(void **state)
     static const double spacings[] = {0.0005, 0.00073, 0.003};
     for (int k = 0; k < 3; ++k) {
         bb_disc_mesh *wafer = NULL;
-        bb_disc_mesh *whole = NULL;
+        bb_disc_mesh *mesh = NULL;
         bb_edge_ring *ring = NULL;
         check_ok(bb_disc_mesh_create(0.150, spacings[k], &wafer));
-        check_ok(bb_disc_mesh_create(0.170, spacings[k], &whole));
+        check_ok(bb_disc_mesh_create(0.170, spacings[k], &mesh));
         check_ok(bb_edge_ring_create(wafer, &SILICON, &RING, &ring));
-        assert_int_equal(ring->mesh->cell_count + wafer->cell_count, whole->cell_count);
+        assert_int_equal(ring->mesh->cell_count + wafer->cell_count, mesh->cell_count);
         const bb_index shift = (ring->mesh->columns - wafer->columns) / 2;
         double sum = 0.0;
         for (bb_index c = 0; c < ring->contact_count; ++c) {
-            const bb_ring_contact *at = &ring->contacts[c];
-            check_close(bb_disc_mesh_x(wafer, at->wafer_node),
-                        bb_disc_mesh_x(ring->mesh, at->ring_node), 1e-14, 1.0);
-            check_close(bb_disc_mesh_y(wafer, at->wafer_node),
-                        bb_disc_mesh_y(ring->mesh, at->ring_node), 1e-14, 1.0);
-            assert_true(at->conductance > 0.0);
-            sum += at->conductance;
+            const bb_ring_contact *contact = &ring->contacts[c];
+            check_close(bb_disc_mesh_x(wafer, contact->wafer_node),
+                        bb_disc_mesh_x(ring->mesh, contact->ring_node), 1e-14, 1.0);
+            check_close(bb_disc_mesh_y(wafer, contact->wafer_node),
+                        bb_disc_mesh_y(ring->mesh, contact->ring_node), 1e-14, 1.0);
+            assert_true(contact->conductance > 0.0);
+            sum += contact->conductance;
         }
         check_relative(sum, 100.0 * 775e-6 * 2.0 * PI * 0.150, 1e-12);
         for (bb_index cell = 0; cell < ring->mesh->cell_count; ++cell) {
@@ -49,7 +49,7 @@ static void ring_and_wafer_make_up_a_disc(void **state)
                                                ring->mesh->node_row[corner] - shift));
         }
         bb_edge_ring_destroy(&ring);
-        bb_disc_mesh_destroy(&whole);
+        bb_disc_mesh_destroy(&mesh);
         bb_disc_mesh_destroy(&wafer);
     }
 }
@@ -87,12 +87,12 @@ static void dose_is_shared(void **state)
         check_ok(bb_edge_ring_create(wafer, &SILICON, &config, &ring));
         check_ok(bb_exposure_create(wafer, scan, 0, 1.0, &on_wafer));
         check_ok(bb_exposure_create(ring->mesh, scan, 0, 1.0, &on_ring));
-        const bb_field *of = &on_wafer->field;
+        const bb_field *field = &on_wafer->field;
         const double reach = 0.150 + 1e-3 * widths[k];
-        double beside = bb_scan_area_inside(reach, of->x - 0.013, of->x + 0.013, of->y - 0.0165,
-                                            of->y + 0.0165) -
-                        bb_scan_area_inside(0.150, of->x - 0.013, of->x + 0.013, of->y - 0.0165,
-                                            of->y + 0.0165);
+        double beside = bb_scan_area_inside(reach, field->x - 0.013, field->x + 0.013,
+                                            field->y - 0.0165, field->y + 0.0165) -
+                        bb_scan_area_inside(0.150, field->x - 0.013, field->x + 0.013,
+                                            field->y - 0.0165, field->y + 0.0165);
         check_close(on_ring->total, 300.0 * beside, 1e-2, 300.0 * 0.026 * 0.033);
         assert_true(on_ring->total <= on_wafer->clipped * (1.0 + 1e-12));
         if (k == 1) {

@@ -27,11 +27,11 @@ static void drop(setup *made)
 static void covered_nodes_get_exactly_the_dose(void **state)
 {
     (void)state;
-    setup at = make(0.0005);
+    setup scene = make(0.0005);
     bb_exposure *exposure = NULL;
     for (bb_index field = 44; field < 46; ++field) {
-        assert_true(at.scan->fields[field].full);
-        check_ok(bb_exposure_create(at.mesh, at.scan, field, 1.0, &exposure));
+        assert_true(scene.scan->fields[field].full);
+        check_ok(bb_exposure_create(scene.mesh, scene.scan, field, 1.0, &exposure));
         double *sum = NULL;
         double *energy = NULL;
         check_ok(BB_ZEROED(exposure->count, &sum));
@@ -59,7 +59,7 @@ static void covered_nodes_get_exactly_the_dose(void **state)
         BB_RELEASE(&energy);
         bb_exposure_destroy(&exposure);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 // Away from start and end the slit power is dose * width * speed in every step: 8.6 W.
@@ -67,11 +67,11 @@ static void covered_nodes_get_exactly_the_dose(void **state)
 static void parts_make_up_a_step(void **state)
 {
     (void)state;
-    setup at = make(0.0007);
+    setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
     double *energy = NULL;
     double *sum = NULL;
-    check_ok(bb_exposure_create(at.mesh, at.scan, 41, 1.0, &exposure));
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &exposure));
     check_ok(BB_ALLOCATE(exposure->count, &energy));
     for (bb_index step = 0; step < 34; step += 11) {
         check_ok(BB_ZEROED(exposure->count, &sum));
@@ -81,41 +81,41 @@ static void parts_make_up_a_step(void **state)
                 sum[i] += energy[i];
             }
         }
-        double whole = bb_exposure_energy(exposure, step, 1, energy);
+        double total = bb_exposure_energy(exposure, step, 1, energy);
         for (bb_index i = 0; i < exposure->count; ++i) {
-            check_close(sum[i], energy[i], 1e-12, whole);
+            check_close(sum[i], energy[i], 1e-12, total);
         }
         BB_RELEASE(&sum);
     }
     BB_RELEASE(&energy);
     bb_exposure_destroy(&exposure);
-    drop(&at);
+    drop(&scene);
 }
 
 static void power_is_steady_and_follows_absorption(void **state)
 {
     (void)state;
-    setup at = make(0.0007);
+    setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
     double *energy = NULL;
-    check_ok(bb_exposure_create(at.mesh, at.scan, 40, 1.25, &exposure));
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 40, 1.25, &exposure));
     check_ok(BB_ALLOCATE(exposure->count, &energy));
-    double expected = 1.25 * 300.0 * 0.026 * at.scan->speed * 1e-3;
+    double expected = 1.25 * 300.0 * 0.026 * scene.scan->speed * 1e-3;
     for (bb_index step = 6; step < 28; ++step) {
         check_relative(bb_exposure_energy(exposure, step, 1, energy), expected, 1e-12);
     }
     BB_RELEASE(&energy);
     bb_exposure_destroy(&exposure);
-    drop(&at);
+    drop(&scene);
 }
 
 static void edge_fields_report_what_they_lose(void **state)
 {
     (void)state;
-    setup at = make(0.0005);
+    setup scene = make(0.0005);
     bb_exposure *exposure = NULL;
     double dose = 300.0 * 0.026 * 0.033;
-    check_ok(bb_exposure_create(at.mesh, at.scan, 0, 1.0, &exposure));
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
     assert_true(exposure->clipped > 0.2 * dose && exposure->clipped < dose);
     check_relative(exposure->clipped + exposure->total, dose, 1e-13);
     const bb_field *field = &exposure->field;
@@ -123,26 +123,26 @@ static void edge_fields_report_what_they_lose(void **state)
                                         field->y + 0.0165);
     check_relative(exposure->total, 300.0 * inside, 5e-3);
     bb_exposure_destroy(&exposure);
-    drop(&at);
+    drop(&scene);
 }
 
 // Light and dark steps of two fields, one of them over the edge: the ledger closes.
 static void ledger_closes_over_fields(void **state)
 {
     (void)state;
-    setup at = make(0.001);
+    setup scene = make(0.001);
     bb_thermal *thermal = NULL;
     bb_exposure *exposure = NULL;
     double *t = NULL;
     double *next = NULL;
     double *energy = NULL;
     bb_ledger ledger = {0};
-    check_ok(bb_thermal_create(at.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    check_ok(bb_thermal_create(scene.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     check_ok(BB_ZEROED(thermal->size, &t));
     check_ok(BB_ZEROED(thermal->size, &next));
     double highest = 0.0;
     for (bb_index field = 0; field < 2; ++field) {
-        check_ok(bb_exposure_create(at.mesh, at.scan, field == 0 ? 0 : 40, 1.0, &exposure));
+        check_ok(bb_exposure_create(scene.mesh, scene.scan, field == 0 ? 0 : 40, 1.0, &exposure));
         check_ok(BB_ALLOCATE(exposure->count, &energy));
         for (bb_index step = 0; step < 70; ++step) {
             check_ok(bb_csr_multiply(&thermal->step_matrix, t, next));
@@ -171,7 +171,7 @@ static void ledger_closes_over_fields(void **state)
     BB_RELEASE(&t);
     BB_RELEASE(&next);
     bb_thermal_destroy(&thermal);
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

@@ -18,28 +18,28 @@ typedef struct setup {
 
 static setup make(double spacing)
 {
-    setup at = {0};
-    check_ok(bb_disc_mesh_create(0.150, spacing, &at.mesh));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &at.scan));
-    at.hood = bb_hood_make(at.mesh, at.scan, &HOOD);
-    check_ok(BB_ALLOCATE(at.hood.most, &at.node));
-    check_ok(BB_ALLOCATE(at.hood.most, &at.exchange));
-    return at;
+    setup scene = {0};
+    check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
+    scene.hood = bb_hood_make(scene.mesh, scene.scan, &HOOD);
+    check_ok(BB_ALLOCATE(scene.hood.most, &scene.node));
+    check_ok(BB_ALLOCATE(scene.hood.most, &scene.exchange));
+    return scene;
 }
 
-static void drop(setup *at)
+static void drop(setup *scene)
 {
-    BB_RELEASE(&at->node);
-    BB_RELEASE(&at->exchange);
-    bb_scan_destroy(&at->scan);
-    bb_disc_mesh_destroy(&at->mesh);
+    BB_RELEASE(&scene->node);
+    BB_RELEASE(&scene->exchange);
+    bb_scan_destroy(&scene->scan);
+    bb_disc_mesh_destroy(&scene->mesh);
 }
 
 // Whole on the wafer, exactly its area; beside it nothing; over the edge what the disc has of it.
 static void covers_its_area(void **state)
 {
     (void)state;
-    setup at = make(0.0007);
+    setup scene = make(0.0007);
     static const struct {
         double centre[2];
         double tolerance;
@@ -50,55 +50,56 @@ static void covers_its_area(void **state)
         {{-0.13, 0.055},    5e-3 },
         {{0.3, 0.0},        0.0  },
     };
-    const double whole = 0.0403 * 0.0201;
+    const double total = 0.0403 * 0.0201;
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
         const double *c = places[p].centre;
-        bb_index count = bb_hood_cover(&at.hood, c, 2e-3, at.node, at.exchange);
+        bb_index count = bb_hood_cover(&scene.hood, c, 2e-3, scene.node, scene.exchange);
         double sum = 0.0;
-        assert_true(count <= at.hood.most);
+        assert_true(count <= scene.hood.most);
         for (bb_index i = 0; i < count; ++i) {
-            assert_true(i == 0 || at.node[i] > at.node[i - 1]);
-            assert_true(at.exchange[i] <= 2e-3 * 200.0 * at.mesh->node_area[at.node[i]] + 1e-18);
-            sum += at.exchange[i];
+            assert_true(i == 0 || scene.node[i] > scene.node[i - 1]);
+            assert_true(scene.exchange[i] <=
+                        2e-3 * 200.0 * scene.mesh->node_area[scene.node[i]] + 1e-18);
+            sum += scene.exchange[i];
         }
         double inside = bb_scan_area_inside(0.15, c[0] - 0.02015, c[0] + 0.02015, c[1] - 0.01005,
                                             c[1] + 0.01005);
-        check_close(sum, 2e-3 * 200.0 * inside, places[p].tolerance, 2e-3 * 200.0 * whole);
+        check_close(sum, 2e-3 * 200.0 * inside, places[p].tolerance, 2e-3 * 200.0 * total);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 // With the slit in the light, straight on in the dark, parked after the last exposure.
 static void follows_the_slit(void **state)
 {
     (void)state;
-    setup at = make(0.003);
-    const bb_scan *scan = at.scan;
+    setup scene = make(0.003);
+    const bb_scan *scan = scene.scan;
     double c[2];
     double next[2];
     for (bb_index field = 40; field < 42; ++field) {
         const bb_field *of = &scan->fields[field];
-        bb_hood_centre(&at.hood, field, 0.017, c); // the middle of the light steps
+        bb_hood_centre(&scene.hood, field, 0.017, c); // the middle of the light steps
         check_close(c[0], of->x, 1e-15, 1.0);
         check_close(c[1], of->y, 1e-12, 1.0);
-        bb_hood_centre(&at.hood, field, 0.018, next);
+        bb_hood_centre(&scene.hood, field, 0.018, next);
         check_relative((next[1] - c[1]) / 1e-3, of->up ? scan->speed : -scan->speed, 1e-9);
-        bb_hood_centre(&at.hood, field + 1, 0.0, next);
-        bb_hood_centre(&at.hood, field, 0.070, c);
+        bb_hood_centre(&scene.hood, field + 1, 0.0, next);
+        bb_hood_centre(&scene.hood, field, 0.070, c);
         check_close(c[0], next[0], 1e-14, 1.0);
         check_close(c[1], next[1], 1e-14, 1.0);
         double light[2];
         double half[2];
-        bb_hood_centre(&at.hood, field, 0.034, light);
-        bb_hood_centre(&at.hood, field, 0.052, half);
+        bb_hood_centre(&scene.hood, field, 0.034, light);
+        bb_hood_centre(&scene.hood, field, 0.052, half);
         check_close(half[0], 0.5 * (light[0] + next[0]), 1e-14, 1.0);
         check_close(half[1], 0.5 * (light[1] + next[1]), 1e-14, 1.0);
     }
     bb_index last = scan->field_count - 1;
-    bb_hood_centre(&at.hood, last, 0.034, c);
-    bb_hood_centre(&at.hood, last, 0.060, next);
+    bb_hood_centre(&scene.hood, last, 0.034, c);
+    bb_hood_centre(&scene.hood, last, 0.060, next);
     assert_true(c[0] == next[0] && c[1] == next[1]);
-    drop(&at);
+    drop(&scene);
 }
 
 static void limits_the_step(void **state)

@@ -35,18 +35,18 @@ static void make(stand *out)
     }
 }
 
-static void drop(stand *of)
+static void drop(stand *bench)
 {
-    BB_RELEASE(&of->field);
-    bb_thermal_destroy(&of->thermal);
-    bb_disc_mesh_destroy(&of->mesh);
+    BB_RELEASE(&bench->field);
+    bb_thermal_destroy(&bench->thermal);
+    bb_disc_mesh_destroy(&bench->mesh);
 }
 
 static void planes_are_read_exactly(void **state)
 {
     (void)state;
-    stand at;
-    make(&at);
+    stand bench;
+    make(&bench);
     static const double places[][2] = {
         {0.0,   0.0  },
         {1.0,   2.0  },
@@ -58,88 +58,88 @@ static void planes_are_read_exactly(void **state)
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
         const bb_probe_config config = {"p", places[p][0], places[p][1], BB_PROBE_WAFER};
         bb_probe *probe = NULL;
-        check_ok(bb_probes_create(&config, 1, at.mesh, RADIUS, PITCH, &probe));
-        check_relative(bb_probe_rise(probe, at.field),
+        check_ok(bb_probes_create(&config, 1, bench.mesh, RADIUS, PITCH, &probe));
+        check_relative(bb_probe_rise(probe, bench.field),
                        plane(1e-3 * places[p][0], 1e-3 * places[p][1]), 1e-13);
         BB_RELEASE(&probe);
     }
-    drop(&at);
+    drop(&bench);
 }
 
 // Each node of the clamp is (i, j) times its pitch: the place of a probe comes back from weights.
 static void clamp_probes_stand_where_they_are_put(void **state)
 {
     (void)state;
-    stand at;
-    make(&at);
+    stand bench;
+    make(&bench);
     const bb_probe_config configs[] = {
         {"middle",  0.0,           0.0,             BB_PROBE_CLAMP},
         {"node",    2e3 * PITCH,   -3e3 * PITCH,    BB_PROBE_CLAMP},
         {"between", 2.5e3 * PITCH, -3.25e3 * PITCH, BB_PROBE_CLAMP}
     };
     bb_probe *probes = NULL;
-    check_ok(bb_probes_create(configs, 3, at.mesh, RADIUS, PITCH, &probes));
+    check_ok(bb_probes_create(configs, 3, bench.mesh, RADIUS, PITCH, &probes));
     static const double heaviest[] = {1.0, 1.0, 0.375};
     for (int p = 0; p < 3; ++p) {
         double sum = 0.0;
-        double most = 0.0;
+        double maximum = 0.0;
         for (int k = 0; k < 4; ++k) {
-            assert_true(probes[p].unknown[k] >= at.thermal->node_count &&
-                        probes[p].unknown[k] < at.thermal->size);
+            assert_true(probes[p].unknown[k] >= bench.thermal->node_count &&
+                        probes[p].unknown[k] < bench.thermal->size);
             sum += probes[p].weight[k];
-            most = fmax(most, probes[p].weight[k]);
+            maximum = fmax(maximum, probes[p].weight[k]);
         }
         check_relative(sum, 1.0, 1e-14);
-        check_relative(most, heaviest[p], 1e-9);
+        check_relative(maximum, heaviest[p], 1e-9);
     }
     BB_RELEASE(&probes);
-    drop(&at);
+    drop(&bench);
 }
 
 static void the_rim_is_moved_on_to_the_mesh(void **state)
 {
     (void)state;
-    stand at;
-    make(&at);
+    stand bench;
+    make(&bench);
     for (int k = 0; k < 64; ++k) {
         const double turn = 2.0 * M_PI * k / 64.0;
         const bb_probe_config config = {"rim", 30.0 * (1.0 - 1e-12) * cos(turn),
                                         30.0 * (1.0 - 1e-12) * sin(turn), k % 2};
         bb_probe *probe = NULL;
-        check_ok(bb_probes_create(&config, 1, at.mesh, RADIUS, PITCH, &probe));
+        check_ok(bb_probes_create(&config, 1, bench.mesh, RADIUS, PITCH, &probe));
         if (k % 2 == 0) {
-            check_close(bb_probe_rise(probe, at.field),
+            check_close(bb_probe_rise(probe, bench.field),
                         plane(1e-3 * config.x_mm, 1e-3 * config.y_mm), 0.1, 1.0);
         }
         BB_RELEASE(&probe);
     }
-    drop(&at);
+    drop(&bench);
 }
 
 static void points_off_the_disc_and_bad_names_are_refused(void **state)
 {
     (void)state;
-    stand at;
-    make(&at);
+    stand bench;
+    make(&bench);
     bb_probe *probe = NULL;
     const bb_probe_config out = {"out", 30.1, 0.0, BB_PROBE_WAFER};
-    check_fails(bb_probes_create(&out, 1, at.mesh, RADIUS, PITCH, &probe), BB_INVALID,
+    check_fails(bb_probes_create(&out, 1, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                 "probe 'out' at (30.1, 0) mm: expected within 30 mm of the centre");
     const bb_probe_config twice[] = {
         {"a", 0.0, 0.0, BB_PROBE_WAFER},
         {"a", 1.0, 0.0, BB_PROBE_CLAMP}
     };
-    check_fails(bb_probes_create(twice, 2, at.mesh, RADIUS, PITCH, &probe), BB_INVALID,
+    check_fails(bb_probes_create(twice, 2, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                 "probe 'a': probe 0 has this name too");
     static const char *const names[] = {
         "", "1e5", "a b", "a,b", "a/b", "\xc3\xa9", "a0123456789012345678901234567890123456789"};
     for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
         const bb_probe_config bad = {names[n], 0.0, 0.0, BB_PROBE_WAFER};
-        check_fails(bb_probes_create(&bad, 1, at.mesh, RADIUS, PITCH, &probe), BB_INVALID,
+        check_fails(bb_probes_create(&bad, 1, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                     "expected 1 to 40 letters, digits and _, a letter first");
     }
     assert_null(probe);
-    drop(&at);
+    drop(&bench);
 }
 
 int main(void)

@@ -284,11 +284,11 @@ static void mirrored_heat_stays_mirrored_and_adds_up(void **state)
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     check_ok(BB_ALLOCATE(thermal->size, &y));
     bb_index stride = mesh->node_columns;
-    bb_index at[2] = {mesh->node_at[30 * stride + 25], mesh->node_at[30 * stride + 55]};
+    bb_index indices[2] = {mesh->node_at[30 * stride + 25], mesh->node_at[30 * stride + 55]};
     for (int k = 0; k < 3; ++k) {
         check_ok(BB_ZEROED(thermal->size, &x[k]));
-        x[k][at[0]] = k == 1 ? 0.0 : 1.0;
-        x[k][at[1]] = k == 0 ? 0.0 : 1.0;
+        x[k][indices[0]] = k == 1 ? 0.0 : 1.0;
+        x[k][indices[1]] = k == 0 ? 0.0 : 1.0;
         advance(thermal, &x[k], &y, 60);
     }
     for (bb_index i = 0; i < mesh->node_count; ++i) {

@@ -98,69 +98,69 @@ static void drop(setup *made)
 static void residuals_are_weighted_by_dose(void **state)
 {
     (void)state;
-    static setup at;
+    static setup scene;
     bb_index two[] = {15, 16};
     const bb_delivery_config config = {
         .late_steps = 1, .missed_steps = {two, 2}
     };
     bb_index in_force[STEPS];
-    make(&at);
+    make(&scene);
     for (bb_index i = 0; i < STEPS * POINTS; ++i) {
         double n = (double)(i / POINTS);
-        at.truth[i] = at.model[i] = 1e-9 * (1.0 + n * n);
+        scene.truth[i] = scene.model[i] = 1e-9 * (1.0 + n * n);
     }
     bb_delivery_plan(&config, 45, STEPS, in_force);
-    check_ok(bb_delivery_residual(STEPS, in_force, at.truth, at.model, at.dwell));
+    check_ok(bb_delivery_residual(STEPS, in_force, scene.truth, scene.model, scene.dwell));
     bb_index with_held = 0;
-    for (bb_index i = 0; i < at.dwell->count; ++i) {
+    for (bb_index i = 0; i < scene.dwell->count; ++i) {
         double mean = 0.0;
         double square = 0.0;
         for (bb_index n = 0; n < STEPS; ++n) {
             double k = n <= 15 ? (double)(n - 1) : (double)(n <= 17 ? 14 : n - 1);
-            double left = 1.0 + (double)(n * n) - (n == 0 ? 0.0 : 1.0 + k * k);
-            double dose =
-                bb_scan_dose_fraction(at.scan, &at.dwell->field, n, at.dwell->x[i], at.dwell->y[i]);
-            mean += dose * left;
-            square += dose * left * left;
+            double rest = 1.0 + (double)(n * n) - (n == 0 ? 0.0 : 1.0 + k * k);
+            double dose = bb_scan_dose_fraction(scene.scan, &scene.dwell->field, n,
+                                                scene.dwell->x[i], scene.dwell->y[i]);
+            mean += dose * rest;
+            square += dose * rest * rest;
             with_held += dose > 0.0 && (n == 16 || n == 17);
         }
-        check_close(at.dwell->mean[i], 1e-9 * mean, 1e-12, 1e-7);
-        check_close(bb_dwell_deviation(at.dwell, i), 1e-9 * sqrt(fmax(square - mean * mean, 0.0)),
-                    1e-5, 1e-8);
+        check_close(scene.dwell->mean[i], 1e-9 * mean, 1e-12, 1e-7);
+        check_close(bb_dwell_deviation(scene.dwell, i),
+                    1e-9 * sqrt(fmax(square - mean * mean, 0.0)), 1e-5, 1e-8);
     }
     assert_true(with_held > 0);
-    drop(&at);
+    drop(&scene);
 }
 
 static void the_truth_on_time_leaves_exactly_nothing(void **state)
 {
     (void)state;
-    static setup at;
+    static setup scene;
     const bb_delivery_config config = {0};
     bb_index in_force[STEPS];
-    make(&at);
+    make(&scene);
     for (bb_index i = 0; i < STEPS * POINTS; ++i) {
-        at.truth[i] = at.model[i] = 1e-9 * sin(0.37 * (double)i);
+        scene.truth[i] = scene.model[i] = 1e-9 * sin(0.37 * (double)i);
     }
     bb_delivery_plan(&config, 45, STEPS, in_force);
-    check_ok(bb_delivery_residual(STEPS, in_force, at.truth, at.model, at.dwell));
-    for (bb_index i = 0; i < at.dwell->count; ++i) {
-        assert_true(at.dwell->mean[i] == 0.0 && bb_dwell_deviation(at.dwell, i) == 0.0);
+    check_ok(bb_delivery_residual(STEPS, in_force, scene.truth, scene.model, scene.dwell));
+    for (bb_index i = 0; i < scene.dwell->count; ++i) {
+        assert_true(scene.dwell->mean[i] == 0.0 && bb_dwell_deviation(scene.dwell, i) == 0.0);
     }
     // Windows keep their place in the slit: the window of step n - 1 at the rows of step n.
     const bb_delivery_config late = {.late_steps = 1};
     bb_delivery_plan(&late, 45, STEPS, in_force);
     for (bb_index i = 0; i < STEPS * POINTS; ++i) {
-        at.truth[i] = at.model[i] = 1e-9 * sin(0.37 * (double)(i % POINTS));
+        scene.truth[i] = scene.model[i] = 1e-9 * sin(0.37 * (double)(i % POINTS));
     }
-    bb_dwell_reset(at.dwell);
-    check_ok(bb_delivery_residual(STEPS, in_force, at.truth, at.model, at.dwell));
-    for (bb_index i = 0; i < at.dwell->count; ++i) {
-        bool first = bb_scan_dose_fraction(at.scan, &at.dwell->field, 0, at.dwell->x[i],
-                                           at.dwell->y[i]) > 0.0;
-        assert_true(first || at.dwell->mean[i] == 0.0);
+    bb_dwell_reset(scene.dwell);
+    check_ok(bb_delivery_residual(STEPS, in_force, scene.truth, scene.model, scene.dwell));
+    for (bb_index i = 0; i < scene.dwell->count; ++i) {
+        bool first = bb_scan_dose_fraction(scene.scan, &scene.dwell->field, 0, scene.dwell->x[i],
+                                           scene.dwell->y[i]) > 0.0;
+        assert_true(first || scene.dwell->mean[i] == 0.0);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

@@ -35,16 +35,16 @@ static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
 {
     (void)state;
     for (bb_index f = 44; f < 46; ++f) {
-        setup at = make(f);
-        bb_dwell *dwell = at.dwell;
+        setup scene = make(f);
+        bb_dwell *dwell = scene.dwell;
         const bb_field *field = &dwell->field;
         double window[378];
         assert_int_equal(dwell->count, 13 * 19);
         for (bb_index step = 0; step < 34; ++step) {
-            bb_index first = 21 * bb_slit_grid_offset(&at.slit, field, step);
+            bb_index first = 21 * bb_slit_grid_offset(&scene.slit, field, step);
             for (bb_index p = 0; p < 378; ++p) {
-                window[p] = 1e-6 * bb_slit_grid_x(&at.slit, field, first + p) -
-                            2e-6 * bb_slit_grid_y(&at.slit, field, first + p) +
+                window[p] = 1e-6 * bb_slit_grid_x(&scene.slit, field, first + p) -
+                            2e-6 * bb_slit_grid_y(&scene.slit, field, first + p) +
                             1e-10 * (double)step;
             }
             bb_dwell_add(dwell, step, window);
@@ -53,7 +53,8 @@ static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
             double time = 0.0;
             double square = 0.0;
             for (bb_index step = 0; step < 34; ++step) {
-                double dose = bb_scan_dose_fraction(at.scan, field, step, dwell->x[i], dwell->y[i]);
+                double dose =
+                    bb_scan_dose_fraction(scene.scan, field, step, dwell->x[i], dwell->y[i]);
                 time += dose * (double)step;
                 square += dose * (double)(step * step);
             }
@@ -65,19 +66,19 @@ static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
         }
         bb_dwell_reset(dwell);
         assert_true(dwell->weight[0] == 0.0 && dwell->mean[5] == 0.0);
-        drop(&at);
+        drop(&scene);
     }
 }
 
 static void points_outside_the_usable_radius_are_not_scored(void **state)
 {
     (void)state;
-    setup at = make(0);
-    assert_true(at.dwell->count > 0 && at.dwell->count < 13 * 19);
-    for (bb_index i = 0; i < at.dwell->count; ++i) {
-        assert_true(hypot(at.dwell->x[i], at.dwell->y[i]) <= 0.147);
+    setup scene = make(0);
+    assert_true(scene.dwell->count > 0 && scene.dwell->count < 13 * 19);
+    for (bb_index i = 0; i < scene.dwell->count; ++i) {
+        assert_true(hypot(scene.dwell->x[i], scene.dwell->y[i]) <= 0.147);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

@@ -30,9 +30,10 @@ static cloud cloud_of(void)
     return made;
 }
 
-static bb_overlay_points view(const cloud *of, bb_index count)
+static bb_overlay_points view(const cloud *points, bb_index count)
 {
-    return (bb_overlay_points){count, of->x, of->y, of->field_x, of->field_y, of->dx, of->dy};
+    return (bb_overlay_points){count,           points->x,  points->y, points->field_x,
+                               points->field_y, points->dx, points->dy};
 }
 
 static void statistics_match_hand_arithmetic(void **state)
@@ -172,30 +173,34 @@ static void errors_that_are_not_finite_are_an_outcome(void **state)
 static void fields_are_corrected_one_by_one(void **state)
 {
     (void)state;
-    cloud of = cloud_of();
+    cloud points = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_statistics before;
     bb_overlay_statistics after;
     for (int i = 0; i < POINTS; ++i) {
         double part = 1e-6 * (1 + i / A_FIELD);
-        of.dx[i] = 2e-9 + part * (of.x[i] - of.field_x[i]);
-        of.dy[i] = 0.5 * part * (of.x[i] - of.field_x[i]) - part * (of.y[i] - of.field_y[i]);
+        points.dx[i] = 2e-9 + part * (points.x[i] - points.field_x[i]);
+        points.dy[i] = 0.5 * part * (points.x[i] - points.field_x[i]) -
+                       part * (points.y[i] - points.field_y[i]);
     }
-    bb_overlay_points all = view(&of, POINTS);
-    check_ok(bb_overlay_fit_model(BB_OVERLAY_WAFER_10, &all, &fit, of.residual_x, of.residual_y));
-    check_ok(bb_overlay_statistics_of(POINTS, of.residual_x, of.residual_y, &before));
-    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &all, &fit, of.residual_x, of.residual_y));
-    check_ok(bb_overlay_statistics_of(POINTS, of.residual_x, of.residual_y, &after));
+    bb_overlay_points all = view(&points, POINTS);
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_WAFER_10, &all, &fit, points.residual_x,
+                                  points.residual_y));
+    check_ok(bb_overlay_statistics_of(POINTS, points.residual_x, points.residual_y, &before));
+    check_ok(
+        bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &all, &fit, points.residual_x, points.residual_y));
+    check_ok(bb_overlay_statistics_of(POINTS, points.residual_x, points.residual_y, &after));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
     assert_string_equal(fit.outcome.detail, "");
     check_relative(fit.parameter[2], 6e-6, 1e-9); // of the last field
     assert_true(before.rms > 1.0 && after.rms < 1e-9 * before.rms);
-    bb_overlay_points some = view(&of, A_FIELD + 11);
-    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &some, &fit, of.residual_x, of.residual_y));
+    bb_overlay_points some = view(&points, A_FIELD + 11);
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_6, &some, &fit, points.residual_x,
+                                  points.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
     assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected");
-    assert_true(fabs(of.residual_x[0]) < 1e-18);
-    assert_true(of.residual_x[A_FIELD] == of.dx[A_FIELD]);
+    assert_true(fabs(points.residual_x[0]) < 1e-18);
+    assert_true(points.residual_x[A_FIELD] == points.dx[A_FIELD]);
 }
 
 // Twenty coefficients of a field are found back; a field on a lattice of three columns bears no
@@ -203,7 +208,7 @@ static void fields_are_corrected_one_by_one(void **state)
 static void a_cubic_is_found_back(void **state)
 {
     (void)state;
-    cloud of = cloud_of();
+    cloud points = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_fit each[FIELDS];
     double k[20];
@@ -211,16 +216,18 @@ static void a_cubic_is_found_back(void **state)
         k[i] = 1e-9 * (1 + i) * pow(100.0, (i >= 2) + (i >= 6) + (i >= 12));
     }
     for (int i = 0; i < POINTS; ++i) {
-        double x = of.x[i] - of.field_x[i];
-        double y = of.y[i] - of.field_y[i];
-        of.dx[i] = k[0] + k[2] * x + k[4] * y + k[6] * x * x + k[8] * x * y + k[10] * y * y +
-                   k[12] * x * x * x + k[14] * x * x * y + k[16] * x * y * y + k[18] * y * y * y;
-        of.dy[i] = k[1] + k[3] * y + k[5] * x + k[7] * y * y + k[9] * x * y + k[11] * x * x +
-                   k[13] * y * y * y + k[15] * y * y * x + k[17] * y * x * x + k[19] * x * x * x;
+        double x = points.x[i] - points.field_x[i];
+        double y = points.y[i] - points.field_y[i];
+        points.dx[i] = k[0] + k[2] * x + k[4] * y + k[6] * x * x + k[8] * x * y + k[10] * y * y +
+                       k[12] * x * x * x + k[14] * x * x * y + k[16] * x * y * y +
+                       k[18] * y * y * y;
+        points.dy[i] = k[1] + k[3] * y + k[5] * x + k[7] * y * y + k[9] * x * y + k[11] * x * x +
+                       k[13] * y * y * y + k[15] * y * y * x + k[17] * y * x * x +
+                       k[19] * x * x * x;
     }
-    bb_overlay_points all = view(&of, POINTS);
-    check_ok(bb_overlay_fit_fields(BB_OVERLAY_FIELD_CUBIC, &all, &fit, of.residual_x, of.residual_y,
-                                   each));
+    bb_overlay_points all = view(&points, POINTS);
+    check_ok(bb_overlay_fit_fields(BB_OVERLAY_FIELD_CUBIC, &all, &fit, points.residual_x,
+                                   points.residual_y, each));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
     assert_int_equal(bb_overlay_model_parameters(BB_OVERLAY_FIELD_CUBIC), 20);
     for (int f = 0; f < FIELDS; ++f) {
@@ -230,16 +237,16 @@ static void a_cubic_is_found_back(void **state)
         }
     }
     for (int i = 0; i < A_FIELD; ++i) {
-        of.x[i] = of.field_x[i] + 0.005 * (i % 3 - 1);
+        points.x[i] = points.field_x[i] + 0.005 * (i % 3 - 1);
     }
-    bb_overlay_points some = view(&of, 2 * A_FIELD + 11);
-    check_ok(
-        bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, of.residual_x, of.residual_y));
+    bb_overlay_points some = view(&points, 2 * A_FIELD + 11);
+    check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, points.residual_x,
+                                  points.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
     assert_string_equal(fit.outcome.detail, "1 field of under 12 points stays uncorrected, "
                                             "1 has six parameters");
-    assert_true(fabs(of.residual_x[A_FIELD]) < 1e-18);
-    assert_true(of.residual_x[2 * A_FIELD] == of.dx[2 * A_FIELD]);
+    assert_true(fabs(points.residual_x[A_FIELD]) < 1e-18);
+    assert_true(points.residual_x[2 * A_FIELD] == points.dx[2 * A_FIELD]);
 }
 
 int main(void)

@@ -27,21 +27,21 @@ static inline double disc_temperature(double r, double width)
 
 static inline double disc_integrand(double s, void *context)
 {
-    const disc_profile *of = context;
-    double bessel = of->kind == 0   ? 1.0
-                    : of->kind == 1 ? gsl_sf_bessel_I0(s / of->scale)
-                                    : gsl_sf_bessel_K0(s / of->scale);
-    return s > 0.0 ? bessel * disc_temperature(s, of->width) * s : 0.0;
+    const disc_profile *profile = context;
+    double bessel = profile->kind == 0   ? 1.0
+                    : profile->kind == 1 ? gsl_sf_bessel_I0(s / profile->scale)
+                                         : gsl_sf_bessel_K0(s / profile->scale);
+    return s > 0.0 ? bessel * disc_temperature(s, profile->width) * s : 0.0;
 }
 
-static inline double disc_integral(int kind, double width, double scale, double from, double to)
+static inline double disc_integral(int kind, double width, double scale, double start, double end)
 {
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
-    disc_profile of = {width, scale, kind};
-    gsl_function function = {disc_integrand, &of};
+    disc_profile profile = {width, scale, kind};
+    gsl_function function = {disc_integrand, &profile};
     double value = 0.0;
     double error = 0.0;
-    (void)gsl_integration_qag(&function, from, to, 1e-18, 1e-11, 200, 6, work, &value, &error);
+    (void)gsl_integration_qag(&function, start, end, 1e-18, 1e-11, 200, 6, work, &value, &error);
     gsl_integration_workspace_free(work);
     return value;
 }
@@ -50,17 +50,17 @@ static inline double disc_integral(int kind, double width, double scale, double 
 static inline double free_disc(double r, double width)
 {
     double inner = disc_integral(0, width, 1.0, 0.0, r);
-    double whole = disc_integral(0, width, 1.0, 0.0, DISC_RADIUS);
+    double total = disc_integral(0, width, 1.0, 0.0, DISC_RADIUS);
     return DISC_EXPANSION * ((1.0 + DISC_POISSON) / r * inner +
-                             (1.0 - DISC_POISSON) * r / (DISC_RADIUS * DISC_RADIUS) * whole);
+                             (1.0 - DISC_POISSON) * r / (DISC_RADIUS * DISC_RADIUS) * total);
 }
 
 // Item 3: its radial stress over E.
 static inline double free_disc_stress(double r, double width)
 {
     double inner = disc_integral(0, width, 1.0, 0.0, r);
-    double whole = disc_integral(0, width, 1.0, 0.0, DISC_RADIUS);
-    return DISC_EXPANSION * (whole / (DISC_RADIUS * DISC_RADIUS) - inner / (r * r));
+    double total = disc_integral(0, width, 1.0, 0.0, DISC_RADIUS);
+    return DISC_EXPANSION * (total / (DISC_RADIUS * DISC_RADIUS) - inner / (r * r));
 }
 
 // Item 4: disc on springs; A from N_r(R) = 0, that is u' + nu u / R = (1 + nu) alpha T at R.
@@ -71,9 +71,9 @@ static inline double sprung_disc(double r, double width, double scale)
     double i1_slope = gsl_sf_bessel_I0(DISC_RADIUS / scale) - i1 * scale / DISC_RADIUS;
     double k1_slope = -gsl_sf_bessel_K0(DISC_RADIUS / scale) - k1 * scale / DISC_RADIUS;
     double factor = (1.0 + DISC_POISSON) * DISC_EXPANSION / scale;
-    double whole = factor * disc_integral(1, width, scale, 0.0, DISC_RADIUS);
+    double total = factor * disc_integral(1, width, scale, 0.0, DISC_RADIUS);
     // u' of the bracket holds (1 + nu) alpha T by the Wronskian, which cancels the right-hand side.
-    double stress = whole * (k1_slope / scale + DISC_POISSON * k1 / DISC_RADIUS);
+    double stress = total * (k1_slope / scale + DISC_POISSON * k1 / DISC_RADIUS);
     double a = -stress / (i1_slope / scale + DISC_POISSON * i1 / DISC_RADIUS);
     double inner = disc_integral(1, width, scale, 0.0, r);
     double outer = r < DISC_RADIUS ? disc_integral(2, width, scale, r, DISC_RADIUS) : 0.0;

@@ -52,28 +52,28 @@ static bb_plate silicon(double tangential, double normal)
     return plate;
 }
 
-static void solve(setup *at)
+static void solve(setup *scene)
 {
-    bb_coupled_plate_load(at->plate, at->t, NULL, at->right);
-    check_ok(bb_coupled_plate_solve(at->plate, at->right, at->x));
+    bb_coupled_plate_load(scene->plate, scene->t, NULL, scene->right);
+    check_ok(bb_coupled_plate_solve(scene->plate, scene->right, scene->x));
 }
 
 // Largest difference of u0 to the closed form at the nodes of the x axis, over u(R).
-static double disc_error(setup *at, double width, bool sprung)
+static double disc_error(setup *scene, double width, bool sprung)
 {
-    double scale = sqrt(at->plate->plate.membrane / at->plate->plate.tangential);
+    double scale = sqrt(scene->plate->plate.membrane / scene->plate->plate.tangential);
     double worst = 0.0;
     double edge = disc_displacement(DISC_RADIUS, width, scale, sprung);
-    for (bb_index i = 0; i < at->mesh->node_count; ++i) {
-        at->t[i] = disc_temperature(hypot(bb_disc_mesh_x(at->mesh, i), bb_disc_mesh_y(at->mesh, i)),
-                                    width);
+    for (bb_index i = 0; i < scene->mesh->node_count; ++i) {
+        scene->t[i] = disc_temperature(
+            hypot(bb_disc_mesh_x(scene->mesh, i), bb_disc_mesh_y(scene->mesh, i)), width);
     }
-    solve(at);
-    for (bb_index i = 0; i < at->mesh->node_count; ++i) {
-        double x = bb_disc_mesh_x(at->mesh, i);
-        if (x > 0.01 && bb_disc_mesh_y(at->mesh, i) == 0.0) {
+    solve(scene);
+    for (bb_index i = 0; i < scene->mesh->node_count; ++i) {
+        double x = bb_disc_mesh_x(scene->mesh, i);
+        if (x > 0.01 && bb_disc_mesh_y(scene->mesh, i) == 0.0) {
             double exact = disc_displacement(x, width, scale, sprung);
-            worst = fmax(worst, fabs(at->x[BB_PLATE_UNKNOWNS * i] - exact));
+            worst = fmax(worst, fabs(scene->x[BB_PLATE_UNKNOWNS * i] - exact));
         }
     }
     return worst / fabs(edge);
@@ -84,16 +84,16 @@ static void discs_match_items_1_to_4(void **state)
 {
     (void)state;
     bb_plate plate = silicon(1e4, 1e11);
-    setup at = make_disc(0.002, &plate);
+    setup scene = make_disc(0.002, &plate);
     double items[4];
-    items[0] = disc_error(&at, 0.0, false);
-    items[2] = disc_error(&at, 0.10, false);
-    drop(&at);
+    items[0] = disc_error(&scene, 0.0, false);
+    items[2] = disc_error(&scene, 0.10, false);
+    drop(&scene);
     plate.tangential = 1e11;
-    at = make_disc(0.002, &plate);
-    items[1] = disc_error(&at, 0.0, true);
-    items[3] = disc_error(&at, 0.10, true);
-    drop(&at);
+    scene = make_disc(0.002, &plate);
+    items[1] = disc_error(&scene, 0.0, true);
+    items[3] = disc_error(&scene, 0.10, true);
+    drop(&scene);
     print_message("2 mm: items 1 to 4 to %.1e, %.1e, %.1e, %.1e of u(R)\n", items[0], items[1],
                   items[2], items[3]);
     assert_true(items[0] < 1e-5 && items[1] < 4e-3 && items[2] < 4e-3 && items[3] < 4e-3);
@@ -108,19 +108,19 @@ static double winkler_error(int n)
     double lam = pow(plate.bending / plate.normal, 0.25);
     bb_index cells = 20 * n;
     check_ok(bb_disc_mesh_rectangle(cells, cells, lam / n, &mesh));
-    setup at = make(mesh, &plate);
+    setup scene = make(mesh, &plate);
     bb_index middle = (cells / 2) * (cells + 1) + cells / 2;
-    at.right[BB_PLATE_UNKNOWNS * middle + 2] = 1.0;
-    check_ok(bb_coupled_plate_solve(at.plate, at.right, at.x));
+    scene.right[BB_PLATE_UNKNOWNS * middle + 2] = 1.0;
+    check_ok(bb_coupled_plate_solve(scene.plate, scene.right, scene.x));
     double factor = -lam * lam / (2.0 * M_PI * plate.bending);
     double peak = 1.0 / (8.0 * sqrt(plate.bending * plate.normal));
     check_relative(factor * kei[0], peak, 1e-6);
     double worst = 0.0;
     for (int k = 0; k < 6; ++k) {
-        double w = at.x[BB_PLATE_UNKNOWNS * (middle + k * n) + 2];
+        double w = scene.x[BB_PLATE_UNKNOWNS * (middle + k * n) + 2];
         worst = fmax(worst, fabs(w - factor * kei[k]) / peak);
     }
-    drop(&at);
+    drop(&scene);
     return worst;
 }
 
@@ -146,24 +146,25 @@ static double wave(double x, double y, double q)
 
 // Adds int p phi for p = factor cos qx cos qy; `values` are the unknowns of w and NULL adds, else
 // the squared error of w against cos cos over the mesh is returned.
-static double over_cells(setup *at, double q, double factor, const double *values)
+static double over_cells(setup *scene, double q, double factor, const double *values)
 {
     double sum = 0.0;
-    double h = at->mesh->spacing;
-    for (bb_index cell = 0; cell < at->mesh->cell_count; ++cell) {
-        const int32_t *node = at->mesh->cell_nodes + 4 * cell;
+    double h = scene->mesh->spacing;
+    for (bb_index cell = 0; cell < scene->mesh->cell_count; ++cell) {
+        const int32_t *node = scene->mesh->cell_nodes + 4 * cell;
         for (int g = 0; g < LINE * LINE; ++g) {
             double a = GAUSS[g % LINE];
             double b = GAUSS[g / LINE];
             double weight = GAUSS_WEIGHT[g % LINE] * GAUSS_WEIGHT[g / LINE] * h * h;
             bb_plate_shapes shapes;
             bb_plate_shapes_at(a, b, h, &shapes);
-            double exact = wave(bb_disc_mesh_x(at->mesh, node[0]) + a * h,
-                                bb_disc_mesh_y(at->mesh, node[0]) + b * h, q);
+            double exact = wave(bb_disc_mesh_x(scene->mesh, node[0]) + a * h,
+                                bb_disc_mesh_y(scene->mesh, node[0]) + b * h, q);
             double w = 0.0;
             for (int i = 0; i < 16; ++i) {
                 bb_index unknown = BB_PLATE_UNKNOWNS * node[i / 4] + 2 + i % 4;
-                at->right[unknown] += values == NULL ? factor * exact * weight * shapes.w[i] : 0.0;
+                scene->right[unknown] +=
+                    values == NULL ? factor * exact * weight * shapes.w[i] : 0.0;
                 w += values == NULL ? 0.0 : shapes.w[i] * values[unknown];
             }
             sum += weight * (w - exact) * (w - exact);
@@ -180,12 +181,12 @@ static double plate_error(bb_index cells)
     double length = 0.04;
     double q = 2.0 * M_PI / length;
     check_ok(bb_disc_mesh_periodic(cells, cells, length / (double)cells, &mesh));
-    setup at = make(mesh, &plate);
+    setup scene = make(mesh, &plate);
     double factor = plate.bending * 4.0 * pow(q, 4) + plate.normal;
-    (void)over_cells(&at, q, factor, NULL);
-    check_ok(bb_coupled_plate_solve(at.plate, at.right, at.x));
-    double error = sqrt(over_cells(&at, q, 0.0, at.x)) / (0.5 * length);
-    drop(&at);
+    (void)over_cells(&scene, q, factor, NULL);
+    check_ok(bb_coupled_plate_solve(scene.plate, scene.right, scene.x));
+    double error = sqrt(over_cells(&scene, q, 0.0, scene.x)) / (0.5 * length);
+    drop(&scene);
     return error;
 }
 
@@ -225,28 +226,30 @@ static double wave_error(const bb_plate *plate, bb_index cells, double length, d
     double *tau = NULL;
     double q = 2.0 * M_PI / length;
     check_ok(bb_disc_mesh_periodic(cells, 3, length / (double)cells, &mesh));
-    setup at = make(mesh, plate);
+    setup scene = make(mesh, plate);
     check_ok(BB_ALLOCATE(mesh->node_count, &tau));
     for (bb_index i = 0; i < mesh->node_count; ++i) {
-        at.t[i] = cos(q * bb_disc_mesh_x(mesh, i));
-        tau[i] = s * at.t[i];
+        scene.t[i] = cos(q * bb_disc_mesh_x(mesh, i));
+        tau[i] = s * scene.t[i];
     }
-    bb_coupled_plate_load(at.plate, at.t, tau, at.right);
-    check_ok(bb_coupled_plate_solve(at.plate, at.right, at.x));
+    bb_coupled_plate_load(scene.plate, scene.t, tau, scene.right);
+    check_ok(bb_coupled_plate_solve(scene.plate, scene.right, scene.x));
     amplitudes exact = fourier(plate, q, 1.0, s);
     double quarter = 0.25 * length;
     // Crests of T are nodes; a third of a cell beside them tests the interpolation.
     double aside = mesh->spacing / 3.0;
-    double top = bb_coupled_plate_at(at.plate, at.x, at.t, quarter, 0.0, BB_AXIS_X);
-    double z = bb_coupled_plate_at(at.plate, at.x, at.t, quarter + aside, aside, BB_AXIS_Z);
-    double far = bb_coupled_plate_at(at.plate, at.x, at.t, 2.0 * quarter, aside, BB_AXIS_Z);
-    double worst = fabs(at.x[BB_PLATE_UNKNOWNS * (cells / 4)] / exact.u - 1.0);
-    worst = fmax(worst, fabs(at.x[2] / exact.w - 1.0));
+    double top = bb_coupled_plate_at(scene.plate, scene.x, scene.t, quarter, 0.0, BB_AXIS_X);
+    double z =
+        bb_coupled_plate_at(scene.plate, scene.x, scene.t, quarter + aside, aside, BB_AXIS_Z);
+    double far =
+        bb_coupled_plate_at(scene.plate, scene.x, scene.t, 2.0 * quarter, aside, BB_AXIS_Z);
+    double worst = fabs(scene.x[BB_PLATE_UNKNOWNS * (cells / 4)] / exact.u - 1.0);
+    worst = fmax(worst, fabs(scene.x[2] / exact.w - 1.0));
     worst = fmax(worst, fabs(top / exact.top - 1.0));
     worst = fmax(worst, fabs(far / -exact.z - 1.0));
     worst = fmax(worst, fabs(z / exact.z + sin(q * aside)));
     BB_RELEASE(&tau);
-    drop(&at);
+    drop(&scene);
     return worst;
 }
 
@@ -292,11 +295,11 @@ static norms product_error(bb_index cells)
     double h = length / (double)cells;
     norms sum = {0};
     check_ok(bb_disc_mesh_periodic(cells, cells, h, &mesh));
-    setup at = make(mesh, &plate);
+    setup scene = make(mesh, &plate);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
-        at.t[i] = wave(bb_disc_mesh_x(mesh, i), bb_disc_mesh_y(mesh, i), q);
+        scene.t[i] = wave(bb_disc_mesh_x(mesh, i), bb_disc_mesh_y(mesh, i), q);
     }
-    solve(&at);
+    solve(&scene);
     for (bb_index k = 0; k < mesh->cell_count * LINE * LINE; ++k) {
         const int32_t *node = mesh->cell_nodes + 4 * (k / (LINE * LINE));
         int gx = (int)(k % LINE);
@@ -309,7 +312,7 @@ static norms product_error(bb_index cells)
         double off[3] = {-u * sin(q * x) * cos(q * y), -u * q * cos(q * x) * cos(q * y),
                          -w * wave(x, y, q)};
         for (int l = 0; l < 4; ++l) {
-            const double *unknown = at.x + BB_PLATE_UNKNOWNS * node[l];
+            const double *unknown = scene.x + BB_PLATE_UNKNOWNS * node[l];
             off[0] += shapes.q[l] * unknown[0];
             off[1] += shapes.q_x[l] * unknown[0];
             for (int m = 0; m < 4; ++m) {
@@ -320,7 +323,7 @@ static norms product_error(bb_index cells)
         sum.slope += weight * off[1] * off[1];
         sum.w += weight * off[2] * off[2];
     }
-    drop(&at);
+    drop(&scene);
     return (norms){sqrt(sum.u) / (0.5 * length * u), sqrt(sum.slope) / (0.5 * length * u * q),
                    sqrt(sum.w) / (0.5 * length * w)};
 }
@@ -345,25 +348,25 @@ static void stiff_springs_leave_the_membrane(void **state)
     bb_membrane *membrane = NULL;
     double *u = NULL;
     bb_plate plate = silicon(CLAMP.tangential_stiffness_n_per_m3, 1e20);
-    setup at = make_disc(0.004, &plate);
-    check_ok(bb_membrane_create(at.mesh, &SILICON, &CLAMP, &membrane));
-    check_ok(BB_ALLOCATE(2 * at.mesh->node_count, &u));
-    for (bb_index i = 0; i < at.mesh->node_count; ++i) {
-        at.t[i] = sin(3.0 + 0.37 * (double)i);
+    setup scene = make_disc(0.004, &plate);
+    check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &membrane));
+    check_ok(BB_ALLOCATE(2 * scene.mesh->node_count, &u));
+    for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
+        scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }
-    check_ok(bb_membrane_solve(membrane, at.t, u));
-    solve(&at);
+    check_ok(bb_membrane_solve(membrane, scene.t, u));
+    solve(&scene);
     double peak = 0.0;
     double worst = 0.0;
-    for (bb_index i = 0; i < 2 * at.mesh->node_count; ++i) {
+    for (bb_index i = 0; i < 2 * scene.mesh->node_count; ++i) {
         peak = fmax(peak, fabs(u[i]));
-        worst = fmax(worst, fabs(at.x[BB_PLATE_UNKNOWNS * (i / 2) + i % 2] - u[i]));
+        worst = fmax(worst, fabs(scene.x[BB_PLATE_UNKNOWNS * (i / 2) + i % 2] - u[i]));
     }
     print_message("membrane limit to %.1e of the peak\n", worst / peak);
     assert_true(worst < 1e-9 * peak);
     BB_RELEASE(&u);
     bb_membrane_destroy(&membrane);
-    drop(&at);
+    drop(&scene);
 }
 
 // Even heat: u is odd along x and even along y, z is even along both.
@@ -376,30 +379,30 @@ static void symmetric_heat_gives_symmetric_answers(void **state)
         {1,  1 }
     };
     bb_plate plate = silicon(1e11, 1e12);
-    setup at = make_disc(0.004, &plate);
-    for (bb_index i = 0; i < at.mesh->node_count; ++i) {
-        double x = bb_disc_mesh_x(at.mesh, i);
-        double y = bb_disc_mesh_y(at.mesh, i);
-        at.t[i] = exp(-x * x / 0.002) * (1.0 + cos(70.0 * y));
+    setup scene = make_disc(0.004, &plate);
+    for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
+        double x = bb_disc_mesh_x(scene.mesh, i);
+        double y = bb_disc_mesh_y(scene.mesh, i);
+        scene.t[i] = exp(-x * x / 0.002) * (1.0 + cos(70.0 * y));
     }
-    solve(&at);
+    solve(&scene);
     for (int axis = 0; axis < 3; ++axis) {
         double worst = 0.0;
         double peak = 0.0;
         for (int k = 0; k < 200; ++k) {
             double x = 0.149 * sin(1.0 + k);
             double y = 0.149 * cos(2.0 + 3.0 * k);
-            double value = bb_coupled_plate_at(at.plate, at.x, at.t, x, y, axis);
-            double left = bb_coupled_plate_at(at.plate, at.x, at.t, -x, y, axis);
-            double down = bb_coupled_plate_at(at.plate, at.x, at.t, x, -y, axis);
+            double value = bb_coupled_plate_at(scene.plate, scene.x, scene.t, x, y, axis);
+            double rest = bb_coupled_plate_at(scene.plate, scene.x, scene.t, -x, y, axis);
+            double down = bb_coupled_plate_at(scene.plate, scene.x, scene.t, x, -y, axis);
             peak = fmax(peak, fabs(value));
-            worst = fmax(worst, fabs(value - parity[axis][0] * left));
+            worst = fmax(worst, fabs(value - parity[axis][0] * rest));
             worst = fmax(worst, fabs(value - parity[axis][1] * down));
         }
         print_message("axis %d: symmetric to %.1e of the peak\n", axis, worst / peak);
         assert_true(worst < 1e-12 * peak);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 // The same of tau: the row of moments . tau = forward displacement under tau alone.
@@ -409,8 +412,8 @@ static void rows_of_moments_are_reciprocal(void **state)
     const double x[4] = {0.0, 0.0313, -0.1201, 0.2};
     const double y[4] = {0.0, -0.0177, 0.0604, 0.0};
     bb_plate plate = silicon(1e11, 1e12);
-    setup at = make_disc(0.004, &plate);
-    const bb_index count = at.mesh->node_count;
+    setup scene = make_disc(0.004, &plate);
+    const bb_index count = scene.mesh->node_count;
     double *rows = NULL;
     double *alone = NULL;
     double *moments = NULL;
@@ -420,15 +423,15 @@ static void rows_of_moments_are_reciprocal(void **state)
     check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &moments));
     check_ok(BB_ALLOCATE(count, &tau));
     for (bb_index i = 0; i < count; ++i) {
-        at.t[i] = 0.0;
+        scene.t[i] = 0.0;
         tau[i] = sin(3.0 + 0.37 * (double)i);
     }
-    bb_coupled_plate_load(at.plate, at.t, tau, at.right);
-    check_ok(bb_coupled_plate_solve(at.plate, at.right, at.x));
+    bb_coupled_plate_load(scene.plate, scene.t, tau, scene.right);
+    check_ok(bb_coupled_plate_solve(scene.plate, scene.right, scene.x));
     double worst = 0.0;
     for (int axis = 0; axis < 3; ++axis) {
-        check_ok(bb_coupled_plate_rows(at.plate, axis, 4, x, y, rows, moments));
-        check_ok(bb_coupled_plate_rows(at.plate, axis, 4, x, y, alone, NULL));
+        check_ok(bb_coupled_plate_rows(scene.plate, axis, 4, x, y, rows, moments));
+        check_ok(bb_coupled_plate_rows(scene.plate, axis, 4, x, y, alone, NULL));
         assert_memory_equal(rows, alone, (size_t)(BB_PLATE_BATCH * count) * sizeof *rows);
         for (int p = 0; p < 4; ++p) {
             double dot = 0.0;
@@ -439,7 +442,8 @@ static void rows_of_moments_are_reciprocal(void **state)
                 norm[0] += row * row;
                 norm[1] += tau[i] * tau[i];
             }
-            const double forward = bb_coupled_plate_at(at.plate, at.x, at.t, x[p], y[p], axis);
+            const double forward =
+                bb_coupled_plate_at(scene.plate, scene.x, scene.t, x[p], y[p], axis);
             assert_true(norm[0] > 0.0);
             worst = fmax(worst, fabs(dot - forward) / sqrt(norm[0] * norm[1]));
         }
@@ -450,7 +454,7 @@ static void rows_of_moments_are_reciprocal(void **state)
     BB_RELEASE(&alone);
     BB_RELEASE(&moments);
     BB_RELEASE(&tau);
-    drop(&at);
+    drop(&scene);
 }
 
 // Adjoint row . temperature = forward displacement, on and off nodes and off the wafer.
@@ -460,48 +464,49 @@ static void rows_are_reciprocal(void **state)
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
     bb_plate plate = silicon(1e11, 1e12);
-    setup at = make_disc(0.004, &plate);
-    bb_index count = at.mesh->node_count;
+    setup scene = make_disc(0.004, &plate);
+    bb_index count = scene.mesh->node_count;
     double *rows = NULL;
     double *again = NULL;
     check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &rows));
     check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &again));
     for (bb_index i = 0; i < count; ++i) {
-        at.t[i] = sin(3.0 + 0.37 * (double)i);
+        scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }
-    solve(&at);
+    solve(&scene);
     double worst = 0.0;
     for (int axis = 0; axis < 3; ++axis) {
-        check_ok(bb_coupled_plate_rows(at.plate, axis, 5, x, y, rows, NULL));
+        check_ok(bb_coupled_plate_rows(scene.plate, axis, 5, x, y, rows, NULL));
         for (int p = 0; p < 5; ++p) {
             double dot = 0.0;
             double norm[2] = {0.0, 0.0};
             for (bb_index i = 0; i < count; ++i) {
                 double row = rows[i * BB_PLATE_BATCH + p];
-                dot += row * at.t[i];
+                dot += row * scene.t[i];
                 norm[0] += row * row;
-                norm[1] += at.t[i] * at.t[i];
+                norm[1] += scene.t[i] * scene.t[i];
             }
-            double forward = bb_coupled_plate_at(at.plate, at.x, at.t, x[p], y[p], axis);
+            double forward = bb_coupled_plate_at(scene.plate, scene.x, scene.t, x[p], y[p], axis);
             worst = fmax(worst, fabs(dot - forward) / sqrt(norm[0] * norm[1]));
         }
         // Fewer rows at once leave the others as they are, and the padding at zero.
-        check_ok(bb_coupled_plate_rows(at.plate, axis, 2, x, y, again, NULL));
+        check_ok(bb_coupled_plate_rows(scene.plate, axis, 2, x, y, again, NULL));
         for (bb_index i = 0; i < count; ++i) {
             assert_true(again[i * BB_PLATE_BATCH + 1] == rows[i * BB_PLATE_BATCH + 1]);
             assert_true(rows[i * BB_PLATE_BATCH + 5] == 0.0);
         }
-        double edge = bb_coupled_plate_at(at.plate, at.x, at.t, DISC_RADIUS, 0.0, axis);
-        check_relative(bb_coupled_plate_at(at.plate, at.x, at.t, x[4], y[4], axis), edge, 1e-12);
+        double edge = bb_coupled_plate_at(scene.plate, scene.x, scene.t, DISC_RADIUS, 0.0, axis);
+        check_relative(bb_coupled_plate_at(scene.plate, scene.x, scene.t, x[4], y[4], axis), edge,
+                       1e-12);
     }
     print_message("reciprocal to %.1e of the norms\n", worst);
     assert_true(worst < 1e-12);
-    check_fails(bb_coupled_plate_rows(at.plate, 3, 5, x, y, rows, NULL), BB_INVALID, "axis 3");
-    check_fails(bb_coupled_plate_rows(at.plate, 0, 33, x, y, rows, NULL), BB_INVALID,
+    check_fails(bb_coupled_plate_rows(scene.plate, 3, 5, x, y, rows, NULL), BB_INVALID, "axis 3");
+    check_fails(bb_coupled_plate_rows(scene.plate, 0, 33, x, y, rows, NULL), BB_INVALID,
                 "33 plate rows");
     BB_RELEASE(&rows);
     BB_RELEASE(&again);
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

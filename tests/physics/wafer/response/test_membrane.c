@@ -97,29 +97,29 @@ static void drop(setup *made)
     bb_disc_mesh_destroy(&made->mesh);
 }
 
-static void heat(setup *at, double width)
+static void heat(setup *scene, double width)
 {
-    for (bb_index i = 0; i < at->mesh->node_count; ++i) {
-        at->t[i] = disc_temperature(hypot(bb_disc_mesh_x(at->mesh, i), bb_disc_mesh_y(at->mesh, i)),
-                                    width);
+    for (bb_index i = 0; i < scene->mesh->node_count; ++i) {
+        scene->t[i] = disc_temperature(
+            hypot(bb_disc_mesh_x(scene->mesh, i), bb_disc_mesh_y(scene->mesh, i)), width);
     }
-    check_ok(bb_membrane_solve(at->membrane, at->t, at->u));
+    check_ok(bb_membrane_solve(scene->membrane, scene->t, scene->u));
 }
 
 // Largest difference to the closed form along an axis and a diagonal, over u(R).
-static double disc_error(setup *at, double width, bool sprung)
+static double disc_error(setup *scene, double width, bool sprung)
 {
     double worst = 0.0;
-    heat(at, width);
+    heat(scene, width);
     double edge =
-        sprung ? sprung_disc(DISC_RADIUS, width, at->scale) : free_disc(DISC_RADIUS, width);
+        sprung ? sprung_disc(DISC_RADIUS, width, scene->scale) : free_disc(DISC_RADIUS, width);
     for (int k = 1; k <= 10; ++k) {
         double r = DISC_RADIUS * k / 10.0;
-        double exact = sprung ? sprung_disc(r, width, at->scale) : free_disc(r, width);
-        double on_axis = bb_membrane_at(at->membrane, at->u, r, 0.0, BB_AXIS_X);
+        double exact = sprung ? sprung_disc(r, width, scene->scale) : free_disc(r, width);
+        double on_axis = bb_membrane_at(scene->membrane, scene->u, r, 0.0, BB_AXIS_X);
         // A point on the rim may be off the staircase on the diagonal.
         double q = sqrt(0.5) * (k == 10 ? DISC_RADIUS - 0.0005 : r);
-        double diagonal = sqrt(2.0) * bb_membrane_at(at->membrane, at->u, q, -q, BB_AXIS_X);
+        double diagonal = sqrt(2.0) * bb_membrane_at(scene->membrane, scene->u, q, -q, BB_AXIS_X);
         worst = fmax(worst, fabs(on_axis - exact));
         worst = fmax(worst, k < 10 ? fabs(diagonal - exact) : 0.0);
     }
@@ -129,21 +129,21 @@ static double disc_error(setup *at, double width, bool sprung)
 static void wafer_on_springs_matches_items_2_and_4(void **state)
 {
     (void)state;
-    setup at = make(0.0005, 1e11);
-    check_relative(sprung_disc(DISC_RADIUS, 0.0, at.scale), 12.488308e-9, 1e-6);
-    check_relative(sprung_disc(0.5 * DISC_RADIUS, 0.0, at.scale), 1.956439e-9, 1e-6);
-    double uniform = disc_error(&at, 0.0, true);
-    double gaussian = disc_error(&at, 0.10, true);
+    setup scene = make(0.0005, 1e11);
+    check_relative(sprung_disc(DISC_RADIUS, 0.0, scene.scale), 12.488308e-9, 1e-6);
+    check_relative(sprung_disc(0.5 * DISC_RADIUS, 0.0, scene.scale), 1.956439e-9, 1e-6);
+    double uniform = disc_error(&scene, 0.0, true);
+    double gaussian = disc_error(&scene, 0.10, true);
     print_message("item 2: %.1e of u(R), item 4: %.1e\n", uniform, gaussian);
     assert_true(uniform < 1.5e-3 && gaussian < 1.5e-3);
-    drop(&at);
+    drop(&scene);
 }
 
 // Radial stress over E at the centre of a cell, from its strain less that of free expansion.
-static double radial_stress(const setup *at, bb_index cell)
+static double radial_stress(const setup *scene, bb_index cell)
 {
-    const int32_t *node = at->mesh->cell_nodes + 4 * cell;
-    const double half = 0.5 / at->mesh->spacing;
+    const int32_t *node = scene->mesh->cell_nodes + 4 * cell;
+    const double half = 0.5 / scene->mesh->spacing;
     double strain[3] = {0.0}; // xx, yy, twice xy
     double t = 0.0;
     double x = 0.0;
@@ -151,13 +151,13 @@ static double radial_stress(const setup *at, bb_index cell)
     for (int k = 0; k < 4; ++k) {
         const double along_x = k == 1 || k == 2 ? half : -half;
         const double along_y = k >= 2 ? half : -half;
-        const double *u = at->u + (bb_index)2 * node[k];
+        const double *u = scene->u + (bb_index)2 * node[k];
         strain[0] += along_x * u[0];
         strain[1] += along_y * u[1];
         strain[2] += along_y * u[0] + along_x * u[1];
-        t += 0.25 * at->t[node[k]];
-        x += 0.25 * bb_disc_mesh_x(at->mesh, node[k]);
-        y += 0.25 * bb_disc_mesh_y(at->mesh, node[k]);
+        t += 0.25 * scene->t[node[k]];
+        x += 0.25 * bb_disc_mesh_x(scene->mesh, node[k]);
+        y += 0.25 * bb_disc_mesh_y(scene->mesh, node[k]);
     }
     const double c = x / hypot(x, y);
     const double s = y / hypot(x, y);
@@ -168,18 +168,18 @@ static double radial_stress(const setup *at, bb_index cell)
 }
 
 // Largest difference to the closed form over alpha times the peak of T, in cells up to 0.9 R.
-static double stress_error(const setup *at, double width)
+static double stress_error(const setup *scene, double width)
 {
     double worst = 0.0;
     for (int k = 1; k <= 18; ++k) {
         const double r = 0.9 * DISC_RADIUS * k / 18.0;
         const double q = k % 2 == 0 ? 0.0 : 0.6; // two directions
-        const bb_index cell = bb_disc_mesh_cell(at->mesh, r * sqrt(1.0 - q * q), r * q);
-        const int32_t *node = at->mesh->cell_nodes + 4 * cell;
-        const double shift = 0.5 * at->mesh->spacing;
-        const double centre = hypot(bb_disc_mesh_x(at->mesh, node[0]) + shift,
-                                    bb_disc_mesh_y(at->mesh, node[0]) + shift);
-        worst = fmax(worst, fabs(radial_stress(at, cell) - free_disc_stress(centre, width)));
+        const bb_index cell = bb_disc_mesh_cell(scene->mesh, r * sqrt(1.0 - q * q), r * q);
+        const int32_t *node = scene->mesh->cell_nodes + 4 * cell;
+        const double shift = 0.5 * scene->mesh->spacing;
+        const double centre = hypot(bb_disc_mesh_x(scene->mesh, node[0]) + shift,
+                                    bb_disc_mesh_y(scene->mesh, node[0]) + shift);
+        worst = fmax(worst, fabs(radial_stress(scene, cell) - free_disc_stress(centre, width)));
     }
     return worst / (DISC_EXPANSION * disc_temperature(0.0, width));
 }
@@ -188,25 +188,25 @@ static double stress_error(const setup *at, double width)
 static void free_wafer_matches_items_1_and_3(void **state)
 {
     (void)state;
-    setup at = make(0.0005, 1e4);
-    double uniform = disc_error(&at, 0.0, false);
-    double no_stress = stress_error(&at, 0.0);
+    setup scene = make(0.0005, 1e4);
+    double uniform = disc_error(&scene, 0.0, false);
+    double no_stress = stress_error(&scene, 0.0);
     check_relative(free_disc(DISC_RADIUS, 0.0), 39.0e-9, 1e-9);
-    double gaussian = disc_error(&at, 0.10, false);
-    double stress = stress_error(&at, 0.10);
+    double gaussian = disc_error(&scene, 0.10, false);
+    double stress = stress_error(&scene, 0.10);
     print_message("item 1: %.1e of u(R), stress %.1e of E alpha T; item 3: %.1e, %.1e\n", uniform,
                   no_stress, gaussian, stress);
     assert_true(uniform < 1e-5 && gaussian < 1.5e-3);
     assert_true(no_stress < 1e-5 && stress < 1e-3);
-    drop(&at);
+    drop(&scene);
 }
 
 // Heat turned by a quarter gives displacements turned by a quarter.
 static void a_quarter_turn_turns_the_answer(void **state)
 {
     (void)state;
-    setup at = make(0.002, 1e11);
-    const bb_disc_mesh *mesh = at.mesh;
+    setup scene = make(0.002, 1e11);
+    const bb_disc_mesh *mesh = scene.mesh;
     const bb_index count = mesh->node_count;
     const bb_index last = mesh->node_columns - 1;
     double *turned = NULL;
@@ -215,75 +215,75 @@ static void a_quarter_turn_turns_the_answer(void **state)
     check_ok(BB_ALLOCATE(count, &turned));
     check_ok(BB_ALLOCATE(2 * count, &u));
     for (bb_index i = 0; i < count; ++i) {
-        at.t[i] = exp(-1e3 * (pow(bb_disc_mesh_x(mesh, i) - 0.06, 2.0) +
-                              pow(bb_disc_mesh_y(mesh, i) + 0.02, 2.0)));
+        scene.t[i] = exp(-1e3 * (pow(bb_disc_mesh_x(mesh, i) - 0.06, 2.0) +
+                                 pow(bb_disc_mesh_y(mesh, i) + 0.02, 2.0)));
     }
     for (bb_index i = 0; i < count; ++i) { // (column, row) to (last - row, column)
         turned[mesh->node_at[mesh->node_column[i] * mesh->node_columns + last -
-                             mesh->node_row[i]]] = at.t[i];
+                             mesh->node_row[i]]] = scene.t[i];
     }
-    check_ok(bb_membrane_solve(at.membrane, at.t, at.u));
-    check_ok(bb_membrane_solve(at.membrane, turned, u));
+    check_ok(bb_membrane_solve(scene.membrane, scene.t, scene.u));
+    check_ok(bb_membrane_solve(scene.membrane, turned, u));
     for (bb_index i = 0; i < 2 * count; ++i) {
-        peak = fmax(peak, fabs(at.u[i]));
+        peak = fmax(peak, fabs(scene.u[i]));
     }
     for (bb_index i = 0; i < count; ++i) {
-        const bb_index to =
+        const bb_index target =
             mesh->node_at[mesh->node_column[i] * mesh->node_columns + last - mesh->node_row[i]];
-        check_close(u[2 * to], -at.u[2 * i + 1], 1e-12, peak);
-        check_close(u[2 * to + 1], at.u[2 * i], 1e-12, peak);
+        check_close(u[2 * target], -scene.u[2 * i + 1], 1e-12, peak);
+        check_close(u[2 * target + 1], scene.u[2 * i], 1e-12, peak);
     }
     BB_RELEASE(&turned);
     BB_RELEASE(&u);
-    drop(&at);
+    drop(&scene);
 }
 
 // Adjoint row . temperature = forward displacement, on and off nodes and off the wafer.
 static void rows_are_reciprocal(void **state)
 {
     (void)state;
-    setup at = make(0.002, 1e11);
+    setup scene = make(0.002, 1e11);
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
     double *rows = NULL;
-    bb_index count = at.mesh->node_count;
+    bb_index count = scene.mesh->node_count;
     check_ok(BB_ALLOCATE(BB_MEMBRANE_BATCH * count, &rows));
     for (bb_index i = 0; i < count; ++i) {
-        at.t[i] = sin(3.0 + 0.37 * (double)i);
+        scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }
-    check_ok(bb_membrane_solve(at.membrane, at.t, at.u));
+    check_ok(bb_membrane_solve(scene.membrane, scene.t, scene.u));
     for (int axis = 0; axis < 2; ++axis) {
-        check_ok(bb_membrane_rows(at.membrane, axis, 5, x, y, rows));
+        check_ok(bb_membrane_rows(scene.membrane, axis, 5, x, y, rows));
         for (int p = 0; p < 5; ++p) {
             double dot = 0.0;
             double norm[2] = {0.0, 0.0};
             for (bb_index i = 0; i < count; ++i) {
                 const double entry = rows[i * BB_MEMBRANE_BATCH + p];
-                dot += entry * at.t[i];
+                dot += entry * scene.t[i];
                 norm[0] += entry * entry;
-                norm[1] += at.t[i] * at.t[i];
+                norm[1] += scene.t[i] * scene.t[i];
             }
-            check_close(dot, bb_membrane_at(at.membrane, at.u, x[p], y[p], axis), 1e-12,
+            check_close(dot, bb_membrane_at(scene.membrane, scene.u, x[p], y[p], axis), 1e-12,
                         sqrt(norm[0] * norm[1]));
         }
         // Off the wafer u is that of the edge.
-        double edge = bb_membrane_at(at.membrane, at.u, DISC_RADIUS, 0.0, axis);
-        check_relative(bb_membrane_at(at.membrane, at.u, x[4], y[4], axis), edge, 1e-12);
+        double edge = bb_membrane_at(scene.membrane, scene.u, DISC_RADIUS, 0.0, axis);
+        check_relative(bb_membrane_at(scene.membrane, scene.u, x[4], y[4], axis), edge, 1e-12);
     }
-    check_fails(bb_membrane_rows(at.membrane, BB_AXIS_Z, 5, x, y, rows), BB_UNSUPPORTED,
+    check_fails(bb_membrane_rows(scene.membrane, BB_AXIS_Z, 5, x, y, rows), BB_UNSUPPORTED,
                 "bending plate");
     BB_RELEASE(&rows);
-    drop(&at);
+    drop(&scene);
 }
 
 // Mean displacement along an axis, weighed by area, m.
-static double drift(const setup *at, int axis)
+static double drift(const setup *scene, int axis)
 {
     double sum = 0.0;
     double area = 0.0;
-    for (bb_index i = 0; i < at->mesh->node_count; ++i) {
-        sum += at->mesh->node_area[i] * at->u[2 * i + axis];
-        area += at->mesh->node_area[i];
+    for (bb_index i = 0; i < scene->mesh->node_count; ++i) {
+        sum += scene->mesh->node_area[i] * scene->u[2 * i + axis];
+        area += scene->mesh->node_area[i];
     }
     return sum / area;
 }

@@ -35,8 +35,8 @@ static void shapes_hold_bicubics_and_bilinears(void **state)
     for (int power = 0; power < 16; ++power) {
         int m = power % 4;
         int n = power / 4;
-        bb_plate_shapes at;
-        bb_plate_shapes_at(0.3, 0.8, SIDE, &at);
+        bb_plate_shapes shapes;
+        bb_plate_shapes_at(0.3, 0.8, SIDE, &shapes);
         double w[4] = {0.0};
         double q = 0.0;
         for (int k = 0; k < 4; ++k) {
@@ -47,12 +47,12 @@ static void shapes_hold_bicubics_and_bilinears(void **state)
                                    n == 0 ? 0.0 : n * pow(x, m) * pow(y, n - 1),
                                    m == 0 || n == 0 ? 0.0 : m * n * pow(x, m - 1) * pow(y, n - 1)};
             for (int i = 0; i < 4; ++i) {
-                w[0] += at.w[4 * k + i] * dof[i];
-                w[1] += at.w_x[4 * k + i] * dof[i] * SIDE;
-                w[2] += at.w_yy[4 * k + i] * dof[i] * SIDE * SIDE;
-                w[3] += at.w_xy[4 * k + i] * dof[i] * SIDE * SIDE;
+                w[0] += shapes.w[4 * k + i] * dof[i];
+                w[1] += shapes.w_x[4 * k + i] * dof[i] * SIDE;
+                w[2] += shapes.w_yy[4 * k + i] * dof[i] * SIDE * SIDE;
+                w[3] += shapes.w_xy[4 * k + i] * dof[i] * SIDE * SIDE;
             }
-            q += at.q[k] * pow(x, m % 2) * pow(y, n % 2);
+            q += shapes.q[k] * pow(x, m % 2) * pow(y, n % 2);
         }
         check_close(w[0], pow(0.3, m) * pow(0.8, n), 1e-14, 1.0);
         check_close(w[1], m == 0 ? 0.0 : m * pow(0.3, m - 1) * pow(0.8, n), 1e-13, 1.0);
@@ -67,17 +67,17 @@ typedef struct quadratic {
     double a, b, c, e, f, g, r;
 } quadratic;
 
-static void fill_state(const quadratic *of, double out[BB_PLATE_ELEMENT])
+static void fill_state(const quadratic *form, double out[BB_PLATE_ELEMENT])
 {
     for (int k = 0; k < 4; ++k) {
         double x = SIDE * CORNER[k][0];
         double y = SIDE * CORNER[k][1];
-        out[6 * k] = of->a * x + of->b * y;
-        out[6 * k + 1] = of->b * x + of->c * y;
-        out[6 * k + 2] = 0.5 * (of->e * x * x + of->f * y * y) + of->g * x * y + of->r;
-        out[6 * k + 3] = SIDE * (of->e * x + of->g * y);
-        out[6 * k + 4] = SIDE * (of->f * y + of->g * x);
-        out[6 * k + 5] = SIDE * SIDE * of->g;
+        out[6 * k] = form->a * x + form->b * y;
+        out[6 * k + 1] = form->b * x + form->c * y;
+        out[6 * k + 2] = 0.5 * (form->e * x * x + form->f * y * y) + form->g * x * y + form->r;
+        out[6 * k + 3] = SIDE * (form->e * x + form->g * y);
+        out[6 * k + 4] = SIDE * (form->f * y + form->g * x);
+        out[6 * k + 5] = SIDE * SIDE * form->g;
     }
 }
 
@@ -92,12 +92,13 @@ static double energy(const double matrix[BB_PLATE_ELEMENT][BB_PLATE_ELEMENT], co
     return sum;
 }
 
-static double expected_energy(const bb_plate *plate, const quadratic *of)
+static double expected_energy(const bb_plate *plate, const quadratic *form)
 {
-    double stretch = of->a * of->a + of->c * of->c + 2.0 * plate->poisson * of->a * of->c +
-                     4.0 * plate->shear * of->b * of->b;
-    double bend = of->e * of->e + of->f * of->f + 2.0 * plate->poisson * of->e * of->f +
-                  4.0 * plate->shear * of->g * of->g;
+    double stretch = form->a * form->a + form->c * form->c +
+                     2.0 * plate->poisson * form->a * form->c +
+                     4.0 * plate->shear * form->b * form->b;
+    double bend = form->e * form->e + form->f * form->f + 2.0 * plate->poisson * form->e * form->f +
+                  4.0 * plate->shear * form->g * form->g;
     return 0.5 * SIDE * SIDE * (plate->membrane * stretch + plate->bending * bend);
 }
 
@@ -121,12 +122,12 @@ static void constant_strains_have_their_energy(void **state)
         for (size_t i = 0; i < sizeof states / sizeof *states; ++i) {
             double x[BB_PLATE_ELEMENT];
             // Curvatures of the size that makes both energies alike.
-            quadratic of = states[i];
-            of.e *= 1e3;
-            of.f *= 1e3;
-            of.g *= 1e3;
-            fill_state(&of, x);
-            check_close(energy(element.elastic, x), expected_energy(&plate, &of), 1e-9,
+            quadratic form = states[i];
+            form.e *= 1e3;
+            form.f *= 1e3;
+            form.g *= 1e3;
+            fill_state(&form, x);
+            check_close(energy(element.elastic, x), expected_energy(&plate, &form), 1e-9,
                         SIDE * SIDE * plate.membrane);
         }
     }
@@ -143,9 +144,9 @@ static void membrane_part_is_the_membrane_element(void **state)
     bb_membrane_element_make(&plate, SIDE, &membrane);
     for (int i = 0; i < 8; ++i) {
         for (int j = 0; j < 8; ++j) {
-            int at = 6 * (i / 2) + i % 2;
+            int index = 6 * (i / 2) + i % 2;
             int with = 6 * (j / 2) + j % 2;
-            check_close(element.elastic[at][with] + element.springs[at][with],
+            check_close(element.elastic[index][with] + element.springs[index][with],
                         membrane.stiffness[i][j], 1e-14, plate.membrane);
         }
         for (int l = 0; l < 4; ++l) {
@@ -185,10 +186,10 @@ static void loads_do_their_work(void **state)
     bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100);
     bb_plate_element element;
     bb_plate_element_make(&plate, SIDE, &element);
-    quadratic of = {1.0, 0.5, 3.0, 4.0, 5.0, 6.0, 7.0};
+    quadratic form = {1.0, 0.5, 3.0, 4.0, 5.0, 6.0, 7.0};
     double x[BB_PLATE_ELEMENT];
     const double t[4] = {1.0, 2.0, 4.0, 5.0};
-    fill_state(&of, x);
+    fill_state(&form, x);
     double work[2] = {0.0, 0.0};
     for (int i = 0; i < BB_PLATE_ELEMENT; ++i) {
         for (int l = 0; l < 4; ++l) {

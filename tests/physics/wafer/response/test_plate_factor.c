@@ -112,11 +112,11 @@ static bb_factor_key key_of(const bb_disc_mesh *mesh, const bb_plate *plate, con
 }
 
 // Changes one byte of a file, counted from its end when `at` is negative.
-static void spoil(const char *path, long at)
+static void spoil(const char *path, long index)
 {
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
-    assert_int_equal(fseek(file, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+    assert_int_equal(fseek(file, index, index < 0 ? SEEK_END : SEEK_SET), 0);
     int byte = fgetc(file);
     assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
     assert_true(fputc(byte ^ 0x40, file) != EOF);

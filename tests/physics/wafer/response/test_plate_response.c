@@ -22,7 +22,7 @@ typedef struct setup {
 
 static setup make(double spacing, const bb_burl_config *burls)
 {
-    setup at = {0};
+    setup scene = {0};
     double *springs = NULL;
     bb_grid_config cells = {64, 60};
     bb_response_config config = {
@@ -30,68 +30,70 @@ static setup make(double spacing, const bb_burl_config *burls)
           .field_rows = BB_INTEGER_UNSET
     };
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
-    check_ok(bb_disc_mesh_create(0.150, spacing, &at.mesh));
+    check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     if (burls != NULL) {
-        check_ok(BB_ALLOCATE(at.mesh->cell_count, &springs));
-        check_ok(bb_burl_map_fill(burls, at.mesh, springs));
+        check_ok(BB_ALLOCATE(scene.mesh->cell_count, &springs));
+        check_ok(bb_burl_map_fill(burls, scene.mesh, springs));
     }
-    check_ok(bb_coupled_plate_create(at.mesh, &plate, springs, NULL, &at.plate));
+    check_ok(bb_coupled_plate_create(scene.mesh, &plate, springs, NULL, &scene.plate));
     BB_RELEASE(&springs);
-    check_ok(bb_temperature_grid_create(at.mesh, &cells, &at.grid));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &at.scan));
-    check_ok(bb_slit_grid_make(&config, at.scan, &at.slit));
-    at.field = at.scan->fields;
-    while (at.field->row != 0 || at.field->column != 0) {
-        ++at.field;
+    check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
+    check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
+    scene.field = scene.scan->fields;
+    while (scene.field->row != 0 || scene.field->column != 0) {
+        ++scene.field;
     }
-    return at;
+    return scene;
 }
 
-static void drop(setup *at)
+static void drop(setup *scene)
 {
-    bb_scan_destroy(&at->scan);
-    bb_temperature_grid_destroy(&at->grid);
-    bb_coupled_plate_destroy(&at->plate);
-    bb_disc_mesh_destroy(&at->mesh);
+    bb_scan_destroy(&scene->scan);
+    bb_temperature_grid_destroy(&scene->grid);
+    bb_coupled_plate_destroy(&scene->plate);
+    bb_disc_mesh_destroy(&scene->mesh);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
-static void spread(const setup *at, const double *s, double *t)
+static void spread(const setup *scene, const double *s, double *t)
 {
-    const bb_csr *matrix = &at->grid->restriction;
-    memset(t, 0, (size_t)at->mesh->node_count * sizeof *t);
+    const bb_csr *matrix = &scene->grid->restriction;
+    memset(t, 0, (size_t)scene->mesh->node_count * sizeof *t);
     for (bb_index j = 0; j < matrix->rows; ++j) {
         for (bb_index i = matrix->row_start[j]; i < matrix->row_start[j + 1]; ++i) {
             bb_index node = matrix->column[i];
-            t[node] += at->grid->area[j] * matrix->value[i] * s[j] / at->mesh->node_area[node];
+            t[node] +=
+                scene->grid->area[j] * matrix->value[i] * s[j] / scene->mesh->node_area[node];
         }
     }
 }
 
-static void solve(const setup *at, const double *t, double *x)
+static void solve(const setup *scene, const double *t, double *x)
 {
     double *right = NULL;
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at->mesh->node_count, &right));
-    bb_coupled_plate_load(at->plate, t, NULL, right);
-    check_ok(bb_coupled_plate_solve(at->plate, right, x));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene->mesh->node_count, &right));
+    bb_coupled_plate_load(scene->plate, t, NULL, right);
+    check_ok(bb_coupled_plate_solve(scene->plate, right, x));
     BB_RELEASE(&right);
 }
 
 // E (T_S - T_nodes) at a slit point: the part of z that rows take from the centres of cells.
-static double local_change(const setup *at, const double *s, const double *t, bb_index point)
+static double local_change(const setup *scene, const double *s, const double *t, bb_index point)
 {
     bb_plate_sample sample;
     bb_index cell[4];
     double weight[4];
     double change = 0.0;
-    bb_plate_sample_make(at->mesh, &at->plate->plate, bb_slit_grid_x(&at->slit, at->field, point),
-                         bb_slit_grid_y(&at->slit, at->field, point), BB_AXIS_Z, &sample);
-    double sum = bb_temperature_grid_weigh(at->grid, sample.x, sample.y, cell, weight);
+    bb_plate_sample_make(scene->mesh, &scene->plate->plate,
+                         bb_slit_grid_x(&scene->slit, scene->field, point),
+                         bb_slit_grid_y(&scene->slit, scene->field, point), BB_AXIS_Z, &sample);
+    double sum = bb_temperature_grid_weigh(scene->grid, sample.x, sample.y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         change += weight[k] / sum * s[cell[k]] - sample.bilinear[k] * t[sample.node[k]];
     }
-    return bb_plate_local_height(&at->plate->plate) * change;
+    return bb_plate_local_height(&scene->plate->plate) * change;
 }
 
 // The second block: rows . tau of the cells = forward solve under tau; the first is as ever, and
@@ -100,8 +102,8 @@ static void the_second_block_is_of_moments(void **state)
 {
     (void)state;
     enum { ROWS = 9 };
-    setup at = make(0.005, NULL);
-    const bb_index cells = at.grid->cell_count;
+    setup scene = make(0.005, NULL);
+    const bb_index cells = scene.grid->cell_count;
     bb_plate_response one;
     bb_plate_response two;
     double *tau = NULL;
@@ -113,22 +115,22 @@ static void the_second_block_is_of_moments(void **state)
     double *plain = NULL;
     double *part = NULL;
     check_ok(BB_ALLOCATE(cells, &tau));
-    check_ok(BB_ALLOCATE(at.mesh->node_count, &spread_tau));
-    check_ok(BB_ZEROED(at.mesh->node_count, &cold));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &right));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(scene.mesh->node_count, &spread_tau));
+    check_ok(BB_ZEROED(scene.mesh->node_count, &cold));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &right));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
     check_ok(BB_ALLOCATE(ROWS * 2 * cells, &rows));
     check_ok(BB_ALLOCATE(ROWS * cells, &plain));
     check_ok(BB_ALLOCATE(ROWS * 300, &part));
     for (bb_index j = 0; j < cells; ++j) {
-        tau[j] = at.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
+        tau[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
-    spread(&at, tau, spread_tau);
-    bb_coupled_plate_load(at.plate, cold, spread_tau, right);
-    check_ok(bb_coupled_plate_solve(at.plate, right, x));
+    spread(&scene, tau, spread_tau);
+    bb_coupled_plate_load(scene.plate, cold, spread_tau, right);
+    check_ok(bb_coupled_plate_solve(scene.plate, right, x));
     for (int axis = 0; axis < 3; ++axis) {
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &one);
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 2, &two);
+        bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, axis, 1, &one);
+        bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, axis, 2, &two);
         assert_int_equal(two.source.columns, 2 * cells);
         check_ok(bb_matrix_source_fill(&one.source, 30, 0, bb_view_matrix(plain, ROWS, cells)));
         check_ok(bb_matrix_source_fill(&two.source, 30, 0, bb_view_matrix(rows, ROWS, 2 * cells)));
@@ -140,12 +142,12 @@ static void the_second_block_is_of_moments(void **state)
             for (bb_index j = 0; j < cells; ++j) {
                 sum += row[cells + j] * tau[j];
                 size += fabs(row[cells + j] * tau[j]);
-                assert_true(at.grid->area[j] > 0.0 || row[cells + j] == 0.0);
+                assert_true(scene.grid->area[j] > 0.0 || row[cells + j] == 0.0);
             }
             check_close(sum,
-                        bb_coupled_plate_at(at.plate, x, cold,
-                                            bb_slit_grid_x(&at.slit, at.field, 30 + p),
-                                            bb_slit_grid_y(&at.slit, at.field, 30 + p), axis),
+                        bb_coupled_plate_at(scene.plate, x, cold,
+                                            bb_slit_grid_x(&scene.slit, scene.field, 30 + p),
+                                            bb_slit_grid_y(&scene.slit, scene.field, 30 + p), axis),
                         1e-12, size);
         }
         check_ok(
@@ -162,7 +164,7 @@ static void the_second_block_is_of_moments(void **state)
     BB_RELEASE(&rows);
     BB_RELEASE(&plain);
     BB_RELEASE(&part);
-    drop(&at);
+    drop(&scene);
 }
 
 static void rows_are_forward_solves_and_blocks_agree(void **state)
@@ -170,8 +172,8 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
     (void)state;
     const bb_burl_config burls = {
         .pitch_mm = 7.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.05, .seed = 1};
-    setup at = make(0.005, &burls);
-    bb_index cells = at.grid->cell_count;
+    setup scene = make(0.005, &burls);
+    bb_index cells = scene.grid->cell_count;
     bb_plate_response plate;
     double *s = NULL;
     double *t = NULL;
@@ -179,17 +181,17 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
     double *rows = NULL;
     double *part = NULL;
     check_ok(BB_ALLOCATE(cells, &s));
-    check_ok(BB_ALLOCATE(at.mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(scene.mesh->node_count, &t));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
     check_ok(BB_ALLOCATE(40 * cells, &rows));
     check_ok(BB_ALLOCATE(3 * 500, &part));
     for (bb_index j = 0; j < cells; ++j) {
-        s[j] = at.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
+        s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
-    spread(&at, s, t);
-    solve(&at, t, x);
+    spread(&scene, s, t);
+    solve(&scene, t, x);
     for (int axis = 0; axis < 3; ++axis) {
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
+        bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, axis, 1, &plate);
         check_ok(bb_matrix_source_fill(&plate.source, 30, 0, bb_view_matrix(rows, 40, cells)));
         for (bb_index p = 0; p < 40; ++p) {
             double sum = 0.0;
@@ -197,13 +199,13 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
             for (bb_index j = 0; j < cells; ++j) {
                 sum += rows[p * cells + j] * s[j];
                 size += fabs(rows[p * cells + j] * s[j]);
-                assert_true(at.grid->area[j] > 0.0 || rows[p * cells + j] == 0.0);
+                assert_true(scene.grid->area[j] > 0.0 || rows[p * cells + j] == 0.0);
             }
-            double forward =
-                bb_coupled_plate_at(at.plate, x, t, bb_slit_grid_x(&at.slit, at.field, 30 + p),
-                                    bb_slit_grid_y(&at.slit, at.field, 30 + p), axis);
+            double forward = bb_coupled_plate_at(
+                scene.plate, x, t, bb_slit_grid_x(&scene.slit, scene.field, 30 + p),
+                bb_slit_grid_y(&scene.slit, scene.field, 30 + p), axis);
             if (axis == (int)BB_AXIS_Z) {
-                forward += local_change(&at, s, t, 30 + p);
+                forward += local_change(&scene, s, t, 30 + p);
             }
             check_close(sum, forward, 1e-12, size);
         }
@@ -217,46 +219,47 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
     BB_RELEASE(&x);
     BB_RELEASE(&rows);
     BB_RELEASE(&part);
-    drop(&at);
+    drop(&scene);
 }
 
 static void threads_leave_the_bits(void **state)
 {
     (void)state;
-    double *whole[2] = {NULL, NULL};
+    double *all_values[2] = {NULL, NULL};
     bb_index items = 0;
     for (int run = 0; run < 2; ++run) {
         check_ok(bb_threads_set(run == 0 ? 1 : 3));
-        setup at = make(0.008, NULL);
+        setup scene = make(0.008, NULL);
         bb_plate_response plate;
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, BB_AXIS_Z, 1, &plate);
+        bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, BB_AXIS_Z, 1,
+                               &plate);
         items = plate.source.rows * plate.source.columns;
-        check_ok(BB_ALLOCATE(items, &whole[run]));
-        check_ok(bb_matrix_source_load(&plate.source, whole[run]));
-        bb_scan_destroy(&at.scan);
-        bb_temperature_grid_destroy(&at.grid);
-        bb_coupled_plate_destroy(&at.plate);
-        bb_disc_mesh_destroy(&at.mesh);
+        check_ok(BB_ALLOCATE(items, &all_values[run]));
+        check_ok(bb_matrix_source_load(&plate.source, all_values[run]));
+        bb_scan_destroy(&scene.scan);
+        bb_temperature_grid_destroy(&scene.grid);
+        bb_coupled_plate_destroy(&scene.plate);
+        bb_disc_mesh_destroy(&scene.mesh);
     }
-    assert_memory_equal(whole[0], whole[1], (size_t)items * sizeof(double));
-    BB_RELEASE(&whole[0]);
-    BB_RELEASE(&whole[1]);
+    assert_memory_equal(all_values[0], all_values[1], (size_t)items * sizeof(double));
+    BB_RELEASE(&all_values[0]);
+    BB_RELEASE(&all_values[1]);
     check_ok(bb_threads_set(1));
 }
 
 // Displacement of slit point `point` under a Gaussian in the middle of the wafer.
-static double heated(const setup *at, const bb_matrix_source *source, bb_index point)
+static double heated(const setup *scene, const bb_matrix_source *source, bb_index point)
 {
-    bb_index cells = at->grid->cell_count;
+    bb_index cells = scene->grid->cell_count;
     double *row = NULL;
     double sum = 0.0;
     check_ok(BB_ALLOCATE(cells, &row));
     check_ok(bb_matrix_source_fill(source, point, 0, bb_view_matrix(row, 1, cells)));
     for (bb_index j = 0; j < cells; ++j) {
-        double x =
-            at->grid->origin_x + ((double)(j % at->grid->columns) + 0.5) * at->grid->cell_width;
-        double y =
-            at->grid->origin_y + ((double)(j / at->grid->columns) + 0.5) * at->grid->cell_height;
+        double x = scene->grid->origin_x +
+                   ((double)(j % scene->grid->columns) + 0.5) * scene->grid->cell_width;
+        double y = scene->grid->origin_y +
+                   ((double)(j / scene->grid->columns) + 0.5) * scene->grid->cell_height;
         sum += row[j] * 0.1 * exp(-(x * x + y * y) / (0.02 * 0.02));
     }
     BB_RELEASE(&row);
@@ -269,19 +272,19 @@ static void kernel_and_plate_agree_inside(void **state)
 {
     (void)state;
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
-    setup at = make(0.0025, NULL);
+    setup scene = make(0.0025, NULL);
     bb_response *response = NULL;
-    check_ok(bb_response_create(&SILICON, &CLAMP, at.grid, &response));
+    check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response kernel;
         bb_plate_response plate;
         double worst = 0.0;
         double peak = 0.0;
-        check_ok(bb_field_response_make(response, &at.slit, at.field, axis, &kernel));
-        bb_plate_response_make(at.plate, at.grid, &at.slit, at.field, axis, 1, &plate);
-        for (bb_index point = 7; point < at.slit.field_points; point += 61) {
-            double a = heated(&at, &kernel.source, point);
-            double b = heated(&at, &plate.source, point);
+        check_ok(bb_field_response_make(response, &scene.slit, scene.field, axis, &kernel));
+        bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, axis, 1, &plate);
+        for (bb_index point = 7; point < scene.slit.field_points; point += 61) {
+            double a = heated(&scene, &kernel.source, point);
+            double b = heated(&scene, &plate.source, point);
             worst = fmax(worst, fabs(a - b));
             peak = fmax(peak, fabs(a));
         }
@@ -290,14 +293,14 @@ static void kernel_and_plate_agree_inside(void **state)
         assert_true(worst < bound[axis] * peak);
     }
     bb_response_destroy(&response);
-    drop(&at);
+    drop(&scene);
 }
 
 // Largest difference between the displacement around a point under heat at that point, here and
 // two burls further, over its largest value: both move by whole burls and cells.
 static double variance_under_translation(const bb_burl_config *burls)
 {
-    setup at = make(0.004, burls);
+    setup scene = make(0.004, burls);
     double worst = 0.0;
     double peak = 0.0;
     double *value[2] = {NULL, NULL};
@@ -305,19 +308,19 @@ static double variance_under_translation(const bb_burl_config *burls)
     double *x = NULL;
     enum { POINTS = 24 };
     const double shift = 0.016;
-    check_ok(BB_ALLOCATE(at.mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * at.mesh->node_count, &x));
+    check_ok(BB_ALLOCATE(scene.mesh->node_count, &t));
+    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
     for (int place = 0; place < 2; ++place) {
         check_ok(BB_ALLOCATE(POINTS, &value[place]));
-        for (bb_index i = 0; i < at.mesh->node_count; ++i) {
-            double dx = bb_disc_mesh_x(at.mesh, i) - place * shift;
-            double dy = bb_disc_mesh_y(at.mesh, i);
+        for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
+            double dx = bb_disc_mesh_x(scene.mesh, i) - place * shift;
+            double dy = bb_disc_mesh_y(scene.mesh, i);
             t[i] = 0.1 * exp(-(dx * dx + dy * dy) / (0.008 * 0.008));
         }
-        solve(&at, t, x);
+        solve(&scene, t, x);
         for (int p = 0; p < POINTS; ++p) {
             value[place][p] =
-                bb_coupled_plate_at(at.plate, x, t, place * shift + 0.001 * p, 0.003, BB_AXIS_X);
+                bb_coupled_plate_at(scene.plate, x, t, place * shift + 0.001 * p, 0.003, BB_AXIS_X);
             peak = fmax(peak, fabs(value[place][p]));
         }
     }
@@ -328,7 +331,7 @@ static double variance_under_translation(const bb_burl_config *burls)
     BB_RELEASE(&value[1]);
     BB_RELEASE(&t);
     BB_RELEASE(&x);
-    drop(&at);
+    drop(&scene);
     return worst / peak;
 }
 

@@ -21,9 +21,9 @@ typedef struct line {
 
 static double on_line(double y, void *context)
 {
-    const line *at = context;
-    double r = hypot(at->x, y);
-    return r > 0.0 ? gsl_sf_bessel_K0(r / at->scale) : 0.0;
+    const line *row = context;
+    double r = hypot(row->x, y);
+    return r > 0.0 ? gsl_sf_bessel_K0(r / row->scale) : 0.0;
 }
 
 static double integrate(gsl_function *function, double a, double b, gsl_integration_workspace *work)
@@ -42,10 +42,10 @@ static double integrate(gsl_function *function, double a, double b, gsl_integrat
 
 static double across_line(double x, void *context)
 {
-    line at = *(line *)context;
-    at.x = x;
-    gsl_function function = {on_line, &at};
-    return integrate(&function, at.y0, at.y1, at.inner);
+    line row = *(line *)context;
+    row.x = x;
+    gsl_function function = {on_line, &row};
+    return integrate(&function, row.y0, row.y1, row.inner);
 }
 
 static bb_radial_kernel plain(double scale, double width, double height)
@@ -100,8 +100,8 @@ static void edges_match_quadrature(void **state)
                     if (hypot(x, y0 + HEIGHT) > 0.44) {
                         continue;
                     }
-                    line at = {.x = x, .scale = SCREENING};
-                    gsl_function function = {on_line, &at};
+                    line row = {.x = x, .scale = SCREENING};
+                    gsl_function function = {on_line, &row};
                     double sign = edge ? 1.0 : -1.0;
                     entry[0] += sign * integrate(&function, y0, y0 + HEIGHT, work);
                     entry[1] += sign * bb_radial_kernel_edge(&kernel, x, y0, y0 + HEIGHT);
@@ -136,8 +136,8 @@ static double cell_error(double scale, double width, double height)
             for (int i = 0; i < 60; i = i < 6 ? i + 1 : 2 * i) {
                 double x0 = (i - offsets[o][0]) * width;
                 double y0 = (j - offsets[o][1]) * height;
-                line at = {0.0, y0, y0 + height, scale, inner};
-                gsl_function function = {across_line, &at};
+                line row = {0.0, y0, y0 + height, scale, inner};
+                gsl_function function = {across_line, &row};
                 double exact = integrate(&function, x0, x0 + width, work);
                 double got = bb_radial_kernel_cell(&kernel, x0, x0 + width, y0, y0 + height);
                 peak = fmax(peak, fabs(exact));

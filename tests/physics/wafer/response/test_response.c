@@ -46,17 +46,18 @@ static const bb_grid_config QUICK_POINTS = {11, 9};
 static void entries_do_not_depend_on_block_or_threads(void **state)
 {
     (void)state;
-    setup at = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
-    double *whole = NULL;
+    setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
+    double *all_values = NULL;
     double *part = NULL;
-    bb_index cells = at.grid->cell_count;
-    check_ok(BB_ALLOCATE(4 * cells, &whole));
+    bb_index cells = scene.grid->cell_count;
+    check_ok(BB_ALLOCATE(4 * cells, &all_values));
     check_ok(BB_ALLOCATE(4 * cells, &part));
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response rows;
-        check_ok(bb_field_response_make(at.response, &at.slit, &at.scan->fields[41], axis, &rows));
-        assert_int_equal(rows.source.rows, at.slit.field_points);
-        check_ok(bb_matrix_source_fill(&rows.source, 300, 0, bb_view_matrix(whole, 4, cells)));
+        check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[41], axis,
+                                        &rows));
+        assert_int_equal(rows.source.rows, scene.slit.field_points);
+        check_ok(bb_matrix_source_fill(&rows.source, 300, 0, bb_view_matrix(all_values, 4, cells)));
         bb_index first = 7003;
         bb_index count = 1311;
         check_ok(bb_threads_set(2));
@@ -64,17 +65,17 @@ static void entries_do_not_depend_on_block_or_threads(void **state)
         check_ok(bb_threads_set(1));
         for (bb_index row = 0; row < 4; ++row) {
             for (bb_index i = 0; i < count; ++i) {
-                assert_true(part[row * count + i] == whole[row * cells + first + i]);
+                assert_true(part[row * count + i] == all_values[row * cells + first + i]);
             }
             for (bb_index i = 0; i < cells; ++i) {
-                assert_true(at.grid->area[i] > 0.0 || whole[row * cells + i] == 0.0);
+                assert_true(scene.grid->area[i] > 0.0 || all_values[row * cells + i] == 0.0);
             }
         }
     }
-    BB_RELEASE(&whole);
+    BB_RELEASE(&all_values);
     BB_RELEASE(&part);
     bb_threads_stop();
-    drop(&at);
+    drop(&scene);
 }
 
 typedef struct edge {
@@ -84,8 +85,8 @@ typedef struct edge {
 
 static double on_edge(double y, void *context)
 {
-    const edge *of = context;
-    return gsl_sf_bessel_K0(hypot(of->x, y) / of->scale);
+    const edge *side = context;
+    return gsl_sf_bessel_K0(hypot(side->x, y) / side->scale);
 }
 
 // Integral of K0(r / scale) along a line at distance x, by adaptive quadrature in parts that end
@@ -93,8 +94,8 @@ static double on_edge(double y, void *context)
 static double edge_integral(double x, double y0, double y1, double scale)
 {
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
-    edge of = {x, scale};
-    gsl_function function = {on_edge, &of};
+    edge side = {x, scale};
+    gsl_function function = {on_edge, &side};
     double parts[3] = {y0, fmin(fmax(0.0, y0), y1), y1};
     double sum = 0.0;
     for (int k = 0; k < 2; ++k) {
@@ -117,32 +118,32 @@ static void coarsest_grid_works(void **state)
     soft.tangential_stiffness_n_per_m3 = 1e8;
     const bb_clamp_config *clamps[2] = {&CLAMP, &soft};
     for (int k = 0; k < 2; ++k) {
-        setup at = make(0.002, (bb_grid_config){2, 2}, QUICK_POINTS, clamps[k]);
-        const bb_temperature_grid *grid = at.grid;
-        double scale = at.response->screening_length;
-        for (bb_index i = 0; i < at.scan->field_count; ++i) {
-            const bb_field *field = &at.scan->fields[i];
+        setup scene = make(0.002, (bb_grid_config){2, 2}, QUICK_POINTS, clamps[k]);
+        const bb_temperature_grid *grid = scene.grid;
+        double scale = scene.response->screening_length;
+        for (bb_index i = 0; i < scene.scan->field_count; ++i) {
+            const bb_field *field = &scene.scan->fields[i];
             bb_field_response rows;
             double row[4];
             for (int axis = 0; axis < 3; ++axis) {
-                check_ok(bb_field_response_make(at.response, &at.slit, field, axis, &rows));
+                check_ok(bb_field_response_make(scene.response, &scene.slit, field, axis, &rows));
             }
-            check_ok(bb_field_response_make(at.response, &at.slit, field, BB_AXIS_X, &rows));
+            check_ok(bb_field_response_make(scene.response, &scene.slit, field, BB_AXIS_X, &rows));
             check_ok(bb_matrix_source_fill(&rows.source, 7, 0, bb_view_matrix(row, 1, 4)));
-            double x = grid->origin_x - bb_slit_grid_x(&at.slit, field, 7);
-            double y = grid->origin_y - bb_slit_grid_y(&at.slit, field, 7);
+            double x = grid->origin_x - bb_slit_grid_x(&scene.slit, field, 7);
+            double y = grid->origin_y - bb_slit_grid_y(&scene.slit, field, 7);
             for (int j = 0; j < 4; ++j) {
-                double left = x + (j % 2) * grid->cell_width;
+                double rest = x + (j % 2) * grid->cell_width;
                 double low = y + (j / 2) * grid->cell_height;
                 double high = low + grid->cell_height;
                 double live = grid->area[j] / (grid->cell_width * grid->cell_height);
-                double expected = edge_integral(left + grid->cell_width, low, high, scale) -
-                                  edge_integral(left, low, high, scale);
-                check_close(row[j], at.response->in_plane * live * expected, 1e-9,
-                            at.response->in_plane * grid->cell_height);
+                double expected = edge_integral(rest + grid->cell_width, low, high, scale) -
+                                  edge_integral(rest, low, high, scale);
+                check_close(row[j], scene.response->in_plane * live * expected, 1e-9,
+                            scene.response->in_plane * grid->cell_height);
             }
         }
-        drop(&at);
+        drop(&scene);
     }
 }
 
@@ -184,9 +185,10 @@ typedef struct moment {
 
 static double radial_moment(double s, void *context)
 {
-    const moment *of = context;
-    double bessel = of->inner ? gsl_sf_bessel_I0(s / of->scale) : gsl_sf_bessel_K0(s / of->scale);
-    return s > 0.0 ? bessel * temperature(s, of->width) * s : 0.0;
+    const moment *instant = context;
+    double bessel = instant->inner ? gsl_sf_bessel_I0(s / instant->scale)
+                                   : gsl_sf_bessel_K0(s / instant->scale);
+    return s > 0.0 ? bessel * temperature(s, instant->width) * s : 0.0;
 }
 
 // docs/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a disc. For
@@ -194,9 +196,9 @@ static double radial_moment(double s, void *context)
 static double infinite_plate(double r, double width, double scale)
 {
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
-    moment in = {width, scale, 1};
+    moment instant = {width, scale, 1};
     moment out = {width, scale, 0};
-    gsl_function inner = {radial_moment, &in};
+    gsl_function inner = {radial_moment, &instant};
     gsl_function outer = {radial_moment, &out};
     double a = 0.0;
     double b = 0.0;
@@ -209,31 +211,31 @@ static double infinite_plate(double r, double width, double scale)
 }
 
 // Displacement of some points of field 48 by a radial temperature, against the closed form.
-static double radial_error(const setup *at, double width)
+static double radial_error(const setup *scene, double width)
 {
     double *s = NULL;
     double *row = NULL;
     double worst = 0.0;
     double peak = 0.0;
-    bb_index cells = at->grid->cell_count;
+    bb_index cells = scene->grid->cell_count;
     check_ok(BB_ALLOCATE(cells, &s));
     check_ok(BB_ALLOCATE(cells, &row));
     for (bb_index j = 0; j < cells; ++j) {
-        bb_index column = j % at->grid->columns;
-        bb_index line = j / at->grid->columns;
-        double x = at->grid->origin_x + ((double)column + 0.5) * at->grid->cell_width;
-        double y = at->grid->origin_y + ((double)line + 0.5) * at->grid->cell_height;
+        bb_index column = j % scene->grid->columns;
+        bb_index line = j / scene->grid->columns;
+        double x = scene->grid->origin_x + ((double)column + 0.5) * scene->grid->cell_width;
+        double y = scene->grid->origin_y + ((double)line + 0.5) * scene->grid->cell_height;
         s[j] = temperature(hypot(x, y), width);
     }
-    const bb_field *field = &at->scan->fields[44];
+    const bb_field *field = &scene->scan->fields[44];
     bb_field_response rows[2];
     for (int axis = 0; axis < 2; ++axis) {
-        check_ok(bb_field_response_make(at->response, &at->slit, field, axis, &rows[axis]));
+        check_ok(bb_field_response_make(scene->response, &scene->slit, field, axis, &rows[axis]));
     }
-    for (bb_index point = 3; point < at->slit.field_points; point += 97) {
-        double x = bb_slit_grid_x(&at->slit, field, point);
-        double y = bb_slit_grid_y(&at->slit, field, point);
-        double exact = infinite_plate(hypot(x, y), width, at->response->screening_length);
+    for (bb_index point = 3; point < scene->slit.field_points; point += 97) {
+        double x = bb_slit_grid_x(&scene->slit, field, point);
+        double y = bb_slit_grid_y(&scene->slit, field, point);
+        double exact = infinite_plate(hypot(x, y), width, scene->response->screening_length);
         peak = fmax(peak, fabs(exact));
         for (int axis = 0; axis < 2; ++axis) {
             check_ok(
@@ -278,40 +280,40 @@ static void height_rows_follow_the_fourier_system(void **state)
     bb_clamp_config clamp = CLAMP;
     clamp.tangential_stiffness_n_per_m3 = 1e13;
     clamp.normal_stiffness_n_per_m3 = 1e11;
-    setup at = make(0.001, (bb_grid_config){300, 200}, QUICK_POINTS, &clamp);
+    setup scene = make(0.001, (bb_grid_config){300, 200}, QUICK_POINTS, &clamp);
     double *row = NULL;
-    bb_index cells = at.grid->cell_count;
+    bb_index cells = scene.grid->cell_count;
     bb_field_response rows;
     check_ok(BB_ALLOCATE(cells, &row));
     bb_index middle = 0;
-    while (at.scan->fields[middle].row != 0 || at.scan->fields[middle].column != 0) {
+    while (scene.scan->fields[middle].row != 0 || scene.scan->fields[middle].column != 0) {
         ++middle;
     }
-    const bb_field *field = &at.scan->fields[middle];
-    check_ok(bb_field_response_make(at.response, &at.slit, field, BB_AXIS_Z, &rows));
+    const bb_field *field = &scene.scan->fields[middle];
+    check_ok(bb_field_response_make(scene.response, &scene.slit, field, BB_AXIS_Z, &rows));
     for (bb_index point = 5; point < 400; point += 61) {
         double q = 2.0 * M_PI / 0.018;
-        double px = bb_slit_grid_x(&at.slit, field, point);
+        double px = bb_slit_grid_x(&scene.slit, field, point);
         check_ok(bb_matrix_source_fill(&rows.source, point, 0, bb_view_matrix(row, 1, cells)));
         double z = 0.0;
         for (bb_index j = 0; j < cells; ++j) {
-            double x =
-                at.grid->origin_x + ((double)(j % at.grid->columns) + 0.5) * at.grid->cell_width;
+            double x = scene.grid->origin_x +
+                       ((double)(j % scene.grid->columns) + 0.5) * scene.grid->cell_width;
             z += row[j] * cos(q * (x - px));
         }
         double exact = bb_response_height_amplitude(&SILICON, &clamp, q);
         // Means over cells lower the kernel's part by sinc(q h / 2), linear interpolation the
         // local.
         double local = 2.6e-6 * 775e-6 * 1.28;
-        double h = at.grid->cell_width;
-        double along = (px - at.grid->origin_x) / h - 0.5;
+        double h = scene.grid->cell_width;
+        double along = (px - scene.grid->origin_x) / h - 0.5;
         double a = along - floor(along);
         double between = (1.0 - a) * cos(q * h * a) + a * cos(q * h * (1.0 - a));
         double expected = (exact - local) * sin(0.5 * q * h) / (0.5 * q * h) + local * between;
         check_relative(z, expected, 2e-5);
     }
     BB_RELEASE(&row);
-    drop(&at);
+    drop(&scene);
 }
 
 static void height_amplitude_has_its_limits(void **state)
@@ -327,21 +329,22 @@ static void height_amplitude_has_its_limits(void **state)
 static void one_field_is_quick(void **state)
 {
     (void)state;
-    setup at = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
+    setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     double *rows = NULL;
-    bb_index cells = at.grid->cell_count;
-    check_ok(BB_ALLOCATE(at.slit.field_points * cells, &rows));
+    bb_index cells = scene.grid->cell_count;
+    check_ok(BB_ALLOCATE(scene.slit.field_points * cells, &rows));
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response field;
-        check_ok(bb_field_response_make(at.response, &at.slit, &at.scan->fields[44], axis, &field));
+        check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[44], axis,
+                                        &field));
         double begin = bb_clock_seconds();
         check_ok(bb_matrix_source_fill(&field.source, 0, 0,
-                                       bb_view_matrix(rows, at.slit.field_points, cells)));
+                                       bb_view_matrix(rows, scene.slit.field_points, cells)));
         print_message("%s: %td points x %td cells in %.2f s\n", field.source.name,
-                      at.slit.field_points, cells, bb_clock_seconds() - begin);
+                      scene.slit.field_points, cells, bb_clock_seconds() - begin);
     }
     BB_RELEASE(&rows);
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

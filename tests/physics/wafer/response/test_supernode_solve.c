@@ -21,26 +21,26 @@ typedef struct setup {
 
 static setup make(void)
 {
-    setup at = {0};
+    setup scene = {0};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_plate_element element;
     int64_t *order = NULL;
-    check_ok(bb_disc_mesh_create(0.150, 0.006, &at.mesh));
-    bb_plate_element_make(&plate, at.mesh->spacing, &element);
-    check_ok(bb_plate_assemble(at.mesh, &element, NULL, &at.matrix));
-    check_ok(BB_ALLOCATE(at.matrix.unknowns, &order));
-    check_ok(bb_plate_order(at.mesh, order));
-    check_ok(bb_plate_factor_create(&at.matrix, order, &at.factor));
-    at.view = bb_plate_factor_supernodes(at.factor);
+    check_ok(bb_disc_mesh_create(0.150, 0.006, &scene.mesh));
+    bb_plate_element_make(&plate, scene.mesh->spacing, &element);
+    check_ok(bb_plate_assemble(scene.mesh, &element, NULL, &scene.matrix));
+    check_ok(BB_ALLOCATE(scene.matrix.unknowns, &order));
+    check_ok(bb_plate_order(scene.mesh, order));
+    check_ok(bb_plate_factor_create(&scene.matrix, order, &scene.factor));
+    scene.view = bb_plate_factor_supernodes(scene.factor);
     BB_RELEASE(&order);
-    return at;
+    return scene;
 }
 
-static void drop(setup *at)
+static void drop(setup *scene)
 {
-    bb_plate_factor_destroy(&at->factor);
-    bb_upper_triangle_release(&at->matrix);
-    bb_disc_mesh_destroy(&at->mesh);
+    bb_plate_factor_destroy(&scene->factor);
+    bb_upper_triangle_release(&scene->matrix);
+    bb_disc_mesh_destroy(&scene->mesh);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
@@ -50,18 +50,18 @@ static double entry(bb_index i, bb_index column)
 }
 
 // CHOLMOD's own answer, column-major.
-static void solve_by_cholmod(const setup *at, double *out)
+static void solve_by_cholmod(const setup *scene, double *out)
 {
     cholmod_common common;
-    bb_index n = at->matrix.unknowns;
+    bb_index n = scene->matrix.unknowns;
     (void)cholmod_l_start(&common);
     common.supernodal = CHOLMOD_SUPERNODAL;
     cholmod_sparse sparse = {.nrow = (size_t)n,
                              .ncol = (size_t)n,
-                             .nzmax = (size_t)at->matrix.start[n],
-                             .p = at->matrix.start,
-                             .i = at->matrix.row,
-                             .x = at->matrix.value,
+                             .nzmax = (size_t)scene->matrix.start[n],
+                             .p = scene->matrix.start,
+                             .i = scene->matrix.row,
+                             .x = scene->matrix.value,
                              .stype = 1,
                              .itype = CHOLMOD_LONG,
                              .xtype = CHOLMOD_REAL,
@@ -86,18 +86,18 @@ static void solve_by_cholmod(const setup *at, double *out)
 static void answers_are_cholmods(void **state)
 {
     (void)state;
-    setup at = make();
-    bb_index n = at.matrix.unknowns;
+    setup scene = make();
+    bb_index n = scene.matrix.unknowns;
     double *x = NULL;
     double *expected = NULL;
     check_ok(BB_ALLOCATE(n * WIDTH, &x));
     check_ok(BB_ALLOCATE(n * WIDTH, &expected));
-    const int64_t *place = bb_plate_factor_places(at.factor);
+    const int64_t *place = bb_plate_factor_places(scene.factor);
     for (bb_index i = 0; i < n * WIDTH; ++i) {
         x[place[i / WIDTH] * WIDTH + i % WIDTH] = entry(i / WIDTH, i % WIDTH);
     }
-    check_ok(bb_supernodes_solve(at.view, WIDTH, 0, NULL, x));
-    solve_by_cholmod(&at, expected);
+    check_ok(bb_supernodes_solve(scene.view, WIDTH, 0, NULL, x));
+    solve_by_cholmod(&scene, expected);
     double worst = 0.0;
     for (bb_index column = 0; column < WIDTH; ++column) {
         double error = 0.0;
@@ -110,19 +110,19 @@ static void answers_are_cholmods(void **state)
         worst = fmax(worst, error / norm);
     }
     print_message("%lld unknowns, %lld supernodes: CHOLMOD's answers to %.1e\n", (long long)n,
-                  (long long)at.view->count, worst);
+                  (long long)scene.view->count, worst);
     assert_true(worst < 1e-12);
     BB_RELEASE(&x);
     BB_RELEASE(&expected);
-    drop(&at);
+    drop(&scene);
 }
 
 // Supernodes that are left out hold zeros: the values are the same, not only close.
 static void sparse_sides_give_the_same(void **state)
 {
     (void)state;
-    setup at = make();
-    bb_index n = at.matrix.unknowns;
+    setup scene = make();
+    bb_index n = scene.matrix.unknowns;
     double *dense = NULL;
     double *sparse = NULL;
     check_ok(BB_ZEROED(n * WIDTH, &dense));
@@ -131,34 +131,34 @@ static void sparse_sides_give_the_same(void **state)
     for (int k = 0; k < 4; ++k) {
         dense[touched[k] * WIDTH + k] = sparse[touched[k] * WIDTH + k] = 1.0 + k;
     }
-    check_ok(bb_supernodes_solve(at.view, WIDTH, 0, NULL, dense));
-    check_ok(bb_supernodes_solve(at.view, WIDTH, 4, touched, sparse));
+    check_ok(bb_supernodes_solve(scene.view, WIDTH, 0, NULL, dense));
+    check_ok(bb_supernodes_solve(scene.view, WIDTH, 4, touched, sparse));
     for (bb_index i = 0; i < n * WIDTH; ++i) {
         assert_true(dense[i] == sparse[i]);
     }
     assert_true(dense[0] > 0.0);
     BB_RELEASE(&dense);
     BB_RELEASE(&sparse);
-    drop(&at);
+    drop(&scene);
 }
 
 static void broken_indices_are_refused(void **state)
 {
     (void)state;
-    setup at = make();
-    bb_supernodes broken = *at.view;
+    setup scene = make();
+    bb_supernodes broken = *scene.view;
     int64_t *first = NULL;
     int64_t *row = NULL;
-    check_ok(bb_supernodes_check(at.view));
+    check_ok(bb_supernodes_check(scene.view));
     broken.unknowns += 1;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "do not cover its unknowns");
-    broken = *at.view;
+    broken = *scene.view;
     check_ok(BB_ALLOCATE(broken.count + 1, &first));
     memcpy(first, broken.first, (size_t)(broken.count + 1) * sizeof *first);
     first[3] = first[2];
     broken.first = first;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "supernode 2 of the factor");
-    broken = *at.view;
+    broken = *scene.view;
     check_ok(BB_ALLOCATE(broken.row_count, &row));
     memcpy(row, broken.row, (size_t)broken.row_count * sizeof *row);
     row[broken.row_start[1] - 1] = broken.unknowns;
@@ -166,12 +166,12 @@ static void broken_indices_are_refused(void **state)
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "out of order");
     memcpy(row, broken.permutation, (size_t)broken.unknowns * sizeof *row);
     row[5] = -1;
-    broken = *at.view;
+    broken = *scene.view;
     broken.permutation = row;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "place 5");
     BB_RELEASE(&first);
     BB_RELEASE(&row);
-    drop(&at);
+    drop(&scene);
 }
 
 int main(void)

@@ -107,8 +107,8 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
         bb_index group = run / pieces;
         bb_index begin = run % pieces * stride;
         bb_index count = columns - begin < stride ? columns - begin : stride;
-        bb_index left = shape->nz - 4 * group;
-        bb_index across = left < 4 ? left : 4;
+        bb_index rest = shape->nz - 4 * group;
+        bb_index across = rest < 4 ? rest : 4;
         bb_zfp_target target = {.f32 = piece, .stride = stride, .only_row = -1, .end = stride};
         bb_zfp_band_decode(settings, shape, band, run, &target);
         for (bb_index r = 0; r < across * shape->nw; ++r) {

@@ -248,11 +248,11 @@ static void positions_have_64_bits(void **state)
     }
     check_ok(bb_zfp_decode(&stream, out));
     for (size_t p = 0; p < 4; ++p) {
-        const float *at = out + 4 * places[p];
-        check_close((double)at[0], 1.0, 1e-6, 1.0);
-        check_close((double)at[2], (double)p, 1e-6, 1.0);
-        check_close((double)at[3], -4.0, 1e-6, 1.0);
-        assert_true(at[-1] == 0.0F);
+        const float *cursor = out + 4 * places[p];
+        check_close((double)cursor[0], 1.0, 1e-6, 1.0);
+        check_close((double)cursor[2], (double)p, 1e-6, 1.0);
+        check_close((double)cursor[3], -4.0, 1e-6, 1.0);
+        assert_true(cursor[-1] == 0.0F);
     }
     BB_RELEASE(&out);
     assert_int_equal(munmap(bytes, size), 0);

@@ -43,25 +43,25 @@ static double draw_unit(random_bits *random)
 // All remainders of a block, up to three blocks along the first axes.
 static bb_zfp_shape draw_shape(random_bits *random, int dimensions)
 {
-    const bb_index most[4] = {40, 13, 9, 6};
+    const bb_index maximum[4] = {40, 13, 9, 6};
     bb_zfp_shape shape = {dimensions, 1, 1, 1, 1};
-    shape.nx = 1 + draw_below(random, most[dimensions - 1]);
+    shape.nx = 1 + draw_below(random, maximum[dimensions - 1]);
     if (dimensions > 1) {
-        shape.ny = 1 + draw_below(random, most[dimensions - 1]);
+        shape.ny = 1 + draw_below(random, maximum[dimensions - 1]);
     }
     if (dimensions > 2) {
-        shape.nz = 1 + draw_below(random, most[dimensions - 1]);
+        shape.nz = 1 + draw_below(random, maximum[dimensions - 1]);
     }
     if (dimensions > 3) {
-        shape.nw = 1 + draw_below(random, most[dimensions - 1]);
+        shape.nw = 1 + draw_below(random, maximum[dimensions - 1]);
     }
     return shape;
 }
 
 static double draw_value(random_bits *random, int kind, bb_index i, bool is_double)
 {
-    double least = is_double ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
-    double most = is_double ? DBL_MAX : (double)FLT_MAX;
+    double minimum = is_double ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+    double maximum = is_double ? DBL_MAX : (double)FLT_MAX;
     double u = 2.0 * draw_unit(random) - 1.0;
     switch (kind) {
     case 0:
@@ -77,11 +77,11 @@ static double draw_value(random_bits *random, int kind, bb_index i, bool is_doub
     case 5:
         return -7.25;
     case 6: // subnormal
-        return least * floor(100.0 * u);
+        return minimum * floor(100.0 * u);
     case 7: // every exponent
         return ldexp(u, (int)draw_below(random, is_double ? 2090 : 270) - (is_double ? 1070 : 145));
     case 8:
-        return draw_below(random, 5) == 0 ? most * u : 0.0;
+        return draw_below(random, 5) == 0 ? maximum * u : 0.0;
     case 9:
         return draw_below(random, 17) == 0 ? (double)NAN : u;
     case 10:
@@ -114,10 +114,10 @@ static void draw_mode(random_bits *random, int mode, bool is_double, int dimensi
     zfp_type type = is_double ? zfp_type_double : zfp_type_float;
     unsigned size = 1u << (2 * dimensions);
     unsigned head = is_double ? 12 : 9;
-    double most = is_double ? 66.0 : 34.0;
+    double maximum = is_double ? 66.0 : 34.0;
     switch (mode) {
     case MODE_RATE:
-        (void)zfp_stream_set_rate(zfp, most * draw_unit(random), type, (unsigned)dimensions,
+        (void)zfp_stream_set_rate(zfp, maximum * draw_unit(random), type, (unsigned)dimensions,
                                   zfp_false);
         break;
     case MODE_PRECISION:

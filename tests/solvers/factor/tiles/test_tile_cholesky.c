@@ -27,8 +27,8 @@ static double value_at(const bb_tile_matrix *matrix, bb_index i, bb_index j)
 {
     bb_index size = matrix->tile_size;
     const bb_tile *tile = bb_tile_matrix_at(matrix, i / size, j / size);
-    bb_index at = i % size * tile->columns + j % size;
-    return tile->f64 != NULL ? tile->f64[at] : (double)tile->f32[at];
+    bb_index index = i % size * tile->columns + j % size;
+    return tile->f64 != NULL ? tile->f64[index] : (double)tile->f32[index];
 }
 
 // ||A - L L^T||_F / ||A||_F.
