@@ -38,7 +38,7 @@ static bb_status show(void *context)
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
     BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
                "cannot show '%s': a file of 'bitbudget bench', which prints its table when it "
-               "measures; its datasets are those of docs/performance.md, section 5",
+               "measures; its datasets are those of docs/lab/performance.md, section 5",
                asked->path);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot show '%s': unknown experiment '%s'", asked->path,
                name);

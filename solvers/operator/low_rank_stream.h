@@ -13,7 +13,7 @@
 // of V, U and items (0.2 bits a value), half of U not read, x 2.05 MB: under 6.9 MB, 1.6 us of
 // reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and
 // x) of 0.8 us each, sums 0.4 us, t through the last cache 0.7 us, sums 0.3 us: 5 to 6 us
-// predicted, 8.6 measured in a row of products (docs/performance.md, section 7).
+// predicted, 8.6 measured in a row of products (docs/lab/performance.md, section 7).
 #ifndef BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 #define BB_SOLVERS_OPERATOR_LOW_RANK_STREAM_H
 

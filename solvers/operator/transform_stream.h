@@ -32,7 +32,7 @@
 // of it beside the reading of other blocks. Latency of one product alone: launch 2, where slices
 // begin, lanes, chunks 2.3, x 0.8, its transform 0.4, four slices a warp 1.3, rows back 0.3, panels
 // 1.2: 8.3 us predicted, 28 found; in a row of products 5 predicted, 22 found
-// (docs/performance.md, section 7).
+// (docs/lab/performance.md, section 7).
 #ifndef BB_SOLVERS_OPERATOR_TRANSFORM_STREAM_H
 #define BB_SOLVERS_OPERATOR_TRANSFORM_STREAM_H
 

@@ -114,7 +114,7 @@ static void limits_are_met_with_a_sentence(void **state)
     }
 }
 
-// Two threads need 376,000 kB (docs/performance.md); threads of OpenBLAS's own and heaps of threads
+// Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of threads
 // brought that to between 583,000 and 650,000.
 static void what_fits_a_limit_runs(void **state)
 {

@@ -10,7 +10,7 @@
 // lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132 processors of
 // four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values without stalls.
 // Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind. Measured on an
-// H200 (docs/performance.md, section 7): 1.18 TB/s with runs of one and two blocks, 0.80 with four,
+// H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two blocks, 0.80 with four,
 // 0.40 with eight.
 //
 // Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the

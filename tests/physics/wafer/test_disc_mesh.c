@@ -3,7 +3,7 @@
 #include "physics/wafer/disc_mesh.h"
 #include "tests/check.h"
 
-// docs/physics-wafer.md 2.3 item 9.
+// docs/manual/physics-wafer.md 2.3 item 9.
 static void wafer_has_the_known_counts(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-// docs/physics-wafer.md 1.2: 96 fields, 58 of them full.
+// docs/manual/physics-wafer.md 1.2: 96 fields, 58 of them full.
 static void canonical_layout_has_96_fields(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void order_is_a_meander_with_alternating_scans(void **state)
     bb_scan_destroy(&scan);
 }
 
-// docs/physics-wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
+// docs/manual/physics-wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
 static void slit_has_the_known_speed(void **state)
 {
     (void)state;

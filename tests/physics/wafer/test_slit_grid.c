@@ -11,7 +11,7 @@ static bb_response_config response(bb_index columns, bb_index rows)
     };
 }
 
-// docs/physics-wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
+// docs/manual/physics-wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
 static void seed_window_has_the_known_size(void **state)
 {
     (void)state;

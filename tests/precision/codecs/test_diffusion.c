@@ -232,7 +232,7 @@ static double error_of_stripes(const double *exact, const double *stored, double
 }
 
 // The mixed difference vanishes at edges along the axes of the mesh. At oblique ones it does not,
-// cell after cell: little is gained there (docs/precision.md 2.9).
+// cell after cell: little is gained there (docs/manual/precision.md 2.9).
 static void oblique_edges_gain_little(void **state)
 {
     (void)state;

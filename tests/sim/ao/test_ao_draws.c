@@ -77,7 +77,7 @@ static void some_draws_lost_are_unsafe(void **state)
 
 // Mean and spread of a price over the draws of one matrix, and over problems that nobody could tell
 // apart: outer scales within 0.045 % of 25 m. Both with dithered rows: without, the ensemble rounds
-// coherently and draws do not (docs/precision.md, 6.5).
+// coherently and draws do not (docs/manual/precision.md, 6.5).
 static void draws_agree_with_an_ensemble_of_problems(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
-// as the evenly heated disc of docs/physics-wafer.md 2.3 item 2 does, by the temperature that they
+// as the evenly heated disc of docs/manual/physics-wafer.md 2.3 item 2 does, by the temperature that they
 // have lost or won since they were aligned.
 #include "sim/wafer/realtime/realtime_plan.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
@@ -20,7 +20,7 @@
 #define ABSOLUTE "metrology.reference=none"
 #define WATER    "wafers.stress_free=water"
 
-// C / h_c of docs/physics-wafer.md 1.1.
+// C / h_c of docs/manual/physics-wafer.md 1.1.
 static const double TIME_CONSTANT = 2330.0 * 712.0 * 775e-6 / 1500.0;
 static const double FIELD_TIME = 0.070; // of the small study, of which 0.034 are light
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closed forms of docs/physics-wafer.md 2.3, items 1 to 4, on the staircase disc at 0.5 mm; the
+// Closed forms of docs/manual/physics-wafer.md 2.3, items 1 to 4, on the staircase disc at 0.5 mm; the
 // element; reciprocity. The slowest program of the wafer: it factors 568 thousand unknowns twice.
 #include "core/clock.h"
 #include "core/memory.h"
@@ -14,7 +14,7 @@
 
 static const double NU = 0.28;
 
-// The closed 8 x 8 matrix of docs/physics-wafer.md 1.4.
+// The closed 8 x 8 matrix of docs/manual/physics-wafer.md 1.4.
 static void element_is_the_known_square(void **state)
 {
     (void)state;

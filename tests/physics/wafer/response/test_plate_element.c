@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coupled element: shapes, rigid motions, states of constant strain and curvature, loads, and
-// the constants of docs/physics-wafer.md 1.4 isotropic and cubic.
+// the constants of docs/manual/physics-wafer.md 1.4 isotropic and cubic.
 #include "physics/wafer/response/membrane_element.h"
 #include "physics/wafer/response/plate_element.h"
 #include "tests/check.h"
@@ -203,7 +203,7 @@ static void loads_do_their_work(void **state)
     check_relative(work[1], -plate.thermal * plate.thickness / 6.0 * 9.0 * area, 1e-9);
 }
 
-// docs/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along <110>.
+// docs/manual/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along <110>.
 static void cubic_constants_are_those_of_silicon(void **state)
 {
     (void)state;

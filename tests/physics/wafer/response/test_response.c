@@ -147,7 +147,7 @@ static void coarsest_grid_works(void **state)
     }
 }
 
-// docs/physics-wafer.md 2.4: what is left out between the middle and the surface of the plate,
+// docs/manual/physics-wafer.md 2.4: what is left out between the middle and the surface of the plate,
 // (d/2) q W of the 2 x 2 system of 1.4 over its U.
 static void rotation_left_out_is_as_documented(void **state)
 {
@@ -191,7 +191,7 @@ static double radial_moment(double s, void *context)
     return s > 0.0 ? bessel * temperature(s, instant->width) * s : 0.0;
 }
 
-// docs/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a disc. For
+// docs/manual/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a disc. For
 // a uniform rise it is (1 + nu) alpha dT R K1(R / l) I1(r / l).
 static double infinite_plate(double r, double width, double scale)
 {
@@ -272,7 +272,7 @@ static void radial_heat_moves_points_as_on_an_infinite_plate(void **state)
     drop(&seed);
 }
 
-// The coupled 2 x 2 Fourier system (docs/physics-wafer.md 1.4) against rows times a cosine on S.
+// The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine on S.
 // Stiff springs keep the response local, so that the disc's edge does not matter.
 static void height_rows_follow_the_fourier_system(void **state)
 {
@@ -319,7 +319,7 @@ static void height_rows_follow_the_fourier_system(void **state)
 static void height_amplitude_has_its_limits(void **state)
 {
     (void)state;
-    // docs/physics-wafer.md 1.4: 2.0 nm/K free, 3.6 nm/K laterally held.
+    // docs/manual/physics-wafer.md 1.4: 2.0 nm/K free, 3.6 nm/K laterally held.
     double held = bb_response_height_amplitude(&SILICON, &CLAMP, 1e-3);
     check_relative(held, 2.6e-6 * 775e-6 * 1.28 / 0.72, 1e-6);
     double shortest = bb_response_height_amplitude(&SILICON, &CLAMP, 1e6);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory of a factorization by panels, planned without a GPU. 21.45 and 11.89 GB are what the
-// plan said of n = 98,304 in panels of 1024 on an H200 (docs/performance.md), where 21.46 and 11.89
+// plan said of n = 98,304 in panels of 1024 on an H200 (docs/lab/performance.md), where 21.46 and 11.89
 // GB were taken.
 #include "solvers/factor/panels/panel_plan.h"
 #include "tests/check.h"
