@@ -79,12 +79,12 @@ bb_status bb_address_space_reserve(bb_index count)
     bb_status status = BB_OK;
     void *held[BB_ADDRESS_SPACE_BUFFERS];
     const double needed = bb_address_space_threads(count);
-    const double left = bb_address_space_left();
-    BB_REQUIRE(needed <= left, BB_MEMORY,
+    const double rest = bb_address_space_left();
+    BB_REQUIRE(needed <= rest, BB_MEMORY,
                "memory: %.1f MB for the buffers of OpenBLAS and the stacks of %td threads, the "
                "limit of this process (ulimit -v) leaves %.1f MB; expected fewer --threads",
-               1e-6 * needed, count, 1e-6 * left);
-    if (isinf(left) || blas_memory_alloc == NULL || blas_memory_free == NULL) {
+               1e-6 * needed, count, 1e-6 * rest);
+    if (isinf(rest) || blas_memory_alloc == NULL || blas_memory_free == NULL) {
         goto done;
     }
     (void)mallopt(M_ARENA_MAX, 1);

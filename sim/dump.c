@@ -5,13 +5,13 @@
 
 static bool listed(const char *list, const char *name, size_t length)
 {
-    for (const char *at = list; *at != '\0';) {
-        size_t found = strcspn(at, ",");
-        if (found == length && strncmp(at, name, length) == 0) {
+    for (const char *cursor = list; *cursor != '\0';) {
+        size_t found = strcspn(cursor, ",");
+        if (found == length && strncmp(cursor, name, length) == 0) {
             return true;
         }
-        at += found;
-        at += *at == ',';
+        cursor += found;
+        cursor += *cursor == ',';
     }
     return false;
 }
@@ -19,13 +19,13 @@ static bool listed(const char *list, const char *name, size_t length)
 bb_status bb_dump_check(const char *names, const char *offered)
 {
     bb_status status = BB_OK;
-    for (const char *at = names; at != NULL && *at != '\0';) {
-        size_t length = strcspn(at, ",");
-        BB_REQUIRE(offered != NULL && length > 0 && listed(offered, at, length), BB_INVALID,
+    for (const char *cursor = names; cursor != NULL && *cursor != '\0';) {
+        size_t length = strcspn(cursor, ",");
+        BB_REQUIRE(offered != NULL && length > 0 && listed(offered, cursor, length), BB_INVALID,
                    "--dump %s: '%.*s' is not one of the operators of this experiment: %s", names,
-                   (int)length, at, offered == NULL ? "it has none" : offered);
-        at += length;
-        at += *at == ',';
+                   (int)length, cursor, offered == NULL ? "it has none" : offered);
+        cursor += length;
+        cursor += *cursor == ',';
     }
 done:
     return status;

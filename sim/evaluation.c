@@ -97,8 +97,8 @@ static bb_status note_devices(bb_results *results, bb_index count,
             used = used || evaluations[p]->device == (bb_device_kind)kind;
         }
         if (used) {
-            size_t at = strlen(names);
-            (void)snprintf(names + at, sizeof names - at, "%s%s", at == 0 ? "" : ", ",
+            size_t index = strlen(names);
+            (void)snprintf(names + index, sizeof names - index, "%s%s", index == 0 ? "" : ", ",
                            bb_device_names[kind]);
             BB_RETURN_IF_FAILED(note_device(results, (bb_device_kind)kind));
         }

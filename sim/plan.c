@@ -82,8 +82,8 @@ done:
 
 double bb_plan_limit_bytes(bb_index threads)
 {
-    const double left = bb_address_space_left() - bb_address_space_threads(threads);
-    return fmax(0.0, left + BB_PLAN_PROGRAM_BYTES); // mapped already, and in the plan
+    const double rest = bb_address_space_left() - bb_address_space_threads(threads);
+    return fmax(0.0, rest + BB_PLAN_PROGRAM_BYTES); // mapped already, and in the plan
 }
 
 void bb_plan_release(bb_plan *plan)

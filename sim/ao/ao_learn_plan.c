@@ -30,23 +30,23 @@ static extent measure(const bb_ao_learn_config *learn, const bb_atmosphere *atmo
 {
     const bb_slope_covariance_cost price = bb_slope_covariance_price(guides, guides);
     const bool fitted = learn->outer_scale_range_m.count > 0;
-    extent of = {.n = (double)guides->measurement_count,
-                 .layers = (double)learn->heights_m.count,
-                 .sources = learn->source == (int)BB_AO_LEARN_FRAMES ? BB_LEARN_BATCHES : 1.0,
-                 .truth_layers = (double)atmosphere->layer_count,
-                 .entries = 0.5 * price.entries,
-                 .direct = 0.5 * price.direct_entries,
-                 .table_bytes = price.table_bytes};
-    of.layers = of.layers > 0.0 ? of.layers : of.truth_layers;
-    of.most_columns = (fitted ? 3.0 : 1.0) * of.layers + of.sources;
+    extent span = {.n = (double)guides->measurement_count,
+                   .layers = (double)learn->heights_m.count,
+                   .sources = learn->source == (int)BB_AO_LEARN_FRAMES ? BB_LEARN_BATCHES : 1.0,
+                   .truth_layers = (double)atmosphere->layer_count,
+                   .entries = 0.5 * price.entries,
+                   .direct = 0.5 * price.direct_entries,
+                   .table_bytes = price.table_bytes};
+    span.layers = span.layers > 0.0 ? span.layers : span.truth_layers;
+    span.most_columns = (fitted ? 3.0 : 1.0) * span.layers + span.sources;
     for (bb_index b = 0; b < bb_learn_block_count(guides); ++b) {
         const bb_learn_block block = bb_learn_block_at(guides, b);
         const double rows = (double)bb_learn_block_values(&block);
-        of.rows += rows;
-        of.most_rows = fmax(of.most_rows, rows);
-        of.most_values = fmax(of.most_values, (double)bb_learn_block_scratch(&block));
+        span.rows += rows;
+        span.most_rows = fmax(span.most_rows, rows);
+        span.most_values = fmax(span.most_values, (double)bb_learn_block_scratch(&block));
     }
-    return of;
+    return span;
 }
 
 // Outer scales at which all layers are made, those of a derivative included: a first judgement, the
@@ -104,22 +104,23 @@ bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosp
         *out = (bb_ao_learn_need){0};
         goto done;
     }
-    const extent of = measure(learn, atmosphere, guides);
-    const double columns = of.layers + of.sources;
-    const double blocks = 8.0 * (of.most_columns + of.most_rows) * of.most_columns;
-    const double scratch = 8.0 * of.most_values * fmin(threads, of.most_columns);
-    const double tables = (of.most_columns - of.sources) * of.table_bytes;
-    bb_ao_learn_need need = {.layers = of.layers,
+    const extent span = measure(learn, atmosphere, guides);
+    const double columns = span.layers + span.sources;
+    const double blocks = 8.0 * (span.most_columns + span.most_rows) * span.most_columns;
+    const double scratch = 8.0 * span.most_values * fmin(threads, span.most_columns);
+    const double tables = (span.most_columns - span.sources) * span.table_bytes;
+    bb_ao_learn_need need = {.layers = span.layers,
                              .trials = count_trials(learn),
                              .bytes = blocks + scratch + tables,
                              .solves_again = learn->apply};
     // A layer's column evaluates D once an entry; an analytic measurement's, once a layer.
     const bool analytic = learn->source == (int)BB_AO_LEARN_PROFILE;
-    const double distances = of.layers + (analytic ? of.truth_layers : 0.0);
-    const double filling = of.layers * seconds_per_table +
-                           distances * (of.direct + of.table_bytes / 8.0) * seconds_per_distance +
-                           columns * of.entries * seconds_per_entry;
-    const double reflecting = 2.0 * of.rows * columns * columns / reflection_rate;
+    const double distances = span.layers + (analytic ? span.truth_layers : 0.0);
+    const double filling =
+        span.layers * seconds_per_table +
+        distances * (span.direct + span.table_bytes / 8.0) * seconds_per_distance +
+        columns * span.entries * seconds_per_entry;
+    const double reflecting = 2.0 * span.rows * columns * columns / reflection_rate;
     need.seconds = need.trials * (filling / fmin(threads, columns) + reflecting);
     if (learn->source == (int)BB_AO_LEARN_FRAMES) {
         BB_TRY(add_frames(study, atmosphere, guides, threads, &need));

@@ -155,28 +155,28 @@ done:
     return status;
 }
 
-static bb_frame_sampler_extent frames_of(const bb_ao_study *study, const extent *of)
+static bb_frame_sampler_extent frames_of(const bb_ao_study *study, const extent *span)
 {
     return (bb_frame_sampler_extent){.frames = (double)study->monte_carlo.frames,
-                                     .layers = of->layers,
-                                     .lines = of->screen_lines,
-                                     .points = of->pupil_points,
-                                     .squared_points = of->squared_pupil_points,
-                                     .screen = of->screen};
+                                     .layers = span->layers,
+                                     .lines = span->screen_lines,
+                                     .points = span->pupil_points,
+                                     .squared_points = span->squared_pupil_points,
+                                     .screen = span->screen};
 }
 
-static double frame_bytes(const bb_ao_study *study, const extent *of, double threads)
+static double frame_bytes(const bb_ao_study *study, const extent *span, double threads)
 {
-    const bb_frame_sampler_extent frames = frames_of(study, of);
+    const bb_frame_sampler_extent frames = frames_of(study, span);
     double images = 8.0 * 64.0 * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS;
     return frames.frames > 0.0 ? images + bb_frame_sampler_bytes(&frames, threads) : 0.0;
 }
 
-static double frame_seconds(const bb_ao_study *study, const extent *of)
+static double frame_seconds(const bb_ao_study *study, const extent *span)
 {
-    const bb_frame_sampler_extent frames = frames_of(study, of);
+    const bb_frame_sampler_extent frames = frames_of(study, span);
     double images = 1.0e-7 * (double)study->monte_carlo.frames * (double)study->pipelines.count *
-                    (double)study->wavelengths_um.count * of->squared_pupil_points;
+                    (double)study->wavelengths_um.count * span->squared_pupil_points;
     return bb_frame_sampler_seconds(&frames) + images;
 }
 
@@ -187,18 +187,19 @@ static bool scores_pairs(const bb_ao_study *study)
 
 // The peak is the mirror's making, the learning, the solves, or the score of all estimates. What
 // was learned is a problem of its own beside the true one, and an estimate of the latter.
-static double host_bytes(const bb_ao_study *study, const extent *of, double factor_problem)
+static double host_bytes(const bb_ao_study *study, const extent *span, double factor_problem)
 {
     double pipelines = (double)study->pipelines.count;
-    double problems = of->learn.solves_again ? 2.0 : 1.0;
-    double mirror = 8.0 * MIRROR_MATRICES * of->largest_projector;
-    double estimates = 8.0 * pipelines * (of->n * of->m + of->squared_m);
-    double scoring = estimates + bb_residual_covariance_bytes((bb_index)of->n, pipelines * of->m) +
-                     (scores_pairs(study) ? of->pairs.bytes : 0.0);
-    double mask = 8.0 * (double)of->mask_edge * (double)of->mask_edge;
-    double making = fmax(mirror, of->learn.bytes);
-    return BB_PLAN_PROGRAM_BYTES + problems * (of->table_bytes + 8.0 * of->largest_projector) +
-           mask + 8.0 * PLANES * of->pixels * of->pixels +
+    double problems = span->learn.solves_again ? 2.0 : 1.0;
+    double mirror = 8.0 * MIRROR_MATRICES * span->largest_projector;
+    double estimates = 8.0 * pipelines * (span->n * span->m + span->squared_m);
+    double scoring = estimates +
+                     bb_residual_covariance_bytes((bb_index)span->n, pipelines * span->m) +
+                     (scores_pairs(study) ? span->pairs.bytes : 0.0);
+    double mask = 8.0 * (double)span->mask_edge * (double)span->mask_edge;
+    double making = fmax(mirror, span->learn.bytes);
+    return BB_PLAN_PROGRAM_BYTES + problems * (span->table_bytes + 8.0 * span->largest_projector) +
+           mask + 8.0 * PLANES * span->pixels * span->pixels +
            fmax(making, fmax(factor_problem, scoring));
 }
 
@@ -235,148 +236,149 @@ static double filling_seconds(const bb_slope_covariance_cost *cost, double layer
 }
 
 // Memory of a pipeline on each GPU; 0 on the cpu. A star that does not know its tilt has two.
-static double device_bytes(const bb_ao_study *study, const extent *of, bb_index pipeline)
+static double device_bytes(const bb_ao_study *study, const extent *span, bb_index pipeline)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_guide_star_config *stars = study->guide_stars.items;
     bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO; // solves the first target alone
-    bb_index rows = (bb_index)(ltao ? of->m / (double)study->targets.count : of->m);
+    bb_index rows = (bb_index)(ltao ? span->m / (double)study->targets.count : span->m);
     for (bb_index s = 0; s < study->guide_stars.count; ++s) {
         rows += bb_guide_star_kinds[stars[s].kind]->tilt_unknown ? 2 : 0;
     }
     return bb_factor_device_need(&study->solver.common, &pipelines[pipeline], study->common.device,
-                                 (bb_index)of->n, rows);
+                                 (bb_index)span->n, rows);
 }
 
 // On one GPU, with the rates of an H200.
-static double device_seconds(const bb_ao_study *study, const extent *of)
+static double device_seconds(const bb_ao_study *study, const extent *span)
 {
     double seconds = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_factor_pipeline *pipeline = (const bb_factor_pipeline *)study->pipelines.items + p;
         double shares[BB_VARIANT_COUNT] = {0.0};
         shares[pipeline->arithmetic] = 1.0;
-        if (device_bytes(study, of, p) > 0.0) {
+        if (device_bytes(study, span, p) > 0.0) {
             double trials = bb_factor_pipeline_trials(pipeline);
-            double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
+            double flops = bb_tile_cholesky_flops((bb_index)span->n, (bb_index)span->m);
             seconds += trials * (flops * bb_variant_relative_cost(shares) / device_rate +
-                                 2.0 * of->n * of->n * of->m / device_rate +
-                                 device_transfer * of->n * of->m);
+                                 2.0 * span->n * span->n * span->m / device_rate +
+                                 device_transfer * span->n * span->m);
         }
     }
     return seconds;
 }
 
 // From the residual covariances of all pipelines to their Strehl ratios, on one core.
-static double score_seconds(const bb_ao_study *study, const extent *of)
+static double score_seconds(const bb_ao_study *study, const extent *span)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     double scores = 1.0; // of the reference's noise
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         scores += bb_factor_pipeline_trials(&pipelines[p]);
     }
-    double seconds = of->projections / fp64_rate;
+    double seconds = span->projections / fp64_rate;
     if (scores_pairs(study)) {
-        seconds += of->pairs.flops * seconds_per_pair_flop +
-                   of->pairs.exponentials * seconds_per_exponential;
+        seconds += span->pairs.flops * seconds_per_pair_flop +
+                   span->pairs.exponentials * seconds_per_exponential;
     }
     return scores * seconds;
 }
 
 // Of what the threads share, on one core. Every pipeline fills a triangle of Cmm and Ctm; the score
 // fills all of Cmm and, for each estimate, Ctm.
-static double core_seconds(const bb_ao_study *study, const extent *of)
+static double core_seconds(const bb_ao_study *study, const extent *span)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     double count = (double)study->pipelines.count;
-    double whole = filling_seconds(&of->cmm, of->layers);
+    double total = filling_seconds(&span->cmm, span->layers);
     double seconds =
-        (0.5 * count + 1.0) * whole + 2.0 * count * filling_seconds(&of->ctm, of->layers);
+        (0.5 * count + 1.0) * total + 2.0 * count * filling_seconds(&span->ctm, span->layers);
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
-    const bool alone = device_bytes(study, of, reference) <= 0.0;
-    seconds += alone ? 2.0 * of->n * of->n * of->m / fp64_rate : 0.0; // of its noise
+    const bool alone = device_bytes(study, span, reference) <= 0.0;
+    seconds += alone ? 2.0 * span->n * span->n * span->m / fp64_rate : 0.0; // of its noise
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        double factor = bb_tile_cholesky_flops((bb_index)of->n, 0);
-        double solve = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) - factor;
+        double factor = bb_tile_cholesky_flops((bb_index)span->n, 0);
+        double solve = bb_tile_cholesky_flops((bb_index)span->n, (bb_index)span->m) - factor;
         bool wide =
             bb_variant_describe((bb_variant)pipelines[p].arithmetic)->output == BB_FORMAT_FP64;
-        if (device_bytes(study, of, p) > 0.0) {
+        if (device_bytes(study, span, p) > 0.0) {
             continue;
         }
         seconds += factor / rate_of(&pipelines[p]) + solve / (wide ? fp64_rate : fp32_rate) +
-                   2.0 * of->n * (of->n * of->m + of->squared_m) / fp64_rate;
+                   2.0 * span->n * (span->n * span->m + span->squared_m) / fp64_rate;
     }
     return seconds;
 }
 
 // The reference with the true profile, where the others had a learned one; beside all estimates.
-static bb_status solve_again(const bb_ao_study *study, const extent *of, double *held,
+static bb_status solve_again(const bb_ao_study *study, const extent *span, double *held,
                              double *seconds)
 {
     bb_status status = BB_OK;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bb_factor_pipeline *pipeline =
         (const bb_factor_pipeline *)study->pipelines.items + reference;
-    const double whole = filling_seconds(&of->cmm, of->layers);
-    const double on_device = device_bytes(study, of, reference);
-    const double flops = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m);
+    const double total = filling_seconds(&span->cmm, span->layers);
+    const double on_device = device_bytes(study, span, reference);
+    const double flops = bb_tile_cholesky_flops((bb_index)span->n, (bb_index)span->m);
     bb_factor_need need;
-    BB_TRY(bb_factor_pipeline_need(&study->solver.common, pipeline, (bb_index)of->n,
-                                   (bb_index)of->m, &need));
-    const double estimates = 8.0 * (double)(study->pipelines.count + 1) * of->n * of->m;
+    BB_TRY(bb_factor_pipeline_need(&study->solver.common, pipeline, (bb_index)span->n,
+                                   (bb_index)span->m, &need));
+    const double estimates = 8.0 * (double)(study->pipelines.count + 1) * span->n * span->m;
     *held = fmax(*held, (on_device > 0.0 ? 0.0 : need.host_bytes) + estimates);
-    *seconds += 1.5 * whole + 2.0 * filling_seconds(&of->ctm, of->layers) +
+    *seconds += 1.5 * total + 2.0 * filling_seconds(&span->ctm, span->layers) +
                 (on_device > 0.0 ? 0.0 : flops / rate_of(pipeline)) +
-                2.0 * of->n * (of->n * of->m + of->squared_m) / fp64_rate;
+                2.0 * span->n * (span->n * span->m + span->squared_m) / fp64_rate;
 done:
     return status;
 }
 
 // Adds a line a pipeline; finds the largest sum of one factor and the estimates made until then,
 // and the seconds of one core that promises and refinements add.
-static bb_status list_operators(const bb_ao_study *study, const extent *of, bb_plan *plan,
+static bb_status list_operators(const bb_ao_study *study, const extent *span, bb_plan *plan,
                                 double *held, double *seconds)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    double whole = filling_seconds(&of->cmm, of->layers);
-    double scoring = whole + 2.0 * of->n * of->n * of->m / fp64_rate;
+    double total = filling_seconds(&span->cmm, span->layers);
+    double scoring = total + 2.0 * span->n * span->n * span->m / fp64_rate;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         bb_factor_need need;
-        BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], (bb_index)of->n,
-                                       (bb_index)of->m, &need));
+        BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], (bb_index)span->n,
+                                       (bb_index)span->m, &need));
         // Draws follow when every pipeline has an estimate.
         bb_index estimated = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
-        double estimates = 8.0 * (double)estimated * of->n * of->m;
-        double factor = bb_tile_cholesky_flops((bb_index)of->n, (bb_index)of->m) / emulated_rate;
-        double on_device = device_bytes(study, of, p);
+        double estimates = 8.0 * (double)estimated * span->n * span->m;
+        double factor =
+            bb_tile_cholesky_flops((bb_index)span->n, (bb_index)span->m) / emulated_rate;
+        double on_device = device_bytes(study, span, p);
         plan->device_bytes = fmax(plan->device_bytes, on_device);
         if (on_device > 0.0) { // but the norms of tiles, and the estimate of a trial beside
             double beside = need.trials > 1.0 ? 1.0 : 0.0;
-            *held = fmax(*held, estimates + 8.0 * beside * of->n * of->m);
-            *seconds += 0.5 * beside * whole;
+            *held = fmax(*held, estimates + 8.0 * beside * span->n * span->m);
+            *seconds += 0.5 * beside * total;
         } else {
             *held = fmax(*held, need.host_bytes + estimates);
-            *seconds += need.passes * whole + need.refinement_flops / fp64_rate +
-                        (need.trials - 1.0) * (factor + whole + scoring);
+            *seconds += need.passes * total + need.refinement_flops / fp64_rate +
+                        (need.trials - 1.0) * (factor + total + scoring);
         }
         BB_TRY(
             bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
     }
-    if (of->learn.solves_again) {
-        BB_TRY(solve_again(study, of, held, seconds));
+    if (span->learn.solves_again) {
+        BB_TRY(solve_again(study, span, held, seconds));
     }
 done:
     return status;
 }
 
-static double dump_bytes(const char *names, const extent *of, bb_index pipelines)
+static double dump_bytes(const char *names, const extent *span, bb_index pipelines)
 {
     double values = 0.0;
-    values += bb_dump_wanted(names, "Cmm") ? of->n * of->n : 0.0;
-    values += bb_dump_wanted(names, "Ctm") ? of->n * of->m : 0.0;
-    values += bb_dump_wanted(names, "Ctt") ? of->squared_m : 0.0;
-    values += bb_dump_wanted(names, "R") ? (double)pipelines * of->n * of->m : 0.0;
+    values += bb_dump_wanted(names, "Cmm") ? span->n * span->n : 0.0;
+    values += bb_dump_wanted(names, "Ctm") ? span->n * span->m : 0.0;
+    values += bb_dump_wanted(names, "Ctt") ? span->squared_m : 0.0;
+    values += bb_dump_wanted(names, "R") ? (double)pipelines * span->n * span->m : 0.0;
     return 8.0 * values;
 }
 
@@ -401,35 +403,35 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     const bb_ao_study *ao = study;
     double factor_problem = 0.0;
     double added = 0.0;
-    extent of;
-    BB_TRY(measure(ao, (double)options->threads, &of));
-    BB_TRY(list_operators(ao, &of, plan, &factor_problem, &added));
-    BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", of.n, of.m));
-    BB_TRY(bb_plan_add(plan, "layers", "%.0f", of.layers));
-    BB_TRY(plan_seeing(&of.seeing, plan));
+    extent span;
+    BB_TRY(measure(ao, (double)options->threads, &span));
+    BB_TRY(list_operators(ao, &span, plan, &factor_problem, &added));
+    BB_TRY(bb_plan_add(plan, "measurements", "%.0f, truth sensors %.0f", span.n, span.m));
+    BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
+    BB_TRY(plan_seeing(&span.seeing, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
-    if (of.mask_edge > 0) {
-        BB_TRY(
-            bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", of.mask_edge, of.mask_edge));
+    if (span.mask_edge > 0) {
+        BB_TRY(bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", span.mask_edge,
+                           span.mask_edge));
     }
-    if (of.learn.trials > 0.0) {
-        BB_TRY(bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales", of.learn.layers,
-                           of.learn.trials));
+    if (span.learn.trials > 0.0) {
+        BB_TRY(bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales", span.learn.layers,
+                           span.learn.trials));
     }
     if (ao->monte_carlo.frames > 0) {
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
-                           ao->monte_carlo.frames, of.screen.points, of.screen.fine_points));
+                           ao->monte_carlo.frames, span.screen.points, span.screen.fine_points));
     }
-    factor_problem = fmax(factor_problem, bb_factor_spectrum_bytes(&ao->solver.common, of.n));
+    factor_problem = fmax(factor_problem, bb_factor_spectrum_bytes(&ao->solver.common, span.n));
     plan->host_bytes =
-        host_bytes(ao, &of, factor_problem) + frame_bytes(ao, &of, (double)options->threads);
-    plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &of, ao->pipelines.count);
+        host_bytes(ao, &span, factor_problem) + frame_bytes(ao, &span, (double)options->threads);
+    plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &span, ao->pipelines.count);
     plan->estimated_seconds =
-        0.2 + device_seconds(ao, &of) + bb_factor_spectrum_seconds(&ao->solver.common, of.n) +
-        seconds_per_actuator3 * of.actuator3 + of.learn.seconds +
+        0.2 + device_seconds(ao, &span) + bb_factor_spectrum_seconds(&ao->solver.common, span.n) +
+        seconds_per_actuator3 * span.actuator3 + span.learn.seconds +
         (ao->error_terms.fitting ? seconds_per_table : 0.0) +
-        (score_seconds(ao, &of) + core_seconds(ao, &of) + frame_seconds(ao, &of) + added) /
+        (score_seconds(ao, &span) + core_seconds(ao, &span) + frame_seconds(ao, &span) + added) /
             (double)options->threads;
 done:
     return status;
@@ -439,10 +441,10 @@ bb_status bb_ao_plan_fits(const bb_ao_study *study)
 {
     bb_status status = BB_OK;
     double bytes = 0.0;
-    extent of;
-    BB_TRY(measure(study, 1.0, &of));
+    extent span;
+    BB_TRY(measure(study, 1.0, &span));
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        bytes = fmax(bytes, device_bytes(study, &of, p));
+        bytes = fmax(bytes, device_bytes(study, &span, p));
     }
     BB_TRY(bb_factor_device_fits(&study->solver.common, bytes));
 done:

@@ -161,9 +161,9 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
         double *row = budget + t * TERMS;
         bb_error_budget terms;
         BB_TRY(bb_error_budget_of_terms(&study->error_terms, problem, t, &terms));
-        const double whole = reference->residual_m[t] * reference->residual_m[t];
+        const double total = reference->residual_m[t] * reference->residual_m[t];
         const double noise = reference->noise_m[t] * reference->noise_m[t];
-        const double rest = whole - noise - terms.fitting - terms.aliasing - terms.lag;
+        const double rest = total - noise - terms.fitting - terms.aliasing - terms.lag;
         row[TOMOGRAPHY] = isnan(rest) ? NAN : 1e9 * sqrt(fmax(rest, 0.0));
         row[NOISE] = 1e9 * reference->noise_m[t];
         row[FITTING] = 1e9 * sqrt(terms.fitting);

@@ -298,11 +298,11 @@ static bool is_same(const candidate *a, const candidate *b)
 static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
                         const bb_outcome *outcome, bb_factor_pipeline *out)
 {
-    const candidate own = candidate_of(pipeline);
+    const candidate trial = candidate_of(pipeline);
     const candidate step = candidate_of(level);
     const bool searches = bb_policy_describe(&pipeline->policy)->is_search;
     *out = *pipeline;
-    if (is_same(&own, &step)) {
+    if (is_same(&trial, &step)) {
         return !searches || outcome->kind != BB_OUTCOME_OK;
     }
     out->arithmetic = step.arithmetic;

@@ -280,12 +280,12 @@ static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
                        bb_index evaluation_count)
 {
     bb_status status = BB_OK;
-    bb_index most = evaluation_count * run->target_count;
+    bb_index limit = evaluation_count * run->target_count;
     bb_index count = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(most, &tasks));
-    BB_TRY(BB_ZEROED(most, &estimates));
+    BB_TRY(BB_ZEROED(limit, &tasks));
+    BB_TRY(BB_ZEROED(limit, &estimates));
     BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
@@ -294,7 +294,7 @@ static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
     }
     bb_progress("scoring", count, count);
 done:
-    for (bb_index i = 0; tasks != NULL && i < most; ++i) {
+    for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
         BB_RELEASE(&tasks[i].cee);
     }
     BB_RELEASE(&tasks);

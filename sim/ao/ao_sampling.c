@@ -40,18 +40,18 @@ static void choose_separations(sampling *all)
 static bb_status list_estimates(sampling *all)
 {
     bb_status status = BB_OK;
-    bb_index most = all->pipelines * all->targets;
+    bb_index limit = all->pipelines * all->targets;
     bb_index reference = bb_factor_pipelines_reference(&all->study->pipelines);
-    BB_TRY(BB_ZEROED(most, &all->estimates));
-    BB_TRY(BB_ALLOCATE(most, &all->place));
-    BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->correctable));
-    BB_TRY(BB_ALLOCATE(most * all->wavelengths, &all->whole));
+    BB_TRY(BB_ZEROED(limit, &all->estimates));
+    BB_TRY(BB_ALLOCATE(limit, &all->place));
+    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->correctable));
+    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->whole));
     BB_TRY(BB_ALLOCATE(all->targets, &all->fitting));
     BB_TRY(bb_evaluation_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
-    for (bb_index i = 0; i < most * all->wavelengths; ++i) {
+    for (bb_index i = 0; i < limit * all->wavelengths; ++i) {
         all->correctable[i] = all->whole[i] = (bb_frame_mean){NAN, NAN};
     }
-    for (bb_index i = 0; i < most; ++i) {
+    for (bb_index i = 0; i < limit; ++i) {
         const bb_ao_evaluation *evaluation = &all->evaluations[i / all->targets];
         const double *r = bb_ao_evaluation_reconstructor(evaluation, i % all->targets);
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK || r == NULL) {
@@ -72,7 +72,7 @@ done:
 }
 
 // Value, standard error and distance from the analytic value in standard errors, three tables.
-static bb_status publish_strehl(const sampling *all, const bb_frame_mean *means, bool whole,
+static bb_status publish_strehl(const sampling *all, const bb_frame_mean *means, bool is_whole,
                                 bb_results *results)
 {
     bb_status status = BB_OK;
@@ -84,28 +84,28 @@ static bb_status publish_strehl(const sampling *all, const bb_frame_mean *means,
         table[i] = means[i].mean;
     }
     BB_TRY(bb_results_values(
-        results, whole ? "results/strehl_monte_carlo_whole" : "results/strehl_monte_carlo", "1",
-        whole ? "Strehl ratio of the whole residual, mean of frames"
-              : "Strehl ratio of the correctable residual, mean of frames",
+        results, is_whole ? "results/strehl_monte_carlo_whole" : "results/strehl_monte_carlo", "1",
+        is_whole ? "Strehl ratio of the whole residual, mean of frames"
+                 : "Strehl ratio of the correctable residual, mean of frames",
         axes, table));
     for (bb_index i = 0; i < all->pipelines * items; ++i) {
         table[i] = means[i].error;
     }
     BB_TRY(bb_results_values(results,
-                             whole ? "results/strehl_monte_carlo_whole_error"
-                                   : "results/strehl_monte_carlo_error",
+                             is_whole ? "results/strehl_monte_carlo_whole_error"
+                                      : "results/strehl_monte_carlo_error",
                              "1", "its standard error", axes, table));
     for (bb_index i = 0; i < all->pipelines * items; ++i) {
         const bb_ao_evaluation *evaluation = &all->evaluations[i / items];
-        double analytic = whole ? evaluation->whole[i % items] : evaluation->pairs[i % items];
+        double analytic = is_whole ? evaluation->whole[i % items] : evaluation->pairs[i % items];
         table[i] = (means[i].mean - analytic) / means[i].error;
     }
     BB_TRY(bb_results_values(results,
-                             whole ? "results/strehl_monte_carlo_whole_sigmas"
-                                   : "results/strehl_monte_carlo_sigmas",
+                             is_whole ? "results/strehl_monte_carlo_whole_sigmas"
+                                      : "results/strehl_monte_carlo_sigmas",
                              "1",
-                             whole ? "from strehl_pairs_whole, in standard errors"
-                                   : "from strehl_pairs, in standard errors",
+                             is_whole ? "from strehl_pairs_whole, in standard errors"
+                                      : "from strehl_pairs, in standard errors",
                              axes, table));
 done:
     BB_RELEASE(&table);

@@ -200,8 +200,8 @@ done:
 static void compare(const product_run *run, product_evaluation *evaluation)
 {
     bb_index rows = run->matrix->rows;
-    double *whole = &evaluation->common.qoi_relative_error;
-    *whole = bb_error_norms_relative(run->y, run->truth, run->vectors * rows);
+    double *all_values = &evaluation->common.qoi_relative_error;
+    *all_values = bb_error_norms_relative(run->y, run->truth, run->vectors * rows);
     for (bb_index v = 0; v < run->vectors; ++v) {
         const double relative =
             bb_error_norms_relative(run->y + v * rows, run->truth + v * rows, rows);
@@ -209,10 +209,10 @@ static void compare(const product_run *run, product_evaluation *evaluation)
         bool worse = isnan(relative) || relative > evaluation->worst_vector;
         evaluation->worst_vector = worse ? relative : evaluation->worst_vector;
     }
-    if (evaluation->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*whole)) {
+    if (evaluation->common.outcome.kind == BB_OUTCOME_OK && !isfinite(*all_values)) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "relative error of a product whose reference is %s",
-                       isnan(*whole) ? "no number" : "zero throughout");
+                       isnan(*all_values) ? "no number" : "zero throughout");
     }
 }
 

@@ -53,14 +53,14 @@ typedef struct reconstructor_run {
     double *tile_norms; // of Cmm, NULL until a search asks for them
 } reconstructor_run;
 
-static void close_inputs(inputs *in)
+static void close_inputs(inputs *data)
 {
-    bb_matrix_file_close(&in->cmm);
-    bb_matrix_file_close(&in->ctm);
-    bb_matrix_file_close(&in->ctt);
-    BB_RELEASE(&in->zeros);
-    BB_RELEASE(&in->vectors);
-    BB_RELEASE(&in->weights);
+    bb_matrix_file_close(&data->cmm);
+    bb_matrix_file_close(&data->ctm);
+    bb_matrix_file_close(&data->ctt);
+    BB_RELEASE(&data->zeros);
+    BB_RELEASE(&data->vectors);
+    BB_RELEASE(&data->weights);
 }
 
 // A block of A + U diag(w) U^T.
@@ -68,15 +68,15 @@ static bb_status fill_whole(const bb_matrix_source *source, bb_index row, bb_ind
                             bb_view out)
 {
     bb_status status = BB_OK;
-    const inputs *in = source->context;
-    BB_TRY(bb_matrix_source_fill(bb_matrix_file_source(in->cmm), row, column, out));
+    const inputs *data = source->context;
+    BB_TRY(bb_matrix_source_fill(bb_matrix_file_source(data->cmm), row, column, out));
     for (bb_index i = 0; i < out.shape[0]; ++i) {
         double *values = bb_view_row(out, i);
-        const double *left = in->vectors + (row + i) * in->columns;
+        const double *left = data->vectors + (row + i) * data->columns;
         for (bb_index j = 0; j < out.shape[1]; ++j) {
-            const double *right = in->vectors + (column + j) * in->columns;
-            for (bb_index c = 0; c < in->columns; ++c) {
-                values[j] += left[c] * in->weights[c] * right[c];
+            const double *right = data->vectors + (column + j) * data->columns;
+            for (bb_index c = 0; c < data->columns; ++c) {
+                values[j] += left[c] * data->weights[c] * right[c];
             }
         }
     }
@@ -117,85 +117,85 @@ done:
     return status;
 }
 
-static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, inputs *in)
+static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, inputs *data)
 {
     bb_status status = BB_OK;
-    const char *unit = bb_matrix_file_source(in->cmm)->unit;
-    const bb_index n = bb_matrix_file_source(in->cmm)->rows;
+    const char *unit = bb_matrix_file_source(data->cmm)->unit;
+    const bb_index n = bb_matrix_file_source(data->cmm)->rows;
     const bb_matrix_place vectors = {keys->file, keys->dataset};
     const bb_matrix_place weights = {keys->file, keys->weights};
     bb_index rows = 0;
     bb_index columns = 0;
-    BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &in->columns,
-                      &in->vectors));
-    BB_REQUIRE(rows == n && in->columns <= n, BB_INVALID,
+    BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &data->columns,
+                      &data->vectors));
+    BB_REQUIRE(rows == n && data->columns <= n, BB_INVALID,
                "low_rank of %td x %td, expected the covariance's %td rows and no more columns",
-               rows, in->columns, n);
-    in->bounded = keys->weights != NULL;
-    if (!in->bounded) {
-        BB_TRY(BB_ALLOCATE(in->columns, &in->weights));
-        for (bb_index c = 0; c < in->columns; ++c) {
-            in->weights[c] = INFINITY;
+               rows, data->columns, n);
+    data->bounded = keys->weights != NULL;
+    if (!data->bounded) {
+        BB_TRY(BB_ALLOCATE(data->columns, &data->weights));
+        for (bb_index c = 0; c < data->columns; ++c) {
+            data->weights[c] = INFINITY;
         }
         goto done;
     }
     BB_TRY(load_place(&weights, BB_QUANTITY_COVARIANCE, "low_rank.weights", unit, &rows, &columns,
-                      &in->weights));
-    BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == in->columns, BB_INVALID,
-               "low_rank.weights of %td x %td, expected %td values", rows, columns, in->columns);
-    for (bb_index c = 0; c < in->columns; ++c) {
-        BB_REQUIRE(in->weights[c] > 0.0, BB_INVALID,
+                      &data->weights));
+    BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == data->columns, BB_INVALID,
+               "low_rank.weights of %td x %td, expected %td values", rows, columns, data->columns);
+    for (bb_index c = 0; c < data->columns; ++c) {
+        BB_REQUIRE(data->weights[c] > 0.0, BB_INVALID,
                    "low_rank.weights, value %td: %g, expected a positive number", c,
-                   in->weights[c]);
+                   data->weights[c]);
     }
 done:
     return status;
 }
 
-static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *in)
+static bb_status open_truth(const bb_matrix_place *place, bb_index m, inputs *data)
 {
     bb_status status = BB_OK;
     if (place->file != NULL) {
         BB_TRY(open_place(place, true, BB_QUANTITY_COVARIANCE, "Ctt",
-                          bb_matrix_file_source(in->ctm)->unit, &in->ctt));
-        in->truth = bb_matrix_file_source(in->ctt);
+                          bb_matrix_file_source(data->ctm)->unit, &data->ctt));
+        data->truth = bb_matrix_file_source(data->ctt);
     } else {
-        BB_TRY(BB_ZEROED(m * m, &in->zeros));
-        in->zeros_view = bb_view_matrix(in->zeros, m, m);
-        in->zeros_source = bb_matrix_source_dense(&in->zeros_view, "Ctt", "1");
-        in->truth = &in->zeros_source;
+        BB_TRY(BB_ZEROED(m * m, &data->zeros));
+        data->zeros_view = bb_view_matrix(data->zeros, m, m);
+        data->zeros_source = bb_matrix_source_dense(&data->zeros_view, "Ctt", "1");
+        data->truth = &data->zeros_source;
     }
-    BB_REQUIRE(in->truth->rows == m, BB_INVALID,
+    BB_REQUIRE(data->truth->rows == m, BB_INVALID,
                "truth_covariance of %td x %td, expected the cross_covariance's %td rows",
-               in->truth->rows, in->truth->columns, m);
+               data->truth->rows, data->truth->columns, m);
 done:
     return status;
 }
 
-static bb_status open_inputs(const bb_reconstructor_study *study, inputs *in)
+static bb_status open_inputs(const bb_reconstructor_study *study, inputs *data)
 {
     bb_status status = BB_OK;
-    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", NULL, &in->cmm));
-    const bb_matrix_source *cmm = bb_matrix_file_source(in->cmm);
+    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", NULL, &data->cmm));
+    const bb_matrix_source *cmm = bb_matrix_file_source(data->cmm);
     BB_TRY(open_place(&study->cross_covariance, false, BB_QUANTITY_COVARIANCE, "Ctm", cmm->unit,
-                      &in->ctm));
-    const bb_matrix_source *ctm = bb_matrix_file_source(in->ctm);
+                      &data->ctm));
+    const bb_matrix_source *ctm = bb_matrix_file_source(data->ctm);
     BB_REQUIRE(ctm->columns == cmm->rows, BB_INVALID,
                "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
                cmm->rows);
-    BB_TRY(open_truth(&study->truth_covariance, ctm->rows, in));
-    in->whole = *cmm;
+    BB_TRY(open_truth(&study->truth_covariance, ctm->rows, data));
+    data->whole = *cmm;
     if (study->low_rank.file != NULL) {
-        BB_TRY(open_low_rank(&study->low_rank, in));
+        BB_TRY(open_low_rank(&study->low_rank, data));
     }
-    if (in->bounded) { // what has no bound is not in the estimate, nor in its residual
-        in->whole = (bb_matrix_source){.rows = cmm->rows,
-                                       .columns = cmm->columns,
-                                       .symmetric = true,
-                                       .name = "Cmm",
-                                       .unit = cmm->unit,
-                                       .fill = fill_whole,
-                                       .context = in};
+    if (data->bounded) { // what has no bound is not in the estimate, nor in its residual
+        data->whole = (bb_matrix_source){.rows = cmm->rows,
+                                         .columns = cmm->columns,
+                                         .symmetric = true,
+                                         .name = "Cmm",
+                                         .unit = cmm->unit,
+                                         .fill = fill_whole,
+                                         .context = data};
     }
 done:
     return status;
@@ -339,17 +339,17 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
     const bb_evaluation *common[BB_STUDY_PIPELINES];
     double loss[BB_STUDY_PIPELINES];
     double trace[BB_STUDY_PIPELINES];
-    double whole = 0.0;
+    double total = 0.0;
     double best = run->estimates[run->reference].trace;
-    BB_TRY(trace_of_truth(run, &whole));
+    BB_TRY(trace_of_truth(run, &total));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        estimate *at = &run->estimates[p];
-        bool failed = at->common.outcome.kind != BB_OUTCOME_OK;
-        at->common.qoi_relative_error = failed ? NAN : relative_error(run, at->r);
-        loss[p] = (at->trace - best) / (whole - best);
-        bb_draws_relate(&at->common.draws, best, whole - best);
-        trace[p] = run->in.ctt != NULL ? at->trace : NAN;
-        common[p] = &at->common;
+        estimate *trial = &run->estimates[p];
+        bool failed = trial->common.outcome.kind != BB_OUTCOME_OK;
+        trial->common.qoi_relative_error = failed ? NAN : relative_error(run, trial->r);
+        loss[p] = (trial->trace - best) / (total - best);
+        bb_draws_relate(&trial->common.draws, best, total - best);
+        trace[p] = run->in.ctt != NULL ? trial->trace : NAN;
+        common[p] = &trial->common;
     }
     BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
     BB_TRY(bb_evaluations_publish_factors(results, run->pipeline_count, common));
@@ -469,20 +469,20 @@ static bb_status dump(reconstructor_run *run, bb_results *results)
     BB_TRY(BB_ZEROED(1, &all));
     BB_TRY(bb_results_keep(results, all, release_kept));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        estimate *from = &run->estimates[p];
-        const bb_index at = all->count;
-        if (from->common.outcome.kind != BB_OUTCOME_OK) {
+        estimate *trial = &run->estimates[p];
+        const bb_index index = all->count;
+        if (trial->common.outcome.kind != BB_OUTCOME_OK) {
             continue;
         }
-        all->values[at] = from->r;
-        from->r = NULL;
+        all->values[index] = trial->r;
+        trial->r = NULL;
         all->count += 1;
-        all->views[at] = bb_view_matrix(all->values[at], run->side->rows, run->side->columns);
-        all->sources[at] = bb_matrix_source_dense(&all->views[at], "R", "1");
+        all->views[index] = bb_view_matrix(all->values[index], run->side->rows, run->side->columns);
+        all->sources[index] = bb_matrix_source_dense(&all->views[index], "R", "1");
         (void)snprintf(name, sizeof name, "R_%td_0", p);
         (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s",
-                       from->common.pipeline);
-        BB_TRY(bb_results_operator(results, name, long_name, &all->sources[at]));
+                       trial->common.pipeline);
+        BB_TRY(bb_results_operator(results, name, long_name, &all->sources[index]));
     }
 done:
     return status;
@@ -538,12 +538,12 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
     double largest = 0.0;
     double solves = 0.0;
     double drawing = 0.0;
-    inputs in = {0};
-    BB_TRY(open_inputs(all, &in));
-    double n = (double)bb_matrix_file_source(in.cmm)->rows;
-    double m = (double)bb_matrix_file_source(in.ctm)->rows;
+    inputs data = {0};
+    BB_TRY(open_inputs(all, &data));
+    double n = (double)bb_matrix_file_source(data.cmm)->rows;
+    double m = (double)bb_matrix_file_source(data.ctm)->rows;
     double count = (double)all->pipelines.count;
-    const bb_index sides = (bb_index)m + in.columns;
+    const bb_index sides = (bb_index)m + data.columns;
     const double dumped = bb_dump_wanted(options->dump, "R") ? 8.0 * count * n * m : 0.0;
     for (bb_index p = 0; p < all->pipelines.count; ++p) {
         bb_factor_need need;
@@ -568,6 +568,6 @@ bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options
         solves * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
             (3e10 * (double)options->threads);
 done:
-    close_inputs(&in);
+    close_inputs(&data);
     return status;
 }

@@ -42,7 +42,7 @@ static inline bool allocation_fail_one(const char *what, allocation_task task, v
 /// Fails the 1st, the (1 + stride)th, ... allocation until the task gets by without it; at least
 /// `least` must have failed.
 static inline void allocation_walk(const char *what, allocation_task task, void *context,
-                                   bb_index stride, bb_index least)
+                                   bb_index stride, bb_index minimum)
 {
     double begin = bb_clock_seconds();
     bb_index failed = 0;
@@ -51,7 +51,7 @@ static inline void allocation_walk(const char *what, allocation_task task, void 
     }
     print_message("%s: %td allocations failed, %s, %.1f s\n", what, failed,
                   stride == 1 ? "every one" : "in strides", bb_clock_seconds() - begin);
-    assert_true(failed >= least);
+    assert_true(failed >= minimum);
 }
 
 #endif

@@ -24,15 +24,15 @@ typedef struct driver_case {
 } driver_case;
 
 /// Loads; a configuration that is refused gives BB_INVALID, its problems are printed.
-static inline bb_status driver_load(const driver_case *of, bb_config **out)
+static inline bb_status driver_load(const driver_case *study, bb_config **out)
 {
     bb_problems problems = {0};
     bb_index count = 0;
-    while (count < DRIVER_OVERRIDES && of->overrides[count] != NULL) {
+    while (count < DRIVER_OVERRIDES && study->overrides[count] != NULL) {
         ++count;
     }
     bb_status status =
-        bb_experiment_load(&bb_experiments, of->path, of->overrides, count, &problems, out);
+        bb_experiment_load(&bb_experiments, study->path, study->overrides, count, &problems, out);
     if (status != BB_OK && problems.count > 0) {
         print_message("%s", bb_text_string(&problems.lines));
     }
@@ -60,12 +60,12 @@ done:
     return status;
 }
 
-static inline bb_status driver_run(const driver_case *of, bb_index threads, bb_results **out)
+static inline bb_status driver_run(const driver_case *study, bb_index threads, bb_results **out)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
     *out = NULL;
-    BB_TRY(driver_load(of, &config));
+    BB_TRY(driver_load(study, &config));
     BB_TRY(driver_run_loaded(config, threads, out));
 done:
     bb_config_destroy(&config);
@@ -73,10 +73,10 @@ done:
 }
 
 /// As driver_run on two threads, for cases that must succeed.
-static inline bb_results *driver_results(const driver_case *of)
+static inline bb_results *driver_results(const driver_case *study)
 {
     bb_results *results = NULL;
-    check_ok(driver_run(of, 2, &results));
+    check_ok(driver_run(study, 2, &results));
     return results;
 }
 
@@ -131,14 +131,14 @@ static inline const char *driver_text(const bb_results *results, const char *nam
 }
 
 /// Reproducible digests of a case on 1, 2 and 4 threads are the same.
-static inline void driver_check_threads(const driver_case *of)
+static inline void driver_check_threads(const driver_case *study)
 {
     static const bb_index threads[] = {1, 2, 4};
     char first[BB_DIGEST_BYTES];
     char digest[BB_DIGEST_BYTES];
     for (size_t i = 0; i < sizeof threads / sizeof *threads; ++i) {
         bb_results *results = NULL;
-        check_ok(driver_run(of, threads[i], &results));
+        check_ok(driver_run(study, threads[i], &results));
         check_ok(bb_results_digest(results, true, digest));
         bb_results_destroy(&results);
         if (i == 0) {
@@ -150,13 +150,13 @@ static inline void driver_check_threads(const driver_case *of)
 }
 
 /// What the plan says of the output is within a factor of 2 of the data in the results.
-static inline void driver_check_output_plan(const driver_case *of, const bb_results *results)
+static inline void driver_check_output_plan(const driver_case *study, const bb_results *results)
 {
     bb_config *config = NULL;
     bb_plan plan = {0};
     const bb_run_options options = {.threads = 2};
     double bytes = 0.0;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));

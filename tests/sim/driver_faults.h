@@ -32,11 +32,11 @@ typedef struct fault_strides {
     bb_index fem_pair; ///< of finite elements on two
 } fault_strides;
 
-static inline void faults_walk(const char *what, const driver_case *of, bb_index threads,
+static inline void faults_walk(const char *what, const driver_case *study, bb_index threads,
                                bb_index stride)
 {
     bb_config *config = NULL;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     faults_loaded run = {config, threads};
     allocation_walk(what, faults_run, &run, stride, stride <= 3 ? 100 : 4);
     bb_config_destroy(&config);
@@ -44,20 +44,20 @@ static inline void faults_walk(const char *what, const driver_case *of, bb_index
 
 static inline void faults_of_ao(const fault_strides *every)
 {
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
           "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}
     };
-    faults_walk("ao", &of, 1, every->alone);
-    faults_walk("ao on two threads", &of, 2, every->pair);
+    faults_walk("ao", &study, 1, every->alone);
+    faults_walk("ao on two threads", &study, 2, every->pair);
 }
 
 // Frames, pairs, error terms and a shared correction.
 static inline void faults_of_frames(const fault_strides *every)
 {
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
@@ -65,8 +65,8 @@ static inline void faults_of_frames(const fault_strides *every)
           "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
           "pipelines=[{name: reference, arithmetic: dp}]"}
     };
-    faults_walk("ao with frames", &of, 1, every->frames);
-    faults_walk("ao with frames on two threads", &of, 2, 499);
+    faults_walk("ao with frames", &study, 1, every->frames);
+    faults_walk("ao with frames on two threads", &study, 2, 499);
 }
 
 // Long shear lags keep the tables of the kernel short.
@@ -104,11 +104,11 @@ static inline void faults_of_rows(int first, int past, const fault_strides *ever
             bb_codec_takes_row_scale(&rows.configs[0]) ? "row" : "none");
     }
     (void)snprintf(pipelines + length, sizeof pipelines - length, "]");
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {WAFER_TINY, pipelines}
     };
-    faults_walk("wafer, codecs", &of, 1, every->alone);
-    faults_walk("wafer, codecs, on two threads", &of, 2, every->pair);
+    faults_walk("wafer, codecs", &study, 1, every->alone);
+    faults_walk("wafer, codecs, on two threads", &study, 2, every->pair);
 }
 
 static inline void faults_of_formats(const fault_strides *every)
@@ -123,26 +123,26 @@ static inline void faults_of_codecs(const fault_strides *every)
 
 static inline void faults_of_zfp(const fault_strides *every)
 {
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {WAFER_TINY, "response.axes=[x, y]",
           "pipelines=[" REFERENCE PIPELINE("zfp1", ZFP(1)) PIPELINE("zfp2", ZFP(2))
              PIPELINE("zfp3", ZFP(3)) PIPELINE("zfp4", ZFP(4))
                  PIPELINE("rate", "{codec: zfp, mode: rate, bits: 8}") "]"}
     };
-    faults_walk("wafer, zfp", &of, 1, every->alone);
-    faults_walk("wafer, zfp, on two threads", &of, 2, every->pair);
+    faults_walk("wafer, zfp", &study, 1, every->alone);
+    faults_walk("wafer, zfp, on two threads", &study, 2, every->pair);
 }
 
 static inline void faults_of_elements(const fault_strides *every)
 {
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {WAFER_TINY, "response.generator=fem", "response.axes=[x, y]",
           "pipelines=[" REFERENCE "]"}
     };
-    faults_walk("wafer, fem", &of, 1, every->alone);
-    faults_walk("wafer, fem, on two threads", &of, 2, every->fem_pair);
+    faults_walk("wafer, fem", &study, 1, every->alone);
+    faults_walk("wafer, fem, on two threads", &study, 2, every->fem_pair);
 }
 
 /// As tests, whose state is the strides.

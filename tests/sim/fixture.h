@@ -25,7 +25,7 @@ static inline bb_status fixture_fill(bb_results *results)
     static const double axis[] = {1.65, 2.2};
     static double series[FIXTURE_PIPELINES * FIXTURE_STEPS];
     static double steps[FIXTURE_STEPS];
-    static const double by[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const double values[] = {1, 2, 3, 4, 5, 6, 7, 8};
     bb_status status = BB_OK;
     for (int i = 0; i < FIXTURE_PIPELINES * FIXTURE_STEPS; ++i) {
         series[i] = sin(1e-3 * i);
@@ -46,9 +46,9 @@ static inline bb_status fixture_fill(bb_results *results)
     BB_TRY(
         bb_results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
     BB_TRY(bb_results_values(results, "results/by", "1", "over a shared axis",
-                             "pipeline, wavelength", by));
+                             "pipeline, wavelength", values));
     BB_TRY(bb_results_values(results, "results/energy_j", "J", "not measured", "pipeline", NULL));
-    BB_TRY(bb_results_values(results, "results/total", "1", "a single value", "", by));
+    BB_TRY(bb_results_values(results, "results/total", "1", "a single value", "", values));
     BB_TRY(bb_results_note(results, "", "title", "a fixture"));
     BB_TRY(bb_results_note(results, "", "experiment", "wafer"));
     BB_TRY(bb_results_note_number(results, "provenance", "seed", 1.0));

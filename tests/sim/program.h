@@ -23,10 +23,10 @@ typedef struct program_run {
 /// Runs build/bitbudget with arguments up to the first NULL; both streams go to the file "printed".
 static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
-    const char *whole[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
+    const char *all_values[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
     int how = 0;
     struct rusage usage;
-    memcpy(whole + 1, arguments, PROGRAM_ARGUMENTS * sizeof *whole);
+    memcpy(all_values + 1, arguments, PROGRAM_ARGUMENTS * sizeof *all_values);
     (void)fflush(stdout);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -34,7 +34,7 @@ static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], 
         int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         (void)dup2(file, STDOUT_FILENO);
         (void)dup2(file, STDERR_FILENO);
-        (void)execv(whole[0], (char *const *)(uintptr_t)whole);
+        (void)execv(all_values[0], (char *const *)(uintptr_t)all_values);
         _exit(127);
     }
     assert_int_equal(wait4(child, &how, 0, &usage), child);

@@ -96,9 +96,9 @@ static void a_part_is_refused(void **state)
 {
     (void)state;
     write_one("a");
-    const long whole = size_of("a");
-    const long kept[] = {8,     60,    111,        112,        119,      160,
-                         65536, 65552, whole - 17, whole - 16, whole - 1};
+    const long multiple = size_of("a");
+    const long kept[] = {8,     60,    111,           112,           119,         160,
+                         65536, 65552, multiple - 17, multiple - 16, multiple - 1};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; ++k) {
         write_one("a");
         assert_int_equal(truncate("a", kept[k]), 0);
@@ -115,14 +115,14 @@ static void a_flipped_bit_is_refused(void **state)
 {
     (void)state;
     write_one("a");
-    const long whole = size_of("a");
-    for (long at = 8; at < whole; at += at < 200 ? 1 : 7919) {
+    const long multiple = size_of("a");
+    for (long index = 8; index < multiple; index += index < 200 ? 1 : 7919) {
         write_one("b");
         FILE *file = fopen("b", "r+b");
-        (void)fseek(file, at, SEEK_SET);
+        (void)fseek(file, index, SEEK_SET);
         int byte = fgetc(file);
-        (void)fseek(file, at, SEEK_SET);
-        (void)fputc(byte ^ 1 << at % 8, file);
+        (void)fseek(file, index, SEEK_SET);
+        (void)fputc(byte ^ 1 << index % 8, file);
         (void)fclose(file);
         assert_int_equal(open_one("b"), BB_IO);
     }

@@ -117,8 +117,8 @@ static void wafer_computes_on_a_gpu(void **state)
 {
     (void)state;
     need_gpu(true);
-    const driver_case of = {CONFIG_WAFER_SMALL, {"pipelines.1.device=cuda"}};
-    bb_results *results = driver_results(&of);
+    const driver_case study = {CONFIG_WAFER_SMALL, {"pipelines.1.device=cuda"}};
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     assert_string_equal(driver_text(results, "device", "fp64 again"), "cuda");
     assert_true(driver_number(results, "qoi_relative_error", "fp64 again") < 1e-13);
@@ -128,10 +128,10 @@ static void wafer_computes_on_a_gpu(void **state)
 static void results_say_which_device_computed(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     bb_results_destroy(&results);
 }

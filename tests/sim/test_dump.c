@@ -415,7 +415,7 @@ static void a_low_rank_part_stays_out_of_narrow_formats(void **state)
         "--dump",
         "R",
         NULL};
-    const char *const whole[PROGRAM_ARGUMENTS] = {
+    const char *const all_values[PROGRAM_ARGUMENTS] = {
         "run", "parts.yaml", pipelines, "solver.tile=128", "-q", "-o", "undivided.h5", NULL};
     double *r[2] = {NULL};
     bb_index items = 0;
@@ -445,7 +445,7 @@ static void a_low_rank_part_stays_out_of_narrow_formats(void **state)
     check_relative(driver_number(again, "residual_trace", "reference"), 0.00972807438, 1e-5);
     double loss = driver_number(again, "variance_loss", "hp2");
     assert_true(loss > 0.0 && loss < 0.01);
-    bb_results *lost = run_program(whole, "undivided.h5");
+    bb_results *lost = run_program(all_values, "undivided.h5");
     assert_string_equal(driver_text(lost, "status", "hp2"), "not_spd");
     check_relative(driver_number(lost, "residual_trace", "reference"), 0.00972807438, 1e-5);
     bb_results_destroy(&first);
@@ -457,11 +457,11 @@ static void a_low_rank_part_stays_out_of_narrow_formats(void **state)
 static void failed_pipelines_give_no_reconstructor(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
     bb_config *config = NULL;
     bb_results *results = NULL;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     check_ok(bb_results_create(&results));
     bb_stage_plant("reconstructor", NAN, 7);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");

@@ -112,7 +112,7 @@ static void times_stay_out_of_the_reproducible_digest(void **state)
 {
     (void)state;
     char digest[2][BB_DIGEST_BYTES];
-    char whole[2][BB_DIGEST_BYTES];
+    char all_values[2][BB_DIGEST_BYTES];
     for (int i = 0; i < 2; ++i) {
         bb_results *results = NULL;
         bb_evaluation evaluation = bb_evaluation_start("a");
@@ -122,11 +122,11 @@ static void times_stay_out_of_the_reproducible_digest(void **state)
         check_ok(bb_results_create(&results));
         check_ok(bb_evaluations_publish(results, 1, evaluations));
         check_ok(bb_results_digest(results, true, digest[i]));
-        check_ok(bb_results_digest(results, false, whole[i]));
+        check_ok(bb_results_digest(results, false, all_values[i]));
         bb_results_destroy(&results);
     }
     assert_string_equal(digest[0], digest[1]);
-    assert_string_not_equal(whole[0], whole[1]);
+    assert_string_not_equal(all_values[0], all_values[1]);
 }
 
 static void too_many_pipelines_are_refused(void **state)
@@ -149,11 +149,11 @@ static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
     "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
     "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
     "accumulate: fp64}]"
-    const driver_case of = {CONFIG_WAFER_SMALL, {PIPELINES}};
+    const driver_case study = {CONFIG_WAFER_SMALL, {PIPELINES}};
     const driver_case zero = {
         CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_true(isinf(driver_number(results, "psnr_db", "reference")));
     assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));
     assert_true(isfinite(driver_number(results, "psnr_db", "tiles")));

@@ -186,7 +186,7 @@ static void full_and_read_only_disks(void **state)
     bb_status planned = bb_file_check("disk/a.h5", false, false, BYTES);
     bb_status written = bb_file_write("disk/a.h5", false, pattern, BYTES);
     bb_status replaced = bb_file_write("disk/old.h5", true, pattern, BYTES);
-    int left = count_files("disk", ".h5");
+    int rest = count_files("disk", ".h5");
     int parts = count_files("disk", ".part");
     struct stat old;
     int found = stat("disk/old.h5", &old);
@@ -199,7 +199,7 @@ static void full_and_read_only_disks(void **state)
     assert_int_equal(planned, BB_IO);
     assert_int_equal(written, BB_IO);
     assert_int_equal(replaced, BB_IO);
-    assert_int_equal(left, 1);
+    assert_int_equal(rest, 1);
     assert_int_equal(parts, 0);
     assert_int_equal(found, 0);
     assert_int_equal(old.st_size, 1000);
@@ -267,12 +267,12 @@ static void signals_remove_the_part(void **state)
 // signal may come just before, when all is written.
 static int signal_before_rename;
 
-int rename(const char *from, const char *to)
+int rename(const char *source, const char *target)
 {
     if (signal_before_rename != 0) {
         (void)raise(signal_before_rename);
     }
-    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+    return renameat(AT_FDCWD, source, AT_FDCWD, target);
 }
 
 static void write_results(void)

@@ -43,10 +43,10 @@ static void an_infinite_covariance_is_the_outcome_of_all(void **state)
     static const char *const tilts[] = {"solver.lgs_tilt=update", "solver.lgs_tilt=constant_block",
                                         "solver.lgs_tilt=unknown"};
     for (size_t i = 0; i < sizeof tilts / sizeof *tilts; ++i) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}
         };
-        bb_results *results = driver_results(&of);
+        bb_results *results = driver_results(&study);
         expect_throughout(results, "non_finite", "diagonal 0: inf, expected a finite value");
         assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // no reference, no draws
         expect_unset(results, "results/strehl");
@@ -61,10 +61,10 @@ static void an_infinite_covariance_is_the_outcome_of_all(void **state)
 static void an_unscaled_one_fails_in_the_factor(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
     assert_string_equal(driver_text(results, "status", "hp2"), "non_finite");
     expect_unset(results, "results/strehl");
@@ -76,10 +76,10 @@ static void an_unscaled_one_fails_in_the_factor(void **state)
 static void nothing_is_learned_from_what_is_not_finite(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     expect_throughout(results, "non_finite",
                       "a covariance of slopes that is learned from is not finite");
     bb_results_destroy(&results);
@@ -90,10 +90,10 @@ static void nothing_is_learned_from_what_is_not_finite(void **state)
 static void a_rule_without_a_floor_of_noise_is_underdetermined(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "rule"), "underdetermined");
     assert_non_null(strstr(driver_text(results, "status_detail", "rule"),
                            "policy tile_norm without a tolerance: noise gives "));

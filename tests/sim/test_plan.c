@@ -114,8 +114,8 @@ static void limits_are_met_with_a_sentence(void **state)
     }
 }
 
-// Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of threads
-// brought that to between 583,000 and 650,000.
+// Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of
+// threads brought that to between 583,000 and 650,000.
 static void what_fits_a_limit_runs(void **state)
 {
     (void)state;
@@ -180,13 +180,13 @@ static void check_refuses_screens_without_bounds(void **state)
 // Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL.
 static double device_bytes(const char *device, double *values)
 {
-    const driver_case of = {CONFIG_WAFER_SMALL, {device}};
+    const driver_case study = {CONFIG_WAFER_SMALL, {device}};
     const bb_run_options options = {.threads = 1};
     bb_plan plan = {0};
     bb_config *config = NULL;
     double points = 0.0;
     double cells = 0.0;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     check_ok(bb_experiment_find(&bb_experiments, "wafer")
                  ->plan(bb_config_study(config), &options, &plan));
     const char *line = strstr(bb_text_string(&plan.lines), "  response ");

@@ -9,12 +9,12 @@ static void datasets_hold_what_was_given(void **state)
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
-    const bb_dataset *by = bb_results_find(results, "results/by");
-    assert_int_equal(by->rank, 2);
-    assert_int_equal(by->shape[0], 4);
-    assert_int_equal(by->shape[1], 2);
-    assert_true(by->numbers[3] == 4.0);
-    assert_string_equal(by->axes[1], "wavelength");
+    const bb_dataset *dataset = bb_results_find(results, "results/by");
+    assert_int_equal(dataset->rank, 2);
+    assert_int_equal(dataset->shape[0], 4);
+    assert_int_equal(dataset->shape[1], 2);
+    assert_true(dataset->numbers[3] == 4.0);
+    assert_string_equal(dataset->axes[1], "wavelength");
     const bb_dataset *energy = bb_results_find(results, "results/energy_j");
     for (bb_index i = 0; i < energy->count; ++i) {
         assert_true(isnan(energy->numbers[i]));

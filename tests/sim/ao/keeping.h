@@ -32,18 +32,18 @@ static int collected = -1; // so many; negative: none is to be
 static int end_in;         // checkpoints until something comes; 0: nothing does
 static int end_by;         // a signal; 0: a limit of the size of files
 
-int rename(const char *from, const char *to)
+int rename(const char *source, const char *target)
 {
     char name[32];
-    const int renamed = renameat(AT_FDCWD, from, AT_FDCWD, to);
-    if (renamed == 0 && collected >= 0 && strcmp(to, "steps") == 0) {
+    const int renamed = renameat(AT_FDCWD, source, AT_FDCWD, target);
+    if (renamed == 0 && collected >= 0 && strcmp(target, "steps") == 0) {
         (void)snprintf(name, sizeof name, "seen-%d", ++collected);
         (void)unlink(name);
-        assert_int_equal(link(to, name), 0);
+        assert_int_equal(link(target, name), 0);
     }
-    if (renamed == 0 && end_in > 0 && strcmp(to, "state") == 0 && --end_in == 0) {
+    if (renamed == 0 && end_in > 0 && strcmp(target, "state") == 0 && --end_in == 0) {
         struct stat about;
-        assert_int_equal(stat(to, &about), 0);
+        assert_int_equal(stat(target, &about), 0);
         const struct rlimit limit = {(rlim_t)about.st_size + 4096, RLIM_INFINITY};
         assert_int_equal(end_by == 0 ? setrlimit(RLIMIT_FSIZE, &limit) : 0, 0);
         (void)(end_by == 0 ? 0 : raise(end_by));

@@ -50,14 +50,14 @@ static void draw_0_is_the_study_without_draws(void **state)
 static void some_draws_lost_are_unsafe(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_NX456,
         {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
              "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
           NULL}
     };
     bb_text table = {0};
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     double failed = driver_number(results, "draws_failed", "hp3");
     print_message("hp3: %.0f of 32, bound %.2f, %s\n", failed,
                   driver_number(results, "failure_bound", "hp3"),
@@ -123,13 +123,13 @@ static void draws_agree_with_an_ensemble_of_problems(void **state)
 static void promises_hold_in_every_draw(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_NX456,
         {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
          "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
          "8, policy: {kind: promise, inside: x3, price: 2e-3}}]", "solver.dither=0", NULL}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));
     assert_true(driver_number(results, "price_worst", "many") <= 2e-3);

@@ -24,27 +24,27 @@ static void targets_share_one_factor(void **state)
     static const char *const single[] = {"targets=[{x_arcsec: 0.0, y_arcsec: 0.0}]",
                                          "targets=[{x_arcsec: 7.0, y_arcsec: -4.0}]"};
     bb_results *both = driver_results(&small);
-    const bb_dataset *by = driver_dataset(both, "strehl_by");
+    const bb_dataset *dataset = driver_dataset(both, "strehl_by");
     const bb_dataset *rms = driver_dataset(both, "residual_rms_by_nm");
-    assert_int_equal(by->rank, 3);
-    assert_int_equal(by->shape[1], 2);
+    assert_int_equal(dataset->rank, 3);
+    assert_int_equal(dataset->shape[1], 2);
     for (bb_index t = 0; t < 2; ++t) {
         const driver_case alone = {CONFIG_AO_SMALL, {single[t]}};
         bb_results *one = driver_results(&alone);
         const bb_dataset *alone_by = driver_dataset(one, "strehl_by");
         const bb_dataset *alone_rms = driver_dataset(one, "residual_rms_by_nm");
         assert_int_equal(alone_by->shape[1], 1);
-        for (bb_index p = 0; p < by->shape[0]; ++p) {
-            const double *expected = alone_by->numbers + p * by->shape[2];
-            const double *got = by->numbers + (p * 2 + t) * by->shape[2];
-            assert_memory_equal(got, expected, (size_t)by->shape[2] * sizeof *got);
+        for (bb_index p = 0; p < dataset->shape[0]; ++p) {
+            const double *expected = alone_by->numbers + p * dataset->shape[2];
+            const double *got = dataset->numbers + (p * 2 + t) * dataset->shape[2];
+            assert_memory_equal(got, expected, (size_t)dataset->shape[2] * sizeof *got);
             assert_true(rms->numbers[p * 2 + t] == alone_rms->numbers[p]);
             assert_true(got[0] > 0.0 && got[0] < 1.0);
         }
         bb_results_destroy(&one);
     }
     // Off the axis of the stars it is not the same.
-    assert_true(by->numbers[0] != by->numbers[by->shape[2]]);
+    assert_true(dataset->numbers[0] != dataset->numbers[dataset->shape[2]]);
     bb_results_destroy(&both);
 }
 
@@ -129,14 +129,14 @@ static void bytes_and_operations_are_those_of_the_tiles(void **state)
 static void nx456_matches_the_reference(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_NX456, {"device=cpu"}};
-    bb_results *results = driver_results(&of);
-    const double *by = driver_row(results, "strehl_by", "reference");
+    const driver_case study = {CONFIG_NX456, {"device=cpu"}};
+    bb_results *results = driver_results(&study);
+    const double *values = driver_row(results, "strehl_by", "reference");
     double residual = driver_number(results, "residual_rms_nm", "reference");
-    print_message("nx456: Strehl %.6f at 1.65 um, %.6f at 2.2 um, residual %.3f nm\n", by[0], by[1],
-                  residual);
-    check_close(by[0], 0.81350, 1e-4, 1.0);
-    check_close(by[1], 0.89025, 1e-4, 1.0);
+    print_message("nx456: Strehl %.6f at 1.65 um, %.6f at 2.2 um, residual %.3f nm\n", values[0],
+                  values[1], residual);
+    check_close(values[0], 0.81350, 1e-4, 1.0);
+    check_close(values[1], 0.89025, 1e-4, 1.0);
     check_close(residual, 121.0, 0.05, 1.0);
     double sp = driver_number(results, "strehl_loss", "sp");
     double hp1 = driver_number(results, "strehl_loss", "hp1");
@@ -199,12 +199,12 @@ static void check_failed(const bb_results *results, const char *name)
 static void a_lost_definiteness_is_a_result(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_NX456,
         {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", "pipelines.5.draws=1",
           "pipelines.7.draws=1"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     check_failed(results, "hp2");
     check_failed(results, "hp3");
     static const char *const finish[] = {"reference", "sp", "tf32", "hp1"};
@@ -225,10 +225,10 @@ static void a_lost_definiteness_is_a_result(void **state)
 static void the_reference_goes_by_its_name(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: sp, arithmetic: sp}, {name: reference, arithmetic: dp}]"}};
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     bb_results *usual = driver_results(&small);
     assert_true(driver_number(results, "strehl_loss", "reference") == 0.0);
     assert_true(driver_number(results, "strehl_loss", "sp") ==

@@ -14,7 +14,7 @@ enum { ARGUMENTS = 24 };
 
 // Runs `bitbudget run` of a small study of four pipelines in a child, where `end_in` checkpoints
 // are followed by `by`; both streams go to the file "printed".
-static int call(int in, int by, const char *const options[])
+static int call(int input, int factor, const char *const options[])
 {
     const char *all[ARGUMENTS] = {"bitbudget", "run", CONFIG_AO_SMALL, TINY,
                                   "pipelines=[" REFERENCE ", " NOT_SPD ", " DRAWN
@@ -39,8 +39,8 @@ static int call(int in, int by, const char *const options[])
         int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         (void)dup2(printed, STDOUT_FILENO);
         (void)dup2(printed, STDERR_FILENO);
-        end_in = in;
-        end_by = by;
+        end_in = input;
+        end_by = factor;
         int code = bb_command_main(count, list, &bb_experiments);
         (void)fflush(stdout);
         _exit(code);
@@ -126,7 +126,7 @@ static void nothing_is_kept_before_a_checkpoint_is_due(void **state)
 // What a signal says that comes once `options` are looked at and before anything is computed.
 static void expect_at_start(const bb_run_options *options, const char *sentence)
 {
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, TWO}
     };
     int how = 0;
@@ -140,7 +140,7 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
         int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         (void)dup2(printed, STDERR_FILENO);
         check_ok(bb_interrupt_install());
-        check_ok(driver_load(&of, &config));
+        check_ok(driver_load(&study, &config));
         bb_interrupt_loses("");
         check_ok(bb_ao_restart_open(bb_config_study(config), options, &restart));
         (void)raise(SIGTERM);
@@ -155,11 +155,11 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
 static void a_checkpoint_stands_from_the_start(void **state)
 {
     (void)state;
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, TWO}
     };
     char path[BB_INTERRUPT_PATH_BYTES + 32];
-    keep(&of);
+    keep(&study);
     expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");
     expect_at_start(&(bb_run_options){.checkpoint = "seen-1", .resume = "seen-1"},
                     "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");

@@ -47,9 +47,9 @@ static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
 {
     (void)state;
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
-    const driver_case of = {CONFIG_AO_SMALL, {"learn.source=profile"}};
+    const driver_case study = {CONFIG_AO_SMALL, {"learn.source=profile"}};
     bb_results *without = driver_results(&plain);
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_null(bb_results_find(without, "learn/height"));
     assert_string_equal(bb_results_note_text(results, "learn", "status"), "ok");
     check_strengths(results, 1e-8);
@@ -68,7 +68,7 @@ static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
 static void wrong_heights_cost_strehl(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}
     };
     const driver_case idle = {
@@ -77,7 +77,7 @@ static void wrong_heights_cost_strehl(void **state)
     };
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
     bb_results *without = driver_results(&plain);
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_true(isnan(learned(results, "learn/strength_true")[1]));
     assert_true(learned(results, "learn/strength")[1] > 0.1);
     assert_true(learned(results, "learn/residual")[0] > 1e-3);
@@ -98,10 +98,10 @@ static void wrong_heights_cost_strehl(void **state)
 static void what_cannot_be_told_apart_is_an_outcome(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "underdetermined");
     assert_string_equal(driver_text(results, "status", "hp3"), "underdetermined");
     assert_true(isnan(driver_number(results, "strehl", "reference")));
@@ -119,7 +119,7 @@ static void a_dumped_covariance_teaches_the_same(void **state)
     static program_run run;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
                                                  "-o",  "c.h5",          NULL};
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"learn.source=covariance_file", "learn.covariance.file=c.h5",
           "learn.covariance.dataset=/operators/Cmm"}
@@ -137,7 +137,7 @@ static void a_dumped_covariance_teaches_the_same(void **state)
     bb_results *results = NULL;
     program_call(dump, &run);
     program_expect(&run, 0, "c.h5");
-    results = driver_results(&of);
+    results = driver_results(&study);
     check_strengths(results, 1e-8);
     check_close(learned(results, "learn/strehl_loss")[0], 0.0, 1e-10, 1.0);
     bb_results_destroy(&results);
@@ -178,12 +178,12 @@ static void plans_refuse_what_a_run_would(void **state)
 static void frames_teach_on_any_number_of_threads(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"learn.source=frames", "learn.frames=160", "monte_carlo.pixels_per_subaperture=16",
           "monte_carlo.screen_oversize=2.0", "seed=5", "learn.outer_scale_range_m=[10.0, 80.0]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     for (int l = 0; l < 2; ++l) {
         check_close(learned(results, "learn/strength")[l],
                     learned(results, "learn/strength_true")[l], 3.5,
@@ -195,7 +195,7 @@ static void frames_teach_on_any_number_of_threads(void **state)
                   learned(results, "learn/strehl_loss")[0]);
     assert_true(fabs(learned(results, "learn/strehl_loss")[0]) < 1e-2);
     bb_results_destroy(&results);
-    driver_check_threads(&of);
+    driver_check_threads(&study);
 }
 
 static bb_status run_loaded(void *context)
@@ -210,7 +210,7 @@ static bb_status run_loaded(void *context)
 static void memory_that_runs_out_is_an_error(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames", "learn.frames=32",
@@ -219,7 +219,7 @@ static void memory_that_runs_out_is_an_error(void **state)
           "pipelines=[{name: reference, arithmetic: dp}]"}
     };
     bb_config *config = NULL;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     bb_threads_stop();
     allocation_walk("ao with learn", run_loaded, config, 1499, 5);
     bb_config_destroy(&config);

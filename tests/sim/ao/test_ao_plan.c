@@ -6,12 +6,12 @@
 
 #define CONFIG_LEARN BB_SOURCE_DIR "/configs/ao/learn.yaml"
 
-static void plan_case(const driver_case *of, bb_index threads, bb_plan *out)
+static void plan_case(const driver_case *study, bb_index threads, bb_plan *out)
 {
     bb_config *config = NULL;
     const bb_run_options options = {.threads = threads};
     *out = (bb_plan){0};
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, out));
@@ -39,7 +39,7 @@ static void learning_is_listed(void **state)
 static void a_missing_covariance_is_found(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_LEARN,
         {"learn.source=covariance_file", "learn.covariance.file=none.h5",
           "learn.covariance.dataset=/operators/Cmm"}
@@ -47,7 +47,7 @@ static void a_missing_covariance_is_found(void **state)
     const bb_run_options options = {.threads = 1};
     bb_config *config = NULL;
     bb_plan plan = {0};
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
                 "'none.h5': No such file");

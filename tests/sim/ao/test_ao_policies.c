@@ -40,12 +40,12 @@ static void noise_floors_are_below_the_least_eigenvalue(void **state)
         squares += values->numbers[i] * values->numbers[i];
     }
     check_relative(trace, (double)values->count, 1e-12);
-    double least = values->numbers[values->count - 1];
+    double minimum = values->numbers[values->count - 1];
     double tolerance = driver_number(results, "policy_tolerance", "noise-floor");
     double floor = tolerance * sqrt(squares) / 0.5;
-    print_message("noise floor %.3e, least eigenvalue %.3e\n", floor, least);
-    assert_true(floor <= least);
-    assert_true(floor > 0.05 * least);
+    print_message("noise floor %.3e, least eigenvalue %.3e\n", floor, minimum);
+    assert_true(floor <= minimum);
+    assert_true(floor > 0.05 * minimum);
     check_relative(lines->numbers[BB_FORMAT_FP16], values->numbers[0] * 0x1p-11, 1e-15);
 }
 
@@ -107,8 +107,8 @@ static void shares_add_up_to_one(void **state)
 static void one_tile_has_no_products(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
-    bb_results *single = driver_results(&of);
+    const driver_case study = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
+    bb_results *single = driver_results(&study);
     const bb_dataset *shares = driver_dataset(single, "product_share");
     for (bb_index i = 0; i < shares->count; ++i) {
         assert_true(isnan(shares->numbers[i]) && !signbit(shares->numbers[i]));
@@ -126,8 +126,8 @@ static void failures_and_refinements_are_told(void **state)
     assert_true(driver_number(results, "escalations", "fp8-escalated") == 1.0);
     assert_true(driver_number(results, "escalations", "hp1") == 0.0);
     assert_true(isnan(driver_number(results, "iterations_most", "hp1")));
-    double most = driver_number(results, "iterations_most", "hp1-refined");
-    assert_true(most >= 1.0 && most < 20.0);
+    double maximum = driver_number(results, "iterations_most", "hp1-refined");
+    assert_true(maximum >= 1.0 && maximum < 20.0);
     // 912 measurements, 152 truth slopes and 6 columns of tilts.
     check_relative(driver_number(results, "iterations_break_even", "hp1-refined"),
                    912.0 / 12.0 / 158.0, 1e-12);

@@ -63,23 +63,23 @@ static void trials_are_recorded(void **state)
     assert_non_null(pipeline);
     bb_index tight = 0;
     double found = NAN;
-    double least = INFINITY;
+    double minimum = INFINITY;
     const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
     for (bb_index i = 0; i < pipeline->count; ++i) {
         if (strcmp(pipeline->texts[i], "tight") == 0) {
             ++tight;
             assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= 1e-5);
-            if (kept->numbers[i] == 1.0 && cost->numbers[i] < least) {
-                least = cost->numbers[i];
+            if (kept->numbers[i] == 1.0 && cost->numbers[i] < minimum) {
+                minimum = cost->numbers[i];
                 found = loss->numbers[i];
             }
         }
     }
     assert_in_range(tight, 6, 12);
     // The worst of both wavelengths.
-    const double *by = driver_row(results, "strehl_by", "tight");
+    const double *values = driver_row(results, "strehl_by", "tight");
     const double *reference = driver_row(results, "strehl_by", "reference");
-    check_close(found, fmax(reference[0] - by[0], reference[1] - by[1]), 1e-12, 1.0);
+    check_close(found, fmax(reference[0] - values[0], reference[1] - values[1]), 1e-12, 1.0);
     bb_results_destroy(&results);
 }
 
@@ -87,7 +87,7 @@ static void trials_are_recorded(void **state)
 static void promises_hold_everywhere_or_first(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: reference, arithmetic: dp}, "
          "{name: all, arithmetic: fp8, policy: {kind: promise, price: 2e-5}}, "
@@ -95,11 +95,11 @@ static void promises_hold_everywhere_or_first(void **state)
          "first}}, "
          "{name: listed, arithmetic: fp8, policy: {kind: promise, price: 2e-5, variants: "
          "[bf16, x3]}}]"}};
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     const double *reference = driver_row(results, "strehl_by", "reference");
-    const double *by = driver_row(results, "strehl_by", "all");
+    const double *values = driver_row(results, "strehl_by", "all");
     for (int i = 0; i < 4; ++i) { // two targets at two wavelengths
-        assert_true(reference[i] - by[i] <= 2e-5);
+        assert_true(reference[i] - values[i] <= 2e-5);
     }
     assert_true(driver_number(results, "strehl_loss", "first") <= 2e-5);
     assert_true(driver_number(results, "relative_cost", "first") <=
@@ -134,14 +134,14 @@ static void allocations_may_fail_anywhere(void **state)
 {
     (void)state;
     bb_config *config = NULL;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
           "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
           "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}", "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
          "policy: {kind: promise, inside: x3, price: 1e-8}}]"}
     };
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", run_loaded, config, 67, 20);

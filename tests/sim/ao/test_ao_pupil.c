@@ -73,10 +73,10 @@ static driver_case with(const char *mask)
     };
 }
 
-static void check_refused(const driver_case *of, bb_status code, const char *words)
+static void check_refused(const driver_case *study, bb_status code, const char *words)
 {
     bb_results *results = NULL;
-    check_fails(driver_run(of, 2, &results), code, words);
+    check_fails(driver_run(study, 2, &results), code, words);
     assert_null(results);
 }
 
@@ -104,8 +104,8 @@ static void masks_that_cannot_be_are_refused(void **state)
         {"telescope.pupil.file=masks.py",    BB_IO,      "not an HDF5 file"                         },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        const driver_case of = with(bad[i].dataset);
-        check_refused(&of, bad[i].code, bad[i].words);
+        const driver_case study = with(bad[i].dataset);
+        check_refused(&study, bad[i].code, bad[i].words);
     }
 }
 
@@ -117,14 +117,14 @@ static void the_plan_reads_the_mask(void **state)
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     bb_config *config = NULL;
     bb_plan plan = {0};
-    driver_case of = with("telescope.pupil.dataset=pupil");
-    check_ok(driver_load(&of, &config));
+    driver_case study = with("telescope.pupil.dataset=pupil");
+    check_ok(driver_load(&study, &config));
     check_ok(ao->plan(bb_config_study(config), &options, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
     bb_plan_release(&plan);
     bb_config_destroy(&config);
-    of = with("telescope.pupil.dataset=zero");
-    check_ok(driver_load(&of, &config));
+    study = with("telescope.pupil.dataset=zero");
+    check_ok(driver_load(&study, &config));
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_INVALID, "pixels are 0");
     bb_plan_release(&plan);
     bb_config_destroy(&config);
@@ -142,8 +142,8 @@ static void an_asymmetric_mask_prices_every_pipeline(void **state)
         const bb_dataset *names = driver_dataset(results, "pipeline");
         for (bb_index p = 0; p < names->count; ++p) {
             assert_string_equal(driver_text(results, "status", names->texts[p]), "ok");
-            const double *by = driver_row(results, "strehl_by", names->texts[p]);
-            assert_true(by[0] > 0.1 && by[0] < by[1] && by[1] < 1.0);
+            const double *values = driver_row(results, "strehl_by", names->texts[p]);
+            assert_true(values[0] > 0.1 && values[0] < values[1] && values[1] < 1.0);
         }
         strehl[i] = driver_number(results, "strehl", "reference");
         const double *image = driver_row(results, "psf", "reference");
@@ -216,14 +216,14 @@ static void fits_images_are_masks_too(void **state)
         bb_results_destroy(&results);
     }
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
-        const driver_case of = {CONFIG_AO_SMALL, {bad[k].file}};
-        check_refused(&of, bad[k].code, bad[k].words);
+        const driver_case study = {CONFIG_AO_SMALL, {bad[k].file}};
+        check_refused(&study, bad[k].code, bad[k].words);
     }
 #else
     (void)bad;
     for (int k = 0; k < 3; ++k) {
-        const driver_case of = {CONFIG_AO_SMALL, {good[k]}};
-        check_refused(&of, BB_UNSUPPORTED, "this build reads no FITS files");
+        const driver_case study = {CONFIG_AO_SMALL, {good[k]}};
+        check_refused(&study, BB_UNSUPPORTED, "this build reads no FITS files");
     }
 #endif
 }

@@ -53,12 +53,12 @@ static void the_atmosphere_has_its_usual_numbers(void **state)
     bb_results_destroy(&results);
 }
 
-static void check_says_so_before(const driver_case *of, const char *line)
+static void check_says_so_before(const driver_case *study, const char *line)
 {
     bb_config *config = NULL;
     bb_plan plan = {0};
     const bb_run_options options = {.threads = 1};
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));
@@ -88,8 +88,8 @@ static void the_plan_has_them(void **state)
 static void sensors_have_flux_and_noise(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_AO_SMALL, {ALONE}};
-    bb_results *results = driver_results(&of);
+    const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
+    bb_results *results = driver_results(&study);
     const double size = 8.0 / 5.0;
     const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
     check_relative(find(results, "system/flux_e")->numbers[2], flux, 1e-12);
@@ -107,12 +107,12 @@ static void the_budget_adds_up(void **state)
     (void)state;
     static const char *const scores[] = {"score=pairs", "score=stationary"};
     for (int k = 0; k < 2; ++k) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_NX456,
             {"device=cpu", ALONE, scores[k], "error_terms.frame_delay_ms=2.0",
               "error_terms.wind_m_per_s=[8.0, 20.0]"}
         };
-        bb_results *results = driver_results(&of);
+        bb_results *results = driver_results(&study);
         assert_true(driver_dataset(results, "actuators")->numbers[0] == 100.0);
         assert_true(driver_dataset(results, "dropped_modes")->numbers[0] == 5.0);
         const double *budget = driver_dataset(results, "error_budget_nm")->numbers;
@@ -147,12 +147,12 @@ static void images_of_every_target_and_wavelength(void **state)
                                    find(b, "results/psf_target_1")};
     assert_int_equal(images[0]->count, 2 * one->count);
     assert_memory_equal(one->numbers, images[0]->numbers, (size_t)one->count * sizeof(double));
-    const double *by = driver_row(b, "strehl_by", "reference");
+    const double *values = driver_row(b, "strehl_by", "reference");
     const double *width = driver_row(b, "fwhm_by_mas", "reference");
     for (int i = 0; i < 4; ++i) {
         const double *image = images[i / 2]->numbers + i % 2 * EDGE * EDGE;
         const double limit = (i % 2 == 0 ? 1.65e-6 : 2.2e-6) / 8.0 * 180.0 / M_PI * 3600.0e3;
-        check_relative(image[EDGE / 2 * EDGE + EDGE / 2], by[i], 1e-11);
+        check_relative(image[EDGE / 2 * EDGE + EDGE / 2], values[i], 1e-11);
         assert_true(width[i] > 0.98 * limit && width[i] < 1.2 * limit);
     }
     driver_check_output_plan(&all, b);
@@ -165,9 +165,9 @@ static void dumped_operators_have_coordinates(void **state)
     (void)state;
     bb_config *config = NULL;
     bb_results *results = NULL;
-    const driver_case of = {CONFIG_AO_SMALL, {ALONE}};
+    const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     check_ok(bb_results_create(&results));
     check_ok(bb_threads_set(1));
     const bb_experiment *experiment =
@@ -195,7 +195,7 @@ static void dumped_operators_have_coordinates(void **state)
     assert_int_equal(find(results, "truth_slopes_1/axis")->count, 64);
     bb_results_destroy(&results);
     bb_config_destroy(&config);
-    results = driver_results(&of);
+    results = driver_results(&study);
     assert_null(bb_results_find(results, "slopes/star"));
     bb_results_destroy(&results);
 }

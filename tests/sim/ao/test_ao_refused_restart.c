@@ -36,13 +36,13 @@ static void other_studies_are_refused(void **state)
     };
     keep(&kept);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_AO_SMALL, {TINY, TWO, cases[c].override}
         };
         if (cases[c].differs == NULL) {
-            check_ok(open_as(&of, "seen-1"));
+            check_ok(open_as(&study, "seen-1"));
         } else {
-            check_fails(open_as(&of, "seen-1"), BB_INVALID, cases[c].differs);
+            check_fails(open_as(&study, "seen-1"), BB_INVALID, cases[c].differs);
         }
     }
 }
@@ -51,22 +51,22 @@ static void other_studies_are_refused(void **state)
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL,
         {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
                "table: map.csv, inside: sp}}]"}
     };
     bb_config *config = NULL;
     bb_text subjects[2] = {{0}, {0}};
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     write_text("map.csv", "1\n");
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[0]));
     check_ok(bb_checkpoint_write("tabled", bb_text_string(&subjects[0]), NULL, 0));
-    check_ok(open_as(&of, "tabled"));
+    check_ok(open_as(&study, "tabled"));
     write_text("map.csv", "2\n");
-    check_fails(open_as(&of, "tabled"), BB_INVALID, "files ('pipelines.1.policy.table: ");
+    check_fails(open_as(&study, "tabled"), BB_INVALID, "files ('pipelines.1.policy.table: ");
     assert_int_equal(unlink("map.csv"), 0);
-    check_fails(open_as(&of, "tabled"), BB_IO, "map.csv");
+    check_fails(open_as(&study, "tabled"), BB_IO, "map.csv");
     bb_text_release(&subjects[0]);
     bb_config_destroy(&config);
 }
@@ -109,12 +109,12 @@ static void other_builds_are_refused(void **state)
 {
     (void)state;
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, TWO}
     };
     bb_config *config = NULL;
     bb_text subject = {0};
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
         char *value = strstr(subject.data, keys[k]);
@@ -123,11 +123,11 @@ static void other_builds_are_refused(void **state)
         const char first = *value;
         *value = '9';
         check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
-        check_fails(open_as(&of, "built"), BB_INVALID, "build ('");
+        check_fails(open_as(&study, "built"), BB_INVALID, "build ('");
         *value = first;
     }
     check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
-    check_ok(open_as(&of, "built"));
+    check_ok(open_as(&study, "built"));
     bb_text_release(&subject);
     bb_config_destroy(&config);
 }
@@ -196,32 +196,32 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
 static void what_no_run_writes_is_refused(void **state)
 {
     (void)state;
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, TWO}
     };
-    opening whole;
-    keep(&of);
-    take_opening(&of, "seen-1", &whole);
-    assert_int_equal(whole.finished, 1);
-    opening says = whole;
-    check_fails(resume_forged(&of, &says), BB_IO, "checkpoint 'forged' holds a piece of ");
+    opening file;
+    keep(&study);
+    take_opening(&study, "seen-1", &file);
+    assert_int_equal(file.finished, 1);
+    opening says = file;
+    check_fails(resume_forged(&study, &says), BB_IO, "checkpoint 'forged' holds a piece of ");
     says.finished = 3;
-    check_fails(resume_forged(&of, &says), BB_IO, "3 pipelines, expected 0 to 2");
-    says = whole;
+    check_fails(resume_forged(&study, &says), BB_IO, "3 pipelines, expected 0 to 2");
+    says = file;
     says.trials = 1 << 20;
-    check_fails(resume_forged(&of, &says), BB_IO, "1048576 trials of promises");
-    says = whole;
+    check_fails(resume_forged(&study, &says), BB_IO, "1048576 trials of promises");
+    says = file;
     says.common.draws.tried = BB_DRAWS_MOST + 1;
-    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
-    says = whole;
+    check_fails(resume_forged(&study, &says), BB_IO, "pipeline reference that no run writes");
+    says = file;
     memset(says.common.outcome.detail, 'x', sizeof says.common.outcome.detail);
-    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
-    says = whole;
+    check_fails(resume_forged(&study, &says), BB_IO, "pipeline reference that no run writes");
+    says = file;
     says.level.arithmetic = BB_VARIANT_COUNT;
-    check_fails(resume_forged(&of, &says), BB_IO, "pipeline reference that no run writes");
-    says = whole;
+    check_fails(resume_forged(&study, &says), BB_IO, "pipeline reference that no run writes");
+    says = file;
     says.common.device = BB_DEVICE_CUDA;
-    check_fails(resume_forged(&of, &says), BB_INVALID,
+    check_fails(resume_forged(&study, &says), BB_INVALID,
                 "pipeline reference of the checkpoint was computed on another device, here it "
                 "would be cpu");
 }
@@ -258,14 +258,14 @@ static void steps_that_no_search_finds_are_refused(void **state)
 {
     (void)state;
     enum { COMMON = 4, LEVEL = 5, EACH = 11, CASES = 13 };
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
     };
     static const char *const names[] = {"reference", "kept"};
     char subject[1 << 14] = "";
     char message[64];
     parts all;
-    keep(&of);
+    keep(&study);
     take_parts("seen-2", &all);
     assert_int_equal(all.count, 4 + 2 * EACH);
     assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
@@ -294,7 +294,7 @@ static void steps_that_no_search_finds_are_refused(void **state)
         forged.pieces[COMMON + p * EACH].data = &common;
         forged.pieces[LEVEL + p * EACH].data = &level;
         check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
-        check_ok(driver_load(&of, &config));
+        check_ok(driver_load(&study, &config));
         (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
         check_fails(run_with(config, &options, &results), BB_IO, message);
         bb_config_destroy(&config);
@@ -304,32 +304,32 @@ static void steps_that_no_search_finds_are_refused(void **state)
 static void damaged_checkpoints_are_refused(void **state)
 {
     (void)state;
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL, {TINY, TWO}
     };
     struct stat about;
-    keep(&of);
+    keep(&study);
     assert_int_equal(stat("seen-1", &about), 0);
-    for (off_t at = 8; at < about.st_size; at += at < 4000 ? 97 : 19997) {
+    for (off_t index = 8; index < about.st_size; index += index < 4000 ? 97 : 19997) {
         FILE *file = fopen("seen-1", "r+b");
         assert_non_null(file);
         for (int again = 0; again < 2; ++again) {
-            assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+            assert_int_equal(fseek(file, (long)index, SEEK_SET), 0);
             const int byte = fgetc(file);
-            assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
-            (void)fputc(byte ^ 1 << at % 8, file);
+            assert_int_equal(fseek(file, (long)index, SEEK_SET), 0);
+            (void)fputc(byte ^ 1 << index % 8, file);
             assert_int_equal(fflush(file), 0);
             if (again == 0) {
-                assert_int_equal(open_as(&of, "seen-1"), BB_IO);
+                assert_int_equal(open_as(&study, "seen-1"), BB_IO);
             }
         }
         (void)fclose(file);
     }
-    check_ok(open_as(&of, "seen-1")); // every bit was flipped back
+    check_ok(open_as(&study, "seen-1")); // every bit was flipped back
     assert_int_equal(truncate("seen-1", about.st_size - 1), 0);
-    check_fails(open_as(&of, "seen-1"), BB_IO, "truncated or corrupted");
+    check_fails(open_as(&study, "seen-1"), BB_IO, "truncated or corrupted");
     assert_int_equal(mkfifo("pipe", 0666), 0);
-    check_fails(open_as(&of, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
+    check_fails(open_as(&study, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
 int main(void)

@@ -81,21 +81,21 @@ static void expect_kept(const bb_results *kept_by, const bb_results *got, const 
 
 // A run with a checkpoint after every pipeline, and after `before` stages before the first, gives
 // what one without gives, and each of them gives it again.
-static void resume_everywhere(const driver_case *of, int before, const char *const *order,
+static void resume_everywhere(const driver_case *study, int before, const char *const *order,
                               const char *dump)
 {
     bb_config *config = NULL;
-    bb_results *whole = NULL;
+    bb_results *results = NULL;
     bb_results *kept_by = NULL;
     char name[32];
     int count = 0;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     const bb_run_options plain = {.threads = 2, .dump = dump};
     const bb_run_options keeping = {.threads = 2, .dump = dump, .checkpoint = "steps"};
-    check_ok(run_with(config, &plain, &whole));
+    check_ok(run_with(config, &plain, &results));
     collected = 0;
     check_ok(run_with(config, &keeping, &kept_by));
-    expect_same(whole, kept_by);
+    expect_same(results, kept_by);
     while (order[count] != NULL) {
         ++count;
     }
@@ -111,11 +111,11 @@ static void resume_everywhere(const driver_case *of, int before, const char *con
                                          .resume = name,
                                          .checkpoint = k % 2 == 0 ? "more" : NULL};
         check_ok(run_with(config, &resuming, &got));
-        expect_same(whole, got);
+        expect_same(results, got);
         expect_kept(kept_by, got, order, k - before);
         bb_results_destroy(&got);
     }
-    bb_results_destroy(&whole);
+    bb_results_destroy(&results);
     bb_results_destroy(&kept_by);
     bb_config_destroy(&config);
 }
@@ -179,15 +179,15 @@ static void forge_profile(const bb_ao_study *study)
 static void kept_profiles_are_taken(void **state)
 {
     (void)state;
-    static const driver_case of = {
+    static const driver_case study = {
         CONFIG_AO_SMALL,
         {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
           "pipelines=[" REFERENCE "]"}
     };
     bb_config *config = NULL;
     bb_results *results[2] = {NULL, NULL};
-    check_ok(driver_load(&of, &config));
-    keep(&of);
+    check_ok(driver_load(&study, &config));
+    keep(&study);
     forge_profile(bb_config_study(config));
     static const char *const paths[2] = {"seen-1", "forged"};
     for (int r = 0; r < 2; ++r) {

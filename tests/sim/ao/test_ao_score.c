@@ -21,15 +21,15 @@ static void check_same(const bb_results *a, const bb_results *b, const char *nam
 // presets have more.
 static void check_frames(const char *path, const char *frames)
 {
-    const driver_case of = {
+    const driver_case study = {
         path, {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
     const bb_dataset *pairs = driver_dataset(results, "strehl_pairs");
     const bb_dataset *stationary = driver_dataset(results, "strehl_stationary");
-    const bb_dataset *whole = driver_dataset(results, "strehl_pairs_whole");
+    const bb_dataset *dataset = driver_dataset(results, "strehl_pairs_whole");
     const bb_dataset *frames_whole = driver_dataset(results, "strehl_monte_carlo_whole");
     const bb_dataset *error = driver_dataset(results, "strehl_monte_carlo_whole_error");
     const bb_dataset *headline = driver_dataset(results, "strehl_by");
@@ -38,12 +38,12 @@ static void check_frames(const char *path, const char *frames)
             "Strehl %.4f, by pairs %.4f (%.1f sigma); with fitting %.4f +- %.4f, by pairs "
             "%.4f, stationary %.4f\n",
             frame->numbers[i], pairs->numbers[i], sigmas->numbers[i], frames_whole->numbers[i],
-            error->numbers[i], whole->numbers[i], stationary->numbers[i]);
+            error->numbers[i], dataset->numbers[i], stationary->numbers[i]);
         assert_true(fabs(sigmas->numbers[i]) < 3.0);
-        assert_true(headline->numbers[i] == whole->numbers[i]);
-        assert_true(stationary->numbers[i] < whole->numbers[i]);
+        assert_true(headline->numbers[i] == dataset->numbers[i]);
+        assert_true(stationary->numbers[i] < dataset->numbers[i]);
         // The mirror leaves up to 0.02 of what is below the cutoff, too.
-        check_close(frames_whole->numbers[i], whole->numbers[i], 0.02 + 3.0 * error->numbers[i],
+        check_close(frames_whole->numbers[i], dataset->numbers[i], 0.02 + 3.0 * error->numbers[i],
                     1.0);
     }
     const bb_dataset *ratio = driver_dataset(results, "structure_ratio");
@@ -72,14 +72,14 @@ static const char *const three_stars =
 static void the_whole_residual_is_that_of_frames(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG("monte-carlo-single"),
         {"telescope.diameter_m=4.0", "sensors.lenslets=5", "wavelengths_um=[1.65]", three_stars,
                                 "ensquared_mas=[100.0]", "monte_carlo.frames=100",
                                 "monte_carlo.pixels_per_subaperture=24"}
     };
-    bb_results *results = driver_results(&of);
-    const double whole = driver_number(results, "strehl", "reference");
+    bb_results *results = driver_results(&study);
+    const double total = driver_number(results, "strehl", "reference");
     const double frames = driver_dataset(results, "strehl_monte_carlo_whole")->numbers[0];
     const double error = driver_dataset(results, "strehl_monte_carlo_whole_error")->numbers[0];
     const double sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas")->numbers[0];
@@ -87,9 +87,9 @@ static void the_whole_residual_is_that_of_frames(void **state)
         driver_dataset(results, "fitting_coefficient_monte_carlo")->numbers[0];
     print_message("whole residual %.4f +- %.4f, by pairs %.4f; correctable %.1f sigma; fitting "
                   "coefficient %.3f\n",
-                  frames, error, whole, sigmas, coefficient);
+                  frames, error, total, sigmas, coefficient);
     assert_true(fabs(sigmas) < 3.0);
-    check_close(frames, whole, 0.01 + 3.0 * error, 1.0);
+    check_close(frames, total, 0.01 + 3.0 * error, 1.0);
     assert_true(error < 0.01);
     // 0.2740 beyond the cutoff, and what influence functions leave below it.
     check_close(coefficient, 0.31, 0.02, 1.0);
@@ -99,14 +99,14 @@ static void the_whole_residual_is_that_of_frames(void **state)
 static void frames_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_AO_SMALL,
         {"monte_carlo.frames=5", "monte_carlo.pixels_per_subaperture=8",
           "monte_carlo.screen_oversize=1.5", "ensquared_mas=[100.0]", FEW}
     };
-    driver_check_threads(&of);
-    bb_results *results = driver_results(&of);
-    driver_check_output_plan(&of, results);
+    driver_check_threads(&study);
+    bb_results *results = driver_results(&study);
+    driver_check_output_plan(&study, results);
     bb_results_destroy(&results);
 }
 
@@ -127,8 +127,9 @@ static void boxes_are_off_by_default(void **state)
     assert_int_equal(energy->rank, 4);
     assert_string_equal(energy->axes[3], "ensquared_box");
     for (bb_index i = 0; i < energy->count; i += 3) {
-        const double *of = energy->numbers + i;
-        assert_true(0.0 < of[0] && of[0] < of[1] && of[1] < of[2] && of[2] < 1.0);
+        const double *values = energy->numbers + i;
+        assert_true(0.0 < values[0] && values[0] < values[1] && values[1] < values[2] &&
+                    values[2] < 1.0);
     }
     bb_results_destroy(&a);
     bb_results_destroy(&b);
@@ -147,7 +148,7 @@ static void check_terms(const char *score)
     };
     bb_results *without = driver_results(&none);
     const double best = driver_number(without, "strehl", "reference");
-    const double least = driver_number(without, "residual_rms_nm", "reference");
+    const double minimum = driver_number(without, "residual_rms_nm", "reference");
     for (int k = -1; k < 3; ++k) {
         const driver_case one = {
             CONFIG_AO_SMALL, {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}
@@ -161,7 +162,7 @@ static void check_terms(const char *score)
         print_message("%s, %s: %.4f at %.1f nm, Marechal %.4f\n  %s\n", score,
                       k < 0 ? "slopes alone" : terms[k], strehl, residual, expected, note);
         check_close(strehl, expected, 0.05, 1.0);
-        assert_true(k < 0 || (strehl < best && residual > least));
+        assert_true(k < 0 || (strehl < best && residual > minimum));
         assert_true((strstr(note, "without fitting") == NULL) == (k == 0));
         bb_results_destroy(&results);
     }
@@ -184,11 +185,11 @@ static void more_lenslets_are_no_worse(void **state)
     double strehl[3];
     double residual[3];
     for (int k = 0; k < 3; ++k) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_AO_SMALL,
             {FEW, lenslets[k], "guide_stars.2.lenslets=4", "telescope.obstruction=0.0"}
         };
-        bb_results *results = driver_results(&of);
+        bb_results *results = driver_results(&study);
         strehl[k] = driver_number(results, "strehl", "reference");
         residual[k] = driver_number(results, "residual_rms_nm", "reference");
         print_message("%s: %.4f, %.0f nm\n", lenslets[k], strehl[k], residual[k]);
@@ -230,14 +231,14 @@ static void moao_is_best_for_every_target(void **state)
     static const char *const names[] = {"correction=moao", "correction=ltao", "correction=glao"};
     double strehl[3][2];
     for (int k = 0; k < 3; ++k) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_AO_SMALL, {FEW, wide, names[k]}
         };
-        bb_results *results = driver_results(&of);
-        const double *by = driver_row(results, "strehl_by", "reference");
-        strehl[k][0] = by[0];
-        strehl[k][1] = by[2];
-        print_message("%s: %.4f and %.4f\n", names[k], by[0], by[2]);
+        bb_results *results = driver_results(&study);
+        const double *values = driver_row(results, "strehl_by", "reference");
+        strehl[k][0] = values[0];
+        strehl[k][1] = values[2];
+        print_message("%s: %.4f and %.4f\n", names[k], values[0], values[2]);
         bb_results_destroy(&results);
     }
     assert_true(strehl[1][0] == strehl[0][0]);

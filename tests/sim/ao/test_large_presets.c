@@ -51,12 +51,12 @@ static void seed_cases_are_planned(void **state)
 // An instrument's preset with lenslets that take a second.
 static bb_results *run_few(const char *path)
 {
-    const driver_case of = {
+    const driver_case study = {
         path,
         {"device=cpu", "sensors.lenslets=8", "solver.tile=64",
           "pipelines=[{name: reference, arithmetic: dp}]"}
     };
-    return driver_results(&of);
+    return driver_results(&study);
 }
 
 // One correction for all directions: the best where it was made for, and no directions forgotten.
@@ -64,10 +64,10 @@ static void ltao_decays_off_the_axis(void **state)
 {
     (void)state;
     bb_results *results = run_few(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
-    const bb_dataset *by = driver_dataset(results, "strehl_by");
-    assert_int_equal(by->shape[1], 4);
+    const bb_dataset *dataset = driver_dataset(results, "strehl_by");
+    assert_int_equal(dataset->shape[1], 4);
     for (bb_index t = 1; t < 4; ++t) {
-        assert_true(by->numbers[2 * t] < by->numbers[2 * (t - 1)]);
+        assert_true(dataset->numbers[2 * t] < dataset->numbers[2 * (t - 1)]);
     }
     bb_results_destroy(&results);
 }

@@ -9,13 +9,13 @@ enum { LASERS = 3, SUBAPERTURES = 76, ROWS = 152, COLUMNS = 912 };
 static const char few[] = "pipelines=[{name: reference, arithmetic: dp}]";
 
 // Runs with R kept; R [ROWS][COLUMNS] of the first pipeline and target goes to `r`.
-static bb_results *reconstructor(const driver_case *of, double *r)
+static bb_results *reconstructor(const driver_case *study, double *r)
 {
     const bb_run_options options = {.threads = 2, .dump = "R"};
     bb_config *config = NULL;
     bb_results *results = NULL;
     bool found = false;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     check_ok(bb_results_create(&results));
     check_ok(
         bb_experiment_find(&bb_experiments, "ao")->run(bb_config_study(config), &options, results));
@@ -127,12 +127,12 @@ static void constant_blocks_need_whole_tiles(void **state)
         {"solver.tile=196", "solver.lgs_tilt=constant_block", "ok",      ""           },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const driver_case of = {
+        const driver_case study = {
             BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
             {"device=cpu", cases[i].tile, cases[i].tilt,
                                           "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}
         };
-        bb_results *results = driver_results(&of);
+        bb_results *results = driver_results(&study);
         assert_string_equal(driver_text(results, "status", "hp2"), cases[i].status);
         assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));
         bb_results_destroy(&results);

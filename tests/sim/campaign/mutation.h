@@ -20,39 +20,40 @@ typedef struct mutation {
     uint64_t draws;
 } mutation;
 
-static inline uint32_t mutation_draw(mutation *of, uint32_t below)
+static inline uint32_t mutation_draw(mutation *change, uint32_t below)
 {
     uint32_t words[4];
-    bb_random_words(of->number, BB_STREAM_SELF_TEST, of->draws++, words);
+    bb_random_words(change->number, BB_STREAM_SELF_TEST, change->draws++, words);
     return below == 0 ? 0 : words[0] % below;
 }
 
 /// Puts `bytes` bytes in the place of [at, at + removed).
-static inline void mutation_splice(mutation *of, size_t at, size_t removed, const char *with,
+static inline void mutation_splice(mutation *change, size_t index, size_t removed, const char *with,
                                    size_t bytes)
 {
-    if (of->bytes - removed + bytes >= MUTATION_BYTES) {
+    if (change->bytes - removed + bytes >= MUTATION_BYTES) {
         return;
     }
-    memmove(of->text + at + bytes, of->text + at + removed, of->bytes - at - removed);
-    memcpy(of->text + at, with, bytes);
-    of->bytes += bytes - removed;
+    memmove(change->text + index + bytes, change->text + index + removed,
+            change->bytes - index - removed);
+    memcpy(change->text + index, with, bytes);
+    change->bytes += bytes - removed;
 }
 
 // Start and length of a line.
-static inline size_t mutation_line(mutation *of, size_t *bytes)
+static inline size_t mutation_line(mutation *change, size_t *bytes)
 {
-    size_t at = mutation_draw(of, (uint32_t)of->bytes);
-    while (at > 0 && of->text[at - 1] != '\n') {
-        --at;
+    size_t index = mutation_draw(change, (uint32_t)change->bytes);
+    while (index > 0 && change->text[index - 1] != '\n') {
+        --index;
     }
-    const char *end = memchr(of->text + at, '\n', of->bytes - at);
-    *bytes = end == NULL ? of->bytes - at : (size_t)(end - of->text) - at + 1;
-    return at;
+    const char *end = memchr(change->text + index, '\n', change->bytes - index);
+    *bytes = end == NULL ? change->bytes - index : (size_t)(end - change->text) - index + 1;
+    return index;
 }
 
 /// One change: a byte, a token that means something, or a line that moves.
-static inline void mutation_step(mutation *of)
+static inline void mutation_step(mutation *change)
 {
     static const char *const tokens[] = {"nan",
                                          ".inf",
@@ -104,50 +105,50 @@ static inline void mutation_step(mutation *of)
                                          "2147483648"};
     char line[1024];
     size_t bytes = 0;
-    if (of->bytes == 0) {
+    if (change->bytes == 0) {
         return;
     }
-    size_t at = mutation_draw(of, (uint32_t)of->bytes);
-    size_t left = of->bytes - at;
-    size_t few = mutation_draw(of, 12);
-    few = few < left ? few : left;
-    switch (mutation_draw(of, 7)) {
+    size_t index = mutation_draw(change, (uint32_t)change->bytes);
+    size_t rest = change->bytes - index;
+    size_t few = mutation_draw(change, 12);
+    few = few < rest ? few : rest;
+    switch (mutation_draw(change, 7)) {
     case 0:
-        of->text[at] = (char)mutation_draw(of, 256);
+        change->text[index] = (char)mutation_draw(change, 256);
         break;
     case 1:
-        mutation_splice(of, at, few, "", 0);
+        mutation_splice(change, index, few, "", 0);
         break;
     case 2:
     case 3: {
-        const char *token = tokens[mutation_draw(of, sizeof tokens / sizeof tokens[0])];
-        const char *colon = memchr(of->text + at, ':', left);
+        const char *token = tokens[mutation_draw(change, sizeof tokens / sizeof tokens[0])];
+        const char *colon = memchr(change->text + index, ':', rest);
         if (colon != NULL) { // in the place of a value
-            at = (size_t)(colon - of->text) + 1;
-            const char *end = memchr(of->text + at, '\n', of->bytes - at);
-            few = end == NULL ? 0 : (size_t)(end - of->text) - at;
+            index = (size_t)(colon - change->text) + 1;
+            const char *end = memchr(change->text + index, '\n', change->bytes - index);
+            few = end == NULL ? 0 : (size_t)(end - change->text) - index;
             (void)snprintf(line, sizeof line, " %s", token);
-            mutation_splice(of, at, few, line, strlen(line));
+            mutation_splice(change, index, few, line, strlen(line));
         } else {
-            mutation_splice(of, at, few, token, strlen(token));
+            mutation_splice(change, index, few, token, strlen(token));
         }
         break;
     }
     case 4:
-        at = mutation_line(of, &bytes);
-        mutation_splice(of, at, bytes, "", 0);
+        index = mutation_line(change, &bytes);
+        mutation_splice(change, index, bytes, "", 0);
         break;
     case 5:
-        at = mutation_line(of, &bytes);
+        index = mutation_line(change, &bytes);
         if (bytes < sizeof line) {
-            memcpy(line, of->text + at, bytes);
-            at = mutation_line(of, &few);
-            mutation_splice(of, at, 0, line, bytes);
+            memcpy(line, change->text + index, bytes);
+            index = mutation_line(change, &few);
+            mutation_splice(change, index, 0, line, bytes);
         }
         break;
     default:
-        mutation_splice(of, at, few, tokens[mutation_draw(of, sizeof tokens / sizeof tokens[0])],
-                        1);
+        mutation_splice(change, index, few,
+                        tokens[mutation_draw(change, sizeof tokens / sizeof tokens[0])], 1);
         break;
     }
 }

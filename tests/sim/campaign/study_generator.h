@@ -95,42 +95,46 @@ static inline bb_index study_add(study_draft *draft, bb_index parent, const bb_k
     return made;
 }
 
-static inline void study_range(const bb_key *key, const study_cap *cap, double *least, double *most)
+static inline void study_range(const bb_key *key, const study_cap *cap, double *minimum,
+                               double *maximum)
 {
     const bool free_key = key->minimum == 0.0 && key->maximum == 0.0;
-    *least = free_key ? -1e6 : fmax(key->minimum, -1e15);
-    *most = free_key ? 1e6 : fmin(key->maximum, 9e15);
+    *minimum = free_key ? -1e6 : fmax(key->minimum, -1e15);
+    *maximum = free_key ? 1e6 : fmin(key->maximum, 9e15);
     if (cap != NULL && cap->most > cap->least) {
-        *least = fmax(*least, cap->least);
-        *most = fmin(*most, cap->most);
+        *minimum = fmax(*minimum, cap->least);
+        *maximum = fmin(*maximum, cap->most);
     }
 }
 
 // An end of the range, something near the default, or anything, evenly or by magnitude.
 static inline double study_number(study_draft *draft, const bb_key *key, const study_cap *cap)
 {
-    double least = 0.0;
-    double most = 0.0;
+    double minimum = 0.0;
+    double maximum = 0.0;
     double usual = 0.0;
     const double kind = study_uniform(draft);
     const double u = study_uniform(draft);
-    study_range(key, cap, &least, &most);
+    study_range(key, cap, &minimum, &maximum);
     const bool known = key->default_text != NULL && bb_scalar_double(key->default_text, &usual);
     if (kind < 0.06) {
-        return key->exclusive_minimum && least == key->minimum ? least + 1e-6 * (most - least)
-                                                               : least;
+        return key->exclusive_minimum && minimum == key->minimum
+                   ? minimum + 1e-6 * (maximum - minimum)
+                   : minimum;
     }
     if (kind < 0.12) {
-        return key->exclusive_maximum && most == key->maximum ? most - 1e-6 * (most - least) : most;
+        return key->exclusive_maximum && maximum == key->maximum
+                   ? maximum - 1e-6 * (maximum - minimum)
+                   : maximum;
     }
-    if (kind < 0.6 && known && usual != 0.0 && usual >= least && usual <= most) {
-        return fmin(fmax(usual * pow(10.0, u - 0.5), least), most);
+    if (kind < 0.6 && known && usual != 0.0 && usual >= minimum && usual <= maximum) {
+        return fmin(fmax(usual * pow(10.0, u - 0.5), minimum), maximum);
     }
-    if (kind < 0.8 && most > 0.0 && least >= 0.0) {
-        const double floor_value = fmax(least, 1e-7 * most);
-        return floor_value * pow(most / floor_value, u);
+    if (kind < 0.8 && maximum > 0.0 && minimum >= 0.0) {
+        const double floor_value = fmax(minimum, 1e-7 * maximum);
+        return floor_value * pow(maximum / floor_value, u);
     }
-    return least + u * (most - least);
+    return minimum + u * (maximum - minimum);
 }
 
 static inline bool study_within(const bb_key *key, double value)
@@ -153,9 +157,9 @@ static inline void study_print(study_draft *draft, const bb_key *key, const stud
         value = study_within(key, value) ? value : cap->least;
     }
     if (integer) {
-        const double whole = floor(value + 0.5);
+        const double total = floor(value + 0.5);
         (void)snprintf(out, BB_SCALAR_BYTES, "%.0f",
-                       study_within(key, whole) ? whole : ceil(key->minimum));
+                       study_within(key, total) ? total : ceil(key->minimum));
         return;
     }
     (void)snprintf(few, sizeof few, "%.4g", value);
@@ -203,9 +207,9 @@ static inline bb_index study_choices(const bb_key *key)
 static inline void study_draw_list(study_draft *draft, const bb_key *key, const study_cap *cap,
                                    char *out, size_t bytes)
 {
-    const bb_index least = key->minimum_count > 1 ? key->minimum_count : 1;
-    const bb_index most = cap != NULL && cap->items > 0 ? cap->items : STUDY_ITEMS;
-    bb_index count = least + study_below(draft, most > least ? most - least + 1 : 1);
+    const bb_index minimum = key->minimum_count > 1 ? key->minimum_count : 1;
+    const bb_index limit = cap != NULL && cap->items > 0 ? cap->items : STUDY_ITEMS;
+    bb_index count = minimum + study_below(draft, limit > minimum ? limit - minimum + 1 : 1);
     size_t used = (size_t)snprintf(out, bytes, "[");
     char item[BB_SCALAR_BYTES];
     unsigned taken = 0;
@@ -270,46 +274,47 @@ static inline bool study_is_group(const study_node *node)
     return node->key == NULL || node->key->kind == BB_KEY_GROUP;
 }
 
-static inline void study_draw(study_draft *draft, bb_index at, bool forgiving);
+static inline void study_draw(study_draft *draft, bb_index index, bool forgiving);
 
 // Items of a list of records.
-static inline void study_draw_items(study_draft *draft, bb_index at)
+static inline void study_draw_items(study_draft *draft, bb_index index)
 {
-    const study_cap *cap = study_cap_of(draft, &draft->nodes[at]);
-    const bool pipelines = strcmp(draft->nodes[at].path, "pipelines") == 0;
-    const bb_index most = cap != NULL && cap->items > 0 ? cap->items : STUDY_ITEMS + pipelines;
-    const bb_index count = 1 + study_below(draft, most);
+    const study_cap *cap = study_cap_of(draft, &draft->nodes[index]);
+    const bool pipelines = strcmp(draft->nodes[index].path, "pipelines") == 0;
+    const bb_index limit = cap != NULL && cap->items > 0 ? cap->items : STUDY_ITEMS + pipelines;
+    const bb_index count = 1 + study_below(draft, limit);
     // Items of before are cut off: nothing below them is in the draft any more.
-    for (bb_index item = draft->nodes[at].first; item >= 0; item = draft->nodes[item].next) {
+    for (bb_index item = draft->nodes[index].first; item >= 0; item = draft->nodes[item].next) {
         draft->nodes[item].parent = -1;
     }
-    draft->nodes[at].first = -1;
+    draft->nodes[index].first = -1;
     for (bb_index i = 0; i < count; ++i) {
         char number[24];
         (void)snprintf(number, sizeof number, "%td", i);
-        study_draw(draft, study_add(draft, at, NULL, draft->nodes[at].key->schema, "", number),
+        study_draw(draft,
+                   study_add(draft, index, NULL, draft->nodes[index].key->schema, "", number),
                    false);
     }
 }
 
 /// Draws a node and all below it; in a group that may stay unset nothing is demanded.
-static inline void study_draw(study_draft *draft, bb_index at, bool forgiving)
+static inline void study_draw(study_draft *draft, bb_index index, bool forgiving)
 {
-    const bb_key *key = draft->nodes[at].key;
-    const study_cap *cap = study_cap_of(draft, &draft->nodes[at]);
+    const bb_key *key = draft->nodes[index].key;
+    const study_cap *cap = study_cap_of(draft, &draft->nodes[index]);
     const bool always = cap != NULL && cap->always;
-    if (study_is_group(&draft->nodes[at])) {
-        const bb_schema *schema = draft->nodes[at].schema;
+    if (study_is_group(&draft->nodes[index])) {
+        const bb_schema *schema = draft->nodes[index].schema;
         const bool absent = key != NULL && study_chance(draft, 0.4);
         const bool left_out = (key != NULL && key->optional && absent) || forgiving;
-        const bool known = draft->nodes[at].first >= 0;
-        bb_index child = draft->nodes[at].first;
-        draft->nodes[at].set = true;
+        const bool known = draft->nodes[index].first >= 0;
+        bb_index child = draft->nodes[index].first;
+        draft->nodes[index].set = true;
         for (bb_index i = 0; i < schema->key_count; ++i) {
             const bb_key *inner = &schema->keys[i];
             if (!known) {
                 const bool below = inner->kind == BB_KEY_GROUP;
-                child = study_add(draft, at, inner, below ? inner->schema : NULL, inner->name,
+                child = study_add(draft, index, inner, below ? inner->schema : NULL, inner->name,
                                   inner->name);
             }
             study_draw(draft, child, left_out);
@@ -323,16 +328,16 @@ static inline void study_draw(study_draft *draft, bb_index at, bool forgiving)
         return;
     }
     const bool needed = !bb_binding_omissible(key) && !forgiving;
-    draft->nodes[at].set = needed || always || (!forgiving && study_chance(draft, 0.3));
+    draft->nodes[index].set = needed || always || (!forgiving && study_chance(draft, 0.3));
     if (cap != NULL && cap->never) {
-        draft->nodes[at].set = false;
+        draft->nodes[index].set = false;
     }
     if (key->kind == BB_KEY_RECORDS) {
-        if (draft->nodes[at].set) {
-            study_draw_items(draft, at);
+        if (draft->nodes[index].set) {
+            study_draw_items(draft, index);
         }
     } else {
-        study_draw_value(draft, &draft->nodes[at]);
+        study_draw_value(draft, &draft->nodes[index]);
     }
 }
 
@@ -347,9 +352,9 @@ static inline void study_put(study_draft *draft, const char *text)
     }
 }
 
-static inline bool study_holds(const study_draft *draft, bb_index at)
+static inline bool study_holds(const study_draft *draft, bb_index index)
 {
-    const study_node *node = &draft->nodes[at];
+    const study_node *node = &draft->nodes[index];
     if (!study_is_group(node)) {
         return node->set;
     }
@@ -362,10 +367,10 @@ static inline bool study_holds(const study_draft *draft, bb_index at)
 }
 
 /// Writes the keys of a group, `indent` deep; the first of an item stands behind its dash.
-static inline void study_write(study_draft *draft, bb_index at, int indent, bool dash)
+static inline void study_write(study_draft *draft, bb_index index, int indent, bool dash)
 {
     char head[STUDY_VALUE_BYTES + 64];
-    for (bb_index child = draft->nodes[at].first; child >= 0; child = draft->nodes[child].next) {
+    for (bb_index child = draft->nodes[index].first; child >= 0; child = draft->nodes[child].next) {
         study_node *node = &draft->nodes[child];
         node->line = 0;
         if (!node->set || !study_holds(draft, child)) {
@@ -421,9 +426,11 @@ static inline void study_make(study_draft *draft, uint64_t seed, uint64_t number
 static inline bool study_names(const char *text, const char *name)
 {
     const size_t bytes = strlen(name);
-    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + 1, name)) {
-        const bool before = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
-        const bool behind = isalnum((unsigned char)at[bytes]) || at[bytes] == '_';
+    for (const char *cursor = strstr(text, name); cursor != NULL;
+         cursor = strstr(cursor + 1, name)) {
+        const bool before =
+            cursor > text && (isalnum((unsigned char)cursor[-1]) || cursor[-1] == '_');
+        const bool behind = isalnum((unsigned char)cursor[bytes]) || cursor[bytes] == '_';
         if (!before && !behind) {
             return true;
         }

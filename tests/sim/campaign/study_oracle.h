@@ -173,12 +173,12 @@ static inline void study_judge_relations(const bb_results *results, bb_index pip
                        draws, deviation);
     }
     const bb_dataset *rmse = study_of(results, "rmse");
-    const bb_dataset *most = study_of(results, "max_error");
+    const bb_dataset *dataset = study_of(results, "max_error");
     for (bb_index i = 0; rmse != NULL && i < rmse->count / rmse->shape[0]; ++i) {
-        const bb_index at = pipeline * (rmse->count / rmse->shape[0]) + i;
-        if (rmse->numbers[at] > most->numbers[at] * (1.0 + STUDY_SLACK)) {
+        const bb_index index = pipeline * (rmse->count / rmse->shape[0]) + i;
+        if (rmse->numbers[index] > dataset->numbers[index] * (1.0 + STUDY_SLACK)) {
             (void)snprintf(out, sizeof(study_verdict), "pipeline %td: rmse %g, max_error %g",
-                           pipeline, rmse->numbers[at], most->numbers[at]);
+                           pipeline, rmse->numbers[index], dataset->numbers[index]);
         }
     }
     static const char *const shares[] = {"tile_share", "product_share"};

@@ -108,18 +108,18 @@ done:
     return status;
 }
 
-static void walk_in(bb_index stride, const char *what, const driver_case *of, allocation_task task,
-                    bb_index least)
+static void walk_in(bb_index stride, const char *what, const driver_case *study,
+                    allocation_task task, bb_index minimum)
 {
     bb_config *config = NULL;
-    check_ok(driver_load(of, &config));
-    allocation_walk(what, task, config, stride, least);
+    check_ok(driver_load(study, &config));
+    allocation_walk(what, task, config, stride, minimum);
     bb_config_destroy(&config);
 }
 
-static void walk(const char *what, const driver_case *of, allocation_task task, bb_index least)
+static void walk(const char *what, const driver_case *study, allocation_task task, bb_index minimum)
 {
-    walk_in(1, what, of, task, least);
+    walk_in(1, what, study, task, minimum);
 }
 
 static void runs_with_operators(void **state)

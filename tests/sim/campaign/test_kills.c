@@ -65,16 +65,16 @@ static void check_whole(const char *path)
 // Starts the program, waits `seconds`, and kills it; returns whether it had ended by itself.
 static bool kill_after(const char *const arguments[PROGRAM_ARGUMENTS], double seconds)
 {
-    const char *whole[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
+    const char *all_values[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
     int how = 0;
-    memcpy(whole + 1, arguments, PROGRAM_ARGUMENTS * sizeof *whole);
+    memcpy(all_values + 1, arguments, PROGRAM_ARGUMENTS * sizeof *all_values);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         int file = open("/dev/null", O_WRONLY);
         (void)dup2(file, STDOUT_FILENO);
         (void)dup2(file, STDERR_FILENO);
-        (void)execv(whole[0], (char *const *)(uintptr_t)whole);
+        (void)execv(all_values[0], (char *const *)(uintptr_t)all_values);
         _exit(127);
     }
     const struct timespec wait = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
@@ -107,7 +107,7 @@ static int sweep_leftovers(void)
 static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
 {
     static program_run run;
-    int whole = 0;
+    int multiple = 0;
     int leftovers = 0;
     double begin = bb_clock_seconds();
     program_call(arguments, &run);
@@ -122,7 +122,7 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
         bool ended = kill_after(arguments, 1.1 * part * length);
         if (keeps || ended || access("killed.h5", F_OK) == 0) {
             check_whole("killed.h5");
-            ++whole;
+            ++multiple;
         } else {
             program_call(arguments, &run); // what the next kill may not harm
             program_expect(&run, 0, "results: ");
@@ -130,7 +130,7 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
         leftovers += sweep_leftovers();
     }
     print_message("%d kills in runs of %.2f s: %d whole files, %d temporary ones left\n", kills,
-                  length, whole, leftovers);
+                  length, multiple, leftovers);
 }
 
 static void instants_of_a_run(void **state)

@@ -328,17 +328,17 @@ static bool is_accepted(bb_text *out, bool *too_large)
 // What is said without warnings, which carry the time of day.
 static void drop_warnings(char *text)
 {
-    char *to = text;
+    char *target = text;
     for (const char *line = text; *line != '\0';) {
         const size_t bytes = strcspn(line, "\n") + (strchr(line, '\n') != NULL);
         const char *warning = strstr(line, "Z warning: ");
         if (warning == NULL || warning > line + bytes) {
-            memmove(to, line, bytes);
-            to += bytes;
+            memmove(target, line, bytes);
+            target += bytes;
         }
         line += bytes;
     }
-    *to = '\0';
+    *target = '\0';
 }
 
 // `check` and `run` refuse alike: same exit code, same words.
@@ -364,8 +364,8 @@ static void hold_refusal(void)
 static double announced_bytes(void)
 {
     static const char key[] = "memory on the host";
-    const char *at = strstr(run.printed, key);
-    return at == NULL ? NAN : 1e6 * strtod(at + strlen(key), NULL);
+    const char *cursor = strstr(run.printed, key);
+    return cursor == NULL ? NAN : 1e6 * strtod(cursor + strlen(key), NULL);
 }
 
 // Nothing but results, their descriptions and sheets.

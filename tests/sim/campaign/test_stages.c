@@ -13,13 +13,13 @@ typedef struct boundary {
 
 static const double values[] = {NAN, INFINITY, -INFINITY};
 
-static void plant_each(const driver_case *of, const boundary *boundaries, size_t count)
+static void plant_each(const driver_case *study, const boundary *boundaries, size_t count)
 {
     for (size_t b = 0; b < count; ++b) {
         for (size_t v = 0; v < sizeof values / sizeof values[0]; ++v) {
             bb_results *results = NULL;
             bb_stage_plant(boundaries[b].stage, values[v], 7);
-            bb_status status = driver_run(of, 1, &results);
+            bb_status status = driver_run(study, 1, &results);
             if (!bb_stage_planted()) {
                 print_error("nothing passed stage '%s'\n", boundaries[b].stage);
                 fail();
@@ -46,7 +46,7 @@ static void plant_each(const driver_case *of, const boundary *boundaries, size_t
 static void wafer(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]"}
     };
     static const boundary boundaries[] = {
@@ -55,20 +55,20 @@ static void wafer(void **state)
         {"displacements", "displacement x, field 0, light step 0, slit point 7", "reference"},
         {"dwell",         "mean displacement x, field 0",                        "reference"},
     };
-    plant_each(&of, boundaries, sizeof boundaries / sizeof boundaries[0]);
+    plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
 static void ao(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {
         {"diagonal",        "diagonal 7",                             "reference"},
         {"right-hand side", "Ctm, row 0, column 7",                   "reference"},
         {"reconstructor",   "reconstructor 0, row 0, column 7",       "reference"},
         {"residual",        "residual covariance of target 0, row 0", "reference"},
     };
-    plant_each(&of, boundaries, sizeof boundaries / sizeof boundaries[0]);
+    plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
 int main(void)

@@ -104,13 +104,13 @@ static void operators_read_back_bit_for_bit(void **state)
     double block[4 * 5];
     check_ok(bb_matrix_source_fill(source, 30, 40, bb_view_matrix(block, 4, 5)));
     assert_true(block[2 * 5 + 3] == values[32 * COLUMNS + 43]);
-    double least = INFINITY;
-    double most = -INFINITY;
+    double minimum = INFINITY;
+    double maximum = -INFINITY;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
-        least = fmin(least, values[i]);
-        most = fmax(most, values[i]);
+        minimum = fmin(minimum, values[i]);
+        maximum = fmax(maximum, values[i]);
     }
-    assert_true(bb_matrix_file_range(file) == most - least);
+    assert_true(bb_matrix_file_range(file) == maximum - minimum);
     bb_matrix_file_close(&file);
 }
 
