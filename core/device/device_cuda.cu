@@ -129,17 +129,19 @@ bb_status cuda_zero(void *state, void *block, size_t bytes)
     return BB_OK;
 }
 
-bb_status cuda_upload(void *state, void *to, const void *from, size_t bytes)
+bb_status cuda_upload(void *state, void *target, const void *source, size_t bytes)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
-    BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, as_cuda(state)->stream));
+    BB_CUDA_TRY(
+        cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, as_cuda(state)->stream));
     return BB_OK;
 }
 
-bb_status cuda_download(void *state, void *to, const void *from, size_t bytes)
+bb_status cuda_download(void *state, void *target, const void *source, size_t bytes)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
-    BB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_cuda(state)->stream));
+    BB_CUDA_TRY(
+        cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, as_cuda(state)->stream));
     BB_CUDA_TRY(cudaStreamSynchronize(as_cuda(state)->stream));
     return BB_OK;
 }

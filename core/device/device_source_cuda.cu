@@ -34,29 +34,29 @@ bb_status fill_rows(void *context, bb_index begin, bb_index end)
 bb_status copy(const filling *work, cudaStream_t stream, bb_view out)
 {
     const size_t word = bb_type_bytes(out.type);
-    const void *from = out.type == BB_F64 ? static_cast<const void *>(work->wide) : work->narrow;
+    const void *source = out.type == BB_F64 ? static_cast<const void *>(work->wide) : work->narrow;
     const size_t width = static_cast<size_t>(work->columns) * word;
-    BB_CUDA_TRY(cudaMemcpy2DAsync(out.data, static_cast<size_t>(out.strides[0]) * word, from, width,
-                                  width, static_cast<size_t>(out.shape[0]), cudaMemcpyHostToDevice,
-                                  stream));
+    BB_CUDA_TRY(cudaMemcpy2DAsync(out.data, static_cast<size_t>(out.strides[0]) * word, source,
+                                  width, width, static_cast<size_t>(out.shape[0]),
+                                  cudaMemcpyHostToDevice, stream));
     BB_CUDA_TRY(cudaStreamSynchronize(stream)); // the host block is released next
     return BB_OK;
 }
 
 template <typename T>
-__global__ void copy_entries(const double *from, bb_index columns, bb_index row, bb_index column,
+__global__ void copy_entries(const double *source, bb_index columns, bb_index row, bb_index column,
                              T *out, bb_index rows, bb_index wide, bb_index stride)
 {
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     for (bb_index r = blockIdx.y; c < wide && r < rows; r += gridDim.y) {
-        out[r * stride + c] = static_cast<T>(from[(row + r) * columns + column + c]);
+        out[r * stride + c] = static_cast<T>(source[(row + r) * columns + column + c]);
     }
 }
 
 bb_status fill_dense(const bb_device_source *source, bb_queue *stream, bb_index row,
                      bb_index column, bb_view out)
 {
-    const double *from = static_cast<const double *>(source->context);
+    const double *origin = static_cast<const double *>(source->context);
     const cudaStream_t on = bb_queue_stream(stream);
     const dim3 grid(static_cast<unsigned>((out.shape[1] + 127) / 128),
                     static_cast<unsigned>(out.shape[0] < 32768 ? out.shape[0] : 32768));
@@ -64,11 +64,11 @@ bb_status fill_dense(const bb_device_source *source, bb_queue *stream, bb_index 
         return BB_OK;
     }
     if (out.type == BB_F64) {
-        copy_entries<<<grid, 128, 0, on>>>(from, source->columns, row, column,
+        copy_entries<<<grid, 128, 0, on>>>(origin, source->columns, row, column,
                                            static_cast<double *>(out.data), out.shape[0],
                                            out.shape[1], out.strides[0]);
     } else {
-        copy_entries<<<grid, 128, 0, on>>>(from, source->columns, row, column,
+        copy_entries<<<grid, 128, 0, on>>>(origin, source->columns, row, column,
                                            static_cast<float *>(out.data), out.shape[0],
                                            out.shape[1], out.strides[0]);
     }
@@ -82,13 +82,13 @@ void release_dense(bb_device_source *source)
 }
 
 // Row by row where the host's matrix has gaps.
-bb_status upload_dense(const bb_view *matrix, bb_device *device, void *to)
+bb_status upload_dense(const bb_view *matrix, bb_device *device, void *target)
 {
     const size_t width = static_cast<size_t>(matrix->shape[1]) * sizeof(double);
     if (matrix->shape[0] == 0 || width == 0) {
         return BB_OK;
     }
-    BB_CUDA_TRY(cudaMemcpy2D(to, width, matrix->data,
+    BB_CUDA_TRY(cudaMemcpy2D(target, width, matrix->data,
                              static_cast<size_t>(matrix->strides[0]) * sizeof(double), width,
                              static_cast<size_t>(matrix->shape[0]), cudaMemcpyHostToDevice));
     BB_CUDA_TRY(cudaDeviceSynchronize()); // a copy from pageable memory may return early

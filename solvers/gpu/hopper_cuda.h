@@ -59,12 +59,12 @@ __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity)
 
 /// Copies bytes, a multiple of 16 between addresses that are, to shared memory, counted by
 /// `barrier`.
-__device__ __forceinline__ void copy_bytes(void *to, const void *from, uint32_t bytes,
+__device__ __forceinline__ void copy_bytes(void *target, const void *source, uint32_t bytes,
                                            uint64_t *barrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 " [%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 " [%0], [%1], %2, [%3];" ::"r"(shared_address(target)),
+                 "l"(source), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
 }
 
@@ -113,24 +113,25 @@ __device__ __forceinline__ void wait_for_kernel_before()
 }
 
 /// Copies the box of `map` at (column, row) to shared memory, counted by `barrier`.
-__device__ __forceinline__ void copy_box(void *to, const CUtensorMap *map, int column, int row,
+__device__ __forceinline__ void copy_box(void *target, const CUtensorMap *map, int column, int row,
                                          uint64_t *barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+                 " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(target)),
                  "l"(map), "r"(shared_address(barrier)), "r"(column), "r"(row)
                  : "memory");
 }
 
 /// The same to the same place of every block of the cluster in `mask`, counted by the barrier at
 /// the same place of each.
-__device__ __forceinline__ void copy_box_to_all(void *to, const CUtensorMap *map, int column,
+__device__ __forceinline__ void copy_box_to_all(void *target, const CUtensorMap *map, int column,
                                                 int row, uint64_t *barrier, uint16_t mask)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
-                 "l"(map), "r"(shared_address(barrier)), "r"(column), "r"(row), "h"(mask)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(target)),
+        "l"(map), "r"(shared_address(barrier)), "r"(column), "r"(row), "h"(mask)
+        : "memory");
 }
 
 /// Arrives at the barrier at the same place of block `rank` of the cluster.

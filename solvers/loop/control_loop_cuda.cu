@@ -76,10 +76,10 @@ bb_status put_sliced(bb_control_loop *loop, const bb_sliced_rows *rows, device_r
     return put(loop, rows->long_value, apart, &out->long_value);
 }
 
-bb_status put_rows(bb_control_loop *loop, const bb_csr *from, device_rows *out, double *bytes)
+bb_status put_rows(bb_control_loop *loop, const bb_csr *csr, device_rows *out, double *bytes)
 {
     bb_sliced_rows rows = {};
-    bb_status status = bb_sliced_rows_of(from, &rows);
+    bb_status status = bb_sliced_rows_of(csr, &rows);
     if (status == BB_OK) {
         *bytes = bb_sliced_rows_bytes(&rows);
         status = put_sliced(loop, &rows, out);
@@ -284,10 +284,10 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
     std::vector<output_entry> output(static_cast<size_t>(output_begin[light]));
     std::copy(period->input, period->input + input.size(), input.begin());
     for (size_t k = 0; k < output.size(); ++k) {
-        const bb_loop_output &from = period->output[k];
-        output[k].point = from.point;
-        std::copy(from.corner, from.corner + 4, output[k].corner);
-        std::copy(from.weight, from.weight + 4, output[k].weight);
+        const bb_loop_output &loop_output = period->output[k];
+        output[k].point = loop_output.point;
+        std::copy(loop_output.corner, loop_output.corner + 4, output[k].corner);
+        std::copy(loop_output.weight, loop_output.weight + 4, output[k].weight);
     }
     view.light_steps = static_cast<int>(light);
     BB_RETURN_IF_FAILED(put(loop, period->input_begin, light + 1, &view.input_begin));
@@ -341,16 +341,16 @@ extern "C" bb_status bb_control_loop_create(bb_device *device, const bb_loop_sys
 
 extern "C" void bb_control_loop_destroy(bb_control_loop **loop)
 {
-    bb_control_loop *whole = *loop;
-    if (whole == nullptr) {
+    bb_control_loop *control_loop = *loop;
+    if (control_loop == nullptr) {
         return;
     }
-    release_graphs(&whole->graphs);
-    for (void *block : whole->blocks) {
-        bb_device_release(whole->device, &block);
+    release_graphs(&control_loop->graphs);
+    for (void *block : control_loop->blocks) {
+        bb_device_release(control_loop->device, &block);
     }
-    close_watch(&whole->watch);
-    delete whole;
+    close_watch(&control_loop->watch);
+    delete control_loop;
     *loop = nullptr;
 }
 
@@ -405,9 +405,9 @@ extern "C" bb_status bb_control_loop_wait(bb_control_loop *loop)
     return await_steps(&loop->watch, 0, 0);
 }
 
-extern "C" bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns)
+extern "C" bb_status bb_control_loop_await(bb_control_loop *loop, bb_index rest, int64_t sleep_ns)
 {
-    return await_steps(&loop->watch, left, sleep_ns);
+    return await_steps(&loop->watch, rest, sleep_ns);
 }
 
 extern "C" bb_index bb_control_loop_left(const bb_control_loop *loop)
@@ -415,9 +415,9 @@ extern "C" bb_index bb_control_loop_left(const bb_control_loop *loop)
     return steps_left(&loop->watch);
 }
 
-extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
+extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index rest)
 {
-    return stamps_of(&loop->watch, left);
+    return stamps_of(&loop->watch, rest);
 }
 
 extern "C" bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)

@@ -98,11 +98,11 @@ bb_status take_image(bb_queue *stream, bb_index, bb_index, void *arguments)
                              task->image->bytes);
     }
     BB_CUDA_TRY(error);
-    size_t at = 0;
+    size_t index = 0;
     for (const bb_coded_block &block : *task->blocks) {
-        BB_CUDA_TRY(cudaMemcpyAsync(task->image->host + at, block.address, block.bytes,
+        BB_CUDA_TRY(cudaMemcpyAsync(task->image->host + index, block.address, block.bytes,
                                     cudaMemcpyDeviceToHost, bb_queue_stream(stream)));
-        at += block.bytes;
+        index += block.bytes;
     }
     BB_CUDA_TRY(cudaStreamSynchronize(bb_queue_stream(stream)));
     return BB_OK;
@@ -121,11 +121,11 @@ bb_status copy_slot(bb_queue *, bb_index, bb_index, void *arguments)
     const slot_events *events = &fields->events[task->slot];
     BB_CUDA_TRY(cudaStreamWaitEvent(fields->copies, events->left, 0));
     BB_CUDA_TRY(cudaEventRecord(events->begun, fields->copies));
-    size_t at = 0;
+    size_t index = 0;
     for (const bb_coded_block &block : fields->slots[task->slot]) {
-        BB_CUDA_TRY(cudaMemcpyAsync(block.address, task->image->host + at, block.bytes,
+        BB_CUDA_TRY(cudaMemcpyAsync(block.address, task->image->host + index, block.bytes,
                                     cudaMemcpyHostToDevice, fields->copies));
-        at += block.bytes;
+        index += block.bytes;
     }
     BB_CUDA_TRY(cudaEventRecord(events->copied, fields->copies));
     return BB_OK;
@@ -277,7 +277,7 @@ extern "C" bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
 }
 
 extern "C" bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
-                                             double *left)
+                                             double *remainder)
 {
     float to_copied = 0.0F;
     float to_left = 0.0F;
@@ -287,6 +287,6 @@ extern "C" bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, 
     BB_CUDA_TRY(cudaEventElapsedTime(&to_copied, events->begun, events->copied));
     BB_CUDA_TRY(cudaEventElapsedTime(&to_left, events->begun, events->left));
     *copied = 1e-3 * static_cast<double>(to_copied);
-    *left = to_left < to_copied ? NAN : 1e-3 * static_cast<double>(to_left);
+    *remainder = to_left < to_copied ? NAN : 1e-3 * static_cast<double>(to_left);
     return BB_OK;
 }

@@ -93,12 +93,12 @@ bb_index steps_left(const loop_watch *watch)
                                  __atomic_load_n(&watch->report->done, __ATOMIC_ACQUIRE));
 }
 
-bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns)
+bb_status await_steps(loop_watch *watch, bb_index rest, int64_t sleep_ns)
 {
     // Then the device is asked whether it failed.
     const unsigned long long looks = sleep_ns > 0 ? 256U : 1U << 20U;
     const timespec sleep = {sleep_ns / 1000000000, sleep_ns % 1000000000};
-    for (unsigned long long k = 1; steps_left(watch) > left; ++k) {
+    for (unsigned long long k = 1; steps_left(watch) > rest; ++k) {
         if (k % looks == 0) {
             BB_RETURN_IF_FAILED(bb_device_launch(watch->device, &query_kernel, 1, watch));
         }
@@ -109,9 +109,9 @@ bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns)
     return BB_OK;
 }
 
-bb_loop_stamps stamps_of(const loop_watch *watch, bb_index left)
+bb_loop_stamps stamps_of(const loop_watch *watch, bb_index rest)
 {
-    const unsigned long long step = watch->queued - 1U - static_cast<unsigned long long>(left);
+    const unsigned long long step = watch->queued - 1U - static_cast<unsigned long long>(rest);
     const volatile unsigned long long *stamps = watch->report->stamps[step % BB_LOOP_KEPT];
     bb_loop_stamps out = {};
     for (int stage = 0; stage < BB_LOOP_STAGES; ++stage) {

@@ -23,12 +23,12 @@ void close_watch(loop_watch *watch);
 /// Steps that were queued and are not done.
 bb_index steps_left(const loop_watch *watch);
 
-/// Waits until at most `left` of the queued steps are to be done: looks every `sleep_ns`, or polls
+/// Waits until at most `rest` of the queued steps are to be done: looks every `sleep_ns`, or polls
 /// where that is 0.
-bb_status await_steps(loop_watch *watch, bb_index left, int64_t sleep_ns);
+bb_status await_steps(loop_watch *watch, bb_index rest, int64_t sleep_ns);
 
-/// Of the step `left` before the last queued one.
-bb_loop_stamps stamps_of(const loop_watch *watch, bb_index left);
+/// Of the step `rest` before the last queued one.
+bb_loop_stamps stamps_of(const loop_watch *watch, bb_index rest);
 
 bb_status hold_until(loop_watch *watch, uint64_t ns);
 bb_status read_clock(loop_watch *watch, uint64_t *ns);

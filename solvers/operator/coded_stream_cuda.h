@@ -277,11 +277,11 @@ static __global__ void add_places(const __grid_constant__ job, int)
 #endif
 
 // Shared memory a block may ask for on the device at hand.
-inline bb_status describe_device(int *most)
+inline bb_status describe_device(int *maximum)
 {
     int device = 0;
     BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(maximum, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     return BB_OK;
 }
 
@@ -315,13 +315,13 @@ struct launch_plan {
 template <class S>
 bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
 {
-    int most = 0;
+    int limit = 0;
     BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
-    BB_RETURN_IF_FAILED(describe_device(&most));
+    BB_RETURN_IF_FAILED(describe_device(&limit));
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
     job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
-              shape_of<S>(task, most - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
+              shape_of<S>(task, limit - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
               static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) ||

@@ -54,11 +54,11 @@ __device__ void widen(uint4 words, float (&out)[4])
 }
 
 // `count` factors, 4 at once, from shared memory or (t) past the first cache.
-template <int count> __device__ void read_shared(const float *from, float (&out)[count])
+template <int count> __device__ void read_shared(const float *source, float (&out)[count])
 {
 #pragma unroll
     for (int i = 0; i < count; i += 4) {
-        const float4 four = *reinterpret_cast<const float4 *>(from + i);
+        const float4 four = *reinterpret_cast<const float4 *>(source + i);
         out[i] = four.x;
         out[i + 1] = four.y;
         out[i + 2] = four.z;
@@ -66,21 +66,21 @@ template <int count> __device__ void read_shared(const float *from, float (&out)
     }
 }
 
-template <int count> __device__ void read_shared(const double *from, double (&out)[count])
+template <int count> __device__ void read_shared(const double *source, double (&out)[count])
 {
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
-        const double2 two = *reinterpret_cast<const double2 *>(from + i);
+        const double2 two = *reinterpret_cast<const double2 *>(source + i);
         out[i] = two.x;
         out[i + 1] = two.y;
     }
 }
 
-template <int count> __device__ void read_terms(const float *from, float (&out)[count])
+template <int count> __device__ void read_terms(const float *source, float (&out)[count])
 {
 #pragma unroll
     for (int i = 0; i < count; i += 4) {
-        const float4 four = __ldcg(reinterpret_cast<const float4 *>(from + i));
+        const float4 four = __ldcg(reinterpret_cast<const float4 *>(source + i));
         out[i] = four.x;
         out[i + 1] = four.y;
         out[i + 2] = four.z;
@@ -88,11 +88,11 @@ template <int count> __device__ void read_terms(const float *from, float (&out)[
     }
 }
 
-template <int count> __device__ void read_terms(const double *from, double (&out)[count])
+template <int count> __device__ void read_terms(const double *source, double (&out)[count])
 {
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
-        const double2 two = __ldcg(reinterpret_cast<const double2 *>(from + i));
+        const double2 two = __ldcg(reinterpret_cast<const double2 *>(source + i));
         out[i] = two.x;
         out[i + 1] = two.y;
     }
@@ -120,12 +120,12 @@ __device__ void gather(const bb_low_rank_job &job, const bb_low_rank_item &item,
             T values[batch];
 #pragma unroll
             for (int b = 0; b < batch; ++b) {
-                const size_t at = origin + static_cast<size_t>(line + b) * job.mesh_columns +
-                                  static_cast<size_t>(column);
+                const size_t index = origin + static_cast<size_t>(line + b) * job.mesh_columns +
+                                     static_cast<size_t>(column);
                 values[b] = T(0);
                 if (line + b < item.lines && column < item.columns) {
-                    values[b] = job.x != nullptr ? static_cast<T>(__ldcg(job.x + at))
-                                                 : static_cast<T>(__ldcg(job.x_f32 + at));
+                    values[b] = job.x != nullptr ? static_cast<T>(__ldcg(job.x + index))
+                                                 : static_cast<T>(__ldcg(job.x_f32 + index));
                 }
             }
 #pragma unroll
@@ -145,13 +145,14 @@ __device__ void fetch(const bb_low_rank_job &job, const bb_low_rank_item &item, 
     const uint4 *v = reinterpret_cast<const uint4 *>(job.v) + item.v;
 #pragma unroll
     for (int step = 0; step < most_steps; ++step) {
-        const int at = step * lanes + lane;
+        const int index = step * lanes + lane;
 #pragma unroll
         for (int r = 0; r < item_rows; ++r) {
             const int row = item.wide ? r / 2 : r;
             words[step][r] = make_uint4(0, 0, 0, 0);
-            if (at < chunks && row < item.rows) {
-                const int place = item.wide ? 2 * (row * chunks + at) + r % 2 : row * chunks + at;
+            if (index < chunks && row < item.rows) {
+                const int place =
+                    item.wide ? 2 * (row * chunks + index) + r % 2 : row * chunks + index;
                 words[step][r] = __ldcs(v + place);
             }
         }
@@ -209,9 +210,9 @@ __global__ void __launch_bounds__(threads) project(const __grid_constant__ bb_lo
     typename Sums::total sums[item_rows] = {};
 #pragma unroll
     for (int step = 0; step < most_steps; ++step) {
-        const int at = step * lanes + lane;
-        if (at < chunks) {
-            add_chunk<Sums>(item.wide != 0, words[step], x + at * chunk, sums);
+        const int position = step * lanes + lane;
+        if (position < chunks) {
+            add_chunk<Sums>(item.wide != 0, words[step], x + position * chunk, sums);
         }
     }
 #pragma unroll

@@ -71,8 +71,8 @@ template <class S> __device__ __forceinline__ group_place find_group(const job &
 {
     const int operand = static_cast<unsigned>(group) / static_cast<unsigned>(of.groups);
     const bb_index row = static_cast<bb_index>(group - operand * of.groups) * group_rows<S>;
-    const bb_index left = of.task.rows - row;
-    return {operand, row, left < group_rows<S> ? static_cast<int>(left) : group_rows<S>};
+    const bb_index rest = of.task.rows - row;
+    return {operand, row, rest < group_rows<S> ? static_cast<int>(rest) : group_rows<S>};
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

@@ -133,27 +133,30 @@ template <class Sums>
 __device__ double multiply_slice(const bb_transform_task &task, const slice_work &work,
                                  first_chunks &first, uint32_t lane, const typename Sums::factor *x)
 {
-    const bb_transform_lane of = bb_transform_lane_of(work.word);
-    const uint32_t all = of.narrow + of.others;
+    const bb_transform_lane transform_lane = bb_transform_lane_of(work.word);
+    const uint32_t all = transform_lane.narrow + transform_lane.others;
     typename Sums::total sum = 0;
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-        const uint32_t number = bb_transform_lane_chunk(&of, lane, static_cast<uint32_t>(step));
+        const uint32_t number =
+            bb_transform_lane_chunk(&transform_lane, lane, static_cast<uint32_t>(step));
         if (number < all) {
-            add_chunk<Sums>(of, number < of.narrow, first.words[step], x, sum);
+            add_chunk<Sums>(transform_lane, number < transform_lane.narrow, first.words[step], x,
+                            sum);
         }
     }
     uint32_t base = first.base;
     uint4 words;
     for (uint32_t step = steps;
-         base != first_chunks::none && work.fetch(task, of, lane, step, base, words); ++step) {
-        const uint32_t number = bb_transform_lane_chunk(&of, lane, step);
+         base != first_chunks::none && work.fetch(task, transform_lane, lane, step, base, words);
+         ++step) {
+        const uint32_t number = bb_transform_lane_chunk(&transform_lane, lane, step);
         if (number < all) {
-            add_chunk<Sums>(of, number < of.narrow, words, x, sum);
+            add_chunk<Sums>(transform_lane, number < transform_lane.narrow, words, x, sum);
         }
     }
-    const double total = over_lanes(static_cast<double>(sum), of.log_lanes);
-    return of.poisoned != 0 ? nan("") : total;
+    const double total = over_lanes(static_cast<double>(sum), transform_lane.log_lanes);
+    return transform_lane.poisoned != 0 ? nan("") : total;
 }
 
 // x of a panel, transformed, in the format of products; whether all of it is finite.
@@ -165,11 +168,12 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
     double *half = shared.values + panel_cells;
     bool finite = true;
     for (uint32_t work = threadIdx.x; work < shape.panel_blocks * shape.cells; work += threads) {
-        uint32_t from = 0;
-        uint32_t at = 0;
-        if (bb_transform_cell(&shape, panel, work, &from, &at)) {
-            shared.values[at] = task.x != nullptr ? __ldcg(task.x + from)
-                                                  : static_cast<double>(__ldcg(task.x_f32 + from));
+        uint32_t origin = 0;
+        uint32_t index = 0;
+        if (bb_transform_cell(&shape, panel, work, &origin, &index)) {
+            shared.values[index] = task.x != nullptr
+                                       ? __ldcg(task.x + origin)
+                                       : static_cast<double>(__ldcg(task.x_f32 + origin));
         }
     }
     __syncthreads();
@@ -205,34 +209,34 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
 {
     const bb_transform_shape &shape = task.shape;
     const uint32_t all = groups * static_cast<uint32_t>(task.count); // job by job
-    uint32_t of = 0;
+    uint32_t number = 0;
     uint32_t c = 0;
     uint32_t k = 0;
     for (uint32_t work = threadIdx.x; work < bb_transform_row_works(&shape, 0, all);
          work += threads) {
-        bb_transform_row_work(&shape, 0, all, work, &of, &c, &k);
+        bb_transform_row_work(&shape, 0, all, work, &number, &c, &k);
         const bb_transform_quad out =
-            bb_transform_along_rows(&shape, &task.bases, basis, first + of % groups, 0, c, k,
-                                    shared.sums + of * shape.block_rows);
+            bb_transform_along_rows(&shape, &task.bases, basis, first + number % groups, 0, c, k,
+                                    shared.sums + number * shape.block_rows);
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
-                shared.values[of * shape.block_rows + out.at + o] = out.value[o];
+                shared.values[number * shape.block_rows + out.at + o] = out.value[o];
             }
         }
     }
     __syncthreads();
     for (uint32_t work = threadIdx.x; work < bb_transform_row_works(&shape, 1, all);
          work += threads) {
-        bb_transform_row_work(&shape, 1, all, work, &of, &c, &k);
+        bb_transform_row_work(&shape, 1, all, work, &number, &c, &k);
         const bb_transform_quad out =
-            bb_transform_along_rows(&shape, &task.bases, basis, first + of % groups, 1, c, k,
-                                    shared.values + of * shape.block_rows);
+            bb_transform_along_rows(&shape, &task.bases, basis, first + number % groups, 1, c, k,
+                                    shared.values + number * shape.block_rows);
         double *parts =
-            task.jobs[of / groups].parts + static_cast<size_t>(blockIdx.x) * task.part_pitch;
+            task.jobs[number / groups].parts + static_cast<size_t>(blockIdx.x) * task.part_pitch;
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
-            const uint64_t row = bb_transform_row(&shape, first + of % groups, out.at + o);
+            const uint64_t row = bb_transform_row(&shape, first + number % groups, out.at + o);
             if (o < out.count && row >= task.row && row < task.row + task.rows) {
                 parts[row - task.row] = finite ? out.value[o] : nan("");
             }
@@ -325,10 +329,11 @@ __global__ void __launch_bounds__(threads, 3)
             if (group < groups) {
                 const double sum =
                     multiply_slice<Sums>(task, slices.work, slices.chunks, lane, shared.x);
-                const bb_transform_lane of = bb_transform_lane_of(slices.work.word);
-                if (of.present != 0 && (lane & ((1u << of.log_lanes) - 1u)) == 0) {
+                const bb_transform_lane transform_lane = bb_transform_lane_of(slices.work.word);
+                if (transform_lane.present != 0 &&
+                    (lane & ((1u << transform_lane.log_lanes) - 1u)) == 0) {
                     const uint32_t block = static_cast<uint32_t>(slices.work.job) * groups + group;
-                    shared.sums[block * shape.block_rows + of.row] = sum;
+                    shared.sums[block * shape.block_rows + transform_lane.row] = sum;
                 }
             }
         }

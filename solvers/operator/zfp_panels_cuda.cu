@@ -54,19 +54,19 @@ struct run_sum { // BB_STREAM_RUNS, and BB_STREAM_NARROW, whose run ends with th
     }
 };
 
-__device__ __forceinline__ void load_four(const float *from, float (&out)[4])
+__device__ __forceinline__ void load_four(const float *source, float (&out)[4])
 {
-    const float4 four = *reinterpret_cast<const float4 *>(from);
+    const float4 four = *reinterpret_cast<const float4 *>(source);
     out[0] = four.x;
     out[1] = four.y;
     out[2] = four.z;
     out[3] = four.w;
 }
 
-__device__ __forceinline__ void load_four(const double *from, double (&out)[4])
+__device__ __forceinline__ void load_four(const double *source, double (&out)[4])
 {
-    const double2 a = reinterpret_cast<const double2 *>(from)[0];
-    const double2 b = reinterpret_cast<const double2 *>(from)[1];
+    const double2 a = reinterpret_cast<const double2 *>(source)[0];
+    const double2 b = reinterpret_cast<const double2 *>(source)[1];
     out[0] = a.x;
     out[1] = a.y;
     out[2] = b.x;
@@ -76,10 +76,10 @@ __device__ __forceinline__ void load_four(const double *from, double (&out)[4])
 // A line of four values, of which `left` lie in the mesh. `whole`: lines of x begin at multiples of
 // 16 bytes and hold four values of every block.
 template <class Sum>
-__device__ __forceinline__ void add_line(const float *values, bb_index left, bool whole,
+__device__ __forceinline__ void add_line(const float *values, bb_index rest, bool is_whole,
                                          const typename Sum::product *x, Sum &sum)
 {
-    if (whole) {
+    if (is_whole) {
         typename Sum::product four[4];
         load_four(x, four);
 #pragma unroll
@@ -90,7 +90,7 @@ __device__ __forceinline__ void add_line(const float *values, bb_index left, boo
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        if (i < left) {
+        if (i < rest) {
             sum.add(values[i], x[i]);
         }
     }
@@ -106,9 +106,9 @@ __device__ __forceinline__ uint64_t find_run(const bb_zfp_task &task, const bb_z
         const bb_index blocks = (group * lanes + lane) * task.cut.run_blocks;
         return first + static_cast<uint64_t>(blocks) * operand.settings.maximum_bits;
     }
-    const bb_index at = band * task.groups + group;
-    const uint32_t length = operand.lengths[at * lanes + lane];
-    return first + operand.bases[at] + bb_zfp_sum_lanes(length) - length;
+    const bb_index index = band * task.groups + group;
+    const uint32_t length = operand.lengths[index * lanes + lane];
+    return first + operand.bases[index] + bb_zfp_sum_lanes(length) - length;
 }
 
 // Sum over lanes that differ in bits [from, 32) of their number.
@@ -159,28 +159,28 @@ __global__ void __launch_bounds__(lanes *warps)
     const bb_zfp_panel panel = bb_zfp_panel_of(&cut, task.slabs.first + item.slab, item.panel);
     const bb_zfp_shape mesh = {dimensions, cut.nx, cut.ny, 1, 1};
     const auto *x = static_cast<const typename Sum::product *>(task.x);
-    const bool whole = cut.nx % 4 == 0;
+    const bool is_whole = cut.nx % 4 == 0;
     const bool promotes = task.sums == BB_STREAM_RUNS;
     Sum sum;
     for (bb_index run = panel.begin + threadIdx.x % lanes; run - threadIdx.x % lanes < panel.end;
          run += lanes) {
         const uint64_t bit = find_run(task, operand, panel.band, run / lanes);
         const bb_index first = run * cut.run_blocks;
-        const bb_index left = run < panel.end ? cut.blocks - first : 0;
-        bb_zfp_corner at = bb_zfp_find_corner<dimensions>(mesh, first);
+        const bb_index rest = run < panel.end ? cut.blocks - first : 0;
+        bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(mesh, first);
         bb_zfp_reader reader = bb_zfp_reader_open(&operand.words, bit);
-        for (bb_index i = 0; i < cut.run_blocks && i < left; ++i) {
+        for (bb_index i = 0; i < cut.run_blocks && i < rest; ++i) {
             float block[1 << (2 * dimensions)];
             bb_zfp_kind<float>::decode<dimensions, reversible>(&reader, &operand.settings, block);
-            const auto *from = x + at.y * cut.nx + at.x;
+            const auto *from = x + corner.y * cut.nx + corner.x;
 #pragma unroll
             for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
-                if (at.y + y < cut.ny) {
-                    add_line(block + 4 * y, cut.nx - at.x, whole, from + y * cut.nx, sum);
+                if (corner.y + y < cut.ny) {
+                    add_line(block + 4 * y, cut.nx - corner.x, is_whole, from + y * cut.nx, sum);
                 }
             }
             sum.turn(promotes);
-            bb_zfp_corner_step(&mesh, &at);
+            bb_zfp_corner_step(&mesh, &corner);
         }
     }
     sum.turn(true);
@@ -206,30 +206,30 @@ __global__ void __launch_bounds__(lanes *warps)
     const bb_zfp_panel panel = bb_zfp_panel_of(&cut, task.slabs.first + item.slab, item.panel);
     const bb_zfp_shape mesh = {2, cut.nx, cut.ny, 1, 1};
     const auto *x = static_cast<const typename Sum::product *>(task.x);
-    const bool whole = cut.nx % 4 == 0;
+    const bool is_whole = cut.nx % 4 == 0;
     const bool promotes = task.sums == BB_STREAM_RUNS;
     const int lane = static_cast<int>(threadIdx.x % lanes);
     Sum near, far;
     if (panel.begin < panel.end) {
         const uint64_t of_lane = find_run(task, operand, panel.band, panel.begin / lanes);
-        bb_zfp_corner at = bb_zfp_find_corner<2>(mesh, panel.begin - panel.first_run);
+        bb_zfp_corner corner = bb_zfp_find_corner<2>(mesh, panel.begin - panel.first_run);
         for (bb_index run = panel.begin; run < panel.end; ++run) {
             const uint64_t bit = __shfl_sync(everyone, of_lane, static_cast<int>(run % lanes));
             bb_zfp_reader reader = bb_zfp_reader_open(&operand.words, bit);
             const auto put = [&](uint32_t line, const float *row) {
-                const bb_index y = at.y + line % 4;
-                const auto *from = x + y * cut.nx + at.x;
+                const bb_index y = corner.y + line % 4;
+                const auto *from = x + y * cut.nx + corner.x;
                 if (y < cut.ny && (dimensions == 3 || line < lanes)) {
-                    add_line(row, cut.nx - at.x, whole, from, near);
+                    add_line(row, cut.nx - corner.x, is_whole, from, near);
                 } else if (y < cut.ny) {
-                    add_line(row, cut.nx - at.x, whole, from, far);
+                    add_line(row, cut.nx - corner.x, is_whole, from, far);
                 }
             };
             bb_zfp_warp_decode<float, dimensions, reversible>(&reader, &operand.settings,
                                                               values[threadIdx.x / lanes], put);
             near.turn(promotes);
             far.turn(promotes);
-            bb_zfp_corner_step(&mesh, &at);
+            bb_zfp_corner_step(&mesh, &corner);
         }
     }
     near.turn(true);

@@ -53,10 +53,11 @@ struct run {
 run find_run(const bb_sensor_array *array, const twin_sensor *sensors, bb_index index,
              bb_index wanted)
 {
-    const bb_measurement from = bb_measurement_locate(array, index);
-    const bb_index left = from.sensor->count - from.subaperture;
-    return run{from, sensors + (from.sensor - array->sensors), static_cast<int>(from.subaperture),
-               static_cast<int>(wanted < left ? wanted : left)};
+    const bb_measurement choose = bb_measurement_locate(array, index);
+    const bb_index rest = choose.sensor->count - choose.subaperture;
+    return run{choose, sensors + (choose.sensor - array->sensors),
+               static_cast<int>(choose.subaperture),
+               static_cast<int>(wanted < rest ? wanted : rest)};
 }
 
 bb_direct_side make_side(const run &r)
@@ -143,10 +144,10 @@ struct arena {
 
 template <typename Item> Item *take(arena *a, bb_index count, const Item **device)
 {
-    const size_t at = a->used;
+    const size_t index = a->used;
     a->used += (static_cast<size_t>(count) * sizeof(Item) + alignment - 1) / alignment * alignment;
-    *device = reinterpret_cast<const Item *>(a->device + at);
-    return a->host == nullptr ? nullptr : reinterpret_cast<Item *>(a->host + at);
+    *device = reinterpret_cast<const Item *>(a->device + index);
+    return a->host == nullptr ? nullptr : reinterpret_cast<Item *>(a->host + index);
 }
 
 template <typename Item> const Item *put(arena *a, const Item *from, bb_index count)
@@ -216,23 +217,24 @@ void lay_out(arena *a, twin *t)
 // Farthest that an end of a sensor lies from the axis, m.
 double reach(const bb_sensor_array *array)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
             const bb_slope_ends *ends = &array->sensors[s].ends[axis];
             for (bb_index k = 0; k < array->layer_count * ends->count; ++k) {
-                most = std::fmax(most, std::hypot(ends->layer_x_m[k], ends->layer_y_m[k]));
+                maximum = std::fmax(maximum, std::hypot(ends->layer_x_m[k], ends->layer_y_m[k]));
             }
         }
     }
-    return most;
+    return maximum;
 }
 
 // The window ends with the octave of the greatest separation: most separations are of its order.
 int place_window(const bb_slope_covariance_parts *parts)
 {
-    const double most = reach(parts->rows) + reach(parts->columns);
-    const int octave = std::ilogb(most * most * parts->atmosphere->structure.inverse_square_scale);
+    const double maximum = reach(parts->rows) + reach(parts->columns);
+    const int octave =
+        std::ilogb(maximum * maximum * parts->atmosphere->structure.inverse_square_scale);
     const int lowest = static_cast<int>(BB_STRUCTURE_LOW_OCTAVE);
     const int highest = static_cast<int>(BB_STRUCTURE_HIGH_OCTAVE);
     int end = octave + 1;

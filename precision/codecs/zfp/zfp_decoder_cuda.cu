@@ -10,8 +10,8 @@
 // lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132 processors of
 // four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values without stalls.
 // Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind. Measured on an
-// H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two blocks, 0.80 with four,
-// 0.40 with eight.
+// H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two blocks, 0.80 with
+// four, 0.40 with eight.
 //
 // Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the
 // second-level cache.
@@ -54,8 +54,8 @@ __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_in
     place.array = task.arrays == 1 ? 0 : group / task.groups;
     place.run = (group - place.array * task.groups) * lanes + lane;
     place.first = place.run * task.run_blocks;
-    const bb_index left = task.blocks - place.first;
-    place.count = left < task.run_blocks ? left : task.run_blocks;
+    const bb_index rest = task.blocks - place.first;
+    place.count = rest < task.run_blocks ? rest : task.run_blocks;
     place.begin = task.places[2 * place.array];
     if (task.lengths == nullptr) {
         place.begin += static_cast<uint64_t>(place.first) * task.settings.maximum_bits;
@@ -89,22 +89,22 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
     if (place.run >= task.runs) {
         return;
     }
-    const bool whole = task.shape.nx % 4 == 0;
+    const bool is_whole = task.shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner at = bb_zfp_find_corner<dimensions>(task.shape, place.first);
+    bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(task.shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
         Real block[1 << (2 * dimensions)];
         bb_zfp_kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
-        Real *to = out + at.y * task.shape.nx + at.x;
+        Real *to = out + corner.y * task.shape.nx + corner.x;
 #pragma unroll
         for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
-            if (at.y + y < task.shape.ny) {
-                put_row(block + 4 * y, task.shape.nx - at.x, whole, to + y * task.shape.nx);
+            if (corner.y + y < task.shape.ny) {
+                put_row(block + 4 * y, task.shape.nx - corner.x, is_whole, to + y * task.shape.nx);
             }
         }
-        bb_zfp_corner_step(&task.shape, &at);
+        bb_zfp_corner_step(&task.shape, &corner);
     }
     check_end(task, place, bb_zfp_position(&reader) - start);
 }
@@ -131,24 +131,24 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
         return;
     }
     const bb_zfp_shape &shape = task.shape;
-    const bool whole = shape.nx % 4 == 0;
+    const bool is_whole = shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner at = bb_zfp_find_corner<dimensions>(shape, place.first);
+    bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
     const uint32_t start = bb_zfp_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
         const auto put = [&](uint32_t line, const Real *row) {
-            const bb_index y = at.y + line % 4;
-            const bb_index z = at.z + line / 4 % 4;
-            const bb_index w = at.w + line / 16;
+            const bb_index y = corner.y + line % 4;
+            const bb_index z = corner.z + line / 4 % 4;
+            const bb_index w = corner.w + line / 16;
             if (y < shape.ny && z < shape.nz && w < shape.nw) {
                 const bb_index of_array = (w * shape.nz + z) * shape.ny + y;
-                put_row(row, shape.nx - at.x, whole, out + of_array * shape.nx + at.x);
+                put_row(row, shape.nx - corner.x, is_whole, out + of_array * shape.nx + corner.x);
             }
         };
         bb_zfp_warp_decode<Real, dimensions, reversible>(&reader, &task.settings, values[warp],
                                                          put);
-        bb_zfp_corner_step(&shape, &at);
+        bb_zfp_corner_step(&shape, &corner);
     }
     if (threadIdx.x % lanes == 0) {
         check_end(task, place, bb_zfp_position(&reader) - start);

@@ -113,11 +113,11 @@ __device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t
     using word = typename bb_zfp_kind<Real>::word;
     const uint32_t lane = threadIdx.x % 32;
     uint32_t known = 0;
-    uint32_t left = budget;
-    for (uint32_t k = 0; k < planes && left > 0; ++k) {
+    uint32_t rest = budget;
+    for (uint32_t k = 0; k < planes && rest > 0; ++k) {
         const word one = static_cast<word>(1) << (bb_zfp_kind<Real>::width - 1 - k);
-        const bool all = left >= 2 * size;
-        const uint32_t verbatim = bb_zfp_least(known, left);
+        const bool all = rest >= 2 * size;
+        const uint32_t verbatim = bb_zfp_least(known, rest);
 #pragma unroll
         for (int j = 0; j < size / 32; ++j) {
             if (verbatim > 32 * j) {
@@ -127,19 +127,19 @@ __device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t
                 bb_zfp_advance(reader, count);
             }
         }
-        left -= verbatim;
-        while (known < size && left > 0) {
-            --left;
+        rest -= verbatim;
+        while (known < size && rest > 0) {
+            --rest;
             if (bb_zfp_read_bit(reader) == 0) {
                 break;
             }
             if (all) {
                 uint32_t used = 0;
                 known += bb_zfp_read_zeros(reader, size - 1 - known, &used);
-                left -= used;
+                rest -= used;
             } else {
-                for (; known < size - 1 && left > 0; ++known) {
-                    --left;
+                for (; known < size - 1 && rest > 0; ++known) {
+                    --rest;
                     if (bb_zfp_read_bit(reader) != 0) {
                         break;
                     }

@@ -215,17 +215,17 @@ bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_inde
 
 void bb_gemv_peer_destroy(bb_gemv_peer **peer)
 {
-    bb_gemv_peer *whole = *peer;
-    if (whole != nullptr) {
-        if (whole->handle != nullptr) {
-            (void)whole->library->destroy(whole->handle);
+    bb_gemv_peer *gemv_peer = *peer;
+    if (gemv_peer != nullptr) {
+        if (gemv_peer->handle != nullptr) {
+            (void)gemv_peer->library->destroy(gemv_peer->handle);
         }
-        bb_device_release(whole->device, &whole->matrix);
-        bb_device_release(whole->device, &whole->x);
-        bb_device_release(whole->device, &whole->y);
-        bb_device_release(whole->device, &whole->partial);
-        bb_memory_release(&whole->staging);
-        void *block = whole;
+        bb_device_release(gemv_peer->device, &gemv_peer->matrix);
+        bb_device_release(gemv_peer->device, &gemv_peer->x);
+        bb_device_release(gemv_peer->device, &gemv_peer->y);
+        bb_device_release(gemv_peer->device, &gemv_peer->partial);
+        bb_memory_release(&gemv_peer->staging);
+        void *block = gemv_peer;
         bb_memory_release(&block);
         *peer = nullptr;
     }

@@ -40,22 +40,22 @@ bb_status bb_bench_graph_create(bb_status (*queue)(bb_queue *stream, void *argum
 
 void bb_bench_graph_destroy(bb_bench_graph **graph)
 {
-    bb_bench_graph *whole = *graph;
-    if (whole != NULL) {
-        if (whole->plan != NULL) {
-            (void)cudaGraphExecDestroy(whole->plan);
+    bb_bench_graph *bench_graph = *graph;
+    if (bench_graph != NULL) {
+        if (bench_graph->plan != NULL) {
+            (void)cudaGraphExecDestroy(bench_graph->plan);
         }
-        if (whole->graph != NULL) {
-            (void)cudaGraphDestroy(whole->graph);
+        if (bench_graph->graph != NULL) {
+            (void)cudaGraphDestroy(bench_graph->graph);
         }
-        if (whole->before != NULL) {
-            (void)cudaEventDestroy(whole->before);
+        if (bench_graph->before != NULL) {
+            (void)cudaEventDestroy(bench_graph->before);
         }
-        if (whole->after != NULL) {
-            (void)cudaEventDestroy(whole->after);
+        if (bench_graph->after != NULL) {
+            (void)cudaEventDestroy(bench_graph->after);
         }
-        if (whole->stream != NULL) {
-            (void)cudaStreamDestroy(whole->stream);
+        if (bench_graph->stream != NULL) {
+            (void)cudaStreamDestroy(bench_graph->stream);
         }
         bb_memory_release(reinterpret_cast<void **>(graph));
     }

@@ -107,13 +107,13 @@ bb_status multiply(const tile_product<T> &p, bb_index problems, cudaStream_t str
 
 // Solves the rows below the square at `at` and updates what is right of it.
 template <typename T>
-bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, bb_index at,
+bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, bb_index index,
                         const bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
     const bb_index square = bb_square_factor_most<T>();
-    const bb_index below = size - at - square;
-    T *panel = block + (at + square) * size + at;
-    T *solved = scratch + (at + square) * size + at;
+    const bb_index below = size - index - square;
+    T *panel = block + (index + square) * size + index;
+    T *solved = scratch + (index + square) * size + index;
     tile_product<T> p = {};
     p.stride = size;
     p.rows = p.rows_last = below;
@@ -121,14 +121,14 @@ bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, b
     p.transposed = true;
     p.breakdown = breakdown;
     p.a = panel;
-    p.b = inverse + at * size + at;
+    p.b = inverse + index * size + index;
     p.out = solved;
     p.columns = square;
     p.alpha = T(1);
     BB_RETURN_IF_FAILED(multiply(p, 1, stream));
     p.a = solved;
     p.b = solved;
-    p.out = block + (at + square) * size + at + square;
+    p.out = block + (index + square) * size + index + square;
     p.columns = below;
     p.alpha = T(-1);
     p.beta = T(1);
@@ -171,15 +171,15 @@ template <typename T>
 bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size, bb_index row,
                                     bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
-    const bb_index most = bb_square_factor_most<T>();
-    for (bb_index at = 0; at < size; at += most) {
-        const bb_index corner = at * (size + 1);
+    const bb_index limit = bb_square_factor_most<T>();
+    for (bb_index index = 0; index < size; index += limit) {
+        const bb_index corner = index * (size + 1);
         BB_RETURN_IF_FAILED(bb_square_factor_launch(block + corner, inverse + corner,
-                                                    size - at < most ? size - at : most, size,
-                                                    row + at, breakdown, stream));
-        BB_RETURN_IF_FAILED(finish_column(block, inverse, scratch, size, at, breakdown, stream));
+                                                    size - index < limit ? size - index : limit,
+                                                    size, row + index, breakdown, stream));
+        BB_RETURN_IF_FAILED(finish_column(block, inverse, scratch, size, index, breakdown, stream));
     }
-    for (bb_index half = most; half < size; half *= 2) {
+    for (bb_index half = limit; half < size; half *= 2) {
         BB_RETURN_IF_FAILED(double_inverse(block, inverse, scratch, size, half, breakdown, stream));
     }
     return BB_OK;

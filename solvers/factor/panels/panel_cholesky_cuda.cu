@@ -303,15 +303,15 @@ bb_status seconds_between(cudaEvent_t begin, cudaEvent_t end, double *seconds)
 bb_status time_factor(const bb_panel_cholesky *f, bb_panel_times *times)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
-        double whole = 0.0;
+        double total = 0.0;
         double fill = 0.0;
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        BB_RETURN_IF_FAILED(seconds_between(f->begin[g], f->end[g], &whole));
+        BB_RETURN_IF_FAILED(seconds_between(f->begin[g], f->end[g], &total));
         for (bb_index i = 0; i < f->fills[g].count; ++i) {
             BB_RETURN_IF_FAILED(seconds_between(f->fills[g].begin[i], f->fills[g].end[i], &fill));
         }
         times->fill_s = std::fmax(times->fill_s, fill);
-        times->factor_s = std::fmax(times->factor_s, whole - fill);
+        times->factor_s = std::fmax(times->factor_s, total - fill);
     }
     return BB_OK;
 }

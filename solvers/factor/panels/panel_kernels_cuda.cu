@@ -46,9 +46,9 @@ __global__ void split_values(const float *values, bb_index rows, bb_index column
     const bb_index c = 2 * (static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x);
     const float unit = largest != nullptr ? 1.0F / bb_plane_unit(*largest) : 1.0F;
     for (bb_index r = blockIdx.y; c < columns && r < rows; r += gridDim.y) {
-        const float *from = transposed ? values + c * stride + r : values + r * stride + c;
-        const float x = unit * from[0];
-        const float y = unit * from[transposed ? stride : 1];
+        const float *source = transposed ? values + c * stride + r : values + r * stride + c;
+        const float x = unit * source[0];
+        const float y = unit * source[transposed ? stride : 1];
         const __half2 high = __floats2half2_rn(x, y);
         *reinterpret_cast<__half2 *>(hi + r * plane_stride + c) = high;
         if (lo != nullptr) {
@@ -63,9 +63,9 @@ __global__ void join_values(const __half *hi, const __half *lo, bb_index rows, b
 {
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     for (bb_index r = blockIdx.y; c < columns && r < rows; r += gridDim.y) {
-        const bb_index at = r * plane_stride + c;
-        const float low = lo != nullptr ? low_unit * __half2float(lo[at]) : 0.0F;
-        values[r * stride + c] = __half2float(hi[at]) + low;
+        const bb_index index = r * plane_stride + c;
+        const float low = lo != nullptr ? low_unit * __half2float(lo[index]) : 0.0F;
+        values[r * stride + c] = __half2float(hi[index]) + low;
     }
 }
 
@@ -121,15 +121,15 @@ __global__ void widen_values(const T *values, const __half *lo, bb_index rows, b
     const bool scaled = column_scale != nullptr && c < columns;
     const double unit = scaled ? static_cast<double>(column_scale[c]) : 1.0;
     for (bb_index r = blockIdx.y; c < columns && r < rows; r += gridDim.y) {
-        const bb_index at = r * stride + c;
+        const bb_index index = r * stride + c;
         double value = 0.0;
         if constexpr (sizeof(T) == sizeof(__half)) {
-            value = static_cast<double>(__half2float(values[at]));
+            value = static_cast<double>(__half2float(values[index]));
             if (lo != nullptr) {
-                value += static_cast<double>(low_unit * __half2float(lo[at]));
+                value += static_cast<double>(low_unit * __half2float(lo[index]));
             }
         } else {
-            value = static_cast<double>(values[at]);
+            value = static_cast<double>(values[index]);
         }
         const double of_row = row_scale != nullptr ? static_cast<double>(row_scale[r]) : 1.0;
         out[r * out_stride + c] = unit * value / of_row;

@@ -57,8 +57,8 @@ int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool ba
     int heavy = 0;
     for (int weight = 0; weight < 2; ++weight) {
         for (bb_index j = begin; j < end; ++j) {
-            const bb_index at = backward ? j * blocks + k : k * blocks + j;
-            if ((light[at] != 0) == (weight == 1)) {
+            const bb_index index = backward ? j * blocks + k : k * blocks + j;
+            if ((light[index] != 0) == (weight == 1)) {
                 out[count++] = static_cast<int>(j);
             }
         }

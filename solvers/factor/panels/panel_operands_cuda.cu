@@ -40,11 +40,11 @@ __global__ void find_largest_of_blocks(const float *values, blocks_of_panel bloc
 {
     const bb_index block = blocks.layout.block;
     const bb_index stride = bb_triangle_columns(blocks.layout);
-    const float *from = values + item_of(blocks, blockIdx.y);
+    const float *source = values + item_of(blocks, blockIdx.y);
     unsigned own = 0;
     for (bb_index r = blockIdx.x; r < block; r += gridDim.x) {
         for (bb_index c = threadIdx.x; c < block; c += blockDim.x) {
-            own = max(own, __float_as_uint(fabsf(from[r * stride + c])));
+            own = max(own, __float_as_uint(fabsf(source[r * stride + c])));
         }
     }
     own = __reduce_max_sync(0xFFFFFFFFU, own);

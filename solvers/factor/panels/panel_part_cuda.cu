@@ -96,14 +96,14 @@ bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, b
 bb_status describe(bb_panel_part *part)
 {
     const bb_index block = part->plan.block;
-    const bb_index whole = part->layout.blocks * block;
+    const bb_index multiple = part->layout.blocks * block;
     BB_RETURN_IF_FAILED(describe_halves(part->triangle, part->triangle_lo,
                                         bb_triangle_rows(part->layout),
                                         bb_triangle_columns(part->layout), &part->triangle_planes));
     BB_RETURN_IF_FAILED(
-        describe_halves(part->side, part->side_lo, part->sides, whole, &part->side_planes));
+        describe_halves(part->side, part->side_lo, part->sides, multiple, &part->side_planes));
     BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
-                                        whole > part->sides ? whole : part->sides, block,
+                                        multiple > part->sides ? multiple : part->sides, block,
                                         &part->panel_planes));
     for (int parity = 0; parity < 2; ++parity) {
         BB_RETURN_IF_FAILED(describe_halves(part->split_inverse[parity][0],

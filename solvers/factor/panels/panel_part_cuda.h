@@ -86,11 +86,12 @@ bb_positions bb_panel_below(const bb_triangle_layout &layout, bb_index k);
 BB_CHECKED bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k);
 
 /// C <- C - L(rows, panels) L(k, panels)^T for the panels [from, to). On BULK.
-BB_CHECKED bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index from, bb_index to);
+BB_CHECKED bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index start,
+                                     bb_index stop);
 
 /// The same for the diagonal block. On the stream named.
-BB_CHECKED bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index from,
-                                              bb_index to, bb_panel_stream stream);
+BB_CHECKED bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
+                                              bb_index stop, bb_panel_stream stream);
 
 /// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
 BB_CHECKED bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k);
@@ -128,8 +129,9 @@ BB_CHECKED bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char
 BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
 
 /// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
-/// bulk stream of `from`.
-BB_CHECKED bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k);
+/// bulk stream of `part`.
+BB_CHECKED bb_status bb_panel_send(const bb_panel_part *part, bb_panel_part *panel_part,
+                                   bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
 BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,

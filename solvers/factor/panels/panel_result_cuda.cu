@@ -7,13 +7,13 @@ using namespace panel;
 
 bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
 {
-    const bb_index whole = factor->layout.blocks * factor->plan.block;
+    const bb_index multiple = factor->layout.blocks * factor->plan.block;
     for (bb_index g = 0; g < factor->gpus; ++g) {
         const bb_panel_part *part = &factor->parts[g];
         BB_RETURN_IF_FAILED(use(part));
         BB_RETURN_IF_FAILED(
             bb_kernel_widen(part->side, static_cast<const __half *>(part->side_lo),
-                            part->arithmetic.storage, part->sides, factor->plan.n, whole,
+                            part->arithmetic.storage, part->sides, factor->plan.n, multiple,
                             part->scale, static_cast<const float *>(part->side_scale),
                             out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
     }
@@ -27,7 +27,7 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
     const bb_index block = layout.block;
     const bb_index stride = bb_triangle_columns(layout);
     const bb_panel_storage storage = part->arithmetic.storage;
-    const bb_panel_storage whole = storage == BB_PANEL_FP64 ? BB_PANEL_FP64 : BB_PANEL_FP32;
+    const bb_panel_storage panel_storage = storage == BB_PANEL_FP64 ? BB_PANEL_FP64 : BB_PANEL_FP32;
     const size_t row_bytes = static_cast<size_t>(layout.n) * sizeof(double);
     void *device = nullptr;
     BB_RETURN_IF_FAILED(use(part));
@@ -41,9 +41,9 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
         const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
                             : storage == BB_PANEL_FP32 ? sizeof(float)
                                                        : sizeof(__half);
-        const size_t wide = whole == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
+        const size_t wide = panel_storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
         const __half *lo = static_cast<const __half *>(part->triangle_lo);
-        double *to = static_cast<double *>(device);
+        double *target = static_cast<double *>(device);
         status = status == BB_OK
                      ? bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes)
                      : status;
@@ -51,14 +51,14 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
         status = status == BB_OK ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
                                                        static_cast<size_t>(item) * word,
                                                    lo != nullptr ? lo + item : nullptr, storage,
-                                                   rows, i * block, stride, nullptr, nullptr, to,
-                                                   layout.n, part->bulk)
+                                                   rows, i * block, stride, nullptr, nullptr,
+                                                   target, layout.n, part->bulk)
                                  : status;
         status = status == BB_OK
                      ? bb_kernel_widen(static_cast<const char *>(part->diagonals) +
                                            static_cast<size_t>(i * block * block) * wide,
-                                       nullptr, whole, rows, rows, block, nullptr, nullptr,
-                                       to + i * block, layout.n, part->bulk)
+                                       nullptr, panel_storage, rows, rows, block, nullptr, nullptr,
+                                       target + i * block, layout.n, part->bulk)
                      : status;
         status = status == BB_OK ? wait_all(factor) : status;
         status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,

@@ -66,7 +66,7 @@ bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
 bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bb_index whole = part->layout.blocks * block;
+    const bb_index multiple = part->layout.blocks * block;
     const bb_halves &planes = part->triangle_planes;
     const int products =
         backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
@@ -81,7 +81,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
             p.b = {BB_OPERAND_COLUMNS, k * block, planes.hi_short.map, planes.lo_short.map};
         }
         p.begin = backward ? (k + 1) * block : 0;
-        p.end = backward ? whole : k * block;
+        p.end = backward ? multiple : k * block;
         p.rows = part->sides;
         p.c = floats(part, part->side_panel, 0);
         return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
@@ -89,7 +89,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     }
     dense_product p = {};
     p.c = part->side_panel;
-    p.a_stride = whole;
+    p.a_stride = multiple;
     p.b_stride = bb_triangle_columns(part->layout);
     p.c_stride = p.columns = block;
     p.rows = part->sides;
@@ -147,27 +147,28 @@ bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb
 bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bb_index whole = part->layout.blocks * block;
+    const bb_index multiple = part->layout.blocks * block;
     const size_t word = bb_type_bytes(type_of(part));
     if (in_halves(part)) {
         BB_RETURN_IF_FAILED(substitute(part, k, backward, part->side_panel, block));
         return bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
                                nullptr, static_cast<__half *>(part->side) + k * block,
-                               static_cast<__half *>(part->side_lo) + k * block, whole, part->bulk);
+                               static_cast<__half *>(part->side_lo) + k * block, multiple,
+                               part->bulk);
     }
     void *x = at(part, part->side, k * block);
     BB_CUDA_TRY(
-        cudaMemcpy2DAsync(x, static_cast<size_t>(whole) * word, part->side_panel,
+        cudaMemcpy2DAsync(x, static_cast<size_t>(multiple) * word, part->side_panel,
                           static_cast<size_t>(block) * word, static_cast<size_t>(block) * word,
                           static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
-    return substitute(part, k, backward, x, whole);
+    return substitute(part, k, backward, x, multiple);
 }
 
 // The columns of B of panel k <- side_panel times the inverse of L_kk^T, or of L_kk going backward.
 bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bb_index whole = part->layout.blocks * block;
+    const bb_index multiple = part->layout.blocks * block;
     if (in_halves(part) && part->arithmetic.products == 1) {
         bb_split_product_cuda p = start_product(part);
         const bb_halves &inverse = part->inverse_planes[k % 2];
@@ -183,7 +184,7 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
         p.write_planes = true;
         p.hi = static_cast<__half *>(part->side);
         p.lo = static_cast<__half *>(part->side_lo);
-        p.plane_stride = whole;
+        p.plane_stride = multiple;
         p.plane_column = k * block;
         p.largest = static_cast<const float *>(part->largest) + k % 2;
         return bb_split_product_launch(&p, 3, part->bulk);
@@ -205,13 +206,13 @@ bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_s
             static_cast<size_t>(part->sides * block) * bb_type_bytes(type_of(part)), part->bulk));
     }
     for (bb_index s = 0; s < side_count; first += sides[s++]->rows) {
-        const bb_index from = first > part->first_side ? first : part->first_side;
-        const bb_index to = first + sides[s]->rows < end ? first + sides[s]->rows : end;
-        if (from < to) {
-            void *out = at(part, part->side_panel, (from - part->first_side) * block);
+        const bb_index start = first > part->first_side ? first : part->first_side;
+        const bb_index target = first + sides[s]->rows < end ? first + sides[s]->rows : end;
+        if (start < target) {
+            void *out = at(part, part->side_panel, (start - part->first_side) * block);
             BB_RETURN_IF_FAILED(bb_device_source_fill(
-                sides[s], bb_stream_queue(part->bulk), from - first, k * block,
-                bb_device_matrix(out, type_of(part), to - from, columns, block)));
+                sides[s], bb_stream_queue(part->bulk), start - first, k * block,
+                bb_device_matrix(out, type_of(part), target - start, columns, block)));
         }
     }
     return bb_kernel_scale(part->side_panel, part->arithmetic.storage, part->sides, columns, block,
@@ -257,20 +258,20 @@ bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k)
 bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
 {
     const bb_index block = part->plan.block;
-    const bb_index whole = part->layout.blocks * block;
+    const bb_index multiple = part->layout.blocks * block;
     if (part->sides == 0) {
         return BB_OK;
     }
     if (in_halves(part)) {
         BB_RETURN_IF_FAILED(bb_kernel_join(static_cast<const __half *>(part->side) + k * block,
                                            static_cast<const __half *>(part->side_lo) + k * block,
-                                           part->sides, block, whole,
+                                           part->sides, block, multiple,
                                            floats(part, part->side_panel, 0), block, part->bulk));
     } else {
         const size_t word = bb_type_bytes(type_of(part));
         BB_CUDA_TRY(cudaMemcpy2DAsync(
             part->side_panel, static_cast<size_t>(block) * word, at(part, part->side, k * block),
-            static_cast<size_t>(whole) * word, static_cast<size_t>(block) * word,
+            static_cast<size_t>(multiple) * word, static_cast<size_t>(block) * word,
             static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
     }
     BB_RETURN_IF_FAILED(update_sides(part, k, true));
@@ -279,7 +280,7 @@ bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
 }
 
 // A rectangle of a plane, from one GPU's to the same place of another's.
-static bb_status send_rectangle(const bb_panel_part *from, const void *source, void *to,
+static bb_status send_rectangle(const bb_panel_part *part, const void *source, void *target,
                                 bb_index item, bb_index rows, bb_index columns, bb_index stride,
                                 size_t word)
 {
@@ -288,33 +289,33 @@ static bb_status send_rectangle(const bb_panel_part *from, const void *source, v
     if (source == nullptr || rows == 0) {
         return BB_OK;
     }
-    BB_CUDA_TRY(cudaMemcpy2DAsync(static_cast<char *>(to) + offset, pitch,
+    BB_CUDA_TRY(cudaMemcpy2DAsync(static_cast<char *>(target) + offset, pitch,
                                   static_cast<const char *>(source) + offset, pitch,
                                   static_cast<size_t>(columns) * word, static_cast<size_t>(rows),
-                                  cudaMemcpyDefault, from->bulk));
+                                  cudaMemcpyDefault, part->bulk));
     return BB_OK;
 }
 
-bb_status bb_panel_send(const bb_panel_part *from, bb_panel_part *to, bb_index k)
+bb_status bb_panel_send(const bb_panel_part *part, bb_panel_part *panel_part, bb_index k)
 {
-    const bb_index block = from->plan.block;
-    const bb_index stride = bb_triangle_columns(from->layout);
-    const bb_index half = bb_triangle_half(from->layout);
-    const size_t word = bb_type_bytes(type_of(from));
-    const size_t kept = in_halves(from) ? sizeof(__half) : word;
-    for (bb_index i = k + 1; i < from->layout.blocks;) {
-        const bb_index next = i < half ? i + 1 : from->layout.blocks;
-        const bb_index item = triangle_item(from, i, k * block);
-        BB_RETURN_IF_FAILED(send_rectangle(from, from->triangle, to->triangle, item,
+    const bb_index block = part->plan.block;
+    const bb_index stride = bb_triangle_columns(part->layout);
+    const bb_index half = bb_triangle_half(part->layout);
+    const size_t word = bb_type_bytes(type_of(part));
+    const size_t kept = in_halves(part) ? sizeof(__half) : word;
+    for (bb_index i = k + 1; i < part->layout.blocks;) {
+        const bb_index next = i < half ? i + 1 : part->layout.blocks;
+        const bb_index item = triangle_item(part, i, k * block);
+        BB_RETURN_IF_FAILED(send_rectangle(part, part->triangle, panel_part->triangle, item,
                                            (next - i) * block, block, stride, kept));
-        BB_RETURN_IF_FAILED(send_rectangle(from, from->triangle_lo, to->triangle_lo, item,
+        BB_RETURN_IF_FAILED(send_rectangle(part, part->triangle_lo, panel_part->triangle_lo, item,
                                            (next - i) * block, block, stride, kept));
-        BB_RETURN_IF_FAILED(send_rectangle(from, from->operands, to->operands, item,
+        BB_RETURN_IF_FAILED(send_rectangle(part, part->operands, panel_part->operands, item,
                                            (next - i) * block, block, stride, sizeof(__half)));
         i = next;
     }
-    BB_RETURN_IF_FAILED(send_rectangle(from, from->inverses, to->inverses, panel_item(from, k),
-                                       block, block, block, word));
-    return send_rectangle(from, from->diagonals, to->diagonals, panel_item(from, k), block, block,
-                          block, word);
+    BB_RETURN_IF_FAILED(send_rectangle(part, part->inverses, panel_part->inverses,
+                                       panel_item(part, k), block, block, block, word));
+    return send_rectangle(part, part->diagonals, panel_part->diagonals, panel_item(part, k), block,
+                          block, block, word);
 }

@@ -96,36 +96,37 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
 
 // The panels [from, to) in calls as long as the arithmetic allows: an fp16 C is rounded after every
 // panel, as a tile is.
-bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
                          bb_positions rows)
 {
     const bb_index block = part->plan.block;
-    const bb_index end = to * block;
+    const bb_index end = stop * block;
     const bool narrow = in_halves(part) || part->arithmetic.operand_plane;
-    const bb_index most = in_tiles(part, k, rows) ? block : narrow ? longest_depth : end;
-    for (bb_index begin = from * block; begin < end; begin += most) {
-        const bb_index next = begin + most < end ? begin + most : end;
+    const bb_index limit = in_tiles(part, k, rows) ? block : narrow ? longest_depth : end;
+    for (bb_index begin = start * block; begin < end; begin += limit) {
+        const bb_index next = begin + limit < end ? begin + limit : end;
         BB_RETURN_IF_FAILED(update_by_library(part, k, begin, next, rows));
     }
     return BB_OK;
 }
 
 // One launch for every run of block rows that take the same.
-bb_status update_halves(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+bb_status update_halves(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
                         bb_positions rows)
 {
     const bb_halves &planes = part->triangle_planes;
     const bb_index block = part->plan.block;
     bb_split_product_cuda p = start_product(part);
     p.b = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
-    p.begin = from * block;
-    p.end = to * block;
+    p.begin = start * block;
+    p.end = stop * block;
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
         run = first_run(part, k, rows);
         const int products = bb_variant_describe(variant_at(part, run.begin, k))->products;
-        const bool by_library = in_tiles(part, k, run) || (to - from) * block >= shortest_depth;
+        const bool by_library =
+            in_tiles(part, k, run) || (stop - start) * block >= shortest_depth;
         if (products == 1 && by_library) {
-            BB_RETURN_IF_FAILED(update_by_runs(part, k, from, to, run));
+            BB_RETURN_IF_FAILED(update_by_runs(part, k, start, stop, run));
             continue;
         }
         p.a = {BB_OPERAND_PANEL, run.begin * block, planes.hi.map, planes.lo.map};
@@ -153,7 +154,7 @@ bb_status start_tiles(bb_panel_part *part, bb_index k, bb_positions rows)
 }
 
 // A diagonal block whose updates follow in fp16.
-bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
                                bb_panel_stream stream)
 {
     const bb_index block = part->plan.block;
@@ -172,7 +173,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index from, b
     p.compute = part->arithmetic.compute;
     BB_RETURN_IF_FAILED(bb_kernel_split(diagonal, block, block, block, false, nullptr, tile,
                                         nullptr, block, bb_panel_stream_of(part, stream)));
-    for (bb_index j = from; j < to; ++j) {
+    for (bb_index j = start; j < stop; ++j) {
         p.a = p.b = triangle_at(part, k, j * block);
         BB_RETURN_IF_FAILED(multiply(part, p, stream));
     }
@@ -272,24 +273,24 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     BB_RETURN_IF_FAILED(bb_kernel_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
                                                block, columns, part->bulk));
     if (first <= last) {
-        bb_index to = panel_item(part, bb_triangle_position(part->layout, first));
+        bb_index target = panel_item(part, bb_triangle_position(part->layout, first));
         BB_RETURN_IF_FAILED(
             bb_device_source_fill(matrix, bb_stream_queue(part->bulk), first * block, k * block,
-                                  bb_device_matrix(at(part, panel, to), type_of(part),
+                                  bb_device_matrix(at(part, panel, target), type_of(part),
                                                    part->plan.n - first * block, block, block)));
         // Rows past the last one are zeros.
-        to = panel_item(part, bb_triangle_position(part->layout, last)) +
-             bb_triangle_extent(part->layout, last) * block;
+        target = panel_item(part, bb_triangle_position(part->layout, last)) +
+                 bb_triangle_extent(part->layout, last) * block;
         const bb_index rest = block - bb_triangle_extent(part->layout, last);
         BB_CUDA_TRY(cudaMemsetAsync(
-            at(part, panel, to), 0,
+            at(part, panel, target), 0,
             static_cast<size_t>(rest * block) * bb_type_bytes(type_of(part)), part->bulk));
     }
     for (bb_index i = k + 1; i < half; ++i) {
-        const bb_index to = panel_item(part, bb_triangle_position(part->layout, i));
+        const bb_index target = panel_item(part, bb_triangle_position(part->layout, i));
         BB_RETURN_IF_FAILED(bb_device_source_fill(
             matrix, bb_stream_queue(part->bulk), i * block, k * block,
-            bb_device_matrix(at(part, panel, to), type_of(part), block, block, block)));
+            bb_device_matrix(at(part, panel, target), type_of(part), block, block, block)));
     }
     BB_RETURN_IF_FAILED(bb_kernel_scale(at(part, panel, panel_item(part, below.begin)),
                                         part->arithmetic.storage, rows_of(part, below), block,
@@ -298,33 +299,33 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
 }
 
-bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index from, bb_index to)
+bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
 {
     const bb_positions rows = bb_panel_below(part->layout, k);
-    if (to <= from || rows_of(part, rows) == 0) {
+    if (stop <= start || rows_of(part, rows) == 0) {
         return BB_OK;
     }
-    return in_halves(part) ? update_halves(part, k, from, to, rows)
-                           : update_by_runs(part, k, from, to, rows);
+    return in_halves(part) ? update_halves(part, k, start, stop, rows)
+                           : update_by_runs(part, k, start, stop, rows);
 }
 
-bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index from, bb_index to,
+bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
                                    bb_panel_stream stream)
 {
     const bb_index block = part->plan.block;
     const bb_halves &planes = part->triangle_planes;
-    if (to <= from) {
+    if (stop <= start) {
         return BB_OK;
     }
     if (part->arithmetic.half_diagonal) {
-        return update_diagonal_tile(part, k, from, to, stream);
+        return update_diagonal_tile(part, k, start, stop, stream);
     }
     if (in_halves(part)) {
         bb_split_product_cuda p = start_product(part);
         p.a = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
         p.b = p.a;
-        p.begin = from * block;
-        p.end = to * block;
+        p.begin = start * block;
+        p.end = stop * block;
         p.rows = block;
         p.lower_only = true;
         p.c = reinterpret_cast<float *>(diagonal_of(part, k));
@@ -332,11 +333,11 @@ bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index fro
                                        bb_panel_stream_of(part, stream));
     }
     dense_product p = {};
-    p.a = p.b = at(part, part->triangle, triangle_item(part, k, from * block));
+    p.a = p.b = at(part, part->triangle, triangle_item(part, k, start * block));
     p.c = diagonal_of(part, k);
     p.a_stride = p.b_stride = bb_triangle_columns(part->layout);
     p.c_stride = p.rows = p.columns = block;
-    p.depth = (to - from) * block;
+    p.depth = (stop - start) * block;
     p.transposed = true;
     p.alpha = -1.0;
     p.beta = 1.0;

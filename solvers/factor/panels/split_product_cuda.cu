@@ -95,20 +95,20 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
     span<COLUMNS, LISTED>(p, column, &begin, &steps);
     place a = find(p.triangle, p.a.layout, p.a.first, row, begin);
     place b[own];
-    int left = 0; // steps until places must be found again
+    int rest = 0; // steps until places must be found again
     int item = 0; // of the list
     for (int i = 0; !TRANSPOSED && !LISTED && i < own; ++i) {
         b[i] = find(p.triangle, p.b.layout, p.b.first, column + (first + i) * height, begin);
     }
     for (int s = 0, stage = 0, turn = 1; s < steps; ++s) {
-        char *to = ring + stage * S::stage_bytes;
-        if ((TRANSPOSED || LISTED) && left-- == 0) {
+        char *target = ring + stage * S::stage_bytes;
+        if ((TRANSPOSED || LISTED) && rest-- == 0) {
             bb_index k = begin + static_cast<bb_index>(s) * step;
             if (LISTED) {
                 k = p.list[item++] * p.triangle.block;
                 a = find(p.triangle, p.a.layout, p.a.first, row, k);
             }
-            left = static_cast<int>((p.triangle.block - k % p.triangle.block) / step) - 1;
+            rest = static_cast<int>((p.triangle.block - k % p.triangle.block) / step) - 1;
             for (int i = 0; i < own; ++i) {
                 b[i] = find(p.triangle, TRANSPOSED ? BB_OPERAND_COLUMNS : p.b.layout, p.b.first,
                             column + (first + i) * height, k);
@@ -120,24 +120,24 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
             hopper::barrier_wait_cluster(&empty[stage], turn);
         }
         hopper::barrier_expect(&full[stage], S::stage_bytes);
-        hopper::copy_box(to, &p.a.hi, a.column, a.row, &full[stage]);
-        to += S::a_bytes;
+        hopper::copy_box(target, &p.a.hi, a.column, a.row, &full[stage]);
+        target += S::a_bytes;
         if (S::planes == 2) {
-            hopper::copy_box(to, &p.a.lo, a.column, a.row, &full[stage]);
-            to += S::a_bytes;
+            hopper::copy_box(target, &p.a.lo, a.column, a.row, &full[stage]);
+            target += S::a_bytes;
         }
         for (int plane = 0; plane < S::planes; ++plane) {
             const CUtensorMap *map = plane == 0 ? &p.b.hi : &p.b.lo;
 #pragma unroll
             for (int i = 0; i < own; ++i) {
-                char *box = to + (first + i) * (S::b_bytes / boxes);
+                char *box = target + (first + i) * (S::b_bytes / boxes);
                 if (PAIR == 1) {
                     hopper::copy_box(box, map, b[i].column, b[i].row, &full[stage]);
                 } else {
                     hopper::copy_box_to_all(box, map, b[i].column, b[i].row, &full[stage], 3);
                 }
             }
-            to += S::b_bytes;
+            target += S::b_bytes;
         }
         a.column += step;
 #pragma unroll
@@ -207,7 +207,7 @@ template <int PAIR> __device__ __forceinline__ void leave(uint64_t *empty)
 // Sums `steps` stages and leaves the ring free.
 template <int COLUMNS, int PRODUCTS, bool TRANSPOSED, int PAIR>
 __device__ __forceinline__ void accumulate(int steps, int group, const char *ring, uint64_t *full,
-                                           uint64_t *empty, ring_cursor &at,
+                                           uint64_t *empty, ring_cursor &cursor,
                                            accumulators<COLUMNS, PRODUCTS> &sums)
 {
     using S = shape<COLUMNS, PRODUCTS>;
@@ -221,13 +221,14 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
         }
     }
     for (int s = 0; s < steps; ++s) {
-        hopper::barrier_wait(&full[at.stage], at.turn);
+        hopper::barrier_wait(&full[cursor.stage], cursor.turn);
         hopper::pin(sums.major);
-        multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(
-            ring + at.stage * S::stage_bytes, group, PRODUCTS == 1 || s % between != 0, true, sums);
+        multiply_stage<COLUMNS, PRODUCTS, TRANSPOSED>(ring + cursor.stage * S::stage_bytes, group,
+                                                      PRODUCTS == 1 || s % between != 0, true,
+                                                      sums);
         hopper::products_wait<1>(); // all but the group just committed
         if (s > 0 && (PRODUCTS == 1 || s % between > 0)) {
-            leave<PAIR>(&empty[at.before]);
+            leave<PAIR>(&empty[cursor.before]);
         }
         if constexpr (PRODUCTS == 3) {
             if (s % between == between - 1 || s == steps - 1) {
@@ -237,19 +238,19 @@ __device__ __forceinline__ void accumulate(int steps, int group, const char *rin
                 for (int i = 0; i < COLUMNS / 2; ++i) {
                     sums.sum[i] += sums.major[i];
                 }
-                leave<PAIR>(&empty[at.stage]);
+                leave<PAIR>(&empty[cursor.stage]);
             }
         }
-        at.before = at.stage;
-        at.stage = at.stage + 1 == S::stages ? 0 : at.stage + 1;
-        at.turn ^= at.stage == 0;
+        cursor.before = cursor.stage;
+        cursor.stage = cursor.stage + 1 == S::stages ? 0 : cursor.stage + 1;
+        cursor.turn ^= cursor.stage == 0;
     }
     hopper::products_wait<0>();
     hopper::pin(sums.major);
     if constexpr (PRODUCTS == 3) {
         hopper::pin(sums.minor);
     } else {
-        leave<PAIR>(&empty[at.before]);
+        leave<PAIR>(&empty[cursor.before]);
     }
 }
 
@@ -263,13 +264,13 @@ __device__ __forceinline__ float result(const accumulators<COLUMNS, PRODUCTS> &s
     }
 }
 
-__device__ __forceinline__ void write_pair(const bb_split_product_cuda &p, bb_index at, float x,
+__device__ __forceinline__ void write_pair(const bb_split_product_cuda &p, bb_index index, float x,
                                            float y)
 {
     const __half2 hi = __floats2half2_rn(x, y);
-    *reinterpret_cast<__half2 *>(p.hi + at) = hi;
+    *reinterpret_cast<__half2 *>(p.hi + index) = hi;
     if (p.lo != nullptr) {
-        *reinterpret_cast<__half2 *>(p.lo + at) =
+        *reinterpret_cast<__half2 *>(p.lo + index) =
             __floats2half2_rn((x - __low2float(hi)) * 2048.0F, (y - __high2float(hi)) * 2048.0F);
     }
 }
@@ -311,24 +312,25 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
         if (r >= p.rows) {
             continue;
         }
-        bb_index at = r * p.c_stride + column + 2 * (lane % 4);
+        bb_index index = r * p.c_stride + column + 2 * (lane % 4);
         if (p.write_planes && p.folded) {
             const bb_index panel = p.a.first + r;
             const bb_index block = bb_triangle_block_at(p.triangle, panel / p.triangle.block);
-            at = (bb_triangle_row(p.triangle, block) + panel % p.triangle.block) * p.plane_stride +
-                 bb_triangle_column(p.triangle, block) + p.plane_column + column + 2 * (lane % 4);
+            index =
+                (bb_triangle_row(p.triangle, block) + panel % p.triangle.block) * p.plane_stride +
+                bb_triangle_column(p.triangle, block) + p.plane_column + column + 2 * (lane % 4);
         } else if (p.write_planes) {
-            at = (p.plane_row + r) * p.plane_stride + p.plane_column + column + 2 * (lane % 4);
+            index = (p.plane_row + r) * p.plane_stride + p.plane_column + column + 2 * (lane % 4);
         }
         if (p.write_planes) {
 #pragma unroll
             for (int j = 0; j < COLUMNS / 8; ++j) {
-                write_pair(p, at + 8 * j,
+                write_pair(p, index + 8 * j,
                            factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half),
                            factor * result<COLUMNS, PRODUCTS>(sums, 4 * j + 2 * half + 1));
             }
         } else {
-            subtract<COLUMNS, PRODUCTS>(p.c + at, half, sums);
+            subtract<COLUMNS, PRODUCTS>(p.c + index, half, sums);
         }
     }
 }
@@ -361,14 +363,14 @@ __device__ __forceinline__ void multiply_block(const bb_split_product_cuda &p)
     } else {
         hopper::registers_take<232>();
         accumulators<COLUMNS, PRODUCTS> sums;
-        ring_cursor at = {0, 0, 0};
+        ring_cursor cursor = {0, 0, 0};
         bb_index begin = 0;
         int steps = 0;
         span<COLUMNS, LISTED>(p, column, &begin, &steps);
-        const int most = PRODUCTS == 1 && !p.write_planes ? stretch / step : steps;
+        const int limit = PRODUCTS == 1 && !p.write_planes ? stretch / step : steps;
         do {
-            const int now = steps < most ? steps : most;
-            accumulate<COLUMNS, PRODUCTS, TRANSPOSED, PAIR>(now, group, ring, full, empty, at,
+            const int now = steps < limit ? steps : limit;
+            accumulate<COLUMNS, PRODUCTS, TRANSPOSED, PAIR>(now, group, ring, full, empty, cursor,
                                                             sums);
             store<COLUMNS, PRODUCTS>(p, row, column, group, sums);
             steps -= now;
@@ -454,14 +456,14 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
         return BB_OK;
     }
     // Wide blocks and pairs of them where they still cover the processors.
-    const bool whole = p.depth == BB_DEPTH_WHOLE && !p.lower_only;
+    const bool is_whole = p.depth == BB_DEPTH_WHOLE && !p.lower_only;
     const bb_index tiles = p.rows * p.columns / (static_cast<bb_index>(block_rows) * 128);
     if (products == 3) {
-        const bool pairs = whole && tiles >= 128;
+        const bool pairs = is_whole && tiles >= 128;
         return transposed ? launch<128, 3, true>(p, pairs, stream)
                           : launch<128, 3, false>(p, false, stream);
     }
-    if (p.columns % 256 == 0 && whole && tiles >= 256) {
+    if (p.columns % 256 == 0 && is_whole && tiles >= 256) {
         return transposed ? launch<256, 1, true>(p, true, stream)
                           : launch<256, 1, false>(p, true, stream);
     }

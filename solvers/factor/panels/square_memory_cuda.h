@@ -68,8 +68,8 @@ __device__ __forceinline__ int column_place(int c, int j, int across)
 template <typename T, int COUNT>
 __device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
 {
-    const int whole = 16 / static_cast<int>(sizeof(T));
-    const int each = COUNT < whole ? COUNT : whole;
+    const int multiple = 16 / static_cast<int>(sizeof(T));
+    const int each = COUNT < multiple ? COUNT : multiple;
     static_assert(COUNT % each == 0, "whole words");
     struct alignas(each * sizeof(T)) pack {
         T values[each];

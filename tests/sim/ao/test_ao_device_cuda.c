@@ -32,10 +32,10 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
         {"band",   5e-3 },
         {"zones",  5e-3 },
     };
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_NX456, {"device=cuda", "solver.tile=128", PIPELINES}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     check_relative(driver_number(results, "strehl", "reference"), 0.81350, 1e-5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -56,14 +56,14 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
 static void a_device_that_is_too_small_is_told_before_any_work(void **state)
 {
     (void)state;
-    const driver_case of = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
-                            {"sensors.lenslets=400"}};
+    const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
+                               {"sensors.lenslets=400"}};
     bb_results *results = NULL;
-    check_fails(driver_run(&of, 1, &results), BB_MEMORY, "are free");
+    check_fails(driver_run(&study, 1, &results), BB_MEMORY, "are free");
 }
 
 // The trials of one pipeline: they say what was kept, and the cheapest kept one is what was taken.
-static void check_trials(const bb_results *results, const char *name, double most)
+static void check_trials(const bb_results *results, const char *name, double maximum)
 {
     const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
     const bb_dataset *arithmetic = bb_results_find(results, "promise/arithmetic");
@@ -78,7 +78,7 @@ static void check_trials(const bb_results *results, const char *name, double mos
             print_message("  %s: loss %.2e, cost %.3f\n", arithmetic->texts[i], loss->numbers[i],
                           cost->numbers[i]);
             ++trials;
-            assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= most);
+            assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= maximum);
             if (kept->numbers[i] == 1.0 && cost->numbers[i] < found[1]) {
                 found[0] = loss->numbers[i];
                 found[1] = cost->numbers[i];
@@ -105,16 +105,16 @@ static void promises_are_kept_and_verified(void **state)
     (void)state;
     static const struct {
         const char *name;
-        double most, most_cost;
+        double maximum, most_cost;
     } cases[] = {
         {"loose", 5e-2,   0.08},
         {"tight", 1e-5,   0.25},
         {"exact", 1e-300, 0.91},
     };
-    const driver_case of = {
+    const driver_case study = {
         BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", PROMISES}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "strehl_loss", name);

@@ -81,183 +81,184 @@ static void plant_open(plant *of, int storage)
     of->part = sparse_floats(CELLS);
 }
 
-static void plant_close(plant *of)
+static void plant_close(plant *system)
 {
-    bb_control_loop_destroy(&of->loop);
+    bb_control_loop_destroy(&system->loop);
     for (int k = 0; k < SETS * AXES; ++k) {
-        bb_coded_operator_destroy(&of->operators[k]);
-        bb_coded_matrix_destroy(&of->coded[k / AXES][k % AXES]);
+        bb_coded_operator_destroy(&system->operators[k]);
+        bb_coded_matrix_destroy(&system->coded[k / AXES][k % AXES]);
     }
-    bb_sliced_rows_release(&of->a_rows);
-    bb_sliced_rows_release(&of->w_rows);
-    bb_csr_release(&of->a);
-    bb_csr_release(&of->w);
-    BB_RELEASE(&of->b);
-    BB_RELEASE(&of->state);
-    BB_RELEASE(&of->next);
-    BB_RELEASE(&of->x);
-    BB_RELEASE(&of->part);
+    bb_sliced_rows_release(&system->a_rows);
+    bb_sliced_rows_release(&system->w_rows);
+    bb_csr_release(&system->a);
+    bb_csr_release(&system->w);
+    BB_RELEASE(&system->b);
+    BB_RELEASE(&system->state);
+    BB_RELEASE(&system->next);
+    BB_RELEASE(&system->x);
+    BB_RELEASE(&system->part);
 }
 
 // Inputs of other unknowns in every step; step 0 has none.
-static void fill_input(input_data *of, uint64_t seed)
+static void fill_input(input_data *data, uint64_t seed)
 {
-    int32_t at = 0;
+    int32_t index = 0;
     for (int step = 0; step < LIGHT; ++step) {
-        of->input_begin[step] = at;
-        for (int k = 0; k < step * INPUTS / LIGHT; ++k, ++at) {
-            of->where[at] = (int32_t)((53 * k + 11 * step) % UNKNOWNS);
-            of->input[at] = bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)at);
+        data->input_begin[step] = index;
+        for (int k = 0; k < step * INPUTS / LIGHT; ++k, ++index) {
+            data->where[index] = (int32_t)((53 * k + 11 * step) % UNKNOWNS);
+            data->input[index] = bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)index);
         }
     }
-    of->input_begin[LIGHT] = at;
+    data->input_begin[LIGHT] = index;
 }
 
 // Windows that move by other strides; some points have no output in a step.
-static void fill_output(input_data *of, uint64_t seed)
+static void fill_output(input_data *data, uint64_t seed)
 {
-    int32_t at = 0;
+    int32_t index = 0;
     for (int step = 0; step < LIGHT; ++step) {
-        of->window[step] = (int32_t)((13 * step + (int)seed) % (ROWS - WINDOW + 1));
-        of->output_begin[step] = at;
-        for (int point = step % 3; point < POINTS; point += 2, ++at) {
-            bb_loop_output *output = &of->output[at];
+        data->window[step] = (int32_t)((13 * step + (int)seed) % (ROWS - WINDOW + 1));
+        data->output_begin[step] = index;
+        for (int point = step % 3; point < POINTS; point += 2, ++index) {
+            bb_loop_output *output = &data->output[index];
             output->point = point;
             for (int k = 0; k < 4; ++k) {
                 output->corner[k] = (int32_t)((3 * point + 5 * k + step) % WINDOW);
                 output->weight[k] =
-                    bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + 4 * at + k));
+                    bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + 4 * index + k));
             }
         }
     }
-    of->output_begin[LIGHT] = at;
+    data->output_begin[LIGHT] = index;
 }
 
-static void fill(bb_index set, uint64_t seed, input_data *of)
+static void fill(bb_index set, uint64_t seed, input_data *data)
 {
-    fill_input(of, seed);
-    of->period = (bb_loop_period){.set = set,
-                                  .light_steps = LIGHT,
-                                  .dark_steps = DARK,
-                                  .input_begin = of->input_begin,
-                                  .input_where = of->where,
-                                  .input = of->input};
+    fill_input(data, seed);
+    data->period = (bb_loop_period){.set = set,
+                                    .light_steps = LIGHT,
+                                    .dark_steps = DARK,
+                                    .input_begin = data->input_begin,
+                                    .input_where = data->where,
+                                    .input = data->input};
     if (set >= 0) {
-        fill_output(of, seed);
-        of->period.window = of->window;
-        of->period.output_begin = of->output_begin;
-        of->period.output = of->output;
+        fill_output(data, seed);
+        data->period.window = data->window;
+        data->period.output_begin = data->output_begin;
+        data->period.output = data->output;
     }
 }
 
-static void multiply(plant *of, const input_data *from, int step)
+static void multiply(plant *system, const input_data *data, int step)
 {
     double *row = dense_new(CELLS);
     for (int i = 0; i < AXES * WINDOW; ++i) {
-        const bb_coded_matrix *matrix = of->coded[from->period.set][i / WINDOW];
-        bb_index which = from->window[step] + i % WINDOW;
+        const bb_coded_matrix *matrix = system->coded[data->period.set][i / WINDOW];
+        bb_index which = data->window[step] + i % WINDOW;
         double scale = bb_coded_matrix_row_scale(matrix, which);
         bb_coded_matrix_decode(matrix, which, 0, CELLS, row);
-        of->y[i] = of->y_magnitude[i] = 0.0;
+        system->y[i] = system->y_magnitude[i] = 0.0;
         for (int j = 0; j < CELLS; ++j) {
-            of->y[i] += row[j] / scale * (double)of->x[j];
-            of->y_magnitude[i] += fabs(row[j] / scale * (double)of->x[j]);
+            system->y[i] += row[j] / scale * (double)system->x[j];
+            system->y_magnitude[i] += fabs(row[j] / scale * (double)system->x[j]);
         }
     }
     BB_RELEASE(&row);
 }
 
-static void add_outputs(plant *of, const input_data *from, int step)
+static void add_outputs(plant *system, const input_data *data, int step)
 {
-    for (int k = from->output_begin[step]; k < from->output_begin[step + 1]; ++k) {
-        const bb_loop_output *output = &from->output[k];
+    for (int k = data->output_begin[step]; k < data->output_begin[step + 1]; ++k) {
+        const bb_loop_output *output = &data->output[k];
         for (int axis = 0; axis < AXES; ++axis) {
             for (int c = 0; c < 4; ++c) {
-                int at = axis * WINDOW + output->corner[c];
-                of->z[axis * POINTS + output->point] += output->weight[c] * of->y[at];
-                of->z_magnitude[axis * POINTS + output->point] +=
-                    fabs(output->weight[c]) * of->y_magnitude[at];
+                int index = axis * WINDOW + output->corner[c];
+                system->z[axis * POINTS + output->point] += output->weight[c] * system->y[index];
+                system->z_magnitude[axis * POINTS + output->point] +=
+                    fabs(output->weight[c]) * system->y_magnitude[index];
             }
         }
     }
 }
 
 // The step as solvers/loop/control_loop.h has it.
-static void emulate(plant *of, const input_data *from, int step)
+static void emulate(plant *system, const input_data *data, int step)
 {
-    bb_sliced_rows_multiply(&of->a_rows, of->state, of->next);
-    for (int k = step < LIGHT ? from->input_begin[step] : 0;
-         step < LIGHT && k < from->input_begin[step + 1]; ++k) {
-        int32_t where = from->where[k];
-        of->next[where] = fmaf((float)of->b[where], (float)from->input[k], of->next[where]);
+    bb_sliced_rows_multiply(&system->a_rows, system->state, system->next);
+    for (int k = step < LIGHT ? data->input_begin[step] : 0;
+         step < LIGHT && k < data->input_begin[step + 1]; ++k) {
+        int32_t where = data->where[k];
+        system->next[where] =
+            fmaf((float)system->b[where], (float)data->input[k], system->next[where]);
     }
-    if (step < LIGHT && from->period.set >= 0) {
-        bb_sliced_rows_multiply(&of->w_rows, of->state, of->x);
-        bb_sliced_rows_multiply(&of->w_rows, of->next, of->part);
+    if (step < LIGHT && data->period.set >= 0) {
+        bb_sliced_rows_multiply(&system->w_rows, system->state, system->x);
+        bb_sliced_rows_multiply(&system->w_rows, system->next, system->part);
         for (int j = 0; j < CELLS; ++j) {
-            of->x[j] = 0.5F * (of->x[j] + of->part[j]);
+            system->x[j] = 0.5F * (system->x[j] + system->part[j]);
         }
-        multiply(of, from, step);
-        add_outputs(of, from, step);
+        multiply(system, data, step);
+        add_outputs(system, data, step);
     }
-    float *done_with = of->state;
-    of->state = of->next;
-    of->next = done_with;
+    float *done_with = system->state;
+    system->state = system->next;
+    system->next = done_with;
 }
 
-static void check_state(plant *of)
+static void check_state(plant *system)
 {
     float *state = sparse_floats(UNKNOWNS);
-    check_ok(bb_control_loop_state(of->loop, state));
-    assert_memory_equal(state, of->state, UNKNOWNS * sizeof *state);
+    check_ok(bb_control_loop_state(system->loop, state));
+    assert_memory_equal(state, system->state, UNKNOWNS * sizeof *state);
     BB_RELEASE(&state);
 }
 
 // fp32 products, runs of 32 of them in fp32: 34 roundings at most, and those of x.
-static void check_outputs(plant *of)
+static void check_outputs(plant *system)
 {
     float *x = sparse_floats(CELLS);
     double y[AXES * WINDOW], z[AXES * POINTS];
-    check_ok(bb_control_loop_reading(of->loop, x));
-    assert_memory_equal(x, of->x, CELLS * sizeof *x);
-    check_ok(bb_control_loop_windows(of->loop, y));
-    check_ok(bb_control_loop_outputs(of->loop, z));
+    check_ok(bb_control_loop_reading(system->loop, x));
+    assert_memory_equal(x, system->x, CELLS * sizeof *x);
+    check_ok(bb_control_loop_windows(system->loop, y));
+    check_ok(bb_control_loop_outputs(system->loop, z));
     for (int i = 0; i < AXES * WINDOW; ++i) {
-        check_close(y[i], of->y[i], 36.0 * 0x1p-24, of->y_magnitude[i]);
+        check_close(y[i], system->y[i], 36.0 * 0x1p-24, system->y_magnitude[i]);
     }
     for (int i = 0; i < AXES * POINTS; ++i) {
-        check_close(z[i], of->z[i], 36.0 * 0x1p-24, of->z_magnitude[i]);
+        check_close(z[i], system->z[i], 36.0 * 0x1p-24, system->z_magnitude[i]);
     }
     BB_RELEASE(&x);
 }
 
-static void check_stamps(const plant *of, const input_data *from, int step)
+static void check_stamps(const plant *system, const input_data *data, int step)
 {
-    const bb_loop_stamps stamps = bb_control_loop_stamps(of->loop, 0);
+    const bb_loop_stamps stamps = bb_control_loop_stamps(system->loop, 0);
     bool light = step < LIGHT;
-    bool products = light && from->period.set >= 0;
+    bool products = light && data->period.set >= 0;
     assert_true(stamps.ns[BB_LOOP_STATE] > 0 && stamps.ns[BB_LOOP_END] >= stamps.ns[BB_LOOP_STATE]);
     assert_int_equal(stamps.ns[BB_LOOP_INPUT] > 0, light);
     assert_int_equal(stamps.ns[BB_LOOP_READING] > 0, products);
     assert_int_equal(stamps.ns[BB_LOOP_OUTPUT] > 0, products);
 }
 
-static void run_period(plant *of, const input_data *from, bb_index which)
+static void run_period(plant *system, const input_data *data, bb_index which)
 {
-    memset(of->z, 0, sizeof of->z);
-    memset(of->z_magnitude, 0, sizeof of->z_magnitude);
-    check_ok(bb_control_loop_begin(of->loop, which));
+    memset(system->z, 0, sizeof system->z);
+    memset(system->z_magnitude, 0, sizeof system->z_magnitude);
+    check_ok(bb_control_loop_begin(system->loop, which));
     for (int step = 0; step < LIGHT + DARK; ++step) {
-        check_ok(bb_control_loop_step(of->loop));
-        check_ok(bb_control_loop_wait(of->loop));
-        check_stamps(of, from, step);
-        emulate(of, from, step);
-        check_state(of);
+        check_ok(bb_control_loop_step(system->loop));
+        check_ok(bb_control_loop_wait(system->loop));
+        check_stamps(system, data, step);
+        emulate(system, data, step);
+        check_state(system);
     }
-    if (from->period.set >= 0) {
-        check_outputs(of);
+    if (data->period.set >= 0) {
+        check_outputs(system);
     }
-    check_fails(bb_control_loop_step(of->loop), BB_INVALID, "expected a period that has begun");
+    check_fails(bb_control_loop_step(system->loop), BB_INVALID, "expected a period that has begun");
 }
 
 static void steps_are_those_of_the_emulation(void **state)
@@ -267,35 +268,35 @@ static void steps_are_those_of_the_emulation(void **state)
     static const bb_index sets[] = {1, -1, 0, 1};
     static input_data periods[4];
     for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
-        plant of;
-        plant_open(&of, storages[s]);
+        plant system;
+        plant_open(&system, storages[s]);
         for (int p = 0; p < 4; ++p) {
             memset(&periods[p], 0, sizeof periods[p]);
             fill(sets[p], (uint64_t)(p + 1), &periods[p]);
-            check_ok(bb_control_loop_add(of.loop, &periods[p].period));
+            check_ok(bb_control_loop_add(system.loop, &periods[p].period));
         }
         for (int p = 0; p < 4; ++p) {
-            run_period(&of, &periods[p], p);
+            run_period(&system, &periods[p], p);
         }
         // From rest again, and the periods in another order.
-        check_ok(bb_control_loop_reset(of.loop));
-        memset(of.state, 0, UNKNOWNS * sizeof *of.state);
-        run_period(&of, &periods[2], 2);
-        run_period(&of, &periods[0], 0);
-        plant_close(&of);
+        check_ok(bb_control_loop_reset(system.loop));
+        memset(system.state, 0, UNKNOWNS * sizeof *system.state);
+        run_period(&system, &periods[2], 2);
+        run_period(&system, &periods[0], 0);
+        plant_close(&system);
     }
 }
 
 // All steps of a period from rest, queued at once.
-static void run_queued(const plant *of, bb_index period, double z[AXES * POINTS])
+static void run_queued(const plant *system, bb_index period, double z[AXES * POINTS])
 {
-    check_ok(bb_control_loop_reset(of->loop));
-    check_ok(bb_control_loop_begin(of->loop, period));
+    check_ok(bb_control_loop_reset(system->loop));
+    check_ok(bb_control_loop_begin(system->loop, period));
     for (int step = 0; step < LIGHT + DARK; ++step) {
-        check_ok(bb_control_loop_step(of->loop));
+        check_ok(bb_control_loop_step(system->loop));
     }
-    check_ok(bb_control_loop_wait(of->loop));
-    check_ok(bb_control_loop_outputs(of->loop, z));
+    check_ok(bb_control_loop_wait(system->loop));
+    check_ok(bb_control_loop_outputs(system->loop, z));
 }
 
 // Steps that are queued without waiting give the same bits.
@@ -304,24 +305,24 @@ static void a_queue_of_steps_is_the_same(void **state)
     (void)state;
     static input_data data;
     double z[2][AXES * POINTS];
-    plant of;
-    plant_open(&of, BB_FORMAT_FP32);
+    plant system;
+    plant_open(&system, BB_FORMAT_FP32);
     fill(0, 9, &data);
-    check_ok(bb_control_loop_add(of.loop, &data.period));
+    check_ok(bb_control_loop_add(system.loop, &data.period));
     for (int wait = 0; wait < 2; ++wait) {
-        check_ok(bb_control_loop_reset(of.loop));
-        check_ok(bb_control_loop_begin(of.loop, 0));
+        check_ok(bb_control_loop_reset(system.loop));
+        check_ok(bb_control_loop_begin(system.loop, 0));
         for (int step = 0; step < LIGHT + DARK; ++step) {
-            check_ok(bb_control_loop_step(of.loop));
+            check_ok(bb_control_loop_step(system.loop));
             if (wait == 1) {
-                check_ok(bb_control_loop_wait(of.loop));
+                check_ok(bb_control_loop_wait(system.loop));
             }
         }
-        check_ok(bb_control_loop_wait(of.loop));
-        check_ok(bb_control_loop_outputs(of.loop, z[wait]));
+        check_ok(bb_control_loop_wait(system.loop));
+        check_ok(bb_control_loop_outputs(system.loop, z[wait]));
     }
     assert_memory_equal(z[0], z[1], sizeof z[0]);
-    plant_close(&of);
+    plant_close(&system);
 }
 
 // Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
@@ -334,31 +335,31 @@ static void held_steps_keep_their_times(void **state)
     double z[2][AXES * POINTS];
     uint64_t start = 0;
     uint64_t end = 0;
-    plant of;
-    plant_open(&of, BB_FORMAT_E4M3);
+    plant system;
+    plant_open(&system, BB_FORMAT_E4M3);
     fill(0, 9, &data);
-    check_ok(bb_control_loop_add(of.loop, &data.period));
-    run_queued(&of, 0, z[0]);
-    check_ok(bb_control_loop_reset(of.loop));
-    check_ok(bb_control_loop_clock(of.loop, &start));
+    check_ok(bb_control_loop_add(system.loop, &data.period));
+    run_queued(&system, 0, z[0]);
+    check_ok(bb_control_loop_reset(system.loop));
+    check_ok(bb_control_loop_clock(system.loop, &start));
     start += 5000000;
-    check_ok(bb_control_loop_begin(of.loop, 0));
+    check_ok(bb_control_loop_begin(system.loop, 0));
     for (uint64_t step = 0; step < STEPS; ++step) {
-        check_ok(bb_control_loop_hold(of.loop, start + step * APART_NS));
-        check_ok(bb_control_loop_step(of.loop));
+        check_ok(bb_control_loop_hold(system.loop, start + step * APART_NS));
+        check_ok(bb_control_loop_step(system.loop));
     }
     for (bb_index step = 0; step < STEPS; ++step) {
-        const bb_index left = STEPS - 1 - step;
-        check_ok(bb_control_loop_await(of.loop, left, step % 2 == 0 ? 20000 : 0));
-        const bb_loop_stamps stamps = bb_control_loop_stamps(of.loop, left);
+        const bb_index rest = STEPS - 1 - step;
+        check_ok(bb_control_loop_await(system.loop, rest, step % 2 == 0 ? 20000 : 0));
+        const bb_loop_stamps stamps = bb_control_loop_stamps(system.loop, rest);
         assert_true(stamps.ns[BB_LOOP_STATE] >= start + (uint64_t)step * APART_NS);
         assert_true(stamps.ns[BB_LOOP_STATE] >= end);
         assert_int_equal(stamps.ns[BB_LOOP_OUTPUT] > 0, step < LIGHT);
         end = stamps.ns[BB_LOOP_END];
     }
-    check_ok(bb_control_loop_outputs(of.loop, z[1]));
+    check_ok(bb_control_loop_outputs(system.loop, z[1]));
     assert_memory_equal(z[0], z[1], sizeof z[0]);
-    plant_close(&of);
+    plant_close(&system);
 }
 
 // A period that takes another set of matrices is that of the other set from the start, bit for bit.
@@ -367,48 +368,49 @@ static void a_period_takes_any_set(void **state)
     (void)state;
     static input_data data;
     double z[SETS][AXES * POINTS], found[AXES * POINTS];
-    plant of;
-    plant_open(&of, BB_FORMAT_E4M3);
+    plant system;
+    plant_open(&system, BB_FORMAT_E4M3);
     for (int set = 0; set < SETS; ++set) {
         fill(set, 9, &data);
-        check_ok(bb_control_loop_add(of.loop, &data.period));
-        run_queued(&of, set, z[set]);
+        check_ok(bb_control_loop_add(system.loop, &data.period));
+        run_queued(&system, set, z[set]);
     }
     for (int turn = 0; turn < 4; ++turn) {
         const int set = (turn + 1) % SETS;
-        check_ok(bb_control_loop_use(of.loop, 0, set));
-        run_queued(&of, 0, found);
+        check_ok(bb_control_loop_use(system.loop, 0, set));
+        run_queued(&system, 0, found);
         assert_memory_equal(found, z[set], sizeof found);
     }
     assert_memory_not_equal(z[0], z[1], sizeof found);
-    check_fails(bb_control_loop_use(of.loop, 0, SETS), BB_INVALID, "set 2 of 2 for period 0");
-    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "period 2 of a control loop");
+    check_fails(bb_control_loop_use(system.loop, 0, SETS), BB_INVALID, "set 2 of 2 for period 0");
+    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID,
+                "period 2 of a control loop");
     fill(-1, 9, &data);
-    check_ok(bb_control_loop_add(of.loop, &data.period));
-    check_fails(bb_control_loop_use(of.loop, SETS, 0), BB_INVALID, "a period with products");
-    plant_close(&of);
+    check_ok(bb_control_loop_add(system.loop, &data.period));
+    check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID, "a period with products");
+    plant_close(&system);
 }
 
 static void periods_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
     static input_data data;
-    plant of;
-    plant_open(&of, BB_FORMAT_FP32);
+    plant system;
+    plant_open(&system, BB_FORMAT_FP32);
     fill(0, 9, &data);
     data.period.set = SETS;
-    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "set 2 of 2");
+    check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "set 2 of 2");
     data.period.set = 0;
     data.window[3] = ROWS - WINDOW + 1;
-    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "window of 18 rows");
+    check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "window of 18 rows");
     data.window[3] = 0;
     data.output[1].point = POINTS;
-    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "point 7 of 7");
+    check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "point 7 of 7");
     data.output[1].point = 0;
     data.where[2] = UNKNOWNS;
-    check_fails(bb_control_loop_add(of.loop, &data.period), BB_INVALID, "unknown 3000 of 3000");
-    check_fails(bb_control_loop_begin(of.loop, 0), BB_INVALID, "period 0 of a control loop");
-    plant_close(&of);
+    check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "unknown 3000 of 3000");
+    check_fails(bb_control_loop_begin(system.loop, 0), BB_INVALID, "period 0 of a control loop");
+    plant_close(&system);
 }
 
 static int enter(void **state)

@@ -72,15 +72,15 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
     for (int field = 0; field < FIELDS; ++field) {
         int slot = field % BB_FIELD_SLOTS;
         double copied = 0.0;
-        double left = 0.0;
+        double rest = 0.0;
         if (field + 1 < FIELDS) {
             check_ok(bb_field_stream_fetch(stream, 1 - slot, image[field + 1]));
         }
         check_ok(bb_field_stream_enter(stream, slot));
         expect_field(slots[slot], own[field], x);
         check_ok(bb_field_stream_leave(stream, slot));
-        check_ok(bb_field_stream_seconds(stream, slot, &copied, &left));
-        assert_true(copied > 0.0 && left >= copied);
+        check_ok(bb_field_stream_seconds(stream, slot, &copied, &rest));
+        assert_true(copied > 0.0 && rest >= copied);
         bool ready = false;
         check_ok(bb_field_stream_ready(stream, slot, &ready));
         assert_true(ready);

@@ -44,7 +44,7 @@ static inline double bound(const way *how)
 }
 
 // Twice the same bits, the cpu's to rounding, and within the certificate.
-static inline void compare(const response *of, const bb_coded_matrix *matrix, const double *x,
+static inline void compare(const response *answer, const bb_coded_matrix *matrix, const double *x,
                            const way *how, bb_index row, bb_index rows)
 {
     double *y = dense_new(rows);
@@ -56,8 +56,8 @@ static inline void compare(const response *of, const bb_coded_matrix *matrix, co
     assert_memory_equal(y, again, (size_t)rows * sizeof *y);
     for (bb_index i = 0; i < rows; ++i) {
         double magnitude = 0.0;
-        for (bb_index j = 0; j < of->layout.columns; ++j) {
-            magnitude += fabs(of->values[(row + i) * of->layout.columns + j] * x[j]);
+        for (bb_index j = 0; j < answer->layout.columns; ++j) {
+            magnitude += fabs(answer->values[(row + i) * answer->layout.columns + j] * x[j]);
         }
         if (isnan(expected[i])) {
             assert_true(isnan(y[i]));
@@ -85,49 +85,49 @@ static inline void compare_meshes(banded config_of, bb_index most_band, bb_index
         {500, 1  }
     };
     for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
-        response of = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
-        double *x = dense_new(of.layout.columns);
-        dense_random(of.layout.columns, 5, x);
-        of.layout.mesh_columns = m == 3 ? 0 : of.layout.mesh_columns;
+        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        double *x = dense_new(rows.layout.columns);
+        dense_random(rows.layout.columns, 5, x);
+        rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= few ? 1e6 : 1e3) {
             for (bb_index band = 1; band <= (few ? 1 + band_step : most_band); band += band_step) {
                 const bb_codec_config config = config_of(tolerance, band);
-                bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+                bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
                 for (int how = 0; how < WAYS; ++how) {
-                    compare(&of, matrix, x, &ways[how], 0, 91);
-                    compare(&of, matrix, x, &ways[how], 13, 35);
-                    compare(&of, matrix, x, &ways[how], 90, 1);
+                    compare(&rows, matrix, x, &ways[how], 0, 91);
+                    compare(&rows, matrix, x, &ways[how], 13, 35);
+                    compare(&rows, matrix, x, &ways[how], 90, 1);
                 }
                 bb_coded_matrix_destroy(&matrix);
             }
         }
         BB_RELEASE(&x);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
 }
 
 // A row of zeros, noise, more terms, and what is not finite.
 static inline void compare_kinds(bb_codec_config config)
 {
-    response of = response_make(5, 24, 61, 47, 0.0);
-    double *x = dense_new(of.layout.columns);
-    dense_random(of.layout.columns, 5, x);
+    response rows = response_make(5, 24, 61, 47, 0.0);
+    double *x = dense_new(rows.layout.columns);
+    dense_random(rows.layout.columns, 5, x);
     for (int kind = 0; kind < 4; ++kind) {
         if (kind == 1) {
-            dense_random(of.layout.rows * of.layout.columns, 6, of.values);
+            dense_random(rows.layout.rows * rows.layout.columns, 6, rows.values);
         } else if (kind == 2) {
             config.tolerance = 1e-7;
         } else if (kind == 3) {
-            of.values[70 * of.layout.columns + 999] = NAN;
+            rows.values[70 * rows.layout.columns + 999] = NAN;
         }
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
         for (int how = 0; how < WAYS; how += few ? 2 : 1) {
-            compare(&of, matrix, x, &ways[how], 3, 110);
+            compare(&rows, matrix, x, &ways[how], 3, 110);
         }
         bb_coded_matrix_destroy(&matrix);
     }
     BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -136,8 +136,8 @@ static inline void compare_kinds(bb_codec_config config)
 static inline void replay(const bb_codec_config *config)
 {
     enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
-    response of = response_make(7, 13, 128, 125, 1.0);
-    bb_coded_matrix *matrix = low_rank_encode(&of, config);
+    response rows = response_make(7, 13, 128, 125, 1.0);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
     bb_coded_operator *operation = NULL;
     double *host_x = dense_new(COLUMNS);
     float *narrow = NULL;
@@ -186,7 +186,7 @@ static inline void replay(const bb_codec_config *config)
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&host_x);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 #endif
 

@@ -24,10 +24,10 @@ static problem draw(bb_index rows, bb_index columns)
     return out;
 }
 
-static void forget(problem *of)
+static void forget(problem *task)
 {
-    BB_RELEASE(&of->c);
-    BB_RELEASE(&of->x);
+    BB_RELEASE(&task->c);
+    BB_RELEASE(&task->x);
 }
 
 enum { CODECS = BB_FORMAT_COUNT + 13 + 2 };
@@ -48,14 +48,14 @@ static bb_codec_config codec(int which)
     return out;
 }
 
-static bb_coded_matrix *encode(const problem *of, const bb_codec_config *config)
+static bb_coded_matrix *encode(const problem *task, const bb_codec_config *config)
 {
     bb_coded_matrix *out = NULL;
-    bb_matrix_layout layout = {.rows = of->rows, .columns = of->columns};
+    bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns};
     bool scaled = bb_codec_takes_row_scale(config);
     check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
                                     &out));
-    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(of->c, of->rows, of->columns)));
+    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(task->c, task->rows, task->columns)));
     return out;
 }
 
@@ -88,24 +88,24 @@ static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *h
 
 // Twice what either sum may err by, over sum |c x|. Products that are not rounded before they are
 // added, and units that are multiplied once a block, are within the same.
-static double bound(const problem *of, const way *how)
+static double bound(const problem *task, const way *how)
 {
     double u32 = bb_format_unit_roundoff(BB_FORMAT_FP32);
     double u64 = bb_format_unit_roundoff(BB_FORMAT_FP64);
-    double lane = (double)of->columns / 16.0 + 40.0;
+    double lane = (double)task->columns / 16.0 + 40.0;
     if (how->arithmetic.accumulate == BB_FORMAT_FP32) {
         return 2.2 * lane * u32;
     }
     return how->run == 1 ? 2.2 * lane * u64 : 2.2 * (((double)how->run + 34.0) * u32 + lane * u64);
 }
 
-static void expect_close(const problem *of, bb_index row, bb_index rows, double limit,
+static void expect_close(const problem *task, bb_index row, bb_index rows, double limit,
                          const double *y, const double *expected)
 {
     for (bb_index i = 0; i < rows; ++i) {
         double magnitude = 0.0;
-        for (bb_index j = 0; j < of->columns; ++j) {
-            magnitude += fabs(of->c[(row + i) * of->columns + j] * of->x[j]);
+        for (bb_index j = 0; j < task->columns; ++j) {
+            magnitude += fabs(task->c[(row + i) * task->columns + j] * task->x[j]);
         }
         if (isnan(expected[i]) || isinf(expected[i])) {
             assert_true(isnan(expected[i]) ? isnan(y[i]) : y[i] == expected[i]);
@@ -116,18 +116,18 @@ static void expect_close(const problem *of, bb_index row, bb_index rows, double 
 }
 
 // The cpu's, and twice the same bits.
-static void compare(const problem *of, const bb_codec_config *config, const way *how, bb_index row,
-                    bb_index rows)
+static void compare(const problem *task, const bb_codec_config *config, const way *how,
+                    bb_index row, bb_index rows)
 {
     double *y = dense_new(rows);
     double *again = dense_new(rows);
     double *expected = dense_new(rows);
-    bb_coded_matrix *matrix = encode(of, config);
-    apply(cpu, matrix, how, row, rows, of->x, expected);
-    apply(gpu, matrix, how, row, rows, of->x, y);
-    apply(gpu, matrix, how, row, rows, of->x, again);
+    bb_coded_matrix *matrix = encode(task, config);
+    apply(cpu, matrix, how, row, rows, task->x, expected);
+    apply(gpu, matrix, how, row, rows, task->x, y);
+    apply(gpu, matrix, how, row, rows, task->x, again);
     assert_memory_equal(y, again, (size_t)rows * sizeof *y);
-    expect_close(of, row, rows, bound(of, how), y, expected);
+    expect_close(task, row, rows, bound(task, how), y, expected);
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&y);
     BB_RELEASE(&again);
@@ -145,15 +145,15 @@ static void every_codec_agrees_with_the_cpu(void **state)
         {70, 1025}
     };
     for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        problem of = draw(shapes[s][0], shapes[s][1]);
-        bb_index row = of.rows > 2 ? 2 : 0;
+        problem task = draw(shapes[s][0], shapes[s][1]);
+        bb_index row = task.rows > 2 ? 2 : 0;
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
             for (int how = 0; how < WAYS; ++how) {
-                compare(&of, &config, &ways[how], row, of.rows - row);
+                compare(&task, &config, &ways[how], row, task.rows - row);
             }
         }
-        forget(&of);
+        forget(&task);
     }
 }
 
@@ -165,54 +165,54 @@ static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
     static const int chosen[] = {BB_FORMAT_FP32,       BB_FORMAT_FP16,      BB_FORMAT_E4M3,
                                  BB_FORMAT_COUNT,      BB_FORMAT_COUNT + 2, BB_FORMAT_COUNT + 4,
                                  BB_FORMAT_COUNT + 12, CODECS - 1};
-    problem of = few ? draw(70, 10003) : draw(378, 100003);
+    problem task = few ? draw(70, 10003) : draw(378, 100003);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
-        compare(&of, &config, &ways[1], 0, of.rows);
-        compare(&of, &config, &ways[2], 0, of.rows);
+        compare(&task, &config, &ways[1], 0, task.rows);
+        compare(&task, &config, &ways[2], 0, task.rows);
     }
-    forget(&of);
+    forget(&task);
 }
 
 // Blocks of very different widths, zeros among them, and values that are no quotients.
 static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    problem of = draw(37, few ? 12000 : 50000);
+    problem task = draw(37, few ? 12000 : 50000);
     bb_codec_config config = codec(CODECS - 1);
-    for (bb_index i = 0; i < of.rows * of.columns; ++i) {
-        of.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
+    for (bb_index i = 0; i < task.rows * task.columns; ++i) {
+        task.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
     }
-    of.c[5 * of.columns + 9000] = 1e20; // a run in fp32
+    task.c[5 * task.columns + 9000] = 1e20; // a run in fp32
     // Not products in fp64, which have such runs, and quotients above 2^24, rounded to fp32.
     for (int how = 1; how < WAYS; ++how) {
-        compare(&of, &config, &ways[how], 0, of.rows);
+        compare(&task, &config, &ways[how], 0, task.rows);
     }
-    forget(&of);
+    forget(&task);
 }
 
 static void what_cannot_be_held_poisons_the_same_rows(void **state)
 {
     (void)state;
     const double specials[] = {NAN, INFINITY, -INFINITY};
-    problem of = draw(19, 3000);
+    problem task = draw(19, 3000);
     for (int s = 0; s < (few ? 1 : 3); ++s) {
-        of.c[4 * of.columns + 1777] = specials[s];
+        task.c[4 * task.columns + 1777] = specials[s];
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
             // A run of the quantiser with what it cannot hold is no product in fp64.
             for (int how = which == CODECS - 1; how < WAYS; how += few ? 2 : 1) {
-                compare(&of, &config, &ways[how], 1, 18);
+                compare(&task, &config, &ways[how], 1, 18);
             }
         }
     }
-    of.c[4 * of.columns + 1777] = 0.5;
-    of.x[2999] = INFINITY;
+    task.c[4 * task.columns + 1777] = 0.5;
+    task.x[2999] = INFINITY;
     for (int which = 0; which < CODECS; which += few ? 2 : 1) {
         bb_codec_config config = codec(which);
-        compare(&of, &config, &ways[1], 0, 19);
+        compare(&task, &config, &ways[1], 0, 19);
     }
-    forget(&of);
+    forget(&task);
 }
 
 // Limbs against products in fp64 of the same stored values: within what certificates count for
@@ -223,20 +223,20 @@ static void limbs_stay_within_their_rounding(void **state)
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
                                  BB_FORMAT_COUNT + 4};
     enum { ROWS = 37, COLUMNS = 5000 };
-    problem of = draw(ROWS, COLUMNS);
+    problem task = draw(ROWS, COLUMNS);
     double *stored = dense_new(COLUMNS);
     double y[ROWS], expected[ROWS];
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
-        bb_coded_matrix *matrix = encode(&of, &config);
+        bb_coded_matrix *matrix = encode(&task, &config);
         const bb_sum_rounding rounding =
             bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
         double worst = 0.0;
         for (bb_index j = 0; j < COLUMNS; ++j) {
-            of.x[j] = (double)(float)of.x[j];
+            task.x[j] = (double)(float)task.x[j];
         }
-        apply(gpu, matrix, &ways[2], 0, ROWS, of.x, y);
-        apply(cpu, matrix, &ways[0], 0, ROWS, of.x, expected);
+        apply(gpu, matrix, &ways[2], 0, ROWS, task.x, y);
+        apply(cpu, matrix, &ways[0], 0, ROWS, task.x, expected);
         for (bb_index i = 0; i < ROWS; ++i) {
             double magnitude = 0.0;
             double norm_1 = 0.0;
@@ -244,9 +244,9 @@ static void limbs_stay_within_their_rounding(void **state)
             bb_coded_matrix_decode(matrix, i, 0, COLUMNS, stored);
             for (bb_index j = 0; j < COLUMNS; ++j) {
                 double c = fabs(stored[j] / bb_coded_matrix_row_scale(matrix, i));
-                magnitude += c * fabs(of.x[j]);
+                magnitude += c * fabs(task.x[j]);
                 norm_1 += c;
-                largest = fmax(largest, fabs(of.x[j]));
+                largest = fmax(largest, fabs(task.x[j]));
             }
             worst =
                 fmax(worst, fabs(y[i] - expected[i]) / (rounding.relative * magnitude +
@@ -257,7 +257,7 @@ static void limbs_stay_within_their_rounding(void **state)
         bb_coded_matrix_destroy(&matrix);
     }
     BB_RELEASE(&stored);
-    forget(&of);
+    forget(&task);
 }
 
 // Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
@@ -268,56 +268,56 @@ static void limbs_hold_any_x(void **state)
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
                                  BB_FORMAT_COUNT + 4};
     static const double magnitudes[] = {1.0, 1e-38, 1e37, 0.0};
-    problem of = draw(37, 5000);
-    double *drawn = dense_new(of.columns);
-    memcpy(drawn, of.x, (size_t)of.columns * sizeof *drawn);
+    problem task = draw(37, 5000);
+    double *drawn = dense_new(task.columns);
+    memcpy(drawn, task.x, (size_t)task.columns * sizeof *drawn);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
         for (size_t m = 0; m < sizeof magnitudes / sizeof *magnitudes; ++m) {
-            for (bb_index j = 0; j < of.columns; ++j) {
+            for (bb_index j = 0; j < task.columns; ++j) {
                 double decade = magnitudes[m] == 1.0 ? (double)(j * 7 % 41) - 20.0 : 0.0;
-                of.x[j] = drawn[j] * magnitudes[m] * pow(10.0, decade);
+                task.x[j] = drawn[j] * magnitudes[m] * pow(10.0, decade);
             }
-            compare(&of, &config, &ways[2], 0, of.rows);
+            compare(&task, &config, &ways[2], 0, task.rows);
         }
-        memcpy(of.x, drawn, (size_t)of.columns * sizeof *drawn);
-        of.x[4321] = k % 2 == 0 ? (double)INFINITY : (double)NAN;
+        memcpy(task.x, drawn, (size_t)task.columns * sizeof *drawn);
+        task.x[4321] = k % 2 == 0 ? (double)INFINITY : (double)NAN;
         double y[37];
-        bb_coded_matrix *matrix = encode(&of, &config);
-        apply(gpu, matrix, &ways[2], 0, of.rows, of.x, y);
+        bb_coded_matrix *matrix = encode(&task, &config);
+        apply(gpu, matrix, &ways[2], 0, task.rows, task.x, y);
         for (int i = 0; i < 37; ++i) {
             assert_true(isnan(y[i]));
         }
         bb_coded_matrix_destroy(&matrix);
     }
     BB_RELEASE(&drawn);
-    forget(&of);
+    forget(&task);
 }
 
 // Rows of a window that moves over the matrix, one operator, in any order.
 static void any_rows_have_the_same_bits_again(void **state)
 {
     (void)state;
-    problem of = draw(150, 5000);
+    problem task = draw(150, 5000);
     bb_codec_config config = codec(BB_FORMAT_E4M3);
-    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_matrix *matrix = encode(&task, &config);
     bb_coded_operator *operation = NULL;
     double first[101], again[101], expected[101];
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
     for (bb_index row = 0; row < 49; row += few ? 21 : 7) {
-        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, first, &seconds));
-        check_ok(bb_coded_operator_apply(operation, 48 - row, 3, of.x, again, &seconds));
-        check_ok(bb_coded_operator_apply(operation, row, 101, of.x, again, &seconds));
+        check_ok(bb_coded_operator_apply(operation, row, 101, task.x, first, &seconds));
+        check_ok(bb_coded_operator_apply(operation, 48 - row, 3, task.x, again, &seconds));
+        check_ok(bb_coded_operator_apply(operation, row, 101, task.x, again, &seconds));
         assert_memory_equal(first, again, sizeof first);
-        apply(cpu, matrix, &ways[1], row, 101, of.x, expected);
-        expect_close(&of, row, 101, bound(&of, &ways[1]), first, expected);
+        apply(cpu, matrix, &ways[1], row, 101, task.x, expected);
+        expect_close(&task, row, 101, bound(&task, &ways[1]), first, expected);
     }
-    check_fails(bb_coded_operator_apply(operation, 50, 101, of.x, first, &seconds), BB_INVALID,
+    check_fails(bb_coded_operator_apply(operation, 50, 101, task.x, first, &seconds), BB_INVALID,
                 "rows 50 to 151 of a coded matrix of 150");
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
-    forget(&of);
+    forget(&task);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -326,9 +326,9 @@ static void a_captured_graph_replays_the_product(void **state)
 {
     (void)state;
     enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
-    problem of = draw(ROWS, COLUMNS);
+    problem task = draw(ROWS, COLUMNS);
     bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
-    bb_coded_matrix *matrix = encode(&of, &config);
+    bb_coded_matrix *matrix = encode(&task, &config);
     bb_coded_operator *operation = NULL;
     void *x = NULL;
     void *y = NULL;
@@ -352,17 +352,17 @@ static void a_captured_graph_replays_the_product(void **state)
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < 3; ++round) {
-        dense_random(COLUMNS, 10 + round, of.x);
+        dense_random(COLUMNS, 10 + round, task.x);
         for (int j = 0; j < COLUMNS; ++j) {
-            narrow[j] = (float)of.x[j];
+            narrow[j] = (float)task.x[j];
         }
         check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
         check_ok(bb_device_wait(gpu));
         cuda_ok(cudaGraphLaunch(plan, stream));
         cuda_ok(cudaStreamSynchronize(stream));
         check_ok(bb_device_download(gpu, found, y, sizeof found));
-        check_ok(bb_coded_operator_apply(operation, 0, HALF, of.x, expected, &seconds));
-        check_ok(bb_coded_operator_apply(operation, HALF, HALF, of.x, expected + HALF, &seconds));
+        check_ok(bb_coded_operator_apply(operation, 0, HALF, task.x, expected, &seconds));
+        check_ok(bb_coded_operator_apply(operation, HALF, HALF, task.x, expected + HALF, &seconds));
         assert_memory_equal(found, expected, sizeof found);
     }
     cuda_ok(cudaGraphExecDestroy(plan));
@@ -372,7 +372,7 @@ static void a_captured_graph_replays_the_product(void **state)
     bb_device_release(gpu, &y);
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
-    forget(&of);
+    forget(&task);
 }
 
 // Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
@@ -383,7 +383,7 @@ static void three_products_share_a_launch(void **state)
     enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3, BB_FORMAT_COUNT + 4, CODECS - 1};
     for (size_t c = few ? 1 : 0; c < sizeof chosen / sizeof *chosen; c += few ? 2 : 1) {
-        problem of[3];
+        problem task[3];
         bb_coded_matrix *matrix[3];
         bb_coded_operator *operation[3];
         void *x = NULL;
@@ -397,16 +397,16 @@ static void three_products_share_a_launch(void **state)
         check_ok(bb_device_allocate(gpu, sizeof first, &row));
         check_ok(bb_device_upload(gpu, row, &first, sizeof first));
         for (int i = 0; i < 3; ++i) {
-            of[i] = (problem){ROWS, COLUMNS, dense_new(ROWS * COLUMNS), dense_new(COLUMNS)};
-            dense_random(ROWS * COLUMNS, 20 + i, of[i].c);
-            dense_random(COLUMNS, 2, of[i].x);
-            matrix[i] = encode(&of[i], &config);
+            task[i] = (problem){ROWS, COLUMNS, dense_new(ROWS * COLUMNS), dense_new(COLUMNS)};
+            dense_random(ROWS * COLUMNS, 20 + i, task[i].c);
+            dense_random(COLUMNS, 2, task[i].x);
+            matrix[i] = encode(&task[i], &config);
             check_ok(bb_coded_operator_create(gpu, matrix[i], ways[2].arithmetic, &operation[i]));
             check_ok(bb_coded_operator_sum_in_runs(operation[i], 32));
             check_ok(bb_device_allocate(gpu, WANTED * sizeof(double), &y[i]));
         }
         for (int j = 0; j < COLUMNS; ++j) {
-            narrow[j] = (float)of[0].x[j];
+            narrow[j] = (float)task[0].x[j];
         }
         check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
         check_ok(bb_device_wait(gpu));
@@ -418,13 +418,13 @@ static void three_products_share_a_launch(void **state)
             double found[WANTED], expected[WANTED];
             double seconds = 0.0;
             check_ok(bb_device_download(gpu, found, y[i], sizeof found));
-            check_ok(
-                bb_coded_operator_apply(operation[i], FIRST, WANTED, of[i].x, expected, &seconds));
-            expect_close(&of[i], FIRST, WANTED, bound(&of[i], &ways[2]), found, expected);
+            check_ok(bb_coded_operator_apply(operation[i], FIRST, WANTED, task[i].x, expected,
+                                             &seconds));
+            expect_close(&task[i], FIRST, WANTED, bound(&task[i], &ways[2]), found, expected);
             bb_device_release(gpu, &y[i]);
             bb_coded_operator_destroy(&operation[i]);
             bb_coded_matrix_destroy(&matrix[i]);
-            forget(&of[i]);
+            forget(&task[i]);
         }
         bb_device_release(gpu, &x);
         bb_device_release(gpu, &row);

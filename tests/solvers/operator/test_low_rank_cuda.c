@@ -52,16 +52,16 @@ static void jobs_of_one_launch_are_each_their_own(void **state)
     check_ok(bb_device_zero(gpu, y, sizeof found));
     check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
     for (int j = 0; j < JOBS; ++j) {
-        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        response rows = response_make(7, 13, 61, 47, 1.0 + j);
         bb_codec_config config = low_rank(1e-5);
-        matrices[j] = low_rank_encode(&of, &config);
+        matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_low_rank_stream_create(gpu, matrices[j], &streams[j]));
         assert_int_equal(bb_low_rank_stream_job(streams[j], first[j], counts[j], &task.jobs[j]),
                          counts[j]);
         task.jobs[j].x = x;
         task.jobs[j].y = (double *)y + (bb_index)j * ROWS;
         task.cells = bb_low_rank_stream_cells(streams[j]);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
     check_ok(bb_device_wait(gpu));
     check_ok(bb_low_rank_multiply_cuda(NULL, 0, ROWS, &task));

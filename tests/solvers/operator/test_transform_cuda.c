@@ -36,13 +36,13 @@ static void zeros_noise_and_poison_agree(void **state)
 static void a_bad_x_reaches_every_row(void **state)
 {
     (void)state;
-    response of = response_make(5, 24, 61, 47, 1.0);
+    response rows = response_make(5, 24, 61, 47, 1.0);
     bb_codec_config config = transform(1e-3);
-    double *x = dense_new(of.layout.columns);
-    bb_coded_matrix *matrix = low_rank_encode(&of, &config);
+    double *x = dense_new(rows.layout.columns);
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     for (int kind = 0; kind < 2; ++kind) {
         double y[110];
-        dense_random(of.layout.columns, 5, x);
+        dense_random(rows.layout.columns, 5, x);
         x[kind == 0 ? 0 : 61 * 23 + 30] = kind == 0 ? INFINITY : NAN;
         for (int how = 0; how < WAYS; ++how) {
             apply(gpu, matrix, &ways[how], 3, 110, x, y);
@@ -53,7 +53,7 @@ static void a_bad_x_reaches_every_row(void **state)
     }
     bb_coded_matrix_destroy(&matrix);
     BB_RELEASE(&x);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 // Quotients of more than 22 bits, single rows and cells, and many blocks across a line of rows.
@@ -75,23 +75,23 @@ static void odd_blocks_agree_with_the_cpu(void **state)
         if (few && cases[c].row_columns * cases[c].lines > 100) {
             continue;
         }
-        response of = response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
-        bb_index rows = of.layout.rows;
+        response answer = response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
+        bb_index rows = answer.layout.rows;
         bb_codec_config config = transform(cases[c].tolerance);
         config.band_columns = cases[c].band_columns;
         config.band_lines = cases[c].band_lines;
         config.tile_columns = cases[c].tile_columns;
         config.tile_rows = cases[c].tile_rows;
-        bb_coded_matrix *matrix = low_rank_encode(&of, &config);
-        double *x = dense_new(of.layout.columns);
-        dense_random(of.layout.columns, 7, x);
+        bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+        double *x = dense_new(answer.layout.columns);
+        dense_random(answer.layout.columns, 7, x);
         for (int how = 0; how < WAYS; ++how) {
-            compare(&of, matrix, x, &ways[how], 0, rows);
-            compare(&of, matrix, x, &ways[how], rows / 3, rows / 2);
+            compare(&answer, matrix, x, &ways[how], 0, rows);
+            compare(&answer, matrix, x, &ways[how], rows / 3, rows / 2);
         }
         bb_coded_matrix_destroy(&matrix);
         BB_RELEASE(&x);
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&answer.values);
     }
 }
 
@@ -130,25 +130,25 @@ static void axes_of_one_launch_are_each_their_own(void **state)
     }
     check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
     for (int j = 0; j < AXES; ++j) {
-        response of = response_make(7, 13, 61, 47, 1.0 + j);
+        response rows = response_make(7, 13, 61, 47, 1.0 + j);
         bb_codec_config config = transform(1e-5 * (1 + j));
-        matrices[j] = low_rank_encode(&of, &config);
+        matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(gpu, matrices[j], ways[1].arithmetic, &operations[j]));
         for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
-            magnitude[j] = fmax(magnitude[j], fabs(of.values[k]));
+            magnitude[j] = fmax(magnitude[j], fabs(rows.values[k]));
         }
-        BB_RELEASE(&of.values);
+        BB_RELEASE(&rows.values);
     }
     check_ok(bb_device_wait(gpu));
     for (int w = 0; w < 3; ++w) {
         const bb_coded_window window = {windows[w][0], windows[w][1], NULL};
-        double *to[AXES];
+        double *target[AXES];
         size_t bytes = (size_t)window.rows * sizeof(double);
         for (int j = 0; j < AXES; ++j) {
-            to[j] = (double *)y + (bb_index)j * ROWS;
+            target[j] = (double *)y + (bb_index)j * ROWS;
         }
         for (int round = 0; round < 2; ++round) {
-            check_ok(bb_coded_operator_queue(operations, AXES, &window, x, to, NULL));
+            check_ok(bb_coded_operator_queue(operations, AXES, &window, x, target, NULL));
             cuda_ok(cudaDeviceSynchronize());
             check_ok(bb_device_download(gpu, round == 0 ? found : again, y, sizeof found));
         }
@@ -173,31 +173,31 @@ static void axes_of_one_launch_are_each_their_own(void **state)
 static void what_differs_is_refused(void **state)
 {
     (void)state;
-    response of = response_make(7, 13, 61, 47, 1.0);
+    response rows = response_make(7, 13, 61, 47, 1.0);
     bb_codec_config config = transform(1e-4);
     bb_coded_matrix *matrices[2] = {NULL};
     bb_coded_operator *operations[2] = {NULL};
     void *memory = NULL;
     check_ok(bb_device_allocate(gpu, 61 * 47 * sizeof(double), &memory));
     for (int j = 0; j < 2; ++j) {
-        matrices[j] = low_rank_encode(&of, &config);
+        matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(gpu, matrices[j], ways[0].arithmetic, &operations[j]));
         config.tile_rows = 7;
     }
-    double *to[2] = {memory, memory};
+    double *target[2] = {memory, memory};
     const bb_coded_window window = {0, 8, NULL};
     const bb_coded_window moving = {0, 8, memory};
-    check_fails(bb_coded_operator_queue(operations, 2, &window, memory, to, NULL), BB_INVALID,
+    check_fails(bb_coded_operator_queue(operations, 2, &window, memory, target, NULL), BB_INVALID,
                 "products in one launch");
     assert_false(bb_coded_operator_takes_row_at(operations[0]));
-    check_fails(bb_coded_operator_queue(operations, 1, &moving, memory, to, NULL), BB_UNSUPPORTED,
-                "storage transform");
+    check_fails(bb_coded_operator_queue(operations, 1, &moving, memory, target, NULL),
+                BB_UNSUPPORTED, "storage transform");
     for (int j = 0; j < 2; ++j) {
         bb_coded_operator_destroy(&operations[j]);
         bb_coded_matrix_destroy(&matrices[j]);
     }
     bb_device_release(gpu, &memory);
-    BB_RELEASE(&of.values);
+    BB_RELEASE(&rows.values);
 }
 
 #endif

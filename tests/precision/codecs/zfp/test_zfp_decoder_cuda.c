@@ -170,12 +170,12 @@ static void large_arrays(void **state)
     };
     float *values = NULL, *theirs = NULL, *ours = NULL;
     unsigned char *bytes = NULL;
-    const bb_index most = 200000, room = 1 << 21;
-    check_ok(BB_ALLOCATE(most, &values));
-    check_ok(BB_ALLOCATE(most, &theirs));
-    check_ok(BB_ALLOCATE(most, &ours));
+    const bb_index limit = 200000, room = 1 << 21;
+    check_ok(BB_ALLOCATE(limit, &values));
+    check_ok(BB_ALLOCATE(limit, &theirs));
+    check_ok(BB_ALLOCATE(limit, &ours));
     check_ok(BB_ALLOCATE(room, &bytes));
-    for (bb_index i = 0; i < most; ++i) {
+    for (bb_index i = 0; i < limit; ++i) {
         values[i] = sinf(0.01F * (float)(i % 512)) / (1.0F + 1e-3F * (float)(i / 512));
     }
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {

@@ -55,13 +55,13 @@ static uint64_t bits_of(const bb_zfp_stream *stream, const bb_zfp_index *index)
     return end;
 }
 
-static void code_period(const problem *of, repeated *out)
+static void code_period(const problem *task, repeated *out)
 {
-    const bool is_double = of->type == BB_F64;
+    const bool is_double = task->type == BB_F64;
     random_bits random = {5};
-    out->period = (bb_zfp_stream){.type = of->type, .shape = of->part};
+    out->period = (bb_zfp_stream){.type = task->type, .shape = task->part};
     const bb_index count = bb_zfp_stream_values(&out->period);
-    const size_t part_bytes = (size_t)count * bb_type_bytes(of->type);
+    const size_t part_bytes = (size_t)count * bb_type_bytes(task->type);
     assert_int_equal(*slowest(&out->period.shape) % 4, 0);
     *slowest(&out->period.shape) *= PARTS;
     out->value_bytes = PARTS * part_bytes;
@@ -75,11 +75,11 @@ static void code_period(const problem *of, repeated *out)
     bitstream *bits = stream_open(out->room, (size_t)room);
     zfp_stream *zfp = zfp_stream_open(bits);
     zfp_field *field = field_of(&out->period.shape, is_double, out->theirs);
-    if (of->tolerance > 0.0) {
-        (void)zfp_stream_set_accuracy(zfp, of->tolerance);
+    if (task->tolerance > 0.0) {
+        (void)zfp_stream_set_accuracy(zfp, task->tolerance);
     } else {
-        (void)zfp_stream_set_rate(zfp, of->rate, zfp_field_type(field),
-                                  (unsigned)of->part.dimensions, zfp_false);
+        (void)zfp_stream_set_rate(zfp, task->rate, zfp_field_type(field),
+                                  (unsigned)task->part.dimensions, zfp_false);
     }
     out->period.bytes = out->room;
     out->period.settings = (bb_zfp_settings){zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp};
@@ -91,8 +91,8 @@ static void code_period(const problem *of, repeated *out)
     zfp_field_free(field);
     zfp_stream_close(zfp);
     stream_close(bits);
-    check_ok(bb_zfp_index_create(&out->period, of->run_blocks, &out->index));
-    assert_int_equal(out->index.run_blocks, of->run_blocks);
+    check_ok(bb_zfp_index_create(&out->period, task->run_blocks, &out->index));
+    assert_int_equal(out->index.run_blocks, task->run_blocks);
     out->period.bits = bits_of(&out->period, &out->index);
     assert_int_equal(out->period.bits % 8, 0);
     out->period.size = (size_t)out->period.bits / 8;
@@ -104,12 +104,12 @@ static bb_index copies_beyond(uint64_t all, uint64_t of_one)
 }
 
 // Sizes of the whole, as many periods as go beyond what is asked for.
-static void size_whole(const problem *of, repeated *out)
+static void size_whole(const problem *task, repeated *out)
 {
     const bb_index wanted[] = {
-        copies_beyond(of->values, (uint64_t)bb_zfp_stream_values(&out->period)),
-        copies_beyond(of->value_bytes, out->value_bytes),
-        copies_beyond(of->stream_bits, out->period.bits),
+        copies_beyond(task->values, (uint64_t)bb_zfp_stream_values(&out->period)),
+        copies_beyond(task->value_bytes, out->value_bytes),
+        copies_beyond(task->stream_bits, out->period.bits),
     };
     for (int i = 0; i < 3; ++i) {
         out->copies = wanted[i] > out->copies ? wanted[i] : out->copies;
@@ -119,9 +119,9 @@ static void size_whole(const problem *of, repeated *out)
     *slowest(&out->whole.shape) *= out->copies;
     out->whole.size *= (size_t)out->copies;
     out->whole.bits *= (uint64_t)out->copies;
-    out->whole_index = (bb_zfp_index){.run_blocks = of->run_blocks};
+    out->whole_index = (bb_zfp_index){.run_blocks = task->run_blocks};
     out->whole_index.runs =
-        (bb_zfp_stream_blocks(&out->whole) + of->run_blocks - 1) / of->run_blocks;
+        (bb_zfp_stream_blocks(&out->whole) + task->run_blocks - 1) / task->run_blocks;
 }
 
 static size_t available_bytes(void)
@@ -139,12 +139,12 @@ static size_t available_bytes(void)
 }
 
 // With an eighth to spare.
-static bool has_room(const repeated *of)
+static bool has_room(const repeated *rounds)
 {
-    const size_t values = of->value_bytes * (size_t)of->copies;
-    const size_t index = 3 * (size_t)of->whole_index.runs; // 18 bits a run, 24 at most
-    const size_t on_host = (of->whole.size + 2 * index) / 8 * 9;
-    const size_t on_device = (of->whole.size + index + values) / 8 * 9;
+    const size_t values = rounds->value_bytes * (size_t)rounds->copies;
+    const size_t index = 3 * (size_t)rounds->whole_index.runs; // 18 bits a run, 24 at most
+    const size_t on_host = (rounds->whole.size + 2 * index) / 8 * 9;
+    const size_t on_device = (rounds->whole.size + index + values) / 8 * 9;
     bb_device_report report;
     check_ok(bb_device_describe(gpu, &report));
     if (report.free_memory_bytes < on_device || available_bytes() < on_host) {
@@ -156,56 +156,58 @@ static bool has_room(const repeated *of)
     return true;
 }
 
-static void repeat_stream(repeated *of)
+static void repeat_stream(repeated *rounds)
 {
-    check_ok(BB_ALLOCATE((bb_index)of->whole.size, &of->bytes));
-    for (bb_index copy = 0; copy < of->copies; ++copy) {
-        memcpy(of->bytes + (size_t)copy * of->period.size, of->room, of->period.size);
+    check_ok(BB_ALLOCATE((bb_index)rounds->whole.size, &rounds->bytes));
+    for (bb_index copy = 0; copy < rounds->copies; ++copy) {
+        memcpy(rounds->bytes + (size_t)copy * rounds->period.size, rounds->room,
+               rounds->period.size);
     }
-    of->whole.bytes = of->bytes;
-    if (of->index.lengths == NULL) {
+    rounds->whole.bytes = rounds->bytes;
+    if (rounds->index.lengths == NULL) {
         return;
     }
-    const bb_index runs = of->index.runs;
+    const bb_index runs = rounds->index.runs;
     const bb_index groups = bb_zfp_run_groups(runs);
     assert_int_equal(runs % BB_ZFP_GROUP_RUNS, 0);
-    assert_int_equal(of->whole_index.runs, of->copies * runs);
-    check_ok(BB_ALLOCATE(of->copies * runs, &of->whole_index.lengths));
-    check_ok(BB_ALLOCATE(of->copies * groups, &of->whole_index.bases));
-    for (bb_index copy = 0; copy < of->copies; ++copy) {
-        memcpy(of->whole_index.lengths + copy * runs, of->index.lengths,
-               (size_t)runs * sizeof *of->index.lengths);
+    assert_int_equal(rounds->whole_index.runs, rounds->copies * runs);
+    check_ok(BB_ALLOCATE(rounds->copies * runs, &rounds->whole_index.lengths));
+    check_ok(BB_ALLOCATE(rounds->copies * groups, &rounds->whole_index.bases));
+    for (bb_index copy = 0; copy < rounds->copies; ++copy) {
+        memcpy(rounds->whole_index.lengths + copy * runs, rounds->index.lengths,
+               (size_t)runs * sizeof *rounds->index.lengths);
         for (bb_index group = 0; group < groups; ++group) {
-            of->whole_index.bases[copy * groups + group] =
-                (uint64_t)copy * of->period.bits + of->index.bases[group];
+            rounds->whole_index.bases[copy * groups + group] =
+                (uint64_t)copy * rounds->period.bits + rounds->index.bases[group];
         }
     }
 }
 
 // Some periods at a time.
-static void expect_periods(const repeated *of, const void *values)
+static void expect_periods(const repeated *rounds, const void *values)
 {
     unsigned char *found = NULL;
     unsigned char *expected = NULL;
-    bb_index most = 1 + (1 << 24) / (bb_index)of->value_bytes;
-    check_ok(BB_ALLOCATE(most * (bb_index)of->value_bytes, &found));
-    check_ok(BB_ALLOCATE(most * (bb_index)of->value_bytes, &expected));
-    for (bb_index copy = 0; copy < most; ++copy) {
-        memcpy(expected + (size_t)copy * of->value_bytes, of->theirs, of->value_bytes);
+    bb_index limit = 1 + (1 << 24) / (bb_index)rounds->value_bytes;
+    check_ok(BB_ALLOCATE(limit * (bb_index)rounds->value_bytes, &found));
+    check_ok(BB_ALLOCATE(limit * (bb_index)rounds->value_bytes, &expected));
+    for (bb_index copy = 0; copy < limit; ++copy) {
+        memcpy(expected + (size_t)copy * rounds->value_bytes, rounds->theirs, rounds->value_bytes);
     }
-    for (bb_index copy = 0; copy < of->copies; copy += most) {
-        const bb_index count = most < of->copies - copy ? most : of->copies - copy;
-        const size_t at = (size_t)copy * of->value_bytes;
-        const size_t bytes = (size_t)count * of->value_bytes;
-        check_ok(bb_device_download(gpu, found, (const char *)values + at, bytes));
+    for (bb_index copy = 0; copy < rounds->copies; copy += limit) {
+        const bb_index count = limit < rounds->copies - copy ? limit : rounds->copies - copy;
+        const size_t index = (size_t)copy * rounds->value_bytes;
+        const size_t bytes = (size_t)count * rounds->value_bytes;
+        check_ok(bb_device_download(gpu, found, (const char *)values + index, bytes));
         if (memcmp(found, expected, bytes) != 0) {
-            print_error("values differ between byte %zu and byte %zu\n", at, at + bytes);
+            print_error("values differ between byte %zu and byte %zu\n", index, index + bytes);
             fail();
         }
     }
     unsigned char guard[GUARD_BYTES];
-    check_ok(bb_device_download(
-        gpu, guard, (const char *)values + (size_t)of->copies * of->value_bytes, sizeof guard));
+    check_ok(bb_device_download(gpu, guard,
+                                (const char *)values + (size_t)rounds->copies * rounds->value_bytes,
+                                sizeof guard));
     for (int i = 0; i < GUARD_BYTES; ++i) {
         assert_int_equal(guard[i], 0);
     }
@@ -213,23 +215,23 @@ static void expect_periods(const repeated *of, const void *values)
     BB_RELEASE(&expected);
 }
 
-static void forget(repeated *of)
+static void forget(repeated *rounds)
 {
-    bb_zfp_index_release(&of->index);
-    bb_zfp_index_release(&of->whole_index);
-    BB_RELEASE(&of->room);
-    BB_RELEASE(&of->bytes);
-    BB_RELEASE(&of->theirs);
+    bb_zfp_index_release(&rounds->index);
+    bb_zfp_index_release(&rounds->whole_index);
+    BB_RELEASE(&rounds->room);
+    BB_RELEASE(&rounds->bytes);
+    BB_RELEASE(&rounds->theirs);
 }
 
-static void check_problem(const problem *of)
+static void check_problem(const problem *task)
 {
     repeated all = {.copies = 0};
     bb_zfp_decoder *decoder = NULL;
     void *values = NULL;
     double seconds = 0.0;
-    code_period(of, &all);
-    size_whole(of, &all);
+    code_period(task, &all);
+    size_whole(task, &all);
     if (!has_room(&all)) {
         forget(&all);
         ++skipped;

@@ -17,56 +17,57 @@ static void check_near(const loop_answer *a, const loop_answer *b)
     assert_true(away <= output_bound);
 }
 
-static void compare(const truth *of, bb_index pipeline, int matrices)
+static void compare(const truth *reference, bb_index pipeline, int matrices)
 {
-    const bb_product_pipeline *pipelines = of->study->pipelines.items;
+    const bb_product_pipeline *pipelines = reference->study->pipelines.items;
     const bool tiles = pipelines[pipeline].storage.codec == bb_codec_find("low_rank");
-    bb_device *here[BB_LOOP_GPUS] = {of->devices[0], of->devices[0], of->devices[0]};
+    bb_device *here[BB_LOOP_GPUS] = {reference->devices[0], reference->devices[0],
+                                     reference->devices[0]};
     const loop_way one = {matrices, 1, here};
-    loop_answer whole = answer_of(of, pipeline, &one);
+    loop_answer answer = answer_of(reference, pipeline, &one);
     for (bb_index gpus = 2; gpus <= LOOP_AXES && gpus <= there; ++gpus) {
-        const loop_way apart = {matrices, gpus, of->devices};
+        const loop_way apart = {matrices, gpus, reference->devices};
         const loop_way together = {matrices, gpus, here};
-        loop_answer shared = answer_of(of, pipeline, &apart);
-        loop_answer same = answer_of(of, pipeline, &together);
+        loop_answer shared = answer_of(reference, pipeline, &apart);
+        loop_answer same = answer_of(reference, pipeline, &together);
         check_same(&shared, &same);
         if (tiles) {
-            check_same(&shared, &whole);
+            check_same(&shared, &answer);
         } else {
-            check_near(&shared, &whole);
+            check_near(&shared, &answer);
         }
         release_answer(&shared);
         release_answer(&same);
     }
-    release_answer(&whole);
+    release_answer(&answer);
 }
 
 static void gpus_agree(void **state)
 {
     (void)state;
-    truth of;
-    open_truth(BB_DEVICE_CUDA, layout, &of);
-    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
-        const bb_product_pipeline *pipelines = of.study->pipelines.items;
-        compare(&of, pipeline, BB_LOOP_RESIDENT);
+    truth reference;
+    open_truth(BB_DEVICE_CUDA, layout, &reference);
+    for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
+        const bb_product_pipeline *pipelines = reference.study->pipelines.items;
+        compare(&reference, pipeline, BB_LOOP_RESIDENT);
         if (!isnan(bb_codec_bits_per_value(&pipelines[pipeline].storage))) {
-            compare(&of, pipeline, BB_LOOP_STREAMED);
+            compare(&reference, pipeline, BB_LOOP_STREAMED);
         }
     }
-    close_truth(&of);
+    close_truth(&reference);
 }
 
 static void the_harness_measures_every_gpu(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"device=cuda", "response.axes=[x, y, z]", PIPELINES, "realtime.steps=300",
           "realtime.warm_up_steps=20", "realtime.pipeline=e4m3", "realtime.matrices=streamed",
           "realtime.gpus=2"}
     };
     bb_config *config = NULL;
-    bb_results *results = run_harness(&of, &config);
+    bb_results *results = run_harness(&study, &config);
     const double *stages = driver_dataset(results, "stage_p50_us")->numbers;
     for (int gpu = 0; gpu < 2; ++gpu) { // of light steps
         assert_true(stages[(2 + gpu) * BB_STEP_STAGES + BB_STEP_PRODUCTS] > 0.0);

@@ -19,25 +19,26 @@ static void the_loop_agrees_with_the_offline_path(void **state)
 static void modes_and_parts_agree(void **state)
 {
     (void)state;
-    truth of;
-    open_truth(BB_DEVICE_CUDA, layout, &of);
-    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
-        const bb_product_pipeline *pipelines = of.study->pipelines.items;
+    truth reference;
+    open_truth(BB_DEVICE_CUDA, layout, &reference);
+    for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
+        const bb_product_pipeline *pipelines = reference.study->pipelines.items;
         const bool streams = !isnan(bb_codec_bits_per_value(&pipelines[pipeline].storage));
-        bb_device *here[BB_LOOP_GPUS] = {of.devices[0], of.devices[0], of.devices[0]};
+        bb_device *here[BB_LOOP_GPUS] = {reference.devices[0], reference.devices[0],
+                                         reference.devices[0]};
         for (int gpus = 1; gpus <= LOOP_AXES; ++gpus) {
             const loop_way resident = {BB_LOOP_RESIDENT, gpus, here};
             const loop_way streamed = {BB_LOOP_STREAMED, gpus, here};
-            loop_answer stays = answer_of(&of, pipeline, &resident);
+            loop_answer stays = answer_of(&reference, pipeline, &resident);
             if (streams) {
-                loop_answer crosses = answer_of(&of, pipeline, &streamed);
+                loop_answer crosses = answer_of(&reference, pipeline, &streamed);
                 check_same(&crosses, &stays);
                 release_answer(&crosses);
             }
             release_answer(&stays);
         }
     }
-    close_truth(&of);
+    close_truth(&reference);
 }
 
 static void check_table_1(const bb_results *results)
@@ -62,13 +63,13 @@ static void the_harness_measures_every_step(void **state)
         "realtime={release: fixed, steps: 300, matrices: streamed}",
         "realtime={release: back_to_back, steps: 300, matrices: streamed, ahead: 16}"};
     for (int i = 0; i < 6; ++i) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL,
             {"device=cuda", PIPELINES, releases[i], "realtime.warm_up_steps=20",
               "realtime.pipeline=e4m3"}
         };
         bb_config *config = NULL;
-        bb_results *results = run_harness(&of, &config);
+        bb_results *results = run_harness(&study, &config);
         const double *steps = driver_dataset(results, "steps")->numbers;
         assert_true(steps[0] == 300.0 && steps[1] + steps[2] + steps[3] == 300.0);
         assert_true(steps[1] > 0.0 && steps[2] > 0.0 && steps[3] > 0.0);

@@ -30,8 +30,8 @@ static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             const bb_tile *t = bb_tile_matrix_at(matrix, i / tile, j / tile);
-            const bb_index at = i % tile * t->columns + j % tile;
-            lower[i * n + j] = t->f64 != NULL ? t->f64[at] : (double)t->f32[at];
+            const bb_index index = i % tile * t->columns + j % tile;
+            lower[i * n + j] = t->f64 != NULL ? t->f64[index] : (double)t->f32[index];
         }
     }
     double error = backward_error(n, a, lower);
@@ -59,8 +59,8 @@ static void the_cpu_emulates_the_errors(void **state)
                 dense_covariance(N, 200.0, fmax(0.3, 50.0 * roundoff), matrix.a);
             }
             scale_matrix(N, matrix.a, scale);
-            const problem of = {.n = N, .a = matrix.a};
-            run(&of, &arithmetic, &found);
+            const problem task = {.n = N, .a = matrix.a};
+            run(&task, &arithmetic, &found);
             assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
             const double error = backward_error(N, matrix.a, found.lower);
             const double emulated = emulated_error(N, BLOCK, variants[v], NULL, matrix.a);
@@ -101,9 +101,9 @@ static void the_cpu_emulates_three_zones(void **state)
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map));
     dense_covariance(N, 200.0, 0.3, a);
     scale_matrix(N, a, scale);
-    const problem of = {.n = N, .a = a};
+    const problem task = {.n = N, .a = a};
     const bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = BLOCK, .variants = blocks};
-    run(&of, &plan, &found);
+    run(&task, &plan, &found);
     assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
     const double error = backward_error(N, a, found.lower);
     const double emulated = emulated_error(N, BLOCK, BB_VARIANT_HP2, map, a);

@@ -45,21 +45,21 @@ static bb_index block_of(bb_index n)
     return n > PROBED_FROM ? 512 : n > 500 ? 256 : 128;
 }
 
-static double factor_ratio(const problem *of, const double *lower, double roundoff)
+static double factor_ratio(const problem *task, const double *lower, double roundoff)
 {
-    double *rest = remainder_of(of->n, of->a, lower);
-    double ratio =
-        spd_norm(of->n, of->n, rest) / ((double)of->n * spd_norm(of->n, of->n, of->a) * roundoff);
+    double *rest = remainder_of(task->n, task->a, lower);
+    double ratio = spd_norm(task->n, task->n, rest) /
+                   ((double)task->n * spd_norm(task->n, task->n, task->a) * roundoff);
     BB_RELEASE(&rest);
     return ratio;
 }
 
 // By E v for a few random v: ||E v||_2 is about ||E||_F / sqrt(n) of a v of norm 1, and ||E||_inf
 // is at most sqrt(n) ||E||_F.
-static double probed_factor_ratio(const problem *of, const double *lower, double roundoff)
+static double probed_factor_ratio(const problem *task, const double *lower, double roundoff)
 {
     enum { PROBES = 3 };
-    const int n = (int)of->n;
+    const int n = (int)task->n;
     double worst = 0.0;
     double *v = dense_new(n);
     double *y = dense_new(n);
@@ -69,7 +69,7 @@ static double probed_factor_ratio(const problem *of, const double *lower, double
         memcpy(y, v, (size_t)n * sizeof *y);
         cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, n, lower, n, y, 1);
         cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, lower, n, y, 1);
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1.0, of->a, n, v, 1, 0.0, z, 1);
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1.0, task->a, n, v, 1, 0.0, z, 1);
         cblas_daxpy(n, -1.0, y, 1, z, 1);
         double found = dense_norm(n, z) / dense_norm(n, v) * (double)n;
         worst = isnan(found) ? NAN : fmax(worst, found);
@@ -77,7 +77,7 @@ static double probed_factor_ratio(const problem *of, const double *lower, double
     BB_RELEASE(&v);
     BB_RELEASE(&y);
     BB_RELEASE(&z);
-    return worst / ((double)n * spd_norm(n, n, of->a) * roundoff);
+    return worst / ((double)n * spd_norm(n, n, task->a) * roundoff);
 }
 
 static double larger(double a, double b)
@@ -85,25 +85,25 @@ static double larger(double a, double b)
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-static void side_ratios(const problem *of, const double *x, double roundoff, ratios *out)
+static void side_ratios(const problem *task, const double *x, double roundoff, ratios *out)
 {
-    const bb_index n = of->n;
-    const double norm = spd_norm(n, n, of->a);
+    const bb_index n = task->n;
+    const double norm = spd_norm(n, n, task->a);
     double *rest = dense_new(SIDES * n);
-    memcpy(rest, of->b, (size_t)(SIDES * n) * sizeof *rest);
+    memcpy(rest, task->b, (size_t)(SIDES * n) * sizeof *rest);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, -1.0, x, (int)n,
-                of->a, (int)n, 1.0, rest, (int)n);
+                task->a, (int)n, 1.0, rest, (int)n);
     for (bb_index s = 0; s < SIDES; ++s) {
         double size = cblas_dasum((int)n, x + s * n, 1);
         double error = 0.0;
         double largest = 0.0;
         for (bb_index j = 0; j < n; ++j) {
-            error = larger(error, fabs(x[s * n + j] - of->truth[s * n + j]));
-            largest = fmax(largest, fabs(of->truth[s * n + j]));
+            error = larger(error, fabs(x[s * n + j] - task->truth[s * n + j]));
+            largest = fmax(largest, fabs(task->truth[s * n + j]));
         }
         out->residual =
             larger(out->residual, cblas_dasum((int)n, rest + s * n, 1) / (norm * size * roundoff));
-        out->solution = larger(out->solution, error / (largest * of->condition * roundoff));
+        out->solution = larger(out->solution, error / (largest * task->condition * roundoff));
     }
     BB_RELEASE(&rest);
 }
@@ -111,12 +111,12 @@ static void side_ratios(const problem *of, const double *x, double roundoff, rat
 // Failures are counted, so that one run shows all of them.
 static int failures;
 
-static void expect(bool holds, const problem *of, const bb_panel_plan *arithmetic, const char *name,
-                   const ratios *found, const char *detail)
+static void expect(bool holds, const problem *task, const bb_panel_plan *arithmetic,
+                   const char *name, const ratios *found, const char *detail)
 {
     if (!holds) {
         print_error("%s, %s, n = %td: factor %.1f, residual %.1f, solution %.1f %s\n", name,
-                    name_of(arithmetic), of->n, found->factor, found->residual, found->solution,
+                    name_of(arithmetic), task->n, found->factor, found->residual, found->solution,
                     detail);
         ++failures;
     }
@@ -129,20 +129,20 @@ static void expect_none(void)
     assert_int_equal(found, 0);
 }
 
-static ratios measure(const problem *of, const bb_panel_plan *arithmetic, const char *name)
+static ratios measure(const problem *task, const bb_panel_plan *arithmetic, const char *name)
 {
     const double roundoff = bb_variant_unit_roundoff(arithmetic->arithmetic);
     ratios out = {0.0, 0.0, 0.0};
     solved found;
     bb_panel_plan plan = *arithmetic;
-    plan.block = block_of(of->n);
-    run(of, &plan, &found);
-    expect(found.outcome.kind == BB_OUTCOME_OK, of, arithmetic, name, &out, found.outcome.detail);
+    plan.block = block_of(task->n);
+    run(task, &plan, &found);
+    expect(found.outcome.kind == BB_OUTCOME_OK, task, arithmetic, name, &out, found.outcome.detail);
     if (found.outcome.kind == BB_OUTCOME_OK) {
-        out.factor = of->n > PROBED_FROM ? probed_factor_ratio(of, found.lower, roundoff)
-                                         : factor_ratio(of, found.lower, roundoff);
-        side_ratios(of, found.x, roundoff, &out);
-        expect(out.factor < threshold && out.residual < threshold && out.solution < threshold, of,
+        out.factor = task->n > PROBED_FROM ? probed_factor_ratio(task, found.lower, roundoff)
+                                           : factor_ratio(task, found.lower, roundoff);
+        side_ratios(task, found.x, roundoff, &out);
+        expect(out.factor < threshold && out.residual < threshold && out.solution < threshold, task,
                arithmetic, name, &out, "");
     }
     release_solved(&found);
@@ -153,10 +153,10 @@ static void check_indefinite(const spd_matrix *matrix, const bb_panel_plan *arit
 {
     char row[32];
     solved found;
-    const problem of = {.n = matrix->n, .a = matrix->a};
+    const problem task = {.n = matrix->n, .a = matrix->a};
     bb_panel_plan plan = *arithmetic;
-    plan.block = block_of(of.n);
-    run(&of, &plan, &found);
+    plan.block = block_of(task.n);
+    run(&task, &plan, &found);
     (void)snprintf(row, sizeof row, "row %td:", matrix->zero_row);
     if (found.outcome.kind != BB_OUTCOME_NOT_SPD || strstr(found.outcome.detail, row) == NULL) {
         print_error("type %d, %s, n = %td: '%s', expected %s\n", matrix->type, name_of(arithmetic),
@@ -267,7 +267,7 @@ static void graded_diagonals_cost_nothing(void **state)
     enum { N = 300 };
     for (int v = 0; v < ARITHMETICS; ++v) {
         spd_matrix matrix;
-        problem of;
+        problem task;
         double *graded = dense_new((bb_index)N * N);
         double *scale = dense_new(N);
         spd_create(2, N, bb_variant_unit_roundoff(arithmetics[v].arithmetic), &matrix);
@@ -278,11 +278,11 @@ static void graded_diagonals_cost_nothing(void **state)
         }
         assert_true(graded[0] < 1e-29 && graded[N * N - 1] > 1e29);
         scale_matrix(N, matrix.a, scale);
-        pose(&of, N, 4.0, matrix.a);
-        of.given = graded;
-        of.scale = scale;
-        (void)measure(&of, &arithmetics[v], "graded");
-        release_problem(&of);
+        pose(&task, N, 4.0, matrix.a);
+        task.given = graded;
+        task.scale = scale;
+        (void)measure(&task, &arithmetics[v], "graded");
+        release_problem(&task);
         BB_RELEASE(&graded);
         BB_RELEASE(&scale);
         BB_RELEASE(&matrix.a);
@@ -341,20 +341,20 @@ static void nan_is_found_in_every_block(void **state)
         bb_panel_plan plan = arithmetics[v];
         plan.block = block_of(N);
         for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
-            const bb_index at = places[p][0] * N + places[p][1];
+            const bb_index index = places[p][0] * N + places[p][1];
             const bb_index mirrored = places[p][1] * N + places[p][0];
-            const double kept = matrix.a[at];
-            const problem of = {.n = N, .a = matrix.a};
+            const double kept = matrix.a[index];
+            const problem task = {.n = N, .a = matrix.a};
             solved found;
-            matrix.a[at] = matrix.a[mirrored] = NAN;
-            run(&of, &plan, &found);
+            matrix.a[index] = matrix.a[mirrored] = NAN;
+            run(&task, &plan, &found);
             if (found.outcome.kind != BB_OUTCOME_NON_FINITE) {
                 print_error("%s, NaN at (%td, %td): %s '%s'\n", name_of(&arithmetics[v]),
                             places[p][0], places[p][1], bb_outcome_name(found.outcome.kind),
                             found.outcome.detail);
                 ++failures;
             }
-            matrix.a[at] = matrix.a[mirrored] = kept;
+            matrix.a[index] = matrix.a[mirrored] = kept;
             release_solved(&found);
         }
     }
