@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-bb_status bb_matrix_block_check(const char *name, bb_index rows, bb_index columns, bb_index row,
-                                bb_index column, const bb_view *out)
+bb_status bb_matrix_source_block_check(const char *name, bb_index rows, bb_index columns,
+                                       bb_index row, bb_index column, const bb_view *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(row >= 0 && column >= 0 && out->shape[0] <= rows - row &&
@@ -25,7 +25,8 @@ bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_index row, bb
     BB_REQUIRE(out.type == BB_F64 && out.rank == 2 && out.strides[1] == 1, BB_INVALID,
                "matrix %s: a panel must be fp64, of two axes, with unit column stride",
                source->name);
-    BB_TRY(bb_matrix_block_check(source->name, source->rows, source->columns, row, column, &out));
+    BB_TRY(bb_matrix_source_block_check(source->name, source->rows, source->columns, row, column,
+                                        &out));
     BB_TRY(source->fill(source, row, column, out));
 done:
     return status;

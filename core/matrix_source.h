@@ -42,8 +42,9 @@ BB_CHECKED bb_status bb_matrix_source_fill(const bb_matrix_source *source, bb_in
                                            bb_index column, bb_view out);
 
 /// Whether a block of `out`'s shape at (row, column) lies inside a matrix. Errors: BB_INVALID.
-BB_CHECKED bb_status bb_matrix_block_check(const char *name, bb_index rows, bb_index columns,
-                                           bb_index row, bb_index column, const bb_view *out);
+BB_CHECKED bb_status bb_matrix_source_block_check(const char *name, bb_index rows, bb_index columns,
+                                                  bb_index row, bb_index column,
+                                                  const bb_view *out);
 
 /// The whole matrix into `out` [rows][columns], panels of rows over the threads. Errors: the
 /// fill's.

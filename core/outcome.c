@@ -37,7 +37,7 @@ bool bb_outcome_is_sound(const bb_outcome *outcome)
            memchr(outcome->detail, '\0', sizeof outcome->detail) != NULL;
 }
 
-bb_index bb_first_non_finite(const double *values, bb_index count)
+bb_index bb_outcome_first_non_finite(const double *values, bb_index count)
 {
     for (bb_index i = 0; i < count; ++i) {
         if (!isfinite(values[i])) {

@@ -38,7 +38,7 @@ void bb_outcome_set(bb_outcome *outcome, bb_outcome_kind kind, const char *forma
 bool bb_outcome_is_sound(const bb_outcome *outcome);
 
 /// Index of the first value that is NaN or infinite, -1 when all are finite.
-bb_index bb_first_non_finite(const double *values, bb_index count);
+bb_index bb_outcome_first_non_finite(const double *values, bb_index count);
 
 #ifdef __cplusplus
 }

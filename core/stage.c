@@ -41,5 +41,5 @@ bb_index bb_stage_inspect(const char *stage, double *values, bb_index count)
     if (atomic_load_explicit(&pending, memory_order_relaxed) != 0) {
         plant(stage, values, count);
     }
-    return bb_first_non_finite(values, count);
+    return bb_outcome_first_non_finite(values, count);
 }

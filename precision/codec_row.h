@@ -73,7 +73,7 @@ typedef struct bb_codec_row {
     ROW(bb_quantiser_row)                                                                          \
     ROW(bb_zfp_row)                                                                                \
     ROW(bb_low_rank_row)                                                                           \
-    ROW(bb_transform_row)                                                                          \
+    ROW(bb_transform_stream_row)                                                                   \
     ROW(bb_mx_row)                                                                                 \
     ROW(bb_float_row)
 

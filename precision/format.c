@@ -70,7 +70,8 @@ static rounding rounding_to(bb_format format)
 // Rounds a magnitude that is not NaN; infinity overflows as any large number does.
 static inline double round_magnitude(const rounding *error, double magnitude, bb_index *over)
 {
-    double rounded = bb_round_magnitude_f64(magnitude, error->dropped, error->normal, error->magic);
+    double rounded =
+        bb_format_round_magnitude_f64(magnitude, error->dropped, error->normal, error->magic);
     int too_large = rounded > error->largest;
     *over += too_large;
     return too_large ? error->overflow : rounded;
@@ -126,7 +127,7 @@ BB_CLONES static bb_index round_f32(int dropped, float normal, float magic, floa
     for (bb_index i = 0; i < count; ++i) {
         float value = values[i];
         float magnitude = fabsf(value);
-        float rounded = bb_round_magnitude_f32(magnitude, dropped, normal, magic);
+        float rounded = bb_format_round_magnitude_f32(magnitude, dropped, normal, magic);
         int too_large = rounded > largest;
         over += too_large;
         rounded = too_large ? overflow : rounded;
@@ -158,7 +159,7 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
 // count of subnormal spacings.
 static inline uint32_t word_of(const rounding *error, double rounded)
 {
-    uint32_t normal = (uint32_t)((bb_bits_of_f64(rounded) >> error->dropped) - error->bias);
+    uint32_t normal = (uint32_t)((bb_format_bits_of_f64(rounded) >> error->dropped) - error->bias);
     double small = rounded < error->normal ? rounded : error->normal;
     uint32_t subnormal = (uint32_t)(int32_t)(small * error->per_subnormal);
     uint32_t word = rounded < error->normal ? subnormal : normal;
@@ -172,7 +173,7 @@ BB_CLONES static bb_index encode_16(const rounding *rule, const double *values, 
     const rounding error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
-        uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 48) & 0x8000u;
+        uint32_t sign = (uint32_t)(bb_format_bits_of_f64(values[i]) >> 48) & 0x8000u;
         uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
         out[i] = (uint16_t)(sign | (values[i] == values[i] ? word : nan_word));
     }
@@ -185,7 +186,7 @@ BB_CLONES static bb_index encode_8(const rounding *rule, const double *values, b
     const rounding error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
-        uint32_t sign = (uint32_t)(bb_bits_of_f64(values[i]) >> 56) & 0x80u;
+        uint32_t sign = (uint32_t)(bb_format_bits_of_f64(values[i]) >> 56) & 0x80u;
         uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
         out[i] = (uint8_t)(sign | (values[i] == values[i] ? word : 0x7fu));
     }
@@ -221,21 +222,21 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
 BB_CLONES static void decode_fp16(const uint16_t *words, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_decode_fp16(words[i]);
+        out[i] = bb_format_decode_fp16(words[i]);
     }
 }
 
 BB_CLONES static void decode_e4m3(const uint8_t *words, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_decode_e4m3(words[i]);
+        out[i] = bb_format_decode_e4m3(words[i]);
     }
 }
 
 BB_CLONES static void decode_e5m2(const uint8_t *words, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_decode_e5m2(words[i]);
+        out[i] = bb_format_decode_e5m2(words[i]);
     }
 }
 
@@ -244,7 +245,7 @@ void bb_format_decode_f32(bb_format format, const void *words, bb_index count, f
     switch (format) {
     case BB_FORMAT_BF16:
         for (bb_index i = 0; i < count; ++i) {
-            out[i] = bb_decode_bf16(((const uint16_t *)words)[i]);
+            out[i] = bb_format_decode_bf16(((const uint16_t *)words)[i]);
         }
         break;
     case BB_FORMAT_FP16:

@@ -10,7 +10,7 @@
 #include <string.h>
 
 BB_DEVICE_FUNCTION
-uint32_t bb_bits_of_f32(float value)
+uint32_t bb_format_bits_of_f32(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -18,7 +18,7 @@ uint32_t bb_bits_of_f32(float value)
 }
 
 BB_DEVICE_FUNCTION
-float bb_f32_of_bits(uint32_t bits)
+float bb_format_f32_of_bits(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -26,7 +26,7 @@ float bb_f32_of_bits(uint32_t bits)
 }
 
 BB_DEVICE_FUNCTION
-uint64_t bb_bits_of_f64(double value)
+uint64_t bb_format_bits_of_f64(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -34,7 +34,7 @@ uint64_t bb_bits_of_f64(double value)
 }
 
 BB_DEVICE_FUNCTION
-double bb_f64_of_bits(uint64_t bits)
+double bb_format_f64_of_bits(uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
@@ -45,22 +45,22 @@ double bb_f64_of_bits(uint64_t bits)
 /// the subnormal spacing below `normal`. `magic` is 2^52 times that spacing: adding it leaves no
 /// room for finer bits. Overflow is the caller's business.
 BB_DEVICE_FUNCTION
-double bb_round_magnitude_f64(double magnitude, int dropped, double normal, double magic)
+double bb_format_round_magnitude_f64(double magnitude, int dropped, double normal, double magic)
 {
-    uint64_t bits = bb_bits_of_f64(magnitude);
+    uint64_t bits = bb_format_bits_of_f64(magnitude);
     uint64_t half = ((uint64_t)1 << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
-    double rounded = bb_f64_of_bits((bits + half) & ~(((uint64_t)1 << dropped) - 1));
+    double rounded = bb_format_f64_of_bits((bits + half) & ~(((uint64_t)1 << dropped) - 1));
     double small = (magnitude + magic) - magic;
     return magnitude < normal ? small : rounded;
 }
 
 /// The same from fp32; `magic` is 2^23 times the subnormal spacing.
 BB_DEVICE_FUNCTION
-float bb_round_magnitude_f32(float magnitude, int dropped, float normal, float magic)
+float bb_format_round_magnitude_f32(float magnitude, int dropped, float normal, float magic)
 {
-    uint32_t bits = bb_bits_of_f32(magnitude);
+    uint32_t bits = bb_format_bits_of_f32(magnitude);
     uint32_t half = ((uint32_t)1 << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
-    float rounded = bb_f32_of_bits((bits + half) & ~(((uint32_t)1 << dropped) - 1));
+    float rounded = bb_format_f32_of_bits((bits + half) & ~(((uint32_t)1 << dropped) - 1));
     float small = (magnitude + magic) - magic;
     return magnitude < normal ? small : rounded;
 }
@@ -69,35 +69,35 @@ float bb_round_magnitude_f32(float magnitude, int dropped, float normal, float m
 // by the difference of the biases: exact, subnormals included.
 
 BB_DEVICE_FUNCTION
-float bb_decode_fp16(uint16_t word)
+float bb_format_decode_fp16(uint16_t word)
 {
     uint32_t sign = (uint32_t)(word & 0x8000u) << 16;
     uint32_t magnitude = (uint32_t)(word & 0x7fffu) << 13;
-    float value = bb_f32_of_bits(magnitude) * 0x1p112f;
-    uint32_t bits = bb_bits_of_f32(value);
+    float value = bb_format_f32_of_bits(magnitude) * 0x1p112f;
+    uint32_t bits = bb_format_bits_of_f32(value);
     uint32_t special = magnitude | 0x7f800000u;
-    return bb_f32_of_bits(sign | (magnitude >= 0x0f800000u ? special : bits));
+    return bb_format_f32_of_bits(sign | (magnitude >= 0x0f800000u ? special : bits));
 }
 
 BB_DEVICE_FUNCTION
-float bb_decode_bf16(uint16_t word)
+float bb_format_decode_bf16(uint16_t word)
 {
-    return bb_f32_of_bits((uint32_t)word << 16);
+    return bb_format_f32_of_bits((uint32_t)word << 16);
 }
 
 BB_DEVICE_FUNCTION
-float bb_decode_e5m2(uint8_t word)
+float bb_format_decode_e5m2(uint8_t word)
 {
-    return bb_decode_fp16((uint16_t)((uint16_t)word << 8));
+    return bb_format_decode_fp16((uint16_t)((uint16_t)word << 8));
 }
 
 BB_DEVICE_FUNCTION
-float bb_decode_e4m3(uint8_t word)
+float bb_format_decode_e4m3(uint8_t word)
 {
     uint32_t sign = (uint32_t)(word & 0x80u) << 24;
-    float value = bb_f32_of_bits((uint32_t)(word & 0x7fu) << 20) * 0x1p120f;
-    uint32_t bits = bb_bits_of_f32(value);
-    return bb_f32_of_bits(sign | ((word & 0x7fu) == 0x7fu ? 0x7fc00000u : bits));
+    float value = bb_format_f32_of_bits((uint32_t)(word & 0x7fu) << 20) * 0x1p120f;
+    uint32_t bits = bb_format_bits_of_f32(value);
+    return bb_format_f32_of_bits(sign | ((word & 0x7fu) == 0x7fu ? 0x7fc00000u : bits));
 }
 
 #endif

@@ -239,7 +239,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
                BB_INVALID, "%td operands; see 'bitbudget %s --help'", options->operand_count,
                found->name);
     bb_log_set_level(options->level);
-    BB_TRY(bb_hdf5_start());
+    BB_TRY(bb_hdf5_library_start());
     BB_TRY(bb_interrupt_install());
     BB_TRY(found->act(options, experiments));
 done:

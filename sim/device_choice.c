@@ -8,12 +8,12 @@ static bool is_offered(const bb_device_offer *offer, bb_device_kind kind)
     return kind == BB_DEVICE_CPU || (offer->kinds & BB_DEVICE_OFFER(kind)) != 0;
 }
 
-int bb_device_wish(int study_device, int pipeline_device)
+int bb_device_choice_wish(int study_device, int pipeline_device)
 {
     return pipeline_device >= 0 ? pipeline_device : study_device;
 }
 
-bb_device_kind bb_device_resolve(const bb_device_offer *offer, int wish)
+bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish)
 {
     bb_device_kind kind = (bb_device_kind)wish;
     if (kind != BB_DEVICE_AUTO) {
@@ -26,13 +26,13 @@ bb_device_kind bb_device_resolve(const bb_device_offer *offer, int wish)
     return kind;
 }
 
-bb_status bb_device_choose(const bb_device_offer *offer, int study_device, int pipeline_device,
-                           bb_device_kind *out)
+bb_status bb_device_choice_make(const bb_device_offer *offer, int study_device, int pipeline_device,
+                                bb_device_kind *out)
 {
     bb_status status = BB_OK;
     char reason[256] = "";
     const bb_device_kind kind =
-        bb_device_resolve(offer, bb_device_wish(study_device, pipeline_device));
+        bb_device_choice_resolve(offer, bb_device_choice_wish(study_device, pipeline_device));
     *out = BB_DEVICE_CPU;
     BB_REQUIRE(bb_device_count(kind, reason, sizeof reason) > 0, BB_DEVICE,
                "device %s is absent: %s", bb_device_names[kind], reason);
@@ -43,12 +43,12 @@ done:
     return status;
 }
 
-void bb_device_announce(const bb_device_offer *offer, int study_device)
+void bb_device_choice_announce(const bb_device_offer *offer, int study_device)
 {
     if (study_device != (int)BB_DEVICE_AUTO) {
         return;
     }
-    const bb_device_kind chosen = bb_device_resolve(offer, study_device);
+    const bb_device_kind chosen = bb_device_choice_resolve(offer, study_device);
     if (chosen != BB_DEVICE_CPU) {
         bb_log_info("device auto: %s", bb_device_names[chosen]);
     }

@@ -17,19 +17,19 @@ typedef struct bb_device_offer {
 #define BB_DEVICE_OFFER(kind) (1U << (unsigned)(kind))
 
 /// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
-int bb_device_wish(int study_device, int pipeline_device);
+int bb_device_choice_wish(int study_device, int pipeline_device);
 
 /// What BB_DEVICE_AUTO comes to on this host: the last kind of the offer that is present, else the
 /// cpu. Any other wish is returned as it is.
-bb_device_kind bb_device_resolve(const bb_device_offer *offer, int wish);
+bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish);
 
 /// The device of a pipeline. Errors: BB_DEVICE (absent, with the reason), BB_UNSUPPORTED (no
 /// kernels for it).
-BB_CHECKED bb_status bb_device_choose(const bb_device_offer *offer, int study_device,
-                                      int pipeline_device, bb_device_kind *out);
+BB_CHECKED bb_status bb_device_choice_make(const bb_device_offer *offer, int study_device,
+                                           int pipeline_device, bb_device_kind *out);
 
 /// Logs what `auto` of the study comes to, and why it is not a faster device; nothing where the
 /// study names a device.
-void bb_device_announce(const bb_device_offer *offer, int study_device);
+void bb_device_choice_announce(const bb_device_offer *offer, int study_device);
 
 #endif

@@ -16,14 +16,14 @@ static herr_t keep_innermost(unsigned number, const H5E_error2_t *error, void *c
     return 0;
 }
 
-const char *bb_hdf5_error(void)
+const char *bb_hdf5_library_error(void)
 {
     (void)snprintf(error_text, sizeof error_text, "no detail");
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, NULL);
     return error_text;
 }
 
-bb_status bb_hdf5_start(void)
+bb_status bb_hdf5_library_start(void)
 {
     bb_status status = BB_OK;
     static bool started; // the library refuses to be told twice
@@ -31,16 +31,16 @@ bb_status bb_hdf5_start(void)
         goto done;
     }
     BB_REQUIRE(H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0,
-               BB_INTERNAL, "HDF5 does not start: %s", bb_hdf5_error());
+               BB_INTERNAL, "HDF5 does not start: %s", bb_hdf5_library_error());
     started = true;
 done:
     return status;
 }
 
 #define READ_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
 
-bb_status bb_hdf5_read_text(int64_t owner, const char *name, char *out, size_t bytes)
+bb_status bb_hdf5_library_read_text(int64_t owner, const char *name, char *out, size_t bytes)
 {
     bb_status status = BB_OK;
     hid_t attribute = -1;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-bb_status bb_hdf5_read_number(int64_t owner, const char *name, double *out)
+bb_status bb_hdf5_library_read_number(int64_t owner, const char *name, double *out)
 {
     bb_status status = BB_OK;
     hid_t attribute = -1;
@@ -103,9 +103,9 @@ done:
 }
 
 #define WRITE_TRY(call)                                                                            \
-    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_library_error(), #call)
 
-bb_status bb_hdf5_text_type(size_t bytes, int64_t *out)
+bb_status bb_hdf5_library_text_type(size_t bytes, int64_t *out)
 {
     bb_status status = BB_OK;
     WRITE_TRY(*out = H5Tcopy(H5T_C_S1));
@@ -115,7 +115,8 @@ done:
     return status;
 }
 
-bb_status bb_hdf5_write_attribute(int64_t owner, const char *name, const char *text, double number)
+bb_status bb_hdf5_library_write_attribute(int64_t owner, const char *name, const char *text,
+                                          double number)
 {
     bb_status status = BB_OK;
     hid_t type = -1;
@@ -123,7 +124,7 @@ bb_status bb_hdf5_write_attribute(int64_t owner, const char *name, const char *t
     hid_t attribute = -1;
     WRITE_TRY(space = H5Screate(H5S_SCALAR));
     if (text != NULL) {
-        BB_TRY(bb_hdf5_text_type(text[0] == '\0' ? 1 : strlen(text), &type));
+        BB_TRY(bb_hdf5_library_text_type(text[0] == '\0' ? 1 : strlen(text), &type));
     } else {
         WRITE_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
     }

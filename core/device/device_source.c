@@ -55,7 +55,8 @@ bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *stream
                "matrix %s: a block on a device must be fp64 or fp32, of two axes, with unit "
                "column stride, in its memory",
                source->name);
-    BB_TRY(bb_matrix_block_check(source->name, source->rows, source->columns, row, column, &out));
+    BB_TRY(bb_matrix_source_block_check(source->name, source->rows, source->columns, row, column,
+                                        &out));
     BB_TRY(source->fill(source, stream, row, column, out));
 done:
     return status;

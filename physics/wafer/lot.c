@@ -48,7 +48,7 @@ static const bb_key probe_keys[] = {
 const bb_schema bb_lot_schema = BB_SCHEMA("wafers", bb_lot_config, lot_keys);
 const bb_schema bb_probe_schema = BB_SCHEMA("probes", bb_probe_config, probe_keys);
 
-bool bb_probe_name_valid(const char *name)
+bool bb_lot_probe_name_valid(const char *name)
 {
     size_t length = strlen(name);
     for (size_t i = 0; i < length; ++i) {

@@ -50,7 +50,7 @@ extern const bb_schema bb_lot_schema;
 extern const bb_schema bb_probe_schema;
 
 /// Whether a name is 1 to BB_PROBE_NAME letters, digits and _, a letter first: it names results.
-bool bb_probe_name_valid(const char *name);
+bool bb_lot_probe_name_valid(const char *name);
 
 #ifdef __cplusplus
 }

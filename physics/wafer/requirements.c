@@ -27,7 +27,7 @@ bb_requirements bb_requirements_of(const bb_requirement_sizes *sizes, bb_reading
     return out;
 }
 
-double bb_requirement_entries(double nodes, double clamp_nodes, double ratio)
+double bb_requirements_entries(double nodes, double clamp_nodes, double ratio)
 {
     enum { STENCIL = 9 };
     const double line = (2.0 * ratio - 1.0) / ratio;

@@ -51,7 +51,7 @@ bb_requirements bb_requirements_of(const bb_requirement_sizes *sizes, bb_reading
 /// Mean entries of a row of the step matrix where `nodes` of the wafer have nine neighbours with
 /// themselves and exchange heat with a clamp `ratio` times coarser, interpolated linearly each way:
 /// ((2 r - 1) / r)^2 clamp nodes a node.
-double bb_requirement_entries(double nodes, double clamp_nodes, double ratio);
+double bb_requirements_entries(double nodes, double clamp_nodes, double ratio);
 
 #ifdef __cplusplus
 }

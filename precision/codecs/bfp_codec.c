@@ -69,7 +69,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
         double beyond = ldexp(ldexp(1.0, bits - 1) - 0.5, bb_bfp_most_exponent(bits));
         return magnitude < beyond ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
     }
-    int exponent = exponent_of(bb_bits_of_f64(fabs(block_magnitude)), bits);
+    int exponent = exponent_of(bb_format_bits_of_f64(fabs(block_magnitude)), bits);
     exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
     return exponent > bb_bfp_most_exponent(bits) ? INFINITY : ldexp(0.5, exponent);
 }
@@ -141,16 +141,16 @@ BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *v
         int64_t largest = 0;
         for (int i = 0; i < BB_BLOCK; ++i) {
             scaled[i] = scale * values[b * BB_BLOCK + i];
-            int64_t magnitude = (int64_t)(bb_bits_of_f64(scaled[i]) & INT64_MAX);
+            int64_t magnitude = (int64_t)(bb_format_bits_of_f64(scaled[i]) & INT64_MAX);
             largest = magnitude > largest ? magnitude : largest;
         }
         int wanted = exponent_of((uint64_t)largest, bits);
         int exponent = wanted < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : wanted;
-        double per_unit = bb_f64_of_bits((uint64_t)(1023 - exponent) << 52);
+        double per_unit = bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
         for (int i = 0; i < BB_BLOCK; ++i) {
             // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
             double rounded = scaled[i] * per_unit + 0x1.8p52;
-            mantissas[i] = (int32_t)(uint32_t)bb_bits_of_f64(rounded);
+            mantissas[i] = (int32_t)(uint32_t)bb_format_bits_of_f64(rounded);
         }
         if (wanted > limit) {
             poison(scaled, ldexp(ldexp(1.0, bits - 1) - 0.5, limit), mantissas, counts);

@@ -78,7 +78,7 @@ float bb_bfp_unit(const bb_bfp_layout *layout, const unsigned char *row, bb_inde
 {
     int exponent = bb_plane_signed(row[layout->exponents + (size_t)block], 8);
     uint32_t bits = exponent == BB_BFP_POISONED ? 0x7fc00000u : (uint32_t)(exponent + 127) << 23;
-    return bb_f32_of_bits(bits);
+    return bb_format_f32_of_bits(bits);
 }
 
 #endif

@@ -77,7 +77,7 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
                 continue;
             }
             const double wanted = with_incoming(&queue, i, value);
-            double rounded = bb_round_magnitude_f64(fabs(wanted), dropped, normal, magic);
+            double rounded = bb_format_round_magnitude_f64(fabs(wanted), dropped, normal, magic);
             rounded = copysign(rounded > maximum ? maximum : rounded, wanted);
             out[line + i] = rounded;
             underflowed += rounded == 0.0 && fabs(value) <= 0.5 * spacing;

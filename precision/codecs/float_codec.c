@@ -203,14 +203,15 @@ static inline double round_magnitude(const layout *to, double magnitude, uint64_
     const int dropped = 52 - to->mantissa;
     const uint64_t cut = ((uint64_t)1 << dropped) - 1;
     if (to->way == NEAREST) {
-        return bb_round_magnitude_f64(magnitude, dropped, to->normal, to->least * 0x1p52);
+        return bb_format_round_magnitude_f64(magnitude, dropped, to->normal, to->least * 0x1p52);
     }
     const bool up = to->way == STOCHASTIC;
     if (magnitude < to->normal) {
         const double part = up ? (double)(random >> 12) * 0x1p-52 : 0.0;
         return floor(magnitude / to->least + part) * to->least;
     }
-    return bb_f64_of_bits((bb_bits_of_f64(magnitude) + (up ? random & cut : 0)) & ~cut);
+    return bb_format_f64_of_bits((bb_format_bits_of_f64(magnitude) + (up ? random & cut : 0)) &
+                                 ~cut);
 }
 
 static inline uint32_t word_of(const layout *to, double value, uint64_t random,
@@ -234,7 +235,7 @@ static inline uint32_t word_of(const layout *to, double value, uint64_t random,
     if (rounded < to->normal) {
         return sign | (uint32_t)(rounded / to->least);
     }
-    return sign | (uint32_t)((bb_bits_of_f64(rounded) >> (52 - to->mantissa)) - to->bias);
+    return sign | (uint32_t)((bb_format_bits_of_f64(rounded) >> (52 - to->mantissa)) - to->bias);
 }
 
 // Random bits of two columns at once.
@@ -310,13 +311,13 @@ BB_CLONES static void decode_words(const layout *rule, const unsigned char *byte
         const uint32_t magnitude = word & magnitude_mask;
         const uint32_t sign = (word >> (from.bits - 1) & 1U) << 31;
         const float normal =
-            bb_f32_of_bits((magnitude << (23 - from.mantissa)) + from.exponent_bits);
+            bb_format_f32_of_bits((magnitude << (23 - from.mantissa)) + from.exponent_bits);
         const float small = (float)(int32_t)magnitude * from.spacing;
         float value = magnitude >> from.mantissa == 0 ? small : normal;
         if (magnitude >= from.infinity) {
             value = magnitude > from.infinity || from.finite ? NAN : INFINITY;
         }
-        out[i] = bb_f32_of_bits(bb_bits_of_f32(value) | sign);
+        out[i] = bb_format_f32_of_bits(bb_format_bits_of_f32(value) | sign);
     }
 }
 

@@ -134,9 +134,9 @@ static bb_status create(bb_coded_matrix *matrix)
     bb_index band_rows = matrix->line_rows * matrix->band_lines;
     store->bands = (layout->rows + band_rows - 1) / band_rows;
     bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
-    bb_index gaussians = bb_low_rank_most_terms(band_rows, cells) * cells;
+    bb_index gaussians = bb_low_rank_tile_most_terms(band_rows, cells) * cells;
     BB_TRY(BB_ALLOCATE(gaussians, &store->gaussians));
-    bb_low_rank_gaussians(gaussians, store->gaussians);
+    bb_low_rank_tile_gaussians(gaussians, store->gaussians);
     BB_TRY(BB_ZEROED(store->bands, &store->band));
 done:
     return status;
@@ -300,9 +300,9 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
         bb_index bad = gather(mesh, &place, panel, room->tile);
         counts->non_finite += bad;
         BB_TRY(bad > 0 ? poison(rows, cells, &forms[t])
-                       : bb_low_rank_compress(room, store->gaussians, rows, cells,
-                                              place.lines * place.columns, config->tolerance,
-                                              config->bits == 32.0, &forms[t]));
+                       : bb_low_rank_tile_compress(room, store->gaussians, rows, cells,
+                                                   place.lines * place.columns, config->tolerance,
+                                                   config->bits == 32.0, &forms[t]));
     }
     BB_TRY(assemble(mesh, forms, &band));
     bb_low_rank_band *rank_band = &store->band[row / (matrix->line_rows * matrix->band_lines)];

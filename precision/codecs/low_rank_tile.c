@@ -19,7 +19,7 @@ static bb_index least(bb_index a, bb_index b)
     return a < b ? a : b;
 }
 
-bb_index bb_low_rank_most_terms(bb_index rows, bb_index cells)
+bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells)
 {
     return least(least(rows, cells), rows * cells / (rows + cells) + FIRST);
 }
@@ -28,7 +28,7 @@ bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_roo
 {
     bb_status status = BB_OK;
     bb_low_rank_room room = {
-        .rows = rows, .cells = cells, .rank = bb_low_rank_most_terms(rows, cells)};
+        .rows = rows, .cells = cells, .rank = bb_low_rank_tile_most_terms(rows, cells)};
     BB_TRY(BB_ALLOCATE(rows * cells, &room.tile));
     BB_TRY(BB_ALLOCATE(rows * cells, &room.rest));
     BB_TRY(BB_ALLOCATE(rows * room.rank, &room.q));
@@ -72,7 +72,7 @@ void bb_low_rank_form_release(bb_low_rank_form *form)
     BB_RELEASE(&form->scale);
 }
 
-void bb_low_rank_gaussians(bb_index count, double *out)
+void bb_low_rank_tile_gaussians(bb_index count, double *out)
 {
     for (bb_index i = 0; i < count; i += 2) {
         double pair[2];
@@ -413,9 +413,9 @@ done:
     return status;
 }
 
-bb_status bb_low_rank_compress(bb_low_rank_room *room, const double *gaussians, bb_index rows,
-                               bb_index cells, bb_index values, double tolerance, bool all_wide,
-                               bb_low_rank_form *out)
+bb_status bb_low_rank_tile_compress(bb_low_rank_room *room, const double *gaussians, bb_index rows,
+                                    bb_index cells, bb_index values, double tolerance,
+                                    bool all_wide, bb_low_rank_form *out)
 {
     bb_status status = BB_OK;
     bool held = false;

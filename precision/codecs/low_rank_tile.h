@@ -32,13 +32,13 @@ typedef struct bb_low_rank_room {
 } bb_low_rank_room;
 
 /// Most terms of a tile: with more it is cheaper dense.
-bb_index bb_low_rank_most_terms(bb_index rows, bb_index cells);
+bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells);
 
 BB_CHECKED bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_room *out);
 void bb_low_rank_room_release(bb_low_rank_room *room);
 
 /// Gaussian columns that all tiles share, [rank][cells] of a room: Philox, one number an address.
-void bb_low_rank_gaussians(bb_index count, double *out);
+void bb_low_rank_tile_gaussians(bb_index count, double *out);
 
 /// A tile's form; owner: the caller, who releases `v` and `u`.
 typedef struct bb_low_rank_form {
@@ -53,9 +53,10 @@ typedef struct bb_low_rank_form {
 
 /// `values` of `cells` are the tile's own, without what fills its lines up: the n of m n. Errors:
 /// BB_MEMORY, BB_INTERNAL (LAPACK).
-BB_CHECKED bb_status bb_low_rank_compress(bb_low_rank_room *room, const double *gaussians,
-                                          bb_index rows, bb_index cells, bb_index values,
-                                          double tolerance, bool all_wide, bb_low_rank_form *out);
+BB_CHECKED bb_status bb_low_rank_tile_compress(bb_low_rank_room *room, const double *gaussians,
+                                               bb_index rows, bb_index cells, bb_index values,
+                                               double tolerance, bool all_wide,
+                                               bb_low_rank_form *out);
 void bb_low_rank_form_release(bb_low_rank_form *form);
 
 #endif

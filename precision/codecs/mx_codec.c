@@ -215,7 +215,7 @@ static bb_status create(bb_coded_matrix *matrix)
                        (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
         store->values[code] = (float)value_of(&store->of, code & ((1 << store->of.bits) - 1));
-        store->nv_scales[code] = bb_decode_e4m3((uint8_t)code);
+        store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
     BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
 done:
@@ -237,13 +237,14 @@ static inline int32_t code_of(const element *of, double value, double minimum,
 {
     const double magnitude = fabs(value);
     const double normal = of->whole ? INFINITY : minimum * (double)(1 << of->fraction);
-    double rounded = bb_round_magnitude_f64(magnitude, 52 - of->fraction, normal, minimum * 0x1p52);
+    double rounded =
+        bb_format_round_magnitude_f64(magnitude, 52 - of->fraction, normal, minimum * 0x1p52);
     counts->saturated += rounded > of->largest;
     counts->underflowed += rounded == 0.0 && magnitude > 0.0;
     rounded = rounded > of->largest ? of->largest : rounded;
     int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
     if (rounded >= normal) {
-        const uint64_t bits = bb_bits_of_f64(rounded) >> (52 - of->fraction);
+        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - of->fraction);
         code = (int32_t)(bits - ((uint64_t)(1022 + of->least_exponent) << of->fraction));
     }
     if (of->whole) {
@@ -358,7 +359,9 @@ static inline float scale_at(const mx_store *store, const unsigned char *row, bb
         return store->nv_scales[row[store->scales + (size_t)(unit * NV_BLOCKS + b)]];
     }
     const int word = row[store->scales + (size_t)unit];
-    return word == NOT_HELD ? NAN : word == 0 ? 0x1p-127F : bb_f32_of_bits((uint32_t)word << 23);
+    return word == NOT_HELD ? NAN
+           : word == 0      ? 0x1p-127F
+                            : bb_format_f32_of_bits((uint32_t)word << 23);
 }
 
 BB_CLONES static void decode_units(const mx_store *store, const unsigned char *row, bb_index first,

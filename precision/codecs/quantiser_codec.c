@@ -123,7 +123,7 @@ static int encode_raw(const double values[BB_BLOCK], int32_t words[BB_BLOCK],
         float value = (float)values[i];
         bad += !(fabsf(value) <= FLT_MAX);
         counts->underflowed += value == 0.0F && values[i] != 0.0;
-        words[i] = (int32_t)bb_bits_of_f32(value);
+        words[i] = (int32_t)bb_format_bits_of_f32(value);
     }
     counts->non_finite += bad;
     return bad > 0 ? WIDTH_POISONED : WIDTH_RAW;
@@ -174,13 +174,13 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
         int64_t largest = 0;
         for (int i = 0; i < BB_BLOCK; ++i) {
             double quotient = block[i] * per_step;
-            int64_t magnitude = (int64_t)(bb_bits_of_f64(quotient) & INT64_MAX);
+            int64_t magnitude = (int64_t)(bb_format_bits_of_f64(quotient) & INT64_MAX);
             largest = magnitude > largest ? magnitude : largest;
             // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
-            quotients[i] = (int32_t)(uint32_t)bb_bits_of_f64(quotient + 0x1.8p52);
+            quotients[i] = (int32_t)(uint32_t)bb_format_bits_of_f64(quotient + 0x1.8p52);
         }
         int width = 0;
-        if (bb_f64_of_bits((uint64_t)largest) < 0x1p31 - 0.5) {
+        if (bb_format_f64_of_bits((uint64_t)largest) < 0x1p31 - 0.5) {
             width = width_of(quotients);
         } else {
             width = encode_raw(block, quotients, counts);

@@ -455,7 +455,7 @@ static const bb_key keys[] = {
 };
 // clang-format on
 
-const bb_codec_row bb_transform_row = {
+const bb_codec_row bb_transform_stream_row = {
     .name = "transform",
     .takes = taken,
     .keys = keys,
@@ -470,13 +470,13 @@ const bb_codec_row bb_transform_row = {
 const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *matrix)
 {
     const transform_store *store = matrix->store;
-    return matrix->row == &bb_transform_row ? &store->plan : NULL;
+    return matrix->row == &bb_transform_stream_row ? &store->plan : NULL;
 }
 
 bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix)
 {
     const transform_store *store = matrix->store;
-    return matrix->row == &bb_transform_row ? store->bands : 0;
+    return matrix->row == &bb_transform_stream_row ? store->bands : 0;
 }
 
 const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,

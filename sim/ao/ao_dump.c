@@ -54,7 +54,7 @@ static bb_status add_parts(operands *all, bb_results *results)
     BB_TRY(bb_results_operator(results, "Cmm_low_rank",
                                "columns U of what Cmm has beside Cmm_core, U diag(w) U^T",
                                &all->vectors));
-    if (bb_first_non_finite(tilts->variance, tilts->columns) < 0) {
+    if (bb_outcome_first_non_finite(tilts->variance, tilts->columns) < 0) {
         all->weights_view = bb_view_matrix(tilts->variance, tilts->columns, 1);
         all->weights =
             bb_matrix_source_dense(&all->weights_view, "w", all->problem->cmm_core->unit);

@@ -78,7 +78,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
         run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
     }
-    bb_device_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     put_in_order(run);
     BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));

@@ -182,7 +182,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
 {
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
-    BB_TRY(bb_factor_solver_check(&ao->solver.common, config, problems));
+    BB_TRY(bb_factor_pipeline_solver_check(&ao->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
     BB_TRY(bb_factor_devices_check(&ao->pipelines, &ao->solver.common, ao->common.device, config,
                                    problems));

@@ -46,8 +46,8 @@ bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *set
     bb_bench_sky seen = {0};
     bb_bench_times times = {0};
     (void)self;
-    const bb_guide_star_config stars[] = {bb_bench_star(BB_GUIDE_STAR_NGS, -30.0, 10.0),
-                                          bb_bench_star(BB_GUIDE_STAR_LGS, 40.0, 10.0)};
+    const bb_guide_star_config stars[] = {bb_bench_sky_star(BB_GUIDE_STAR_NGS, -30.0, 10.0),
+                                          bb_bench_sky_star(BB_GUIDE_STAR_LGS, 40.0, 10.0)};
     BB_TRY(bb_bench_sky_create(8.0, 0.15, setup->quick ? 6 : 46, stars, 2, &seen));
     filling task = {.source = bb_slope_covariance_source(seen.covariance),
                     .rows = 2 * seen.guides.sensors[0].count,

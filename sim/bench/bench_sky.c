@@ -5,7 +5,7 @@
 
 enum { STARS = 9, LASER_STARS = 5 };
 
-bb_guide_star_config bb_bench_star(int kind, double x_arcsec, double y_arcsec)
+bb_guide_star_config bb_bench_sky_star(int kind, double x_arcsec, double y_arcsec)
 {
     bb_guide_star_config star = {.kind = kind,
                                  .x_arcsec = x_arcsec,
@@ -82,10 +82,11 @@ bb_status bb_bench_sky_create_wide(bb_index lenslets, bb_bench_sky *out)
     bb_guide_star_config stars[STARS];
     for (int s = 0; s < STARS; ++s) {
         const double azimuth = 2.0 * M_PI * s / LASER_STARS;
-        stars[s] = s < LASER_STARS
-                       ? bb_bench_star(BB_GUIDE_STAR_LGS, 23.0 * cos(azimuth), 23.0 * sin(azimuth))
-                       : bb_bench_star(BB_GUIDE_STAR_NGS, natural[s - LASER_STARS][0],
-                                       natural[s - LASER_STARS][1]);
+        stars[s] =
+            s < LASER_STARS
+                ? bb_bench_sky_star(BB_GUIDE_STAR_LGS, 23.0 * cos(azimuth), 23.0 * sin(azimuth))
+                : bb_bench_sky_star(BB_GUIDE_STAR_NGS, natural[s - LASER_STARS][0],
+                                    natural[s - LASER_STARS][1]);
     }
     return bb_bench_sky_create(39.0, 0.2, lenslets, stars, STARS, out);
 }

@@ -17,7 +17,7 @@ typedef struct bb_bench_sky {
 } bb_bench_sky;
 
 /// A star with the sensors' defaults, laser stars at 90 km, natural ones of magnitude 12.
-bb_guide_star_config bb_bench_star(int kind, double x_arcsec, double y_arcsec);
+bb_guide_star_config bb_bench_sky_star(int kind, double x_arcsec, double y_arcsec);
 
 /// The sky of some stars over a telescope. `out` must not move afterwards. Errors: BB_MEMORY,
 /// BB_INVALID.

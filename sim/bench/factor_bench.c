@@ -151,8 +151,8 @@ void bb_factor_bench_conclude(const bb_factor_bench *task, bb_bench_outcome *out
     out->best_s = bb_bench_best(&task->own);
     out->median_s = bb_bench_median(&task->own);
     out->flops = bb_coded_matrix_low_rank_mesh(task->matrix) != NULL
-                     ? bb_low_rank_flops(task->matrix, task->row, task->rows)
-                     : bb_transform_flops(task->matrix, task->row, task->rows);
+                     ? bb_low_rank_product_flops(task->matrix, task->row, task->rows)
+                     : bb_transform_product_flops(task->matrix, task->row, task->rows);
     out->bytes =
         task->touched * task->matrix_bytes + 8.0 * (double)(task->layout.columns + task->rows);
     (void)snprintf(out->detail, sizeof out->detail,

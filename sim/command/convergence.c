@@ -15,5 +15,5 @@ static const char *help(const bb_experiment *experiment)
 
 bb_status bb_command_convergence(const bb_options *options, const bb_experiment_table *experiments)
 {
-    return bb_command_measure(options, experiments, of, help, "convergence study");
+    return bb_measure_run(options, experiments, of, help, "convergence study");
 }

@@ -42,9 +42,9 @@ done:
     return status;
 }
 
-bb_status bb_command_measure(const bb_options *options, const bb_experiment_table *experiments,
-                             bb_measurement (*of)(const bb_experiment *experiment),
-                             bb_experiment_text help, const char *missing)
+bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *experiments,
+                         bb_measurement (*of)(const bb_experiment *experiment),
+                         bb_experiment_text help, const char *missing)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;

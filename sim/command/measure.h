@@ -15,9 +15,9 @@ typedef struct bb_measurement {
 /// writes the results. `help` is that member's text, `missing` names what an experiment
 /// without it lacks. Errors: BB_INVALID
 /// (that), those of the configuration, the measurement and the file.
-BB_CHECKED bb_status bb_command_measure(const bb_options *options,
-                                        const bb_experiment_table *experiments,
-                                        bb_measurement (*of)(const bb_experiment *experiment),
-                                        bb_experiment_text help, const char *missing);
+BB_CHECKED bb_status bb_measure_run(const bb_options *options,
+                                    const bb_experiment_table *experiments,
+                                    bb_measurement (*of)(const bb_experiment *experiment),
+                                    bb_experiment_text help, const char *missing);
 
 #endif

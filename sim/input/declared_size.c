@@ -18,7 +18,7 @@ bb_status bb_declared_size_check(int64_t dataset, double values, double file_byt
     hid_t list = -1;
     hid_t type = -1;
     BB_REQUIRE((list = H5Dget_create_plist(dataset)) >= 0 && (type = H5Dget_type(dataset)) >= 0,
-               BB_IO, "cannot read: %s", bb_hdf5_error());
+               BB_IO, "cannot read: %s", bb_hdf5_library_error());
     const H5D_layout_t layout = H5Pget_layout(list);
     if (layout == H5D_CONTIGUOUS && H5Pget_external_count(list) == 0) {
         const double bytes = values * (double)H5Tget_size(type);

@@ -12,7 +12,7 @@
 #include <hdf5.h>
 
 #define BB_READ_TRY(call)                                                                          \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
 
 typedef struct bb_matrix_dataset {
     hid_t file, id, space;

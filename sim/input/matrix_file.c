@@ -101,7 +101,7 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
         bb_value_digest_add(state, panel, count * matrix->columns);
     }
     bb_value_digest_text(state, digest);
-    BB_TRY(bb_hdf5_read_text(matrix->id, "digest", recorded, sizeof recorded));
+    BB_TRY(bb_hdf5_library_read_text(matrix->id, "digest", recorded, sizeof recorded));
     found->certified = recorded[0] != '\0';
     BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
                "damaged: the values have digest %s, the file says %s", digest, recorded);
@@ -119,7 +119,7 @@ static bb_status demand_digest(const bb_matrix_dataset *matrix, const facts *fou
 {
     bb_status status = BB_OK;
     char source[UNIT_BYTES];
-    BB_TRY(bb_hdf5_read_text(matrix->file, "source", source, sizeof source));
+    BB_TRY(bb_hdf5_library_read_text(matrix->file, "source", source, sizeof source));
     BB_REQUIRE(found->certified || strncmp(source, "bitbudget", 9) != 0, BB_IO,
                "damaged: a dataset of a bitbudget file without its digest");
 done:
@@ -175,7 +175,7 @@ static bb_status read_axis(const bb_matrix_dataset *matrix, int *out)
     char text[TITLE_BYTES];
     *out = -1;
     for (int i = 0; i < 2 && *out < 0; ++i) {
-        BB_TRY(bb_hdf5_read_text(matrix->id, names[i], text, sizeof text));
+        BB_TRY(bb_hdf5_library_read_text(matrix->id, names[i], text, sizeof text));
         *out = bb_axis_name_find(text);
     }
 done:
@@ -188,7 +188,7 @@ static bb_status inspect_here(facts *found)
     bb_matrix_dataset matrix = {.file = -1, .id = -1, .space = -1};
     BB_REQUIRE(H5Fis_hdf5(found->place->file) > 0, BB_IO, "not an HDF5 file");
     BB_TRY(bb_matrix_dataset_open(found->place, &matrix));
-    BB_TRY(bb_hdf5_read_text(matrix.id, "units", found->unit, sizeof found->unit));
+    BB_TRY(bb_hdf5_library_read_text(matrix.id, "units", found->unit, sizeof found->unit));
     BB_TRY(read_axis(&matrix, &found->axis));
     BB_TRY(bb_matrix_metadata_read(matrix.id, &found->metadata));
     BB_TRY(bb_declared_size_check(matrix.id, (double)matrix.rows * (double)matrix.columns,

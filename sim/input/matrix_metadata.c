@@ -38,14 +38,14 @@ bb_status bb_matrix_metadata_write(int64_t dataset, const bb_matrix_metadata *me
     for (int i = 0; i < SIZES; ++i) {
         const double size = *(const double *)((const char *)metadata + sizes[i].offset);
         if (size != 0.0) {
-            BB_TRY(bb_hdf5_write_attribute(dataset, sizes[i].name, NULL, size));
+            BB_TRY(bb_hdf5_library_write_attribute(dataset, sizes[i].name, NULL, size));
         }
     }
     if (metadata->axis[0] != '\0') {
-        BB_TRY(bb_hdf5_write_attribute(dataset, "axis", metadata->axis, NAN));
+        BB_TRY(bb_hdf5_library_write_attribute(dataset, "axis", metadata->axis, NAN));
     }
     if (metadata->made_for[0] != '\0') {
-        BB_TRY(bb_hdf5_write_attribute(dataset, "made_for", metadata->made_for, NAN));
+        BB_TRY(bb_hdf5_library_write_attribute(dataset, "made_for", metadata->made_for, NAN));
     }
 done:
     return status;
@@ -56,10 +56,10 @@ bb_status bb_matrix_metadata_read(int64_t dataset, bb_matrix_metadata *out)
     bb_status status = BB_OK;
     *out = (bb_matrix_metadata){0};
     for (int i = 0; i < SIZES; ++i) {
-        BB_TRY(
-            bb_hdf5_read_number(dataset, sizes[i].name, (double *)((char *)out + sizes[i].offset)));
+        BB_TRY(bb_hdf5_library_read_number(dataset, sizes[i].name,
+                                           (double *)((char *)out + sizes[i].offset)));
     }
-    BB_TRY(bb_hdf5_read_text(dataset, "made_for", out->made_for, sizeof out->made_for));
+    BB_TRY(bb_hdf5_library_read_text(dataset, "made_for", out->made_for, sizeof out->made_for));
 done:
     return status;
 }

@@ -23,7 +23,8 @@ typedef struct bb_matrix_metadata {
 /// Takes a YAML text for `made_for`, or its digest in place of one that is too long.
 void bb_matrix_metadata_say(bb_matrix_metadata *metadata, const char *yaml);
 
-/// Writes what is said as attributes of `dataset` (a hid_t). Errors: bb_hdf5_write_attribute's.
+/// Writes what is said as attributes of `dataset` (a hid_t). Errors:
+/// bb_hdf5_library_write_attribute's.
 BB_CHECKED bb_status bb_matrix_metadata_write(int64_t dataset, const bb_matrix_metadata *metadata);
 
 /// Reads what attributes of `dataset` say, but for the axis (bb_matrix_file_axis). Errors: BB_IO.

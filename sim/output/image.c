@@ -14,7 +14,7 @@
 enum { SMALL_BYTES = 4096, CHUNK_BYTES = 1 << 20, CORE_INCREMENT = 1 << 20, DEFLATE_LEVEL = 4 };
 
 #define HDF5_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_library_error(), #call)
 
 // Chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
 static void choose_chunk(const bb_dataset *dataset, hsize_t chunk[BB_RESULTS_RANK])
@@ -101,14 +101,14 @@ static bb_status describe(hid_t id, const bb_dataset *dataset)
 {
     bb_status status = BB_OK;
     if (!dataset->is_text) {
-        BB_TRY(bb_hdf5_write_attribute(id, "units", dataset->unit, NAN));
+        BB_TRY(bb_hdf5_library_write_attribute(id, "units", dataset->unit, NAN));
         if (!dataset->is_axis) {
-            BB_TRY(bb_hdf5_write_attribute(id, "_FillValue", NULL, NAN));
+            BB_TRY(bb_hdf5_library_write_attribute(id, "_FillValue", NULL, NAN));
         }
     }
-    BB_TRY(bb_hdf5_write_attribute(id, "long_name", dataset->long_name, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "long_name", dataset->long_name, NAN));
     if (dataset->measured) {
-        BB_TRY(bb_hdf5_write_attribute(id, "measured", NULL, 1.0));
+        BB_TRY(bb_hdf5_library_write_attribute(id, "measured", NULL, 1.0));
     }
 done:
     return status;
@@ -130,7 +130,7 @@ static bb_status write_dataset(hid_t file, const bb_dataset *dataset)
     HDF5_TRY(space = dataset->rank == 0 ? H5Screate(H5S_SCALAR)
                                         : H5Screate_simple(dataset->rank, shape, NULL));
     if (dataset->is_text) {
-        BB_TRY(bb_hdf5_text_type(H5T_VARIABLE, &type));
+        BB_TRY(bb_hdf5_library_text_type(H5T_VARIABLE, &type));
     } else {
         HDF5_TRY(type = H5Tcopy(H5T_IEEE_F64LE));
     }
@@ -157,7 +157,8 @@ static bb_status write_group_attribute(hid_t file, const bb_attribute *attribute
     bb_status status = BB_OK;
     hid_t group = -1;
     BB_TRY(make_group(file, attribute->owner, &group));
-    BB_TRY(bb_hdf5_write_attribute(group, attribute->name, attribute->text, attribute->number));
+    BB_TRY(bb_hdf5_library_write_attribute(group, attribute->name, attribute->text,
+                                           attribute->number));
 done:
     (void)H5Gclose(group);
     return status;

@@ -15,7 +15,7 @@
 enum { CHUNK_BYTES = 1 << 20, PANEL_BYTES = 1 << 26, BATCH_ROWS = 32 };
 
 #define WRITE_TRY(call)                                                                            \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot write operator: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot write operator: %s (%s)", bb_hdf5_library_error(), #call)
 
 static bb_status open_group(hid_t file, hid_t *out)
 {
@@ -51,9 +51,9 @@ static bb_status attach_axis(hid_t group, hid_t matrix, const char *name, const 
     WRITE_TRY(H5LTmake_dataset_double(group, axis, 1, &shape, index));
     WRITE_TRY(id = H5Dopen2(group, axis, H5P_DEFAULT));
     WRITE_TRY(H5DSset_scale(id, axis));
-    BB_TRY(bb_hdf5_write_attribute(id, "units", "1", NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "units", "1", NAN));
     (void)snprintf(meaning, sizeof meaning, "%s index", suffix);
-    BB_TRY(bb_hdf5_write_attribute(id, "long_name", meaning, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "long_name", meaning, NAN));
     WRITE_TRY(H5DSattach_scale(matrix, id, dimension));
 done:
     (void)H5Dclose(id);
@@ -99,7 +99,7 @@ static bb_status create_dataset(hid_t group, const bb_operator *matrix, hid_t *s
     WRITE_TRY(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
     WRITE_TRY(H5Pset_chunk(list, layout.rank, layout.chunk));
     if (matrix->storage.tolerance > 0.0) {
-        BB_TRY(bb_hdf5_zfp_add(list, matrix->storage.tolerance));
+        BB_TRY(bb_hdf5_filter_zfp_add(list, matrix->storage.tolerance));
     }
     WRITE_TRY(H5Pset_fletcher32(list));
     WRITE_TRY(*out = H5Dcreate2(group, matrix->name, H5T_IEEE_F64LE, *space, H5P_DEFAULT, list,
@@ -194,7 +194,7 @@ static bb_status attach_axes(hid_t group, hid_t id, const bb_operator *matrix)
     } else {
         BB_TRY(attach_axis(group, id, matrix->name, "line", 1, (bb_index)layout.shape[1]));
         BB_TRY(attach_axis(group, id, matrix->name, "column", 2, (bb_index)layout.shape[2]));
-        BB_TRY(bb_hdf5_write_attribute(id, "tolerance", NULL, matrix->storage.tolerance));
+        BB_TRY(bb_hdf5_library_write_attribute(id, "tolerance", NULL, matrix->storage.tolerance));
     }
 done:
     return status;
@@ -218,9 +218,9 @@ bb_status bb_operator_write(int64_t file, const bb_operator *matrix)
         BB_TRY(digest_stored(group, matrix, &id, digest));
     }
     bb_value_digest_text(digest, text);
-    BB_TRY(bb_hdf5_write_attribute(id, "units", matrix->source->unit, NAN));
-    BB_TRY(bb_hdf5_write_attribute(id, "long_name", matrix->long_name, NAN));
-    BB_TRY(bb_hdf5_write_attribute(id, "digest", text, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "units", matrix->source->unit, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "long_name", matrix->long_name, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(id, "digest", text, NAN));
     BB_TRY(bb_matrix_metadata_write(id, &matrix->metadata));
     BB_TRY(attach_axes(group, id, matrix));
 done:

@@ -16,13 +16,13 @@
 enum { MAXIMUM_ITEMS = 1 << 27, TEXT_BYTES = 4096, NAME_BYTES = 128 };
 
 #define READ_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_error(), #call)
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
 
 static bb_status copy_root_attribute(hid_t file, const char *name, bool needed, bb_results *results)
 {
     bb_status status = BB_OK;
     char text[TEXT_BYTES];
-    BB_TRY(bb_hdf5_read_text(file, name, text, sizeof text));
+    BB_TRY(bb_hdf5_library_read_text(file, name, text, sizeof text));
     BB_REQUIRE(!needed || text[0] != '\0', BB_IO,
                "no attribute '%s': not a result file of bitbudget, or not finished", name);
     if (text[0] != '\0') {
@@ -106,8 +106,9 @@ static bb_status open_item(hid_t group, const char *name, item *entry)
     for (int a = 0; !entry->is_axis && a < entry->rank; ++a) {
         READ_TRY(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry));
     }
-    BB_TRY(bb_hdf5_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
-    BB_TRY(bb_hdf5_read_text(entry->id, "long_name", entry->long_name, sizeof entry->long_name));
+    BB_TRY(bb_hdf5_library_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
+    BB_TRY(bb_hdf5_library_read_text(entry->id, "long_name", entry->long_name,
+                                     sizeof entry->long_name));
 done:
     return status;
 }

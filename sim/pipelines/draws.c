@@ -19,10 +19,10 @@ void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price)
     draws->prices[draws->tried++] = price;
 }
 
-void bb_draws_relate(bb_draws *draws, double from, double over)
+void bb_draws_relate(bb_draws *draws, double start, double over)
 {
     for (bb_index d = 0; d < draws->tried; ++d) {
-        draws->prices[d] = (draws->prices[d] - from) / over + 0.0; // no -0
+        draws->prices[d] = (draws->prices[d] - start) / over + 0.0; // no -0
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct bb_draws {
 void bb_draws_add(bb_draws *draws, const bb_outcome *outcome, double price);
 
 /// price <- (price - from) / over, for prices that are known when all is computed.
-void bb_draws_relate(bb_draws *draws, double from, double over);
+void bb_draws_relate(bb_draws *draws, double start, double over);
 
 /// Whether some draws failed and some did not.
 bool bb_draws_differ(const bb_draws *draws);

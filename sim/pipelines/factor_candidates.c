@@ -33,16 +33,16 @@ static double separate(const tile *tiles, bb_index count, bb_index narrow, doubl
 static void place_mixtures(const tile *tiles, bb_index count, double unit,
                            bb_factor_candidates *out)
 {
-    double whole = 0.0;
+    double total = 0.0;
     bb_index previous = -1;
     for (bb_index t = 0; t < count; ++t) {
-        whole += tiles[t].operations;
+        total += tiles[t].operations;
     }
     for (int step = 0; step < BB_FACTOR_MIXTURES; ++step) {
-        const double most = whole * (double)(BB_FACTOR_MIXTURES - step) / BB_FACTOR_MIXTURES;
+        const double maximum = total * (double)(BB_FACTOR_MIXTURES - step) / BB_FACTOR_MIXTURES;
         double held = 0.0;
         bb_index narrow = 0;
-        for (bb_index t = 0; t < count && held + tiles[t].operations <= most; ++t) {
+        for (bb_index t = 0; t < count && held + tiles[t].operations <= maximum; ++t) {
             held += tiles[t].operations;
             narrow = t + 1 == count || tiles[t].norm < tiles[t + 1].norm ? t + 1 : narrow;
         }

@@ -97,7 +97,7 @@ bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solv
     const bb_factor_pipeline *items = pipelines->items;
     char path[64];
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (bb_device_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
+        if (bb_device_choice_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
             bb_factor_device_check(solver, &items[p]) != BB_OK) {
             (void)snprintf(path, sizeof path, "pipelines.%td", p);
             status =
@@ -128,16 +128,16 @@ bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device
                                   const bb_factor_pipeline *pipeline, bb_device_kind *out)
 {
     bb_status status = BB_OK;
-    bb_device_offer own = *offer;
-    if (bb_device_wish(study_device, pipeline->device) == (int)BB_DEVICE_AUTO) {
+    bb_device_offer device_offer = *offer;
+    if (bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_AUTO) {
         const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
         const bool can = bb_factor_device_check(solver, pipeline) == BB_OK &&
                          bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 && panels.check != NULL &&
                          panels.check(&plan) == BB_OK;
-        own.kinds &= can ? ~0U : ~BB_DEVICE_OFFER(BB_DEVICE_CUDA);
+        device_offer.kinds &= can ? ~0U : ~BB_DEVICE_OFFER(BB_DEVICE_CUDA);
         bb_status_clear();
     }
-    BB_TRY(bb_device_choose(&own, study_device, pipeline->device, out));
+    BB_TRY(bb_device_choice_make(&device_offer, study_device, pipeline->device, out));
     if (*out == BB_DEVICE_CUDA) {
         BB_TRY(bb_factor_device_check(solver, pipeline));
     }
@@ -174,7 +174,7 @@ double bb_factor_device_need(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, int study_device, bb_index n,
                              bb_index rows)
 {
-    const int wish = bb_device_wish(study_device, pipeline->device);
+    const int wish = bb_device_choice_wish(study_device, pipeline->device);
     const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
     bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
     bool chosen = wish == (int)BB_DEVICE_CUDA ||

@@ -23,8 +23,8 @@ BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              int study_device, const bb_config *config,
                                              bb_problems *problems);
 
-/// Where a pipeline computes: bb_device_choose, with `auto` taking a cuda device only for what it
-/// has kernels for. Errors: those of both.
+/// Where a pipeline computes: bb_device_choice_make, with `auto` taking a cuda device only for what
+/// it has kernels for. Errors: those of both.
 BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
                                              const bb_factor_solver_config *solver,
                                              const bb_factor_pipeline *pipeline,

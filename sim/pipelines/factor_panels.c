@@ -149,12 +149,12 @@ done:
 static bb_status take_results(const running *run, double **r, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
-    const double *from = run->r;
+    const double *source = run->r;
     for (bb_index t = 0; t < run->problem->target_count; ++t) {
         bb_index items = run->problem->sides[t]->rows * run->n;
         BB_TRY(BB_ALLOCATE(items, &r[t]));
-        BB_TRY(bb_device_download(run->devices[0], r[t], from, (size_t)items * sizeof(double)));
-        from += items;
+        BB_TRY(bb_device_download(run->devices[0], r[t], source, (size_t)items * sizeof(double)));
+        source += items;
         bb_index bad = bb_stage_inspect("reconstructor", r[t], items);
         if (bad >= 0) {
             bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
@@ -179,11 +179,11 @@ bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_pane
     }
     BB_TRY(read_map(&run, map, &plan));
     BB_TRY(open_devices(&run));
-    times->operator_bytes = bb_panel_factor_bytes(&plan);
+    times->operator_bytes = bb_panel_plan_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));
     if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_panel_low_rank_apply(run.devices[0], &problem->part, run.n, run.m, run.r, outcome,
-                                       &times->solve_s));
+        BB_TRY(bb_panel_cholesky_low_rank_apply(run.devices[0], &problem->part, run.n, run.m, run.r,
+                                                outcome, &times->solve_s));
     }
     if (outcome->kind == BB_OUTCOME_OK) {
         BB_TRY(take_results(&run, r, outcome));

@@ -115,8 +115,8 @@ static bool starts_idly(const bb_factor_pipeline *pipeline)
     return pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C && !half_sums;
 }
 
-bb_status bb_factor_solver_check(const bb_factor_solver_config *solver, const bb_config *config,
-                                 bb_problems *problems)
+bb_status bb_factor_pipeline_solver_check(const bb_factor_solver_config *solver,
+                                          const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     bool given = solver->dither != BB_FACTOR_DITHER && solver->dither != 0.0;

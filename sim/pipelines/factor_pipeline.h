@@ -105,8 +105,9 @@ extern const bb_schema bb_factor_pipeline_schema;
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines);
 
 /// The rules between the keys of `solver:`. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_factor_solver_check(const bb_factor_solver_config *solver,
-                                            const bb_config *config, bb_problems *problems);
+BB_CHECKED bb_status bb_factor_pipeline_solver_check(const bb_factor_solver_config *solver,
+                                                     const bb_config *config,
+                                                     bb_problems *problems);
 
 /// The rules on a study's bb_factor_pipeline `pipelines`: names, a reference in full precision.
 /// Errors: BB_MEMORY.

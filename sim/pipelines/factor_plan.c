@@ -16,7 +16,7 @@ static double copies_bytes(const bb_tile_plan *plan, double n)
     for (int v = 0; v < count; ++v) {
         if (bb_variant_describe(given[v])->rounds) {
             bytes += 2.0 * n * (double)plan->tile_size *
-                     (double)bb_operand_bytes(bb_operand_of(given[v]));
+                     (double)bb_tile_operand_bytes(bb_tile_operand_of(given[v]));
         }
     }
     return bytes;

@@ -18,12 +18,12 @@
 
 static double find_noise_floor(const bb_factor_problem *problem)
 {
-    double least = INFINITY;
+    double minimum = INFINITY;
     for (bb_index i = 0; problem->noise != NULL && i < problem->matrix->rows; ++i) {
         double scale = problem->scale != NULL ? problem->scale[i] : 1.0;
-        least = fmin(least, scale * scale * problem->noise[i]);
+        minimum = fmin(minimum, scale * scale * problem->noise[i]);
     }
-    return isfinite(least) && least > 0.0 ? least : NAN;
+    return isfinite(minimum) && minimum > 0.0 ? minimum : NAN;
 }
 
 // Whether the unit diagonal has a scale; else the problem's outcome.
@@ -202,16 +202,16 @@ typedef struct effort {
 // On a device sp beside half planes is computed as x3.
 static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
 {
-    const bb_variant_info *own = bb_variant_describe((bb_variant)pipeline->arithmetic);
-    return own->panels == BB_VARIANT_PANELS_HALVES ? bb_variant_describe(variant)->in_halves
-                                                   : variant;
+    const bb_variant_info *info = bb_variant_describe((bb_variant)pipeline->arithmetic);
+    return info->panels == BB_VARIANT_PANELS_HALVES ? bb_variant_describe(variant)->in_halves
+                                                    : variant;
 }
 
 // What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
 static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
                      bb_factor_report *facts)
 {
-    double whole = 0.0;
+    double total = 0.0;
     bb_policy_map_shares(map, facts->tile_share);
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_variant computed = computed_as((bb_variant)v, pipeline);
@@ -228,11 +228,11 @@ static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipelin
         for (bb_index j = 0; j <= i; ++j) {
             double products = (i == j ? 1.0 : 2.0) * (double)j + (i == j ? 1.0 / 3.0 : 1.0);
             facts->product_share[computed_as(bb_policy_map_at(map, i, j), pipeline)] += products;
-            whole += products;
+            total += products;
         }
     }
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-        facts->product_share[v] /= whole;
+        facts->product_share[v] /= total;
     }
     facts->cost = bb_variant_relative_cost(facts->product_share);
 }

@@ -90,36 +90,37 @@ typedef struct tile_numbers {
 } tile_numbers;
 
 static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, bb_index count,
-                               tile_numbers *of)
+                               tile_numbers *numbers)
 {
     bb_status status = BB_OK;
     const bb_factor_tile *tiles = problem->solver->spectrum.tiles.items;
     bb_index n = problem->matrix->rows;
-    BB_TRY(BB_ALLOCATE(count, &of->row));
-    BB_TRY(BB_ALLOCATE(count, &of->column));
-    BB_TRY(BB_ALLOCATE(count, &of->tile));
-    BB_TRY(bb_evaluation_unset(count * size, &of->values));
-    BB_TRY(BB_ALLOCATE(count * BB_FORMAT_COUNT, &of->lines));
-    BB_TRY(BB_ALLOCATE(size, &of->places));
+    BB_TRY(BB_ALLOCATE(count, &numbers->row));
+    BB_TRY(BB_ALLOCATE(count, &numbers->column));
+    BB_TRY(BB_ALLOCATE(count, &numbers->tile));
+    BB_TRY(bb_evaluation_unset(count * size, &numbers->values));
+    BB_TRY(BB_ALLOCATE(count * BB_FORMAT_COUNT, &numbers->lines));
+    BB_TRY(BB_ALLOCATE(size, &numbers->places));
     for (bb_index t = 0; t < count; ++t) {
         bb_index row = tiles[t].row;
         bb_index column = tiles[t].column;
         bb_index rows = n - row * size < size ? n - row * size : size;
         bb_index columns = n - column * size < size ? n - column * size : size;
-        double *values = of->values + t * size;
+        double *values = numbers->values + t * size;
         if (problem->outcome.kind == BB_OUTCOME_OK) {
             BB_TRY(bb_spectrum_singular_values(problem->matrix, problem->scale, row * size, rows,
                                                column * size, columns, values));
         }
-        of->tile[t] = (double)t;
-        of->row[t] = (double)row;
-        of->column[t] = (double)column;
+        numbers->tile[t] = (double)t;
+        numbers->row[t] = (double)row;
+        numbers->column[t] = (double)column;
         for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-            of->lines[t * BB_FORMAT_COUNT + f] = bb_format_unit_roundoff((bb_format)f) * values[0];
+            numbers->lines[t * BB_FORMAT_COUNT + f] =
+                bb_format_unit_roundoff((bb_format)f) * values[0];
         }
     }
     for (bb_index i = 0; i < size; ++i) {
-        of->places[i] = (double)i;
+        numbers->places[i] = (double)i;
     }
 done:
     return status;
@@ -128,33 +129,34 @@ done:
 static bb_status publish_tiles(const bb_factor_problem *problem, bb_results *results)
 {
     bb_status status = BB_OK;
-    tile_numbers of = {0};
+    tile_numbers numbers = {0};
     bb_index n = problem->matrix->rows;
     bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
     bb_index count = problem->solver->spectrum.tiles.count;
     BB_TRY(bb_factor_spectrum_check(&problem->solver->spectrum, n, size));
     const char *unit = unit_of(problem);
-    BB_TRY(compute_tiles(problem, size, count, &of));
-    BB_TRY(
-        bb_results_axis(results, "spectrum/tile", "1", "index of the chosen tile", count, of.tile));
+    BB_TRY(compute_tiles(problem, size, count, &numbers));
+    BB_TRY(bb_results_axis(results, "spectrum/tile", "1", "index of the chosen tile", count,
+                           numbers.tile));
     BB_TRY(bb_results_axis(results, "spectrum/tile_place", "1", "place in descending order", size,
-                           of.places));
-    BB_TRY(bb_results_values(results, "spectrum/tile_row", "1", "row of the tile", "tile", of.row));
+                           numbers.places));
+    BB_TRY(bb_results_values(results, "spectrum/tile_row", "1", "row of the tile", "tile",
+                             numbers.row));
     BB_TRY(bb_results_values(results, "spectrum/tile_column", "1", "column of the tile", "tile",
-                             of.column));
+                             numbers.column));
     BB_TRY(bb_results_values(results, "spectrum/tile_singular_value", unit,
                              "singular values of the tile, scale included", "tile, tile_place",
-                             of.values));
+                             numbers.values));
     BB_TRY(bb_results_values(results, "spectrum/tile_roundoff_line", unit,
                              "unit roundoff of a format times the largest singular value",
-                             "tile, format", of.lines));
+                             "tile, format", numbers.lines));
 done:
-    BB_RELEASE(&of.row);
-    BB_RELEASE(&of.column);
-    BB_RELEASE(&of.tile);
-    BB_RELEASE(&of.values);
-    BB_RELEASE(&of.lines);
-    BB_RELEASE(&of.places);
+    BB_RELEASE(&numbers.row);
+    BB_RELEASE(&numbers.column);
+    BB_RELEASE(&numbers.tile);
+    BB_RELEASE(&numbers.values);
+    BB_RELEASE(&numbers.lines);
+    BB_RELEASE(&numbers.places);
     return status;
 }
 

@@ -55,21 +55,21 @@ typedef struct rule {
     const char *choices;
 } rule;
 
-static bb_status check_group(const group *of, const rule *rules, int count, bb_index index,
+static bb_status check_group(const group *rows, const rule *rules, int count, bb_index index,
                              const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     char path[96];
     for (int r = 0; r < count; ++r) {
-        if ((rules[r].used >> of->choice & 1) != 0 ||
-            !changed(of->schema, of->record, rules[r].key)) {
+        if ((rules[r].used >> rows->choice & 1) != 0 ||
+            !changed(rows->schema, rows->record, rules[r].key)) {
             continue;
         }
-        (void)snprintf(path, sizeof path, "pipelines.%td.%s%s", index, of->name, rules[r].key);
+        (void)snprintf(path, sizeof path, "pipelines.%td.%s%s", index, rows->name, rules[r].key);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "pipelines[%td].%s%s: of no effect with %s %s, expected %s %s",
-                               index, of->name, rules[r].key, of->decider, of->choice_name,
-                               of->decider, rules[r].choices));
+                               index, rows->name, rules[r].key, rows->decider, rows->choice_name,
+                               rows->decider, rules[r].choices));
     }
 done:
     return status;

@@ -105,8 +105,8 @@ static bb_status certify_paths(const coding *work, bb_index band)
 {
     bb_status status = BB_OK;
     bb_row_rounding *paths = NULL;
-    bb_index left = bb_coded_matrix_rows(work->matrix) - band * work->band;
-    bb_index rows = left < work->band ? left : work->band;
+    bb_index rest = bb_coded_matrix_rows(work->matrix) - band * work->band;
+    bb_index rows = rest < work->band ? rest : work->band;
     BB_TRY(BB_ALLOCATE(rows, &paths));
     BB_TRY(bb_row_roundings_of(work->matrix, band, paths));
     for (bb_index i = 0; i < rows; ++i) {
@@ -131,8 +131,8 @@ static void assess_band(const coding *work, bb_index band, const double *exact, 
                 bb_row_certificate_start(bb_coded_matrix_row_scale(matrix, rows[k]));
         }
         for (bb_index piece = 0; piece * width < columns; ++piece) {
-            bb_index left = columns - piece * width;
-            bb_index count = left < width ? left : width;
+            bb_index rest = columns - piece * width;
+            bb_index count = rest < width ? rest : width;
             bb_coded_matrix_decode_f64(matrix, g, piece, decoded);
             for (bb_index k = 0; k < row_count; ++k) {
                 double *values = decoded + k * width;
@@ -265,31 +265,31 @@ done:
     return status;
 }
 
-bb_status bb_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
-                           const bb_matrix_layout *layout, bb_coding_report *report,
-                           bb_row_certificate *certificates, bb_coded_matrix **out)
+bb_status bb_product_coding_encode(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
+                                   const bb_matrix_layout *layout, bb_coding_report *report,
+                                   bb_row_certificate *certificates, bb_coded_matrix **out)
 {
     const coding_extras extras = {.certificates = certificates};
     return encode(pipeline, rows, layout, &extras, report, out);
 }
 
-bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline, const bb_exact_rows *rows,
-                                const bb_matrix_layout *layout, const bb_coding_draw *draw,
-                                bb_coding_factors *factors, bb_coding_report *report,
-                                bb_coded_matrix **out)
+bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pipeline,
+                                        const bb_exact_rows *rows, const bb_matrix_layout *layout,
+                                        const bb_coding_draw *draw, bb_coding_factors *factors,
+                                        bb_coding_report *report, bb_coded_matrix **out)
 {
     const coding_extras extras = {.draw = draw, .factors = factors};
     return encode(pipeline, rows, layout, &extras, report, out);
 }
 
-double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)
+double bb_product_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)
 {
-    bool there = bb_product_pipeline_wants_gpu(pipeline, study_device);
-    bool unpacks = bb_codec_unpacks(&pipeline->storage, there ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
+    bool present = bb_product_pipeline_wants_gpu(pipeline, study_device);
+    bool unpacks = bb_codec_unpacks(&pipeline->storage, present ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
     return bb_codec_bytes_per_value(&pipeline->storage) + (unpacks ? 4.0 : 0.0);
 }
 
-double bb_coding_device_bytes(const bb_product_pipeline *pipeline)
+double bb_product_coding_device_bytes(const bb_product_pipeline *pipeline)
 {
     return bb_codec_bytes_per_value(&pipeline->storage) +
            bb_coded_operator_index_bits(&pipeline->storage) / 8.0;
@@ -308,34 +308,36 @@ static bb_status unpack_groups(void *context, bb_index begin, bb_index end)
     bb_index columns = bb_coded_matrix_columns(work->coded);
     bb_index width = bb_coded_matrix_piece_columns(work->coded);
     bb_index rows[BB_GROUP_ROWS];
-    double *decoded = NULL; // [BB_GROUP_ROWS][width]
-    double *whole = NULL;   // [BB_GROUP_ROWS][columns]
+    double *decoded = NULL;    // [BB_GROUP_ROWS][width]
+    double *all_values = NULL; // [BB_GROUP_ROWS][columns]
     BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * width, &decoded));
-    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * columns, &whole));
+    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * columns, &all_values));
     for (bb_index group = begin; group < end; ++group) {
         bb_index count = bb_coded_matrix_group_rows(work->coded, group, rows);
         for (bb_index piece = 0; piece * width < columns; ++piece) {
-            bb_index left = columns - piece * width;
+            bb_index rest = columns - piece * width;
             bb_coded_matrix_decode_f64(work->coded, group, piece, decoded);
             for (bb_index k = 0; k < count; ++k) {
-                double *to = whole + k * columns + piece * width;
-                memcpy(to, decoded + k * width, (size_t)(left < width ? left : width) * sizeof *to);
+                double *target = all_values + k * columns + piece * width;
+                memcpy(target, decoded + k * width,
+                       (size_t)(rest < width ? rest : width) * sizeof *target);
                 unscale(bb_coded_matrix_row_scale(work->coded, rows[k]),
-                        left < width ? left : width, to);
+                        rest < width ? rest : width, target);
             }
         }
         for (bb_index k = 0; k < count; ++k) {
             BB_TRY(bb_coded_matrix_encode(work->plain, rows[k],
-                                          bb_view_matrix(whole + k * columns, 1, columns)));
+                                          bb_view_matrix(all_values + k * columns, 1, columns)));
         }
     }
 done:
     BB_RELEASE(&decoded);
-    BB_RELEASE(&whole);
+    BB_RELEASE(&all_values);
     return status;
 }
 
-bb_status bb_coding_unpack(const bb_coded_matrix *coded, double *seconds, bb_coded_matrix **out)
+bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,
+                                   bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
@@ -460,8 +462,9 @@ done:
     return status;
 }
 
-bb_status bb_coding_publish(bb_results *results, const bb_list *pipelines, const char *axis,
-                            bb_index axis_count, const char *unit, const bb_coding_report *reports)
+bb_status bb_product_coding_publish(bb_results *results, const bb_list *pipelines, const char *axis,
+                                    bb_index axis_count, const char *unit,
+                                    const bb_coding_report *reports)
 {
     bb_status status = BB_OK;
     BB_TRY(publish_texts(results, pipelines));

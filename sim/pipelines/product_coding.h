@@ -57,37 +57,37 @@ void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more)
 /// and columns are points of; `certificates` [layout rows] takes the norms of each row, NULL:
 /// nobody wants them. Errors: BB_INVALID (a value of the source is not finite: row and
 /// column are named), BB_MEMORY, the source's. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_coding_encode(const bb_product_pipeline *pipeline,
-                                      const bb_exact_rows *rows, const bb_matrix_layout *layout,
-                                      bb_coding_report *report, bb_row_certificate *certificates,
-                                      bb_coded_matrix **out);
+BB_CHECKED bb_status bb_product_coding_encode(
+    const bb_product_pipeline *pipeline, const bb_exact_rows *rows, const bb_matrix_layout *layout,
+    bb_coding_report *report, bb_row_certificate *certificates, bb_coded_matrix **out);
 
 /// The same of a draw: rows are coded times its factors, which `factors` takes (zero-initialised,
 /// released by the caller), and compared without them. Errors: those above.
-BB_CHECKED bb_status bb_coding_encode_draw(const bb_product_pipeline *pipeline,
-                                           const bb_exact_rows *rows,
-                                           const bb_matrix_layout *layout,
-                                           const bb_coding_draw *draw, bb_coding_factors *factors,
-                                           bb_coding_report *report, bb_coded_matrix **out);
+BB_CHECKED bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pipeline,
+                                                   const bb_exact_rows *rows,
+                                                   const bb_matrix_layout *layout,
+                                                   const bb_coding_draw *draw,
+                                                   bb_coding_factors *factors,
+                                                   bb_coding_report *report, bb_coded_matrix **out);
 
 /// For plans: bytes of a value of a pipeline's matrix as it lies in memory, unpacked beside coded;
 /// a rate that the data decide is taken as fp32's.
-double bb_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device);
+double bb_product_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device);
 
 /// The same on a GPU: coded, with the index that zfp of variable rate needs there.
-double bb_coding_device_bytes(const bb_product_pipeline *pipeline);
+double bb_product_coding_device_bytes(const bb_product_pipeline *pipeline);
 
 /// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_coding_unpack(const bb_coded_matrix *coded, double *seconds,
-                                      bb_coded_matrix **out);
+BB_CHECKED bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,
+                                              bb_coded_matrix **out);
 
 /// Writes `bits_per_value`, `rmse`, `nrmse`, `max_error`, `mean_error`, `psnr_db` and `psnr_zfp_db`
 /// over `pipeline, axis`, and the texts `codec` and `rounding` and the counts of values that were
 /// clipped, lost or not held over `pipeline`. The axis called `axis` stands in /results already;
 /// `reports` is [pipelines][axis_count], errors are in `unit`.
-BB_CHECKED bb_status bb_coding_publish(bb_results *results, const bb_list *pipelines,
-                                       const char *axis, bb_index axis_count, const char *unit,
-                                       const bb_coding_report *reports);
+BB_CHECKED bb_status bb_product_coding_publish(bb_results *results, const bb_list *pipelines,
+                                               const char *axis, bb_index axis_count,
+                                               const char *unit, const bb_coding_report *reports);
 
 #endif

@@ -179,8 +179,8 @@ static bb_device_offer offer_of(const bb_product_pipeline *pipeline)
 bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device)
 {
     const bb_device_offer offer = offer_of(pipeline);
-    return bb_device_resolve(&offer, bb_device_wish(study_device, pipeline->device)) !=
-           BB_DEVICE_CPU;
+    return bb_device_choice_resolve(
+               &offer, bb_device_choice_wish(study_device, pipeline->device)) != BB_DEVICE_CPU;
 }
 
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
@@ -188,7 +188,7 @@ bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_
 {
     const bb_device_offer offer = offer_of(pipeline);
     bb_status status = BB_OK;
-    BB_TRY(bb_device_choose(&offer, study_device, pipeline->device, out));
+    BB_TRY(bb_device_choice_make(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {
         BB_TRY(bb_device_open(*out, 0, &devices->opened[*out]));
     }

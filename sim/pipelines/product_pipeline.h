@@ -55,7 +55,7 @@ typedef struct bb_product_devices {
 } bb_product_devices;
 
 /// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open.
-/// Errors as bb_device_choose and bb_device_open.
+/// Errors as bb_device_choice_make and bb_device_open.
 BB_CHECKED bb_status bb_product_devices_open(bb_product_devices *devices,
                                              const bb_product_pipeline *pipeline, int study_device,
                                              bb_device_kind *out);

@@ -13,14 +13,14 @@ struct bb_promise_trials {
     bb_promise_trial *items; // [most]
 };
 
-bb_status bb_promise_trials_create(bb_index most, bb_promise_trials **out)
+bb_status bb_promise_trials_create(bb_index limit, bb_promise_trials **out)
 {
     bb_status status = BB_OK;
     bb_promise_trials *trials = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &trials));
-    trials->most = most;
-    BB_TRY(BB_ZEROED(most, &trials->items));
+    trials->most = limit;
+    BB_TRY(BB_ZEROED(limit, &trials->items));
     *out = trials;
     trials = NULL;
 done:

@@ -36,8 +36,8 @@ typedef struct bb_promise_trial {
 /// Trials of all searches of a run. Opaque, owned by the caller.
 typedef struct bb_promise_trials bb_promise_trials;
 
-/// Room for `most` trials. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_promise_trials_create(bb_index most, bb_promise_trials **out);
+/// Room for `limit` trials. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_promise_trials_create(bb_index limit, bb_promise_trials **out);
 void bb_promise_trials_destroy(bb_promise_trials **trials);
 
 /// One search. Zero-initialise what is not given; `found`, `trial_count` and `best` are the result.

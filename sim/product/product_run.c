@@ -144,7 +144,7 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
-    bb_device_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
@@ -173,7 +173,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     bb_index columns = run->matrix->columns;
     common->solve_seconds = 0.0;
     if (bb_codec_unpacks(&run->pipelines[pipeline].storage, common->device)) {
-        BB_TRY(bb_coding_unpack(matrix, &common->solve_seconds, &unpacked));
+        BB_TRY(bb_product_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
     BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
@@ -183,7 +183,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,
                                        &common->solve_seconds));
         bb_coding_factors_undo(factors, 0, rows, y);
-        bb_index bad = bb_first_non_finite(y, rows);
+        bb_index bad = bb_outcome_first_non_finite(y, rows);
         if (bad >= 0) {
             bb_outcome_set(&common->outcome, BB_OUTCOME_NON_FINITE, "product %td, row %td", v, bad);
         }
@@ -246,8 +246,8 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
         evaluation->worst_vector = NAN;
         goto done;
     }
-    BB_TRY(bb_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw, &factors,
-                                 &evaluation->coding, &matrix));
+    BB_TRY(bb_product_coding_encode_draw(&run->pipelines[pipeline], &rows, &run->layout, &draw,
+                                         &factors, &evaluation->coding, &matrix));
     evaluation->common.operator_bytes = evaluation->coding.bytes;
     evaluation->common.fp32_bytes = 4.0 * evaluation->coding.values;
     evaluation->common.encode_seconds = evaluation->coding.seconds;
@@ -311,8 +311,8 @@ static bb_status publish(const product_run *run, bb_results *results)
                                          "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
     BB_TRY(
         bb_results_text_axis(results, "results/operator", "dataset of the matrix", 1, operators));
-    BB_TRY(bb_coding_publish(results, &run->study->pipelines, "operator", 1, run->matrix->unit,
-                             reports));
+    BB_TRY(bb_product_coding_publish(results, &run->study->pipelines, "operator", 1,
+                                     run->matrix->unit, reports));
 done:
     BB_RELEASE(&reports);
     return status;
@@ -350,12 +350,12 @@ static void estimate(const bb_product_study *study, double rows, double columns,
     double value_seconds = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         bool beside = p != reference || pipelines[p].draws > 1; // of the reference's fp64
-        held = fmax(held, beside ? bb_coding_held_bytes(&pipelines[p], device) : 0.0);
+        held = fmax(held, beside ? bb_product_coding_held_bytes(&pipelines[p], device) : 0.0);
         if (bb_product_pipeline_wants_gpu(&pipelines[p], device)) {
             // One matrix at a time, x and y.
-            plan->device_bytes =
-                fmax(plan->device_bytes, bb_coding_device_bytes(&pipelines[p]) * rows * columns +
-                                             8.0 * (rows + columns));
+            plan->device_bytes = fmax(
+                plan->device_bytes, bb_product_coding_device_bytes(&pipelines[p]) * rows * columns +
+                                        8.0 * (rows + columns));
         }
         value_seconds += (double)pipelines[p].draws *
                          (bb_codec_seconds_per_value(&pipelines[p].storage) + 1e-9 * vectors);

@@ -220,7 +220,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
-    bb_device_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(
         bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));

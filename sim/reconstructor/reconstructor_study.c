@@ -106,7 +106,7 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
                                "only with them"));
     }
     BB_TRY(check_policies(all, config, problems));
-    BB_TRY(bb_factor_solver_check(&all->solver.common, config, problems));
+    BB_TRY(bb_factor_pipeline_solver_check(&all->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
     BB_TRY(bb_factor_devices_check(&all->pipelines, &all->solver.common, all->common.device, config,
                                    problems));

@@ -11,8 +11,8 @@ enum { LEVELS = 4, CELLS = 24, STEPS = 32 };
 
 static const double MODE = 1.8411837813406593; // j'_11
 
-double bb_convergence_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *clamp,
-                               const bb_ring_config *ring)
+double bb_convergence_modes_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *clamp,
+                                     const bb_ring_config *ring)
 {
     double spacing = 4.0 * mesh->spacing_mm;
     bool rings = bb_edge_ring_wanted(ring);
@@ -48,10 +48,10 @@ static double exchange_rate(const bb_wafer_material_config *wafer, const bb_clam
             wafer->thickness_um);
 }
 
-static void release(decay *of)
+static void release(decay *model)
 {
-    bb_disc_mesh_destroy(&of->mesh);
-    BB_RELEASE(&of->shape);
+    bb_disc_mesh_destroy(&model->mesh);
+    BB_RELEASE(&model->shape);
 }
 
 // Amplitude of the shape in a state, times a constant.
@@ -65,34 +65,34 @@ static double project(const bb_thermal *thermal, const double *state, const doub
 }
 
 // Amplitude after `steps` steps over that before them. A first step puts the shape in as heat.
-static bb_status run(const decay *of, double *out)
+static bb_status run(const decay *model, double *out)
 {
     bb_status status = BB_OK;
     bb_thermal *thermal = NULL;
     bb_stepper *stepper = NULL;
     double *joules = NULL;
     int32_t *where = NULL;
-    const bb_thermal_setting setting = {.stepping = of->stepping};
-    BB_TRY(bb_thermal_create_in(of->mesh, of->wafer, of->clamp, BB_CLAMP_ISOTHERMAL, of->step,
-                                &setting, &thermal));
-    if (of->stepping == (int)BB_STEPPING_EXPLICIT) {
+    const bb_thermal_setting setting = {.stepping = model->stepping};
+    BB_TRY(bb_thermal_create_in(model->mesh, model->wafer, model->clamp, BB_CLAMP_ISOTHERMAL,
+                                model->step, &setting, &thermal));
+    if (model->stepping == (int)BB_STEPPING_EXPLICIT) {
         BB_TRY(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &stepper));
     } else {
-        BB_TRY(bb_stepper_create_implicit(&thermal->conductance, thermal->capacity, of->step,
+        BB_TRY(bb_stepper_create_implicit(&thermal->conductance, thermal->capacity, model->step,
                                           &stepper));
     }
     BB_TRY(BB_ALLOCATE(thermal->size, &joules));
     BB_TRY(BB_ALLOCATE(thermal->size, &where));
     for (bb_index i = 0; i < thermal->size; ++i) {
         where[i] = (int32_t)i;
-        joules[i] = thermal->capacity[i] * of->shape[i];
+        joules[i] = thermal->capacity[i] * model->shape[i];
     }
     BB_TRY(bb_stepper_step(stepper, thermal->size, where, joules));
-    double before = project(thermal, bb_stepper_state(stepper), of->shape);
-    for (bb_index n = 0; n < of->steps; ++n) {
+    double before = project(thermal, bb_stepper_state(stepper), model->shape);
+    for (bb_index n = 0; n < model->steps; ++n) {
         BB_TRY(bb_stepper_step(stepper, 0, NULL, NULL));
     }
-    *out = project(thermal, bb_stepper_state(stepper), of->shape) / before;
+    *out = project(thermal, bb_stepper_state(stepper), model->shape) / before;
 done:
     bb_stepper_destroy(&stepper);
     bb_thermal_destroy(&thermal);
@@ -101,39 +101,40 @@ done:
     return status;
 }
 
-static bb_status shape_cosine(bb_index cells, double spacing, decay *of)
+static bb_status shape_cosine(bb_index cells, double spacing, decay *model)
 {
     bb_status status = BB_OK;
     const double q = 2.0 * M_PI / ((double)cells * spacing);
-    BB_TRY(bb_disc_mesh_periodic(cells, cells, spacing, &of->mesh));
-    BB_TRY(BB_ALLOCATE(of->mesh->node_count, &of->shape));
-    for (bb_index i = 0; i < of->mesh->node_count; ++i) {
-        of->shape[i] = cos(q * bb_disc_mesh_x(of->mesh, i)) * cos(q * bb_disc_mesh_y(of->mesh, i));
+    BB_TRY(bb_disc_mesh_periodic(cells, cells, spacing, &model->mesh));
+    BB_TRY(BB_ALLOCATE(model->mesh->node_count, &model->shape));
+    for (bb_index i = 0; i < model->mesh->node_count; ++i) {
+        model->shape[i] =
+            cos(q * bb_disc_mesh_x(model->mesh, i)) * cos(q * bb_disc_mesh_y(model->mesh, i));
     }
 done:
     return status;
 }
 
-static bb_status shape_mode(double radius, double spacing, decay *of)
+static bb_status shape_mode(double radius, double spacing, decay *model)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_disc_mesh_create(radius, spacing, &of->mesh));
-    BB_TRY(BB_ALLOCATE(of->mesh->node_count, &of->shape));
-    for (bb_index i = 0; i < of->mesh->node_count; ++i) {
-        double x = bb_disc_mesh_x(of->mesh, i);
-        double y = bb_disc_mesh_y(of->mesh, i);
-        of->shape[i] = jn(1, MODE * hypot(x, y) / radius) * cos(atan2(y, x));
+    BB_TRY(bb_disc_mesh_create(radius, spacing, &model->mesh));
+    BB_TRY(BB_ALLOCATE(model->mesh->node_count, &model->shape));
+    for (bb_index i = 0; i < model->mesh->node_count; ++i) {
+        double x = bb_disc_mesh_x(model->mesh, i);
+        double y = bb_disc_mesh_y(model->mesh, i);
+        model->shape[i] = jn(1, MODE * hypot(x, y) / radius) * cos(atan2(y, x));
     }
 done:
     return status;
 }
 
-static bb_status add(const char *study, const decay *of, int k, double before, double error,
+static bb_status add(const char *study, const decay *model, int k, double before, double error,
                      bb_convergence_table *table)
 {
     const bb_convergence_row row = {.study = study,
-                                    .spacing_mm = 1e3 * of->mesh->spacing,
-                                    .step_ms = 1e3 * of->step,
+                                    .spacing_mm = 1e3 * model->mesh->spacing,
+                                    .step_ms = 1e3 * model->step,
                                     .error = error,
                                     .order = k == 0 ? NAN : log2(before / error)};
     return bb_convergence_table_add(table, &row);
@@ -145,28 +146,28 @@ static bb_status converge_space(const decay *like, bool on_disc, double coarsest
 {
     bb_status status = BB_OK;
     double before = NAN;
-    decay of = *like;
-    of.stepping = BB_STEPPING_CRANK_NICOLSON;
-    of.steps = STEPS;
-    of.step = 0.01 / rate;
+    decay model = *like;
+    model.stepping = BB_STEPPING_CRANK_NICOLSON;
+    model.steps = STEPS;
+    model.step = 0.01 / rate;
     const double radius = 0.5e-3 * like->wafer->diameter_mm;
     for (int k = 0; k < LEVELS; ++k) {
         double spacing = coarsest / (double)(1 << k);
-        BB_TRY(on_disc ? shape_mode(radius, spacing, &of)
-                       : shape_cosine((bb_index)CELLS << k, spacing, &of));
+        BB_TRY(on_disc ? shape_mode(radius, spacing, &model)
+                       : shape_cosine((bb_index)CELLS << k, spacing, &model));
         double amplitude = 0.0;
-        BB_TRY(run(&of, &amplitude));
+        BB_TRY(run(&model, &amplitude));
         // The step's own error is taken out: each step multiplies by (1 - z/2) / (1 + z/2).
         double factor = pow(amplitude, 1.0 / STEPS);
-        double seen = 2.0 * (1.0 - factor) / (1.0 + factor) / of.step;
+        double seen = 2.0 * (1.0 - factor) / (1.0 + factor) / model.step;
         double error = fabs(seen / rate - 1.0);
-        BB_TRY(add(on_disc ? "mode in space, closed form" : "cosine in space, closed form", &of, k,
-                   before, error, table));
+        BB_TRY(add(on_disc ? "mode in space, closed form" : "cosine in space, closed form", &model,
+                   k, before, error, table));
         before = error;
-        release(&of);
+        release(&model);
     }
 done:
-    release(&of);
+    release(&model);
     return status;
 }
 
@@ -176,27 +177,27 @@ static bb_status converge_time(const decay *like, int stepping, double spacing, 
                                bb_convergence_table *table)
 {
     bb_status status = BB_OK;
-    decay of = *like;
+    decay model = *like;
     double before = NAN;
     double c = cos(2.0 * M_PI / CELLS);
     double rate =
         diffusivity(like->wafer) / (spacing * spacing) / 3.0 * (8.0 - 4.0 * c - 4.0 * c * c) +
         exchange_rate(like->wafer, like->clamp);
-    of.stepping = stepping;
-    BB_TRY(shape_cosine(CELLS, spacing, &of));
+    model.stepping = stepping;
+    BB_TRY(shape_cosine(CELLS, spacing, &model));
     double longest = bb_thermal_wafer_limit(like->wafer, like->clamp, NULL, spacing);
     double total = STEPS * fmin(0.5 * longest, 0.02 / rate);
     for (int k = 0; k < LEVELS; ++k) {
         double amplitude = 0.0;
-        of.steps = (bb_index)STEPS << k;
-        of.step = total / (double)of.steps;
-        BB_TRY(run(&of, &amplitude));
+        model.steps = (bb_index)STEPS << k;
+        model.step = total / (double)model.steps;
+        BB_TRY(run(&model, &amplitude));
         double error = fabs(amplitude / exp(-rate * total) - 1.0);
-        BB_TRY(add(study, &of, k, before, error, table));
+        BB_TRY(add(study, &model, k, before, error, table));
         before = error;
     }
 done:
-    release(&of);
+    release(&model);
     return status;
 }
 

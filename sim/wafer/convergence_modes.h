@@ -9,8 +9,8 @@
 
 /// Coarsest of four spacings that halve: four times the mesh's, or what clamp and ring (NULL: none)
 /// still allow, mm.
-double bb_convergence_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *clamp,
-                               const bb_ring_config *ring);
+double bb_convergence_modes_coarsest(const bb_mesh_config *mesh, const bb_clamp_config *clamp,
+                                     const bb_ring_config *ring);
 
 /// Adds the studies `cosine` and `mode`; their errors are relative. Errors: BB_INVALID, BB_MEMORY.
 BB_CHECKED bb_status bb_convergence_modes(const bb_wafer_material_config *wafer,

@@ -52,13 +52,13 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
                                 bb_index row, bb_index points, const double *window,
                                 const double *expected, bb_certificate_tally *tally)
 {
-    const bb_sum_rounding own = rounding_of(certificate->pipeline, certificate->columns);
+    const bb_sum_rounding sum_rounding = rounding_of(certificate->pipeline, certificate->columns);
     const bb_sum_rounding exact = rounding_of(certificate->reference, certificate->columns);
     const bb_vector_norms *x = &certificate->inputs[step];
     for (bb_index i = 0; i < points; ++i) {
         const bb_row_certificate *coded = &certificate->rows[row + i];
         double rounding =
-            bb_row_certificate_rounding(coded, x, &own) +
+            bb_row_certificate_rounding(coded, x, &sum_rounding) +
             bb_row_certificate_rounding(&certificate->reference_rows[row + i], x, &exact);
         bb_certificate_tally_add(tally, bb_row_certificate_coding(coded, x), rounding,
                                  fabs(window[i] - expected[i]));
@@ -103,8 +103,8 @@ static double measure(const bb_certificate_tally *tally, int which)
     }
 }
 
-bb_status bb_certificate_publish(bb_results *results, bb_index pipelines, bb_index axes,
-                                 const bb_certificate_tally *const *tallies)
+bb_status bb_wafer_certificate_publish(bb_results *results, bb_index pipelines, bb_index axes,
+                                       const bb_certificate_tally *const *tallies)
 {
     bb_status status = BB_OK;
     double *values = NULL; // [pipelines][axes]

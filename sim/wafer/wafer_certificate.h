@@ -50,7 +50,8 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
 /// Writes certified_bound_nm, certified_coding_nm, certified_error_nm, certificate_looseness,
 /// certificate_violations and certificate_unbounded over `pipeline, axis`; `tallies` is
 /// [pipelines][axes].
-BB_CHECKED bb_status bb_certificate_publish(bb_results *results, bb_index pipelines, bb_index axes,
-                                            const bb_certificate_tally *const *tallies);
+BB_CHECKED bb_status bb_wafer_certificate_publish(bb_results *results, bb_index pipelines,
+                                                  bb_index axes,
+                                                  const bb_certificate_tally *const *tallies);
 
 #endif

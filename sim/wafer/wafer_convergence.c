@@ -46,35 +46,35 @@ static bb_index pick_field(const bb_wafer_study *study, const bb_scan *scan)
     return all ? 0 : items[0];
 }
 
-static bb_status run_level(const bb_wafer_study *study, level *of)
+static bb_status run_level(const bb_wafer_study *study, level *step)
 {
     bb_status status = BB_OK;
     bb_heat_simulation simulation = {0};
     bb_wafer_config physics = bb_wafer_study_physics(study);
-    physics.mesh = &of->mesh;
-    BB_TRY(bb_wafer_problem_create_heat(&physics, &of->problem));
-    BB_TRY(bb_heat_simulation_open(of->problem, &simulation));
-    BB_TRY(bb_heat_simulation_expose(&simulation, pick_field(study, of->problem->scan)));
-    const bb_scan *scan = of->problem->scan;
-    const bb_index light = scan->light_steps * of->mesh.substeps;
-    const bb_index all = (scan->light_steps + scan->dark_steps) * of->mesh.substeps;
+    physics.mesh = &step->mesh;
+    BB_TRY(bb_wafer_problem_create_heat(&physics, &step->problem));
+    BB_TRY(bb_heat_simulation_open(step->problem, &simulation));
+    BB_TRY(bb_heat_simulation_expose(&simulation, pick_field(study, step->problem->scan)));
+    const bb_scan *scan = step->problem->scan;
+    const bb_index light = scan->light_steps * step->mesh.substeps;
+    const bb_index all = (scan->light_steps + scan->dark_steps) * step->mesh.substeps;
     for (bb_index part = 0; part < all; ++part) {
         BB_TRY(bb_heat_simulation_step(&simulation, part));
         if (part + 1 == light) {
-            BB_TRY(keep(&simulation, &of->light));
+            BB_TRY(keep(&simulation, &step->light));
         }
     }
-    BB_TRY(keep(&simulation, &of->dark));
+    BB_TRY(keep(&simulation, &step->dark));
 done:
     bb_heat_simulation_release(&simulation);
     return status;
 }
 
-static void release_level(level *of)
+static void release_level(level *step)
 {
-    BB_RELEASE(&of->light);
-    BB_RELEASE(&of->dark);
-    bb_wafer_problem_destroy(&of->problem);
+    BB_RELEASE(&step->light);
+    BB_RELEASE(&step->dark);
+    bb_wafer_problem_destroy(&step->problem);
 }
 
 // Bilinear value of a level's nodes at (x, y); false off its mesh.
@@ -158,7 +158,7 @@ done:
 static bb_status converge_space(const bb_wafer_study *study, bb_convergence_table *table)
 {
     level levels[LEVELS] = {0};
-    double spacing = bb_convergence_coarsest(&study->mesh, &study->clamp, &study->ring);
+    double spacing = bb_convergence_modes_coarsest(&study->mesh, &study->clamp, &study->ring);
     for (int k = 0; k < MESHES; ++k) {
         levels[k].mesh = study->mesh;
         levels[k].mesh.stepping = BB_STEPPING_CRANK_NICOLSON;
@@ -185,7 +185,7 @@ static bb_status converge_time(const bb_wafer_study *study, int stepping, const 
     return run_levels(study, STEPS, levels, name, table);
 }
 
-bb_status bb_wafer_converge(const void *study, bb_results *results, bb_text *table)
+bb_status bb_wafer_convergence_run(const void *study, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     bb_convergence_table rows = {0};

@@ -22,6 +22,7 @@
 
 /// Runs the studies for a bb_wafer_study, writes /results and appends the table to `table`. Errors:
 /// BB_INVALID, BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_converge(const void *study, bb_results *results, bb_text *table);
+BB_CHECKED bb_status bb_wafer_convergence_run(const void *study, bb_results *results,
+                                              bb_text *table);
 
 #endif

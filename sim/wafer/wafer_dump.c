@@ -29,7 +29,7 @@ bb_status bb_wafer_dump_check(const bb_dump_config *config, const char *names)
 {
     bb_status status = BB_OK;
     if (config->filter == (int)BB_DUMP_ZFP && bb_dump_wanted(names, "rows")) {
-        BB_TRY(bb_hdf5_zfp_require());
+        BB_TRY(bb_hdf5_filter_zfp_require());
     }
 done:
     return status;

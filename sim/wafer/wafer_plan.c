@@ -95,64 +95,66 @@ static double factor_values(double per_unknown, double unknowns)
     return per_unknown * unknowns * log2(unknowns);
 }
 
-static double plate_values(const extent *of)
+static double plate_values(const extent *span)
 {
-    return factor_values(17.5, BB_PLATE_UNKNOWNS * of->nodes);
+    return factor_values(17.5, BB_PLATE_UNKNOWNS * span->nodes);
 }
 
 // Factor of the plate, and beside it either the matrix and its permuted copy while it is made, or
 // the right-hand sides of each thread; what stands in both times is counted elsewhere.
-static double plate_bytes(const extent *of, double threads)
+static double plate_bytes(const extent *span, double threads)
 {
-    double making = 2.0 * 16.0 * 165.0 * of->nodes - 8.0 * of->cells * of->points;
-    double batches = fmin(threads, ceil(of->points / BB_PLATE_BATCH));
-    return 8.0 * plate_values(of) +
-           fmax(making, batches * bb_plate_response_bytes(of->nodes, of->blocks));
+    double making = 2.0 * 16.0 * 165.0 * span->nodes - 8.0 * span->cells * span->points;
+    double batches = fmin(threads, ceil(span->points / BB_PLATE_BATCH));
+    return 8.0 * plate_values(span) +
+           fmax(making, batches * bb_plate_response_bytes(span->nodes, span->blocks));
 }
 
-static double membrane_values(const extent *of)
+static double membrane_values(const extent *span)
 {
-    return factor_values(7.0, 2.0 * of->nodes);
+    return factor_values(7.0, 2.0 * span->nodes);
 }
 
 // What makes the rows.
-static double rows_bytes(const bb_wafer_study *study, const extent *of, double threads)
+static double rows_bytes(const bb_wafer_study *study, const extent *span, double threads)
 {
     if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        const double batches = fmin(threads, ceil(of->points / BB_MEMBRANE_BATCH));
-        return 8.0 * (membrane_values(of) + batches * BB_MEMBRANE_BATCH * 3.0 * of->nodes);
+        const double batches = fmin(threads, ceil(span->points / BB_MEMBRANE_BATCH));
+        return 8.0 * (membrane_values(span) + batches * BB_MEMBRANE_BATCH * 3.0 * span->nodes);
     }
-    return has_plate(study) ? plate_bytes(of, threads) : 0.0;
+    return has_plate(study) ? plate_bytes(span, threads) : 0.0;
 }
 
-static double host_bytes(const bb_wafer_study *study, const extent *of, double threads)
+static double host_bytes(const bb_wafer_study *study, const extent *span, double threads)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index reference = bb_product_pipelines_reference(&study->pipelines);
-    double inputs =
-        8.0 * of->cells * of->scored_wafers * (of->scored * (double)study->scan.light_steps + 1.0);
+    double inputs = 8.0 * span->cells * span->scored_wafers *
+                    (span->scored * (double)study->scan.light_steps + 1.0);
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bool beside = p != reference || pipelines[p].draws > 1;
         largest =
-            fmax(largest, beside ? bb_coding_held_bytes(&pipelines[p], study->common.device) : 0.0);
+            fmax(largest,
+                 beside ? bb_product_coding_held_bytes(&pipelines[p], study->common.device) : 0.0);
     }
-    largest *= of->cells * of->points;
+    largest *= span->cells * span->points;
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
-    double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * of->cells * of->points + largest + inputs +
-                   800.0 * of->modes * of->nodes;
-    return bytes + rows_bytes(study, of, threads);
+    double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * span->cells * span->points + largest + inputs +
+                   800.0 * span->modes * span->nodes;
+    return bytes + rows_bytes(study, span, threads);
 }
 
 // One matrix at a time is on a GPU, beside x and y; 0 where no pipeline computes there.
-static double device_bytes(const bb_wafer_study *study, const extent *of)
+static double device_bytes(const bb_wafer_study *study, const extent *span)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
     double largest = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         if (bb_product_pipeline_wants_gpu(&pipelines[p], study->common.device)) {
-            largest = fmax(largest, bb_coding_device_bytes(&pipelines[p]) * of->cells * of->points +
-                                        8.0 * (of->cells + of->points));
+            largest = fmax(largest, bb_product_coding_device_bytes(&pipelines[p]) * span->cells *
+                                            span->points +
+                                        8.0 * (span->cells + span->points));
         }
     }
     return largest;
@@ -160,39 +162,39 @@ static double device_bytes(const bb_wafer_study *study, const extent *of)
 
 // Displacements and residuals with their deviations, vectors for the eye, and the overlay report: 3
 // errors with 86 numbers of the wafer and 26 of a field.
-static double output_bytes(const bb_wafer_study *study, const extent *of)
+static double output_bytes(const bb_wafer_study *study, const extent *span)
 {
-    double points = of->scored * (double)study->metrology.columns * (double)study->metrology.rows;
+    double points = span->scored * (double)study->metrology.columns * (double)study->metrology.rows;
     double axes = (double)study->response.axes.count;
     double pipelines = (double)study->pipelines.count;
-    double report = 3.0 * pipelines * (86.0 + 26.0 * of->scored) + 7.0 * of->scored;
+    double report = 3.0 * pipelines * (86.0 + 26.0 * span->scored) + 7.0 * span->scored;
     double probes =
-        study->probes.count > 0 ? of->samples * (2.0 + (double)study->probes.count) : 0.0;
-    const double lot = bb_lot_overlay_values(of->scored_wafers, pipelines, axes, points);
+        study->probes.count > 0 ? span->samples * (2.0 + (double)study->probes.count) : 0.0;
+    const double lot = bb_lot_overlay_values(span->scored_wafers, pipelines, axes, points);
     return 8.0 * (points * (11.0 + (4.0 * axes + 6.0) * pipelines) + report + lot +
-                  14.0 * of->exposed + probes);
+                  14.0 * span->exposed + probes);
 }
 
 // Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
-static double factor_seconds(const extent *of)
+static double factor_seconds(const extent *span)
 {
-    return pow(BB_PLATE_UNKNOWNS * of->nodes, 1.5) / 8e7;
+    return pow(BB_PLATE_UNKNOWNS * span->nodes, 1.5) / 8e7;
 }
 
 // Core seconds of the rows of a point: 2.5e7 kernel entries a second, 4e9 values of the membrane's
 // factor, 8.5e9 of the plate's.
-static double point_seconds(const bb_wafer_study *study, const extent *of)
+static double point_seconds(const bb_wafer_study *study, const extent *span)
 {
     const double axes = (double)study->response.axes.count;
     if (has_plate(study)) {
-        return axes * plate_values(of) / 8.5e9;
+        return axes * plate_values(span) / 8.5e9;
     }
-    const double closed = of->cells / 2.5e7;
+    const double closed = span->cells / 2.5e7;
     if (study->response.generator != (int)BB_GENERATOR_FEM) {
         return axes * closed;
     }
     const double heights = bb_wafer_study_has_kernel_height(study) ? 1.0 : 0.0;
-    return (axes - heights) * membrane_values(of) / 4e9 + heights * closed;
+    return (axes - heights) * membrane_values(span) / 4e9 + heights * closed;
 }
 
 // A step by Crank-Nicolson costs some twelve products with the matrix.
@@ -202,23 +204,24 @@ static double step_updates(const bb_wafer_study *study)
 }
 
 // Rough rates of one core: 1e8 node updates and 1.5e9 products a second.
-static double seconds(const bb_wafer_study *study, const extent *of, double cores)
+static double seconds(const bb_wafer_study *study, const extent *span, double cores)
 {
-    double rows = of->matrices * of->points;
+    double rows = span->matrices * span->points;
     double draws = 0.0;
     double coding = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_product_pipeline *pipeline =
             (const bb_product_pipeline *)study->pipelines.items + p;
         draws += (double)pipeline->draws;
-        coding += (double)pipeline->draws * rows * of->cells *
+        coding += (double)pipeline->draws * rows * span->cells *
                   bb_codec_seconds_per_value(&pipeline->storage);
     }
-    double products = of->scored_wafers * of->matrices * draws * (double)study->scan.light_steps *
-                      of->window * of->cells;
-    return 0.5 + (has_plate(study) ? factor_seconds(of) : 0.0) +
-           (coding + of->scored * of->points * point_seconds(study, of) +
-            step_updates(study) * of->steps * of->modes * of->nodes / 1e8 + products / 1.5e9) /
+    double products = span->scored_wafers * span->matrices * draws *
+                      (double)study->scan.light_steps * span->window * span->cells;
+    return 0.5 + (has_plate(study) ? factor_seconds(span) : 0.0) +
+           (coding + span->scored * span->points * point_seconds(study, span) +
+            step_updates(study) * span->steps * span->modes * span->nodes / 1e8 +
+            products / 1.5e9) /
                cores;
 }
 
@@ -235,27 +238,27 @@ static bb_status list_operator(const bb_product_pipeline *pipeline, double value
                        1e-6 * bits / 8.0 * values);
 }
 
-static bb_status plan_realtime(const bb_wafer_study *study, const extent *of, double threads,
+static bb_status plan_realtime(const bb_wafer_study *study, const extent *span, double threads,
                                bb_plan *plan)
 {
-    const bb_realtime_extent realtime = {.cells = of->cells,
-                                         .points = of->points,
-                                         .nodes = of->nodes,
-                                         .scored = of->scored,
-                                         .rows_bytes = rows_bytes(study, of, threads),
+    const bb_realtime_extent realtime = {.cells = span->cells,
+                                         .points = span->points,
+                                         .nodes = span->nodes,
+                                         .scored = span->scored,
+                                         .rows_bytes = rows_bytes(study, span, threads),
                                          .threads = threads};
     return bb_realtime_plan_add(study, &realtime, plan);
 }
 
-static bb_status list_requirements(const bb_wafer_study *study, const extent *of, bb_plan *plan)
+static bb_status list_requirements(const bb_wafer_study *study, const extent *span, bb_plan *plan)
 {
     const bb_requirement_sizes sizes = {
-        .unknowns = of->unknowns,
-        .sources = of->cells,
-        .window = of->window,
-        .field_points = of->points,
-        .entries = bb_requirement_entries(of->nodes, of->clamp,
-                                          study->clamp.spacing_mm / study->mesh.spacing_mm),
+        .unknowns = span->unknowns,
+        .sources = span->cells,
+        .window = span->window,
+        .field_points = span->points,
+        .entries = bb_requirements_entries(span->nodes, span->clamp,
+                                           study->clamp.spacing_mm / study->mesh.spacing_mm),
         .inputs = 1.0,
         .light = (double)study->scan.light_steps,
         .dark = (double)study->scan.dark_steps,
@@ -271,51 +274,51 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     const bb_wafer_study *wafer = study;
     const bb_wafer_config physics = bb_wafer_study_physics(wafer);
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
-    extent of;
+    extent span;
     BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
     BB_TRY(bb_wafer_rows_check(wafer));
     BB_TRY(bb_wafer_problem_check_step(&physics));
     BB_TRY(bb_wafer_problem_check_burls(&physics));
-    BB_TRY(measure(wafer, &of));
+    BB_TRY(measure(wafer, &span));
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
-        BB_TRY(list_operator(&pipelines[p], of.matrices * of.cells * of.points, plan));
+        BB_TRY(list_operator(&pipelines[p], span.matrices * span.cells * span.points, plan));
     }
-    if (of.wafers > 1.0) {
-        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", of.wafers,
+    if (span.wafers > 1.0) {
+        BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", span.wafers,
                            wafer->wafers.exchange_s,
-                           of.scored_wafers > 1.0 ? "all are" : "the last is"));
+                           span.scored_wafers > 1.0 ? "all are" : "the last is"));
     }
     if (wafer->probes.count > 0) {
-        BB_TRY(bb_plan_add(plan, "probes", "%td, %.0f rows", wafer->probes.count, of.samples));
+        BB_TRY(bb_plan_add(plan, "probes", "%td, %.0f rows", wafer->probes.count, span.samples));
     }
-    BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", of.fields,
-                       of.exposed, of.scored));
-    BB_TRY(bb_plan_add(plan, "thermal", "%.0f nodes%s, %.0f steps", of.nodes,
-                       of.modes > 1.0 ? " of mean and drop" : "", of.steps));
-    BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", of.points,
-                       of.cells, of.matrices));
+    BB_TRY(bb_plan_add(plan, "fields", "%.0f laid out, %.0f heated, %.0f scored", span.fields,
+                       span.exposed, span.scored));
+    BB_TRY(bb_plan_add(plan, "thermal", "%.0f nodes%s, %.0f steps", span.nodes,
+                       span.modes > 1.0 ? " of mean and drop" : "", span.steps));
+    BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", span.points,
+                       span.cells, span.matrices));
     BB_TRY(bb_wafer_cautions_plan(wafer, plan));
-    BB_TRY(plan_realtime(wafer, &of, (double)options->threads, plan));
-    BB_TRY(list_requirements(wafer, &of, plan));
+    BB_TRY(plan_realtime(wafer, &span, (double)options->threads, plan));
+    BB_TRY(list_requirements(wafer, &span, plan));
     if (has_plate(wafer)) {
-        double unknowns = BB_PLATE_UNKNOWNS * of.nodes;
+        double unknowns = BB_PLATE_UNKNOWNS * span.nodes;
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
-                           unknowns, 8e-6 * plate_values(&of), factor_seconds(&of)));
+                           unknowns, 8e-6 * plate_values(&span), factor_seconds(&span)));
         if (wafer->response.cache_folder != NULL) {
             BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
                                wafer->response.cache_folder));
         }
     }
-    plan->host_bytes = host_bytes(wafer, &of, (double)options->threads);
-    plan->device_bytes = device_bytes(wafer, &of);
-    plan->output_bytes = output_bytes(wafer, &of);
+    plan->host_bytes = host_bytes(wafer, &span, (double)options->threads);
+    plan->device_bytes = device_bytes(wafer, &span);
+    plan->output_bytes = output_bytes(wafer, &span);
     if (bb_dump_wanted(options->dump, "rows")) {
-        plan->output_bytes += 8.0 * of.matrices * of.points * of.cells;
+        plan->output_bytes += 8.0 * span.matrices * span.points * span.cells;
     }
     if (bb_dump_wanted(options->dump, "inputs")) {
-        plan->output_bytes += 8.0 * of.scored * (double)wafer->scan.light_steps * of.cells;
+        plan->output_bytes += 8.0 * span.scored * (double)wafer->scan.light_steps * span.cells;
     }
-    plan->estimated_seconds = seconds(wafer, &of, (double)options->threads);
+    plan->estimated_seconds = seconds(wafer, &span, (double)options->threads);
 done:
     return status;
 }

@@ -28,7 +28,7 @@ typedef struct publication {
 static bb_status gather_points(publication *out)
 {
     bb_status status = BB_OK;
-    bb_index at = 0;
+    bb_index index = 0;
     double **arrays[] = {&out->x,    &out->y,  &out->field_x, &out->field_y,    &out->field,
                          &out->zero, &out->dx, &out->dy,      &out->residual_x, &out->residual_y};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
@@ -36,12 +36,12 @@ static bb_status gather_points(publication *out)
     }
     for (bb_index f = 0; f < out->problem->scored_count; ++f) {
         const bb_dwell *dwell = out->problem->dwells[f];
-        for (bb_index i = 0; i < dwell->count; ++i, ++at) {
-            out->x[at] = dwell->x[i];
-            out->y[at] = dwell->y[i];
-            out->field_x[at] = dwell->field.x;
-            out->field_y[at] = dwell->field.y;
-            out->field[at] = (double)out->problem->scored[f];
+        for (bb_index i = 0; i < dwell->count; ++i, ++index) {
+            out->x[index] = dwell->x[i];
+            out->y[index] = dwell->y[i];
+            out->field_x[index] = dwell->field.x;
+            out->field_y[index] = dwell->field.y;
+            out->field[index] = (double)out->problem->scored[f];
         }
     }
 done:
@@ -124,7 +124,7 @@ static bb_status score_overlay(publication *out, overlay_table *table)
                                           placed->mean[BB_AXIS_X],
                                           placed->mean[BB_AXIS_Y]};
         for (int m = 0; m < MODELS; ++m) {
-            bb_index at = p * MODELS + m;
+            bb_index index = p * MODELS + m;
             BB_TRY(
                 bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
             if (out->points < 2) {
@@ -133,9 +133,9 @@ static bb_status score_overlay(publication *out, overlay_table *table)
             }
             BB_TRY(bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y,
                                             &statistics));
-            table->x[at] = statistics.x.m3s;
-            table->y[at] = statistics.y.m3s;
-            table->state[at] = bb_outcome_name(fit.outcome.kind);
+            table->x[index] = statistics.x.m3s;
+            table->y[index] = statistics.y.m3s;
+            table->state[index] = bb_outcome_name(fit.outcome.kind);
             if (&out->evaluations[p] == out->reference) {
                 memcpy(table->detail[m], fit.outcome.detail, sizeof table->detail[m]);
             }
@@ -185,15 +185,15 @@ static bb_status publish_displacements(publication *out, const char *path, const
     bb_index axis_count = out->study->response.axes.count;
     double *values = NULL; // [pipelines][axes][points]
     BB_TRY(BB_ALLOCATE(out->pipelines * axis_count * out->points, &values));
-    double *at = values;
+    double *cursor = values;
     for (bb_index p = 0; p < out->pipelines; ++p) {
         for (bb_index a = 0; a < axis_count; ++a) {
             const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&out->evaluations[p]);
             double *const *const by_axis[] = {placed->mean, placed->deviation, placed->residual,
                                               placed->residual_deviation};
-            const double *from = by_axis[which][axes[a]];
+            const double *source = by_axis[which][axes[a]];
             for (bb_index i = 0; i < out->points; ++i) {
-                *at++ = 1e9 * from[i];
+                *cursor++ = 1e9 * source[i];
             }
         }
     }
@@ -321,8 +321,8 @@ static bb_status publish_coding(publication *out)
         int axis = ((const int *)axes->items)[i % axes->count];
         reports[i] = out->evaluations[i / axes->count].coding[axis];
     }
-    BB_TRY(bb_coding_publish(out->results, &out->study->pipelines, "axis", axes->count, "m/K",
-                             reports));
+    BB_TRY(bb_product_coding_publish(out->results, &out->study->pipelines, "axis", axes->count,
+                                     "m/K", reports));
 done:
     BB_RELEASE(&reports);
     return status;
@@ -339,7 +339,7 @@ static bb_status publish_certificates(publication *out)
         int axis = ((const int *)axes->items)[i % axes->count];
         tallies[i] = &out->evaluations[i / axes->count].certificate[axis];
     }
-    BB_TRY(bb_certificate_publish(out->results, out->pipelines, axes->count, tallies));
+    BB_TRY(bb_wafer_certificate_publish(out->results, out->pipelines, axes->count, tallies));
 done:
     BB_RELEASE(&tallies);
     return status;

@@ -29,20 +29,21 @@ const bb_schema bb_machine_schema = BB_SCHEMA("machine", bb_machine_config, keys
 static bb_status list_reading(const char *what, const bb_requirement_sizes *sizes,
                               bb_reading reading, bb_plan *plan)
 {
-    const bb_requirements of = bb_requirements_of(sizes, reading);
-    return bb_plan_add(
-        plan, what, "%.2f GFLOP a field, %.1f GFLOP/s; an axis %.1f GFLOP/s, %.1f GB/s",
-        1e-9 * of.flop, 1e-9 * of.flops, 1e-9 * of.flops_axis, 1e-9 * of.bytes_per_s_axis);
+    const bb_requirements requirements = bb_requirements_of(sizes, reading);
+    return bb_plan_add(plan, what,
+                       "%.2f GFLOP a field, %.1f GFLOP/s; an axis %.1f GFLOP/s, %.1f GB/s",
+                       1e-9 * requirements.flop, 1e-9 * requirements.flops,
+                       1e-9 * requirements.flops_axis, 1e-9 * requirements.bytes_per_s_axis);
 }
 
-static bb_status list_schedule(const char *what, const bb_field_schedule *of, double budget,
+static bb_status list_schedule(const char *what, const bb_field_schedule *schedule, double budget,
                                bb_plan *plan)
 {
     return bb_plan_add(plan, what, "period %.1f ms, latency %.1f ms, %s the budget of %.0f ms",
-                       1e3 * of->period, 1e3 * of->latency,
-                       of->latency < budget  ? "within"
-                       : of->period < budget ? "the period alone within"
-                                             : "over",
+                       1e3 * schedule->period, 1e3 * schedule->latency,
+                       schedule->latency < budget  ? "within"
+                       : schedule->period < budget ? "the period alone within"
+                                                   : "over",
                        1e3 * budget);
 }
 
@@ -50,11 +51,11 @@ static bb_status list_schedules(const bb_machine_config *machine, const bb_requi
                                 bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_requirements of = bb_requirements_of(sizes, BB_READING_CORRECTED);
+    const bb_requirements requirements = bb_requirements_of(sizes, BB_READING_CORRECTED);
     const bb_field_stages stages =
-        bb_field_stages_at(of.field_bytes, of.deformation_flop, 1e9 * machine->link_gb_per_s,
-                           1e9 * machine->decode_gb_per_s, 1e9 * machine->product_gflop_per_s,
-                           machine->compression_ratio);
+        bb_field_stages_at(requirements.field_bytes, requirements.deformation_flop,
+                           1e9 * machine->link_gb_per_s, 1e9 * machine->decode_gb_per_s,
+                           1e9 * machine->product_gflop_per_s, machine->compression_ratio);
     if (isnan(stages.transfer + stages.compute)) {
         return BB_OK;
     }
@@ -83,7 +84,7 @@ bb_status bb_wafer_requirements_plan(const bb_machine_config *machine, double fi
     bb_status status = BB_OK;
     const double budget_ms = machine->budget_ms > 0.0 ? machine->budget_ms : field_ms;
     sizes.budget = 1e-3 * budget_ms;
-    const bb_requirements of = bb_requirements_of(&sizes, BB_READING_CORRECTED);
+    const bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     BB_TRY(bb_plan_add(plan, "required",
                        "in %.0f ms: T %.0f with %.1f entries a row, S %.0f, M %.0f, L %.0f, %.0f "
                        "light and %.0f dark steps, %.0f axes",
@@ -92,7 +93,7 @@ bb_status bb_wafer_requirements_plan(const bb_machine_config *machine, double fi
     BB_TRY(list_reading("  Equations 3 and 4", &sizes, BB_READING_CORRECTED, plan));
     BB_TRY(list_reading("  the same as printed", &sizes, BB_READING_PRINTED, plan));
     BB_TRY(bb_plan_add(plan, "  level 1 memory, link", "%.0f MiB a field and axis, %.1f GB/s",
-                       of.field_bytes / 0x1p20, 1e-9 * of.link_bytes_per_s));
+                       requirements.field_bytes / 0x1p20, 1e-9 * requirements.link_bytes_per_s));
     BB_TRY(list_schedules(machine, &sizes, plan));
 done:
     return status;

@@ -39,7 +39,7 @@ static bb_status write_keys(const bb_wafer_study *study, bb_text *out)
     bb_key groups[GROUPS];
     bb_schema parts[GROUPS];
     bb_key keys[GROUPS][MOST_KEYS];
-    const bb_schema whole = {"origin", sizeof *study, groups, GROUPS};
+    const bb_schema schema = {"origin", sizeof *study, groups, GROUPS};
     for (int g = 0; g < GROUPS; ++g) {
         const bb_key *group = find_key(&bb_wafer_study_schema, deciding[g].group);
         BB_REQUIRE(group != NULL, BB_INTERNAL, "no group %s", deciding[g].group);
@@ -52,7 +52,7 @@ static bb_status write_keys(const bb_wafer_study *study, bb_text *out)
         groups[g] = *group;
         groups[g].schema = &parts[g];
     }
-    BB_TRY(bb_emission_write(&whole, study, false, out));
+    BB_TRY(bb_emission_write(&schema, study, false, out));
 done:
     return status;
 }
@@ -89,22 +89,23 @@ done:
 
 bb_status bb_wafer_row_metadata_check(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                       bb_index index, const bb_matrix_place *place,
-                                      const bb_matrix_metadata *there, bool warns)
+                                      const bb_matrix_metadata *metadata, bool warns)
 {
     bb_status status = BB_OK;
-    bb_matrix_metadata here;
+    bb_matrix_metadata matrix_metadata;
     bb_text difference = {0};
-    BB_TRY(bb_wafer_row_metadata_make(study, problem, index, &here));
-    BB_TRY(check_size(place, "mesh_columns", there->mesh_columns, here.mesh_columns,
+    BB_TRY(bb_wafer_row_metadata_make(study, problem, index, &matrix_metadata));
+    BB_TRY(check_size(place, "mesh_columns", metadata->mesh_columns, matrix_metadata.mesh_columns,
                       "columns of response.grid"));
-    BB_TRY(
-        check_size(place, "mesh_rows", there->mesh_rows, here.mesh_rows, "rows of response.grid"));
-    BB_TRY(check_size(place, "row_columns", there->row_columns, here.row_columns,
+    BB_TRY(check_size(place, "mesh_rows", metadata->mesh_rows, matrix_metadata.mesh_rows,
+                      "rows of response.grid"));
+    BB_TRY(check_size(place, "row_columns", metadata->row_columns, matrix_metadata.row_columns,
                       "columns of slit points"));
-    BB_TRY(check_size(place, "row_rows", there->row_rows, here.row_rows,
+    BB_TRY(check_size(place, "row_rows", metadata->row_rows, matrix_metadata.row_rows,
                       "rows of slit points in a field"));
-    if (warns && there->made_for[0] != '\0' && strcmp(there->made_for, here.made_for) != 0) {
-        BB_TRY(bb_difference_write(there->made_for, here.made_for, &difference));
+    if (warns && metadata->made_for[0] != '\0' &&
+        strcmp(metadata->made_for, matrix_metadata.made_for) != 0) {
+        BB_TRY(bb_difference_write(metadata->made_for, matrix_metadata.made_for, &difference));
         bb_log_warning("'%s', dataset '%s' was made for another study: %s", place->file,
                        place->dataset, bb_text_string(&difference));
     }

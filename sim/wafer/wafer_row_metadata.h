@@ -23,6 +23,6 @@ BB_CHECKED bb_status bb_wafer_row_metadata_make(const bb_wafer_study *study,
 BB_CHECKED bb_status bb_wafer_row_metadata_check(const bb_wafer_study *study,
                                                  const bb_wafer_problem *problem, bb_index index,
                                                  const bb_matrix_place *place,
-                                                 const bb_matrix_metadata *there, bool warns);
+                                                 const bb_matrix_metadata *metadata, bool warns);
 
 #endif

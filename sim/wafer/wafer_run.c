@@ -45,16 +45,16 @@ typedef struct task {
 } task;
 
 // Where a task's results go.
-static bb_wafer_evaluation *evaluation_of(const wafer_run *run, const task *at)
+static bb_wafer_evaluation *evaluation_of(const wafer_run *run, const task *job)
 {
-    bb_wafer_evaluation *plain = &run->evaluations[at->pipeline];
-    return at->draw == 0 ? plain : &plain->drawn[at->draw - 1];
+    bb_wafer_evaluation *plain = &run->evaluations[job->pipeline];
+    return job->draw == 0 ? plain : &plain->drawn[job->draw - 1];
 }
 
 // Whether a task makes the truth.
-static bool is_truth(const wafer_run *run, const task *at)
+static bool is_truth(const wafer_run *run, const task *job)
 {
-    return at->pipeline == run->reference && at->draw == 0;
+    return job->pipeline == run->reference && job->draw == 0;
 }
 
 static bb_status start(const bb_wafer_study *study, wafer_run *run)
@@ -65,7 +65,7 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
-    bb_device_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(bb_wafer_cautions_warn(study));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -115,13 +115,13 @@ typedef struct reference_rows {
 
 // Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
 // `range` is what they span.
-static bb_status encode(wafer_run *run, const task *at, const bb_wafer_row_source *rows,
+static bb_status encode(wafer_run *run, const task *job, const bb_wafer_row_source *rows,
                         const reference_rows *reference, double *range, bb_coding_factors *factors,
                         bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
-    const bb_product_pipeline *pipeline = &run->pipelines[at->pipeline];
+    bb_wafer_evaluation *evaluation = evaluation_of(run, job);
+    const bb_product_pipeline *pipeline = &run->pipelines[job->pipeline];
     const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
     const bb_matrix_layout layout = {.rows = rows->source->rows,
                                      .columns = rows->source->columns,
@@ -130,21 +130,22 @@ static bb_status encode(wafer_run *run, const task *at, const bb_wafer_row_sourc
                                      .range = reference->range};
     bb_coding_report report;
     const bb_coding_draw draw = {.seed = (uint64_t)run->study->common.seed,
-                                 .number = at->draw,
-                                 .first = (at->axis * run->problem->scored_count + at->field) *
+                                 .number = job->draw,
+                                 .first = (job->axis * run->problem->scored_count + job->field) *
                                           layout.rows};
-    if (at->draw > 0) {
-        BB_TRY(bb_coding_encode_draw(pipeline, &exact, &layout, &draw, factors, &report, out));
+    if (job->draw > 0) {
+        BB_TRY(
+            bb_product_coding_encode_draw(pipeline, &exact, &layout, &draw, factors, &report, out));
     } else {
-        BB_TRY(bb_coding_encode(pipeline, &exact, &layout, &report,
-                                is_truth(run, at) ? run->reference_rows : run->rows, out));
+        BB_TRY(bb_product_coding_encode(pipeline, &exact, &layout, &report,
+                                        is_truth(run, job) ? run->reference_rows : run->rows, out));
     }
-    bb_coding_report_add(&evaluation->coding[at->axis], &report);
+    bb_coding_report_add(&evaluation->coding[job->axis], &report);
     *range = bb_error_norms_range(&report.norms);
     evaluation->live_values +=
         (double)layout.rows * (double)(run->problem->input_blocks * run->problem->grid->live_count);
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", evaluation->common.pipeline,
-                  "xyz"[at->axis], report.seconds, 8.0 * report.bytes / report.values);
+                  "xyz"[job->axis], report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
 }
@@ -157,18 +158,18 @@ static double *reference_windows(const wafer_run *run, bb_index wafer)
 }
 
 // Where a task's windows are kept, in the same order.
-static double *kept_windows(const wafer_run *run, const task *at)
+static double *kept_windows(const wafer_run *run, const task *job)
 {
-    return is_truth(run, at) ? reference_windows(run, at->wafer) : run->windows;
+    return is_truth(run, job) ? reference_windows(run, job->wafer) : run->windows;
 }
 
 // Error of u at the scored points that get dose in this step.
-static void compare(wafer_run *run, const task *at, bb_index step, const double *window)
+static void compare(wafer_run *run, const task *job, bb_index step, const double *window)
 {
-    bb_wafer_displacements *placed = &evaluation_of(run, at)->wafers[at->wafer];
-    const bb_dwell *dwell = run->problem->dwells[at->field];
+    bb_wafer_displacements *placed = &evaluation_of(run, job)->wafers[job->wafer];
+    const bb_dwell *dwell = run->problem->dwells[job->field];
     const bb_slit_grid *slit = &run->problem->slit;
-    const double *expected = reference_windows(run, at->wafer) + step * slit->window_points;
+    const double *expected = reference_windows(run, job->wafer) + step * slit->window_points;
     bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
     for (bb_index i = 0; i < dwell->count; ++i) {
         double x = dwell->x[i];
@@ -183,45 +184,45 @@ static void compare(wafer_run *run, const task *at, bb_index step, const double 
 }
 
 // One light step: window of displacements, into the dwell and the error.
-static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const task *at,
+static bb_status apply_step(wafer_run *run, bb_coded_operator *operation, const task *job,
                             bb_index step)
 {
     bb_status status = BB_OK;
-    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, job);
     const bb_slit_grid *slit = &run->problem->slit;
-    bb_dwell *dwell = run->problem->dwells[at->field];
+    bb_dwell *dwell = run->problem->dwells[job->field];
     bb_index points = slit->window_points;
     bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
-    const bb_index input = at->wafer * run->heating.scored_count + at->field;
+    const bb_index input = job->wafer * run->heating.scored_count + job->field;
     double *window = NULL;
     BB_TRY(BB_ALLOCATE(points, &window));
     BB_TRY(bb_coded_operator_apply(
         operation, row, points,
-        bb_wafer_heating_input_of(&run->heating, at->wafer, at->field, step), window,
+        bb_wafer_heating_input_of(&run->heating, job->wafer, job->field, step), window,
         &evaluation->common.solve_seconds));
-    bb_coding_factors_undo(at->factors, row, points, window);
+    bb_coding_factors_undo(job->factors, row, points, window);
     evaluation->common.flops += bb_coded_operator_flops(points, run->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "displacement %c, field %td, light step %td, slit point %td",
-                       "xyz"[at->axis], run -> problem -> scored[at->field], step, bad);
+                       "xyz"[job->axis], run -> problem -> scored[job->field], step, bad);
     }
-    memcpy(kept_windows(run, at) + step * points, window, (size_t)points * sizeof *window);
+    memcpy(kept_windows(run, job) + step * points, window, (size_t)points * sizeof *window);
     const bb_wafer_certificate certificate = {
-        .pipeline = &run->pipelines[at->pipeline],
+        .pipeline = &run->pipelines[job->pipeline],
         .reference = &run->pipelines[run->reference],
-        .rows = at->pipeline == run->reference ? run->reference_rows : run->rows,
+        .rows = job->pipeline == run->reference ? run->reference_rows : run->rows,
         .reference_rows = run->reference_rows,
         .inputs = run->inputs + input * run->heating.light_steps,
         .columns = run->problem->input_count};
-    if (at->draw == 0) {
+    if (job->draw == 0) {
         bb_wafer_certificate_check(&certificate, step, row, points, window,
-                                   reference_windows(run, at->wafer) + step * points,
-                                   &evaluation->certificate[at->axis]);
+                                   reference_windows(run, job->wafer) + step * points,
+                                   &evaluation->certificate[job->axis]);
     }
-    if (at->axis != (int)BB_AXIS_Z) {
-        compare(run, at, step, window);
+    if (job->axis != (int)BB_AXIS_Z) {
+        compare(run, job, step, window);
     }
     bb_dwell_add(dwell, step, window);
 done:
@@ -231,24 +232,24 @@ done:
 
 // What the corrections of a pipeline leave of one field and axis, delivered as its record says.
 // Exposures count back from the last wafer, whose draws are those of a lone one.
-static bb_status score_residual(wafer_run *run, const task *at)
+static bb_status score_residual(wafer_run *run, const task *job)
 {
     bb_status status = BB_OK;
-    const bb_delivery_config *delivery = &run->pipelines[at->pipeline].delivery;
-    bb_wafer_displacements *placed = &evaluation_of(run, at)->wafers[at->wafer];
-    bb_dwell *dwell = run->problem->dwells[at->field];
+    const bb_delivery_config *delivery = &run->pipelines[job->pipeline].delivery;
+    bb_wafer_displacements *placed = &evaluation_of(run, job)->wafers[job->wafer];
+    bb_dwell *dwell = run->problem->dwells[job->field];
     bb_index steps = run->heating.light_steps;
-    const bb_index later = run->heating.scored_wafers - 1 - at->wafer;
+    const bb_index later = run->heating.scored_wafers - 1 - job->wafer;
     bb_index *in_force = NULL;
     BB_TRY(BB_ALLOCATE(steps, &in_force));
-    bb_delivery_plan(delivery, run->problem->scored[at->field] + later * run->heating.field_count,
+    bb_delivery_plan(delivery, run->problem->scored[job->field] + later * run->heating.field_count,
                      steps, in_force);
     bb_dwell_reset(dwell);
-    BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(run, at->wafer),
-                                kept_windows(run, at), dwell));
+    BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(run, job->wafer),
+                                kept_windows(run, job), dwell));
     for (bb_index i = 0; i < dwell->count; ++i) {
-        placed->residual[at->axis][at->first_point + i] = dwell->mean[i];
-        placed->residual_deviation[at->axis][at->first_point + i] = bb_dwell_deviation(dwell, i);
+        placed->residual[job->axis][job->first_point + i] = dwell->mean[i];
+        placed->residual_deviation[job->axis][job->first_point + i] = bb_dwell_deviation(dwell, i);
     }
 done:
     BB_RELEASE(&in_force);
@@ -256,16 +257,16 @@ done:
 }
 
 // All light steps of a task.
-static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const task *at)
+static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const task *job)
 {
     bb_status status = BB_OK;
-    bb_wafer_evaluation *evaluation = evaluation_of(run, at);
-    bb_dwell *dwell = run->problem->dwells[at->field];
-    double *mean = evaluation->wafers[at->wafer].mean[at->axis] + at->first_point;
-    double *deviation = evaluation->wafers[at->wafer].deviation[at->axis] + at->first_point;
+    bb_wafer_evaluation *evaluation = evaluation_of(run, job);
+    bb_dwell *dwell = run->problem->dwells[job->field];
+    double *mean = evaluation->wafers[job->wafer].mean[job->axis] + job->first_point;
+    double *deviation = evaluation->wafers[job->wafer].deviation[job->axis] + job->first_point;
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < run->heating.light_steps; ++step) {
-        BB_TRY(apply_step(run, operation, at, step));
+        BB_TRY(apply_step(run, operation, job, step));
     }
     for (bb_index i = 0; i < dwell->count; ++i) {
         mean[i] = dwell->mean[i];
@@ -274,34 +275,34 @@ static bb_status apply_steps(wafer_run *run, bb_coded_operator *operation, const
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "mean displacement %c, field %td, scored point %td", "xyz"[at->axis],
-                       run -> problem -> scored[at->field], bad);
+                       "mean displacement %c, field %td, scored point %td", "xyz"[job->axis],
+                       run -> problem -> scored[job->field], bad);
     }
-    BB_TRY(score_residual(run, at));
+    BB_TRY(score_residual(run, job));
 done:
     return status;
 }
 
 // A coded matrix serves every scored wafer.
-static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task at)
+static bb_status apply(wafer_run *run, const bb_coded_matrix *matrix, task job)
 {
     bb_status status = BB_OK;
-    bb_wafer_evaluation *evaluation = evaluation_of(run, &at);
+    bb_wafer_evaluation *evaluation = evaluation_of(run, &job);
     bb_coded_operator *operation = NULL;
     bb_coded_matrix *unpacked = NULL;
     double begin = bb_clock_seconds();
-    if (bb_codec_unpacks(&run->pipelines[at.pipeline].storage, evaluation->common.device)) {
-        BB_TRY(bb_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
+    if (bb_codec_unpacks(&run->pipelines[job.pipeline].storage, evaluation->common.device)) {
+        BB_TRY(bb_product_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_product_pipeline_operator(&run->pipelines[at.pipeline],
+    BB_TRY(bb_product_pipeline_operator(&run->pipelines[job.pipeline],
                                         run->devices.opened[evaluation->common.device], matrix,
                                         &operation));
-    for (at.wafer = 0; at.wafer < run->heating.scored_wafers; ++at.wafer) {
-        BB_TRY(apply_steps(run, operation, &at));
+    for (job.wafer = 0; job.wafer < run->heating.scored_wafers; ++job.wafer) {
+        BB_TRY(apply_steps(run, operation, &job));
     }
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
-                  "xyz"[at.axis], run -> problem -> scored[at.field],
+                  "xyz"[job.axis], run -> problem -> scored[job.field],
                   1e3 * (bb_clock_seconds() - begin));
 done:
     bb_coded_operator_destroy(&operation);
@@ -312,24 +313,24 @@ done:
 // One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
 // field or axis has no displacements in any.
 static bb_status run_draw(wafer_run *run, const bb_wafer_row_source *rows,
-                          const reference_rows *reference, task at)
+                          const reference_rows *reference, task job)
 {
     bb_status status = BB_OK;
     bb_coding_factors factors = {0};
     bb_coded_matrix *coded = NULL;
     double range = 0.0;
-    bb_wafer_evaluation *evaluation = evaluation_of(run, &at);
-    at.factors = &factors;
+    bb_wafer_evaluation *evaluation = evaluation_of(run, &job);
+    job.factors = &factors;
     if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
-    if (!bb_codec_holds(&run->pipelines[at.pipeline].storage, reference->range,
+    if (!bb_codec_holds(&run->pipelines[job.pipeline].storage, reference->range,
                         &evaluation->common.outcome)) {
         bb_wafer_evaluation_unset(evaluation, run->problem->point_count);
         return BB_OK;
     }
-    BB_TRY(encode(run, &at, rows, reference, &range, &factors, &coded));
-    BB_TRY(apply(run, coded, at));
+    BB_TRY(encode(run, &job, rows, reference, &range, &factors, &coded));
+    BB_TRY(apply(run, coded, job));
 done:
     bb_coding_factors_release(&factors);
     bb_coded_matrix_destroy(&coded);
@@ -346,20 +347,20 @@ static bb_status run_field(wafer_run *run, bb_index field, bb_index first_point,
     reference_rows reference = {0};
     bb_coding_factors none = {0};
     bb_coded_matrix *exact = NULL;
-    task at = {.pipeline = run->reference,
-               .field = field,
-               .first_point = first_point,
-               .axis = axis,
-               .factors = &none};
+    task job = {.pipeline = run->reference,
+                .field = field,
+                .first_point = first_point,
+                .axis = axis,
+                .factors = &none};
     BB_TRY(bb_wafer_row_source_open(run->study, run->problem, field, axis, &rows));
     double range = 0.0;
-    BB_TRY(encode(run, &at, &rows, &reference, &range, &none, &exact));
+    BB_TRY(encode(run, &job, &rows, &reference, &range, &none, &exact));
     reference = (reference_rows){exact, range};
-    BB_TRY(apply(run, exact, at));
-    for (at.pipeline = 0; at.pipeline < run->pipeline_count; ++at.pipeline) {
-        for (at.draw = 0; at.draw < run->pipelines[at.pipeline].draws; ++at.draw) {
-            if (!is_truth(run, &at)) {
-                BB_TRY(run_draw(run, &rows, &reference, at));
+    BB_TRY(apply(run, exact, job));
+    for (job.pipeline = 0; job.pipeline < run->pipeline_count; ++job.pipeline) {
+        for (job.draw = 0; job.draw < run->pipelines[job.pipeline].draws; ++job.draw) {
+            if (!is_truth(run, &job)) {
+                BB_TRY(run_draw(run, &rows, &reference, job));
             }
         }
     }

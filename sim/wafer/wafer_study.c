@@ -366,7 +366,7 @@ static bb_status check_probes(const bb_wafer_study *study, const bb_config *conf
     for (bb_index i = 0; i < study->probes.count; ++i) {
         const bb_probe_config *probe = &probes[i];
         (void)snprintf(path, sizeof path, "probes.%td.name", i);
-        if (!bb_probe_name_valid(probe->name)) {
+        if (!bb_lot_probe_name_valid(probe->name)) {
             BB_TRY(bb_problems_add(
                 problems, bb_config_place(config, path),
                 "%s = \"%s\": expected 1 to %d letters, digits and _, a letter first", path,

@@ -116,7 +116,7 @@ done:
     return status;
 }
 
-static bb_status describe_pipeline(bb_xdmf *to, const char *name, bb_index pipeline,
+static bb_status describe_pipeline(bb_xdmf *xdmf, const char *name, bb_index pipeline,
                                    bb_index points)
 {
     bb_status status = BB_OK;
@@ -135,16 +135,16 @@ static bb_status describe_pipeline(bb_xdmf *to, const char *name, bb_index pipel
     };
     const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS};
     const bb_xdmf_array index = {"/view/point", points, 1};
-    BB_TRY(bb_xdmf_open_points(to, name, &places, &index));
+    BB_TRY(bb_xdmf_open_points(xdmf, name, &places, &index));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
-        BB_TRY(bb_xdmf_point_array(to, arrays[i].name, &arrays[i].array));
+        BB_TRY(bb_xdmf_point_array(xdmf, arrays[i].name, &arrays[i].array));
     }
-    BB_TRY(bb_xdmf_close(to));
+    BB_TRY(bb_xdmf_close(xdmf));
 done:
     return status;
 }
 
-static bb_status describe_temperature(bb_xdmf *to, bb_index exposure, const bb_dataset *x,
+static bb_status describe_temperature(bb_xdmf *xdmf, bb_index exposure, const bb_dataset *x,
                                       const bb_dataset *y)
 {
     bb_status status = BB_OK;
@@ -159,9 +159,9 @@ static bb_status describe_temperature(bb_xdmf *to, bb_index exposure, const bb_d
                                  .height = height};
     const bb_xdmf_array array = {dataset, y->count, x->count};
     (void)snprintf(dataset, sizeof dataset, "/temperature/exposure_%td", exposure);
-    BB_TRY(bb_xdmf_open_image(to, "temperature", &image));
-    BB_TRY(bb_xdmf_cell_array(to, "temperature", &array));
-    BB_TRY(bb_xdmf_close(to));
+    BB_TRY(bb_xdmf_open_image(xdmf, "temperature", &image));
+    BB_TRY(bb_xdmf_cell_array(xdmf, "temperature", &array));
+    BB_TRY(bb_xdmf_close(xdmf));
 done:
     return status;
 }
@@ -172,17 +172,17 @@ typedef struct scene {
     const bb_dataset *x, *y; // of the temperatures; NULL where they were not dumped
 } scene;
 
-static bb_status describe_scene(bb_xdmf *to, const scene *of, double time, bb_index exposure)
+static bb_status describe_scene(bb_xdmf *xdmf, const scene *view, double time, bb_index exposure)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_xdmf_open_collection(to, "overlay", BB_XDMF_SPATIAL, time));
-    for (bb_index p = 0; p < of->pipelines->count; ++p) {
-        BB_TRY(describe_pipeline(to, of->pipelines->texts[p], p, of->points->count));
+    BB_TRY(bb_xdmf_open_collection(xdmf, "overlay", BB_XDMF_SPATIAL, time));
+    for (bb_index p = 0; p < view->pipelines->count; ++p) {
+        BB_TRY(describe_pipeline(xdmf, view->pipelines->texts[p], p, view->points->count));
     }
-    if (of->x != NULL && of->y != NULL) {
-        BB_TRY(describe_temperature(to, exposure, of->x, of->y));
+    if (view->x != NULL && view->y != NULL) {
+        BB_TRY(describe_temperature(xdmf, exposure, view->x, view->y));
     }
-    BB_TRY(bb_xdmf_close(to));
+    BB_TRY(bb_xdmf_close(xdmf));
 done:
     return status;
 }
@@ -190,25 +190,25 @@ done:
 bb_status bb_wafer_view_describe(const bb_results *results, const char *file, bb_text *out)
 {
     bb_status status = BB_OK;
-    bb_xdmf to = {out, file};
-    const scene of = {
+    bb_xdmf xdmf = {out, file};
+    const scene view = {
         bb_results_find(results, "results/pipeline"), bb_results_find(results, "view/point"),
         bb_results_find(results, "temperature/x"), bb_results_find(results, "temperature/y")};
     const bb_dataset *field = bb_results_find(results, "results/field");
     const bb_dataset *start = bb_results_find(results, "results/field_start_s");
-    BB_REQUIRE(of.pipelines != NULL && of.points != NULL && field != NULL && start != NULL,
+    BB_REQUIRE(view.pipelines != NULL && view.points != NULL && field != NULL && start != NULL,
                BB_INVALID, "results without pipelines, points or fields, expected a wafer's");
-    BB_TRY(bb_xdmf_begin(&to));
-    if (of.x == NULL) {
-        BB_TRY(describe_scene(&to, &of, NAN, 0));
+    BB_TRY(bb_xdmf_begin(&xdmf));
+    if (view.x == NULL) {
+        BB_TRY(describe_scene(&xdmf, &view, NAN, 0));
     } else {
-        BB_TRY(bb_xdmf_open_collection(&to, "exposures", BB_XDMF_TEMPORAL, NAN));
+        BB_TRY(bb_xdmf_open_collection(&xdmf, "exposures", BB_XDMF_TEMPORAL, NAN));
         for (bb_index f = 0; f < field->count; ++f) {
-            BB_TRY(describe_scene(&to, &of, start->numbers[f], (bb_index)field->numbers[f]));
+            BB_TRY(describe_scene(&xdmf, &view, start->numbers[f], (bb_index)field->numbers[f]));
         }
-        BB_TRY(bb_xdmf_close(&to));
+        BB_TRY(bb_xdmf_close(&xdmf));
     }
-    BB_TRY(bb_xdmf_end(&to));
+    BB_TRY(bb_xdmf_end(&xdmf));
 done:
     return status;
 }

@@ -22,7 +22,7 @@ bb_status bb_low_rank_core_factor(const bb_low_rank *part, double *core, bb_outc
                    part->variances[i]);
         core[i * count + i] += 1.0 / part->variances[i];
     }
-    if (bb_first_non_finite(core, part->count * part->count) >= 0) {
+    if (bb_outcome_first_non_finite(core, part->count * part->count) >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "low-rank update: core is not finite");
     } else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, core, count) != 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
@@ -114,7 +114,7 @@ bb_status bb_reconstructor_make(const bb_inverse *inverse, const bb_low_rank_upd
     if (update != NULL) {
         BB_RETURN_IF_FAILED(apply_update(update, m, n, r));
     }
-    bb_index bad = bb_first_non_finite(r, m * n);
+    bb_index bad = bb_outcome_first_non_finite(r, m * n);
     if (bad >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor: entry (%td, %td)", bad / n,
                        bad % n);

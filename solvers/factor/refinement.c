@@ -51,15 +51,15 @@ static bb_status start_block(bb_refine_block *block, const double *x)
     bb_inverse_scale(block->rows, block->n, block->of->scale, block->b);
     for (bb_index i = 0; i < block->rows; ++i) {
         const double *b = bb_refine_row_of(block, block->b, i);
-        double norm = sqrt(bb_refine_dot(block->n, b, b));
+        double norm = sqrt(bb_refinement_block_dot(block->n, b, b));
         block->state[i] =
             (bb_refine_row){.target = block->of->config.tolerance * norm, .best = INFINITY};
     }
-    (void)bb_refine_collect(block, BB_REFINE_ACTIVE);
+    (void)bb_refinement_block_collect(block, BB_REFINE_ACTIVE);
     memcpy(block->gathered, block->b, bytes);
-    BB_TRY(bb_refine_precondition(block));
+    BB_TRY(bb_refinement_block_precondition(block));
     memcpy(block->y, block->gathered, bytes);
-    BB_TRY(bb_refine_inspect(block));
+    BB_TRY(bb_refinement_block_inspect(block));
 done:
     return status;
 }
@@ -91,13 +91,13 @@ static bb_status solve_block(bb_refinement *refinement, bb_index rows, double *x
     BB_TRY(start_block(&block, x));
     switch (refinement->config.method) {
     case BB_REFINE_IR:
-        BB_TRY(bb_refine_ir(&block));
+        BB_TRY(bb_refinement_block_ir(&block));
         break;
     case BB_REFINE_CG:
-        BB_TRY(bb_refine_cg(&block));
+        BB_TRY(bb_refinement_block_cg(&block));
         break;
     default:
-        BB_TRY(bb_refine_gmres(&block));
+        BB_TRY(bb_refinement_block_gmres(&block));
     }
     count_rows(&block, &refinement->report, found);
     memcpy(x, block.y, (size_t)(rows * block.n) * sizeof *x);

@@ -19,12 +19,12 @@ double *bb_refine_row_of(const bb_refine_block *block, double *values, bb_index 
     return values + row * block->n;
 }
 
-double bb_refine_dot(bb_index n, const double *x, const double *y)
+double bb_refinement_block_dot(bb_index n, const double *x, const double *y)
 {
     return cblas_ddot((int)n, x, 1, y, 1);
 }
 
-bb_index bb_refine_collect(bb_refine_block *block, bb_refine_state state)
+bb_index bb_refinement_block_collect(bb_refine_block *block, bb_refine_state state)
 {
     block->active_count = 0;
     for (bb_index i = 0; i < block->rows; ++i) {
@@ -72,7 +72,7 @@ static bb_status multiply_part(void *context, bb_index index)
     return BB_OK;
 }
 
-bb_status bb_refine_multiply(bb_refine_block *block)
+bb_status bb_refinement_block_multiply(bb_refine_block *block)
 {
     bb_status status = BB_OK;
     product work = {.block = block};
@@ -88,7 +88,7 @@ done:
     return status;
 }
 
-bb_status bb_refine_precondition(bb_refine_block *block)
+bb_status bb_refinement_block_precondition(bb_refine_block *block)
 {
     return bb_tile_cholesky_solve(block->of->factor, block->active_count, block->gathered);
 }
@@ -111,7 +111,7 @@ static bb_refine_state judge(const bb_refine_block *block, bb_refine_row *row, d
     return row->restarts > 1 ? BB_REFINE_STAGNATED : BB_REFINE_ACTIVE;
 }
 
-bb_status bb_refine_inspect(bb_refine_block *block)
+bb_status bb_refinement_block_inspect(bb_refine_block *block)
 {
     bb_status status = BB_OK;
     bb_index n = block->n;
@@ -119,7 +119,7 @@ bb_status bb_refine_inspect(bb_refine_block *block)
     for (bb_index i = 0; i < block->active_count; ++i) {
         memcpy(block->gathered + i * n, bb_refine_row_of(block, block->y, block->active[i]), bytes);
     }
-    BB_TRY(bb_refine_multiply(block));
+    BB_TRY(bb_refinement_block_multiply(block));
     for (bb_index i = 0; i < block->active_count; ++i) {
         bb_index index = block->active[i];
         const double *b = bb_refine_row_of(block, block->b, index);
@@ -128,7 +128,7 @@ bb_status bb_refine_inspect(bb_refine_block *block)
             r[j] = b[j] - block->result[i * n + j];
         }
         bb_refine_row *row = &block->state[index];
-        row->state = judge(block, row, sqrt(bb_refine_dot(n, r, r)));
+        row->state = judge(block, row, sqrt(bb_refinement_block_dot(n, r, r)));
     }
 done:
     return status;

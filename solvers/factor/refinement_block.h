@@ -40,24 +40,24 @@ typedef struct bb_refine_block {
 enum { BB_REFINE_PANEL = 1024 };
 
 /// Lists the rows in a state and returns how many.
-bb_index bb_refine_collect(bb_refine_block *block, bb_refine_state state);
+bb_index bb_refinement_block_collect(bb_refine_block *block, bb_refine_state state);
 
 /// result <- gathered S, and gathered <- gathered (L L^T)^-1, for the packed rows.
-BB_CHECKED bb_status bb_refine_multiply(bb_refine_block *block);
-BB_CHECKED bb_status bb_refine_precondition(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_multiply(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_precondition(bb_refine_block *block);
 
 /// r <- b - y S of the listed rows, with their norms; they become done, stagnated, non-finite, at
 /// their limit, or active again.
-BB_CHECKED bb_status bb_refine_inspect(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_inspect(bb_refine_block *block);
 
 /// Row of an array [rows][n].
 double *bb_refine_row_of(const bb_refine_block *block, double *values, bb_index row);
 
-double bb_refine_dot(bb_index n, const double *x, const double *y);
+double bb_refinement_block_dot(bb_index n, const double *x, const double *y);
 
 /// The methods: from y with its residual inspected to no active row.
-BB_CHECKED bb_status bb_refine_ir(bb_refine_block *block);
-BB_CHECKED bb_status bb_refine_cg(bb_refine_block *block);
-BB_CHECKED bb_status bb_refine_gmres(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_ir(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_cg(bb_refine_block *block);
+BB_CHECKED bb_status bb_refinement_block_gmres(bb_refine_block *block);
 
 #endif

@@ -25,12 +25,12 @@ static bb_status turn(gradients *work)
         memcpy(block->gathered + i * n, bb_refine_row_of(block, block->r, block->active[i]),
                (size_t)n * sizeof(double));
     }
-    BB_TRY(bb_refine_precondition(block));
+    BB_TRY(bb_refinement_block_precondition(block));
     for (bb_index i = 0; i < block->active_count; ++i) {
         bb_index index = block->active[i];
         double *p = bb_refine_row_of(block, work->p, index);
         const double *z = block->gathered + i * n;
-        double rho = bb_refine_dot(n, bb_refine_row_of(block, block->r, index), z);
+        double rho = bb_refinement_block_dot(n, bb_refine_row_of(block, block->r, index), z);
         double beta = work->rho[index] == 0.0 ? 0.0 : rho / work->rho[index];
         for (bb_index j = 0; j < n; ++j) {
             p[j] = beta == 0.0 ? z[j] : z[j] + beta * p[j];
@@ -52,7 +52,7 @@ static void step(gradients *work, bb_index i)
     double *r = bb_refine_row_of(block, block->r, index);
     const double *p = bb_refine_row_of(block, work->p, index);
     const double *q = block->result + i * block->n;
-    double curvature = bb_refine_dot(n, p, q);
+    double curvature = bb_refinement_block_dot(n, p, q);
     ++row->iterations;
     if (!isfinite(curvature) || !isfinite(work->rho[index])) {
         row->state = BB_REFINE_NON_FINITE;
@@ -72,22 +72,22 @@ static void step(gradients *work, bb_index i)
     }
 }
 
-bb_status bb_refine_cg(bb_refine_block *block)
+bb_status bb_refinement_block_cg(bb_refine_block *block)
 {
     bb_status status = BB_OK;
     gradients work = {.block = block};
     BB_TRY(BB_ALLOCATE(block->rows * block->n, &work.p));
     BB_TRY(BB_ZEROED(block->rows, &work.rho));
-    while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0) {
+    while (bb_refinement_block_collect(block, BB_REFINE_ACTIVE) > 0) {
         do {
             BB_TRY(turn(&work));
-            BB_TRY(bb_refine_multiply(block));
+            BB_TRY(bb_refinement_block_multiply(block));
             for (bb_index i = 0; i < block->active_count; ++i) {
                 step(&work, i);
             }
-        } while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0);
-        if (bb_refine_collect(block, BB_REFINE_PAUSED) > 0) {
-            BB_TRY(bb_refine_inspect(block));
+        } while (bb_refinement_block_collect(block, BB_REFINE_ACTIVE) > 0);
+        if (bb_refinement_block_collect(block, BB_REFINE_PAUSED) > 0) {
+            BB_TRY(bb_refinement_block_inspect(block));
         }
         for (bb_index i = 0; i < block->active_count; ++i) {
             work.rho[block->active[i]] = 0.0;

@@ -75,7 +75,7 @@ static void append(krylov *work, bb_index i)
     int k = period->size;
     double *w = block->result + i * block->n;
     for (int j = 0; j <= k; ++j) {
-        period->h[j][k] = bb_refine_dot(n, basis_of(work, index, j), w);
+        period->h[j][k] = bb_refinement_block_dot(n, basis_of(work, index, j), w);
         cblas_daxpy(n, -period->h[j][k], basis_of(work, index, j), 1, w, 1);
     }
     double length = cblas_dnrm2(n, w, 1);
@@ -129,34 +129,34 @@ static bb_status run_cycle(krylov *work)
             memcpy(block->gathered + i * n, basis_of(work, index, work->cycles[index].size),
                    (size_t)n * sizeof(double));
         }
-        BB_TRY(bb_refine_precondition(block));
-        BB_TRY(bb_refine_multiply(block));
+        BB_TRY(bb_refinement_block_precondition(block));
+        BB_TRY(bb_refinement_block_multiply(block));
         for (bb_index i = 0; i < block->active_count; ++i) {
             append(work, i);
         }
-    } while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0);
-    if (bb_refine_collect(block, BB_REFINE_PAUSED) > 0) {
+    } while (bb_refinement_block_collect(block, BB_REFINE_ACTIVE) > 0);
+    if (bb_refinement_block_collect(block, BB_REFINE_PAUSED) > 0) {
         for (bb_index i = 0; i < block->active_count; ++i) {
             combine(work, i);
         }
-        BB_TRY(bb_refine_precondition(block));
+        BB_TRY(bb_refinement_block_precondition(block));
         for (bb_index i = 0; i < block->active_count; ++i) {
             cblas_daxpy((int)n, 1.0, block->gathered + i * n, 1,
                         bb_refine_row_of(block, block->y, block->active[i]), 1);
         }
-        BB_TRY(bb_refine_inspect(block));
+        BB_TRY(bb_refinement_block_inspect(block));
     }
 done:
     return status;
 }
 
-bb_status bb_refine_gmres(bb_refine_block *block)
+bb_status bb_refinement_block_gmres(bb_refine_block *block)
 {
     bb_status status = BB_OK;
     krylov work = {.block = block};
     BB_TRY(BB_ALLOCATE(block->rows * (RESTART + 1) * block->n, &work.basis));
     BB_TRY(BB_ALLOCATE(block->rows, &work.cycles));
-    while (bb_refine_collect(block, BB_REFINE_ACTIVE) > 0) {
+    while (bb_refinement_block_collect(block, BB_REFINE_ACTIVE) > 0) {
         BB_TRY(run_cycle(&work));
     }
 done:

@@ -87,7 +87,7 @@ bb_status add_panel(const scoring *work, bb_index begin)
     p.depth = work->n;
     p.alpha = 1.0;
     p.beta = -2.0;
-    BB_RETURN_IF_FAILED(bb_dense_product(work->library, work->handle, &p));
+    BB_RETURN_IF_FAILED(bb_dense_library_product(work->library, work->handle, &p));
     p.a = g;
     p.b = r + begin;
     p.c = static_cast<double *>(work->cee);
@@ -97,7 +97,7 @@ bb_status add_panel(const scoring *work, bb_index begin)
     p.depth = width;
     p.transposed = true;
     p.beta = 1.0;
-    return bb_dense_product(work->library, work->handle, &p);
+    return bb_dense_library_product(work->library, work->handle, &p);
 }
 
 bb_status run(const bb_matrix_source *cmm, const bb_residual_task *task, scoring *work)

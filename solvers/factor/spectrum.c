@@ -23,13 +23,13 @@ static bool apply_scale(const bb_matrix_source *source, const double *scale, bb_
 {
     double *values = block.data;
     const bb_index columns = block.shape[1];
-    bb_index bad = bb_first_non_finite(values, block.shape[0] * columns);
+    bb_index bad = bb_outcome_first_non_finite(values, block.shape[0] * columns);
     const char *scaled = bad < 0 ? "scaled, " : "";
     for (bb_index i = 0; scale != NULL && bad < 0 && i < block.shape[0] * columns; ++i) {
         // One after the other: the product of two scales of subnormal rows overflows.
         values[i] = values[i] * scale[row + i / columns] * scale[column + i % columns];
     }
-    bad = bb_first_non_finite(values, block.shape[0] * columns);
+    bad = bb_outcome_first_non_finite(values, block.shape[0] * columns);
     if (bad >= 0) {
         bb_log_warning("no spectrum of %s: %srow %td, column %td is %g", source->name, scaled,
                        row + bad / columns, column + bad % columns, values[bad]);

@@ -52,8 +52,8 @@ bb_status bb_dense_library_open(const bb_dense_library_cuda **out)
     return BB_OK;
 }
 
-bb_status bb_dense_product(const bb_dense_library_cuda *library, cublasHandle_t handle,
-                           const bb_dense_product_cuda *product)
+bb_status bb_dense_library_product(const bb_dense_library_cuda *library, cublasHandle_t handle,
+                                   const bb_dense_product_cuda *product)
 {
     const bb_dense_product_cuda &p = *product;
     BB_CUBLAS_TRY(library->gemm(

@@ -46,8 +46,9 @@ struct bb_dense_product_cuda {
     bool transposed;
     double alpha, beta;
 };
-BB_CHECKED bb_status bb_dense_product(const bb_dense_library_cuda *library, cublasHandle_t handle,
-                                      const bb_dense_product_cuda *product);
+BB_CHECKED bb_status bb_dense_library_product(const bb_dense_library_cuda *library,
+                                              cublasHandle_t handle,
+                                              const bb_dense_product_cuda *product);
 
 /// Returns from the function with BB_DEVICE where a call of cuBLAS failed.
 #define BB_CUBLAS_TRY(call)                                                                        \

@@ -10,15 +10,17 @@
 
 #include <math.h>
 
-static const bb_kernel kernel = {
-    .name = "coded_product", .grain = BB_CODED_GRAIN, .run[BB_DEVICE_CPU] = bb_coded_multiply_rows};
+static const bb_kernel kernel = {.name = "coded_product",
+                                 .grain = BB_CODED_GRAIN,
+                                 .run[BB_DEVICE_CPU] = bb_coded_product_multiply_rows};
 
 static const bb_kernel bfp8_kernel = {.name = "coded_bfp8_product",
                                       .grain = BB_CODED_GRAIN,
-                                      .run[BB_DEVICE_CPU] = bb_coded_multiply_bfp8};
+                                      .run[BB_DEVICE_CPU] = bb_coded_product_multiply_bfp8};
 
-static const bb_kernel piece_kernel = {
-    .name = "coded_piece_product", .grain = 1, .run[BB_DEVICE_CPU] = bb_coded_multiply_groups};
+static const bb_kernel piece_kernel = {.name = "coded_piece_product",
+                                       .grain = 1,
+                                       .run[BB_DEVICE_CPU] = bb_coded_product_multiply_groups};
 
 static const bb_kernel device_kernel = {
     .name = "coded_product_there", .grain = 1, .run[BB_DEVICE_CUDA] = bb_device_matrix_multiply};
@@ -83,7 +85,7 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
     operation->run = 1;
     if (arithmetic.multiply == BB_FORMAT_FP32) {
         BB_TRY(BB_ALLOCATE(bb_coded_matrix_columns(matrix), &operation->x_f32));
-        BB_TRY(bb_coded_is_finite(matrix, &operation->finite));
+        BB_TRY(bb_coded_product_is_finite(matrix, &operation->finite));
     }
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(copy_to_device(operation));
@@ -149,8 +151,8 @@ static bb_status multiply_tiles(const bb_coded_operator *operation, bb_index row
             rounded[j] = (double)(float)x[j];
         }
     }
-    BB_TRY(bb_low_rank_multiply(operation->device, operation->matrix, operation->arithmetic, row,
-                                rows, rounded != NULL ? rounded : x, y));
+    BB_TRY(bb_low_rank_product_multiply(operation->device, operation->matrix, operation->arithmetic,
+                                        row, rows, rounded != NULL ? rounded : x, y));
 done:
     BB_RELEASE(&rounded);
     return status;
@@ -159,8 +161,8 @@ done:
 static bb_status multiply_blocks(const bb_coded_operator *operation, bb_index row, bb_index rows,
                                  const double *x, double *y)
 {
-    return bb_transform_multiply(operation->device, operation->matrix, operation->arithmetic, row,
-                                 rows, x, y);
+    return bb_transform_product_multiply(operation->device, operation->matrix,
+                                         operation->arithmetic, row, rows, x, y);
 }
 
 // Rounds x where products are in fp32; whether they are surely finite.
@@ -253,7 +255,7 @@ double bb_coded_operator_index_bits(const bb_codec_config *storage)
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
 {
     bb_stream_layout layout;
-    return bb_stream_layout_of(storage, &layout) && bb_stream_takes_limbs(layout.storage);
+    return bb_stream_layout_of(storage, &layout) && bb_coded_stream_takes_limbs(layout.storage);
 }
 
 // Infinities of a matrix would meet limbs of zero; block floating point has none.

@@ -189,7 +189,7 @@ static bb_status scan_row(void *context, bb_index row)
     return BB_OK;
 }
 
-bb_status bb_coded_is_finite(const bb_coded_matrix *matrix, bool *out)
+bb_status bb_coded_product_is_finite(const bb_coded_matrix *matrix, bool *out)
 {
     bb_status status = BB_OK;
     bb_index rows = bb_coded_matrix_rows(matrix);
@@ -213,7 +213,8 @@ done:
     return status;
 }
 
-bb_status bb_coded_multiply_rows(bb_queue *queue, bb_index begin, bb_index end, void *context)
+bb_status bb_coded_product_multiply_rows(bb_queue *queue, bb_index begin, bb_index end,
+                                         void *context)
 {
     (void)queue;
     const bb_coded_product *task = context;
@@ -237,7 +238,8 @@ bb_status bb_coded_multiply_rows(bb_queue *queue, bb_index begin, bb_index end, 
     return BB_OK;
 }
 
-bb_status bb_coded_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end, void *context)
+bb_status bb_coded_product_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end,
+                                         void *context)
 {
     (void)queue;
     const bb_piece_product *task = context;
@@ -325,7 +327,8 @@ static void multiply_group(const bb_piece_product *task, bb_index group, void *p
     }
 }
 
-bb_status bb_coded_multiply_groups(bb_queue *queue, bb_index begin, bb_index end, void *context)
+bb_status bb_coded_product_multiply_groups(bb_queue *queue, bb_index begin, bb_index end,
+                                           void *context)
 {
     (void)queue;
     bb_status status = BB_OK;

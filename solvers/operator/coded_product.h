@@ -24,20 +24,23 @@ typedef struct bb_piece_product {
 } bb_piece_product;
 
 /// Rows [begin, end) of a bb_coded_product, at most BB_CODED_GRAIN.
-bb_status bb_coded_multiply_rows(bb_queue *queue, bb_index begin, bb_index end, void *context);
+bb_status bb_coded_product_multiply_rows(bb_queue *queue, bb_index begin, bb_index end,
+                                         void *context);
 
 /// Rows [begin, end) of the wanted ones of a bb_piece_product, at most BB_CODED_GRAIN: fp32
 /// products of eight-bit block floating point.
-bb_status bb_coded_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end, void *context);
+bb_status bb_coded_product_multiply_bfp8(bb_queue *queue, bb_index begin, bb_index end,
+                                         void *context);
 
 /// Whether every stored value is known to be finite and below 2^BB_FINITE_EXPONENT: true for fp16,
 /// e4m3, e5m2 and bfp of 8 bits without NaN, infinity or poisoned block. One pass over the words.
 /// Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_coded_is_finite(const bb_coded_matrix *matrix, bool *out);
+BB_CHECKED bb_status bb_coded_product_is_finite(const bb_coded_matrix *matrix, bool *out);
 
 enum { BB_FINITE_EXPONENT = 67 };
 
 /// Groups [begin, end) of the matrix of a bb_piece_product. Errors: BB_MEMORY.
-bb_status bb_coded_multiply_groups(bb_queue *queue, bb_index begin, bb_index end, void *context);
+bb_status bb_coded_product_multiply_groups(bb_queue *queue, bb_index begin, bb_index end,
+                                           void *context);
 
 #endif

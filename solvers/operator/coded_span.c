@@ -10,7 +10,7 @@ enum { LANES = BB_SPAN_LANES, CHUNK = 512 };
 static float unit_of(unsigned char exponent)
 {
     int e = bb_plane_signed(exponent, 8);
-    return bb_f32_of_bits(e == BB_BFP_POISONED ? 0x7fc00000u : (uint32_t)(e + 127) << 23);
+    return bb_format_f32_of_bits(e == BB_BFP_POISONED ? 0x7fc00000u : (uint32_t)(e + 127) << 23);
 }
 
 static void decode_bfp8(const bb_span_row *row, bb_index column, bb_index count, float *c)

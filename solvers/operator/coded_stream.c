@@ -56,7 +56,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
     }
 }
 
-bool bb_stream_takes_limbs(bb_stream_storage storage)
+bool bb_coded_stream_takes_limbs(bb_stream_storage storage)
 {
     return storage == BB_STREAM_E4M3 || storage == BB_STREAM_E5M2 || storage == BB_STREAM_BFP8 ||
            storage == BB_STREAM_BFP4;
@@ -83,7 +83,7 @@ static void order_chunks(int lane, int chunks, size_t word, const unsigned char 
 {
     for (int c = 0; c < chunks; ++c) {
         memcpy(out + (size_t)c * 4 * word,
-               source + (size_t)bb_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
+               source + (size_t)bb_coded_stream_chunk(chunks, lane, c) * 4 * word, 4 * word);
     }
 }
 
@@ -362,7 +362,7 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
         BB_TRY(bb_parallel_for(count, pack_quotients, &work));
         BB_TRY(bb_device_upload(
             stream->device, (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
-            (size_t)LINE * (last->line + bb_stream_lines(last->width) - work.line)));
+            (size_t)LINE * (last->line + bb_coded_stream_lines(last->width) - work.line)));
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
@@ -384,7 +384,7 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
                    "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
         work.places[i].line = (uint32_t)lines;
         stream->beyond_fp32 |= work.places[i].width >= BB_STREAM_QUOTIENTS;
-        lines += bb_stream_lines(work.places[i].width);
+        lines += bb_coded_stream_lines(work.places[i].width);
     }
     stream->step = bb_coded_matrix_step(matrix);
     stream->bytes = LINE * lines + (size_t)count * sizeof *work.places;
@@ -427,7 +427,7 @@ static bb_status take_workspace(bb_coded_stream *stream)
     bb_index places = 0; // of any number of groups
     for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
         bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
-        bb_index of_parts = g * bb_stream_most_places(&parts);
+        bb_index of_parts = g * bb_stream_partition_most_places(&parts);
         places = of_parts > places ? of_parts : places;
     }
     BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),

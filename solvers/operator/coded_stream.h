@@ -6,8 +6,8 @@
 // Columns are cut into tiles, a tile's rows lie one after the other, so that whatever rows a
 // product takes are contiguous in every tile. A row of a tile is what 32 lanes decode: lane l has
 // the `columns / 32` columns from l columns / 32 on, in chunks of four columns whose order
-// bb_stream_chunk gives: eight lanes that read x at once meet no bank of shared memory twice. The
-// last tile is filled up with zeros, and so is x.
+// bb_coded_stream_chunk gives: eight lanes that read x at once meet no bank of shared memory twice.
+// The last tile is filled up with zeros, and so is x.
 //
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
@@ -114,14 +114,14 @@ typedef struct bb_stream_task {
 /// Chunk `chunk` of lane `lane` holds the lane's columns from 4 times this on; `chunks` of a lane
 /// are 1, 2, 4 or 8.
 BB_DEVICE_FUNCTION
-int bb_stream_chunk(int chunks, int lane, int chunk)
+int bb_coded_stream_chunk(int chunks, int lane, int chunk)
 {
     return chunk ^ (lane * chunks / 8 & (chunks - 1));
 }
 
 /// Lines of 128 bytes of a row of a tile of the quantiser.
 BB_DEVICE_FUNCTION
-uint32_t bb_stream_lines(uint32_t width)
+uint32_t bb_coded_stream_lines(uint32_t width)
 {
     return width < BB_STREAM_QUOTIENTS ? width : 32;
 }
@@ -134,7 +134,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 /// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow
 /// enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose of x; an x with a value that
 /// is not finite makes all sums NaN.
-bool bb_stream_takes_limbs(bb_stream_storage storage);
+bool bb_coded_stream_takes_limbs(bb_stream_storage storage);
 
 /// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
 /// of others like it, BB_STREAM_OPERANDS together.
@@ -159,7 +159,8 @@ size_t bb_coded_stream_bytes(const bb_coded_stream *stream);
 
 /// Queues a product (`arguments`: bb_stream_task) on a queue; nothing waits, so that a
 /// stream that is being captured takes it. One product at a time uses a workspace.
-bb_status bb_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows, void *arguments);
+bb_status bb_coded_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                        void *arguments);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,8 @@ bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue)
 
 } // namespace stream
 
-extern "C" bb_status bb_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
-                                             void *arguments)
+extern "C" bb_status bb_coded_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
+                                                   void *arguments)
 {
     const bb_stream_task &task = *static_cast<const bb_stream_task *>(arguments);
     (void)rows;

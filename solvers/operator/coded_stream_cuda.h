@@ -42,7 +42,7 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
     const Product *own = x + lane * S::values;
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
-        const Product *from = own + 4 * bb_stream_chunk(chunks, lane, c);
+        const Product *from = own + 4 * bb_coded_stream_chunk(chunks, lane, c);
         if constexpr (sizeof(Product) == sizeof(float)) {
             float4 four = *reinterpret_cast<const float4 *>(from);
             out[4 * c] = four.x;
@@ -163,7 +163,8 @@ template <class S, class Sums> struct consumer {
         const int own = warp * S::warp_rows + lane / lanes_of_row;
         if (lane % lanes_of_row == 0 && own < note.rows) {
             const bb_index row = note.operand * of.task.rows + note.row + own;
-            of.task.places[row * bb_stream_most_places(&of.parts) + note.place] = total[0];
+            of.task.places[row * bb_stream_partition_most_places(&of.parts) + note.place] =
+                total[0];
         }
     }
 
@@ -236,8 +237,8 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     const bool wanted = operand < of.task.operands;
     const bb_stream_operand &own = of.task.operand[wanted ? operand : 0];
     const int group = operand * of.groups + static_cast<int>(row) / rows_of_group;
-    const int count = wanted ? bb_stream_places(&of.parts, group) : 0;
-    const double *places = of.task.places + line * bb_stream_most_places(&of.parts);
+    const int count = wanted ? bb_stream_partition_places(&of.parts, group) : 0;
+    const double *places = of.task.places + line * bb_stream_partition_most_places(&of.parts);
     const bb_index first = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
     const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
     double total = 0.0;

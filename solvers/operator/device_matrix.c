@@ -12,17 +12,19 @@
 static const bb_kernel stream_kernel = {.name = "coded_stream_product",
                                         .grain = 1,
                                         .run[BB_DEVICE_CUDA] =
-                                            BB_CUDA_TWIN(bb_stream_multiply_cuda)};
+                                            BB_CUDA_TWIN(bb_coded_stream_multiply_cuda)};
 static const bb_kernel low_rank_kernel = {.name = "low_rank_product",
                                           .grain = 1,
                                           .run[BB_DEVICE_CUDA] =
-                                              BB_CUDA_TWIN(bb_low_rank_multiply_cuda)};
+                                              BB_CUDA_TWIN(bb_low_rank_stream_multiply_cuda)};
 static const bb_kernel transform_kernel = {.name = "transform_product",
                                            .grain = 1,
                                            .run[BB_DEVICE_CUDA] =
-                                               BB_CUDA_TWIN(bb_transform_multiply_cuda)};
-static const bb_kernel zfp_kernel = {
-    .name = "zfp_product", .grain = 1, .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_zfp_multiply_cuda)};
+                                               BB_CUDA_TWIN(bb_transform_stream_multiply_cuda)};
+static const bb_kernel zfp_kernel = {.name = "zfp_product",
+                                     .grain = 1,
+                                     .run[BB_DEVICE_CUDA] =
+                                         BB_CUDA_TWIN(bb_zfp_panels_multiply_cuda)};
 
 static bb_status queue_items(const bb_kernel *kernel, bb_queue *queue, bb_index items, void *task)
 {

@@ -341,7 +341,8 @@ template <class Sums> bb_status launch_both(const bb_low_rank_task &task, cudaSt
 
 } // namespace
 
-bb_status bb_low_rank_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
+bb_status bb_low_rank_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
+                                           void *arguments)
 {
     bb_low_rank_task task = *static_cast<const bb_low_rank_task *>(arguments);
     (void)rows;

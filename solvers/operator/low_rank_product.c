@@ -178,9 +178,9 @@ static bb_status multiply_rows(bb_queue *queue, bb_index begin, bb_index end, vo
     return BB_OK;
 }
 
-bb_status bb_low_rank_multiply(bb_device *device, const bb_coded_matrix *matrix,
-                               bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
-                               const double *x, double *y)
+bb_status bb_low_rank_product_multiply(bb_device *device, const bb_coded_matrix *matrix,
+                                       bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
+                                       const double *x, double *y)
 {
     static const bb_kernel of_tiles = {
         .name = "low_rank_tiles", .grain = 16, .run[BB_DEVICE_CPU] = multiply_tiles};
@@ -215,7 +215,7 @@ done:
     return status;
 }
 
-double bb_low_rank_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows)
+double bb_low_rank_product_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows)
 {
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
     bb_index step = bb_coded_matrix_band(matrix);

@@ -13,11 +13,11 @@
 #include "solvers/operator/coded_operator.h"
 
 /// x [columns] is rounded already where products are in fp32. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_low_rank_multiply(bb_device *device, const bb_coded_matrix *matrix,
-                                          bb_gemv_arithmetic arithmetic, bb_index row,
-                                          bb_index rows, const double *x, double *y);
+BB_CHECKED bb_status bb_low_rank_product_multiply(bb_device *device, const bb_coded_matrix *matrix,
+                                                  bb_gemv_arithmetic arithmetic, bb_index row,
+                                                  bb_index rows, const double *x, double *y);
 
 /// Operations of it: 2 for every value of V and of the wanted rows of U.
-double bb_low_rank_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows);
+double bb_low_rank_product_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows);
 
 #endif

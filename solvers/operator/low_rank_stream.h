@@ -90,8 +90,8 @@ int bb_low_rank_stream_cells(const bb_low_rank_stream *stream);
 
 /// Queues a bb_low_rank_task on a queue; nothing waits, so that a stream that is being
 /// captured takes it. One task at a time uses a matrix's workspace.
-bb_status bb_low_rank_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
-                                    void *arguments);
+bb_status bb_low_rank_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                           void *arguments);
 
 #ifdef __cplusplus
 }

@@ -20,9 +20,9 @@ constexpr int slots_of_run = run_columns / slot_columns;
 
 /// What limbs need of a storage. words(row, run, lane) are those that a lane takes of
 /// 128 columns of a row, pair(words, slot, step) its values of one product as two pairs of fp16.
-/// x is cut in chunks of four columns (bb_stream_chunk). Halves of a part of a lane's columns, they
-/// lie in slot(lane, part) as lane quad(lane, part) of four wants them: chunk_of(part, half), its
-/// middle two exchanged where `crossed`.
+/// x is cut in chunks of four columns (bb_coded_stream_chunk). Halves of a part of a lane's
+/// columns, they lie in slot(lane, part) as lane quad(lane, part) of four wants them:
+/// chunk_of(part, half), its middle two exchanged where `crossed`.
 template <class S> struct eight_bits {
     static constexpr int words_of_run = 8;
     static constexpr bool crossed = false;

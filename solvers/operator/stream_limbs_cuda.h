@@ -89,7 +89,7 @@ template <class S> struct cutter {
             const int part = unit % chunks / 2;
             const int half = unit % 2;
             const int chunk =
-                owner * chunks + bb_stream_chunk(chunks, owner, S::chunk_of(part, half));
+                owner * chunks + bb_coded_stream_chunk(chunks, owner, S::chunk_of(part, half));
             x[k] = reinterpret_cast<const float4 *>(from)[chunk];
             to[k] = at + slot_bytes * S::slot(owner, part) + 16 * S::quad(owner, part) + 8 * half;
             const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
@@ -249,7 +249,7 @@ template <class S> struct limb_consumer {
                 total += own->sums[turn][q][wanted];
             }
             const bb_index line = note.operand * of.task.rows + note.row + wanted;
-            of.task.places[line * bb_stream_most_places(&of.parts) + note.place] = total;
+            of.task.places[line * bb_stream_partition_most_places(&of.parts) + note.place] = total;
         }
         turn ^= 1; // these are read before the other ones are
     }

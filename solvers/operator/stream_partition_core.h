@@ -51,12 +51,12 @@ bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_i
 
 /// Fixed pieces, all groups after one another: where a block's begin, and whose one is.
 BB_DEVICE_FUNCTION
-int bb_stream_fixed_begin(const bb_stream_partition *all, int block)
+int bb_stream_partition_fixed_begin(const bb_stream_partition *all, int block)
 {
     return (int)((unsigned)(all->fixed * all->groups) * (unsigned)block / (unsigned)all->blocks);
 }
 BB_DEVICE_FUNCTION
-int bb_stream_fixed_block(const bb_stream_partition *all, int fixed)
+int bb_stream_partition_fixed_block(const bb_stream_partition *all, int fixed)
 {
     return (int)(((unsigned)(fixed + 1) * (unsigned)all->blocks - 1U) /
                  (unsigned)(all->fixed * all->groups));
@@ -64,27 +64,27 @@ int bb_stream_fixed_block(const bb_stream_partition *all, int fixed)
 
 /// The first block with a run in a group, and how many have one.
 BB_DEVICE_FUNCTION
-int bb_stream_first_block(const bb_stream_partition *all, int group)
+int bb_stream_partition_first_block(const bb_stream_partition *all, int group)
 {
-    return all->fixed == 0 ? 0 : bb_stream_fixed_block(all, group * all->fixed);
+    return all->fixed == 0 ? 0 : bb_stream_partition_fixed_block(all, group * all->fixed);
 }
 BB_DEVICE_FUNCTION
-int bb_stream_runs(const bb_stream_partition *all, int group)
+int bb_stream_partition_runs(const bb_stream_partition *all, int group)
 {
     return all->fixed == 0 ? 0
-                           : bb_stream_fixed_block(all, (group + 1) * all->fixed - 1) -
-                                 bb_stream_first_block(all, group) + 1;
+                           : bb_stream_partition_fixed_block(all, (group + 1) * all->fixed - 1) -
+                                 bb_stream_partition_first_block(all, group) + 1;
 }
 
 /// Sums of a group: its runs', then those of the pieces taken by turn.
 BB_DEVICE_FUNCTION
-int bb_stream_places(const bb_stream_partition *all, int group)
+int bb_stream_partition_places(const bb_stream_partition *all, int group)
 {
-    return bb_stream_runs(all, group) + all->pieces - all->fixed;
+    return bb_stream_partition_runs(all, group) + all->pieces - all->fixed;
 }
 /// No group has more.
 BB_DEVICE_FUNCTION
-int bb_stream_most_places(const bb_stream_partition *all)
+int bb_stream_partition_most_places(const bb_stream_partition *all)
 {
     int runs = all->fixed < all->blocks ? all->fixed : all->blocks;
     return runs + all->pieces - all->fixed;
@@ -97,10 +97,11 @@ typedef struct bb_stream_run {
 
 /// Run number `index` of a block, false where it has fewer.
 BB_DEVICE_FUNCTION
-bool bb_stream_fixed_run(const bb_stream_partition *all, int block, int index, bb_stream_run *out)
+bool bb_stream_partition_fixed_run(const bb_stream_partition *all, int block, int index,
+                                   bb_stream_run *out)
 {
-    int begin = bb_stream_fixed_begin(all, block);
-    int end = bb_stream_fixed_begin(all, block + 1);
+    int begin = bb_stream_partition_fixed_begin(all, block);
+    int end = bb_stream_partition_fixed_begin(all, block + 1);
     int group = 0;
     int last = 0;
     if (begin >= end) {
@@ -116,13 +117,13 @@ bool bb_stream_fixed_run(const bb_stream_partition *all, int block, int index, b
     out->first = (begin - group * all->fixed) * all->piece_tiles;
     out->end = (last - group * all->fixed) * all->piece_tiles;
     out->end = out->end < all->tiles ? out->end : all->tiles;
-    out->place = block - bb_stream_first_block(all, group);
+    out->place = block - bb_stream_partition_first_block(all, group);
     return true;
 }
 
 /// The piece of turn `turn`, false past the last.
 BB_DEVICE_FUNCTION
-bool bb_stream_turn(const bb_stream_partition *all, int turn, bb_stream_run *out)
+bool bb_stream_partition_turn(const bb_stream_partition *all, int turn, bb_stream_run *out)
 {
     int loose = all->pieces - all->fixed;
     if (loose == 0 || turn >= loose * all->groups) {
@@ -132,7 +133,7 @@ bool bb_stream_turn(const bb_stream_partition *all, int turn, bb_stream_run *out
     out->first = (all->fixed + turn % loose) * all->piece_tiles;
     out->end =
         out->first + all->piece_tiles < all->tiles ? out->first + all->piece_tiles : all->tiles;
-    out->place = bb_stream_runs(all, out->group) + turn % loose;
+    out->place = bb_stream_partition_runs(all, out->group) + turn % loose;
     return true;
 }
 

@@ -153,7 +153,7 @@ template <class S, class Product> struct producer {
         if constexpr (S::varies) {
             begin = operand.lies[first];
             const bb_stream_place last = operand.lies[first + rows - 1];
-            const uint32_t lines = last.line + bb_stream_lines(last.width) - begin.line;
+            const uint32_t lines = last.line + bb_coded_stream_lines(last.width) - begin.line;
             note.shift = static_cast<int>(first & 1);
             note.far = lines > S::most_lines;
             places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
@@ -223,7 +223,7 @@ template <class S, class Product> struct producer {
         bb_stream_run run = {0, 0, 0, 0};
         int block = static_cast<int>(blockIdx.x);
         int index = 0;
-        bool more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+        bool more = bb_stream_partition_fixed_run(&of.parts, block, index++, &run);
         int tile = start(run);
         int turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U)); // ahead of its time
         while (true) {
@@ -232,9 +232,9 @@ template <class S, class Product> struct producer {
                 copy_x(run, tile);
                 at.advance(of.shape.stages);
             }
-            more = bb_stream_fixed_run(&of.parts, block, index++, &run);
+            more = bb_stream_partition_fixed_run(&of.parts, block, index++, &run);
             if (!more) {
-                if (!bb_stream_turn(&of.parts, turn, &run)) {
+                if (!bb_stream_partition_turn(&of.parts, turn, &run)) {
                     break;
                 }
                 more = true;

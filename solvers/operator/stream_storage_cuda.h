@@ -147,8 +147,8 @@ __device__ __forceinline__ void widen_e4m3(uint32_t two, float &a, float &b)
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<unsigned short>(two)));
     widen(halves_of(halves), a, b);
 #else
-    a = bb_decode_e4m3(static_cast<uint8_t>(two));
-    b = bb_decode_e4m3(static_cast<uint8_t>(two >> 8));
+    a = bb_format_decode_e4m3(static_cast<uint8_t>(two));
+    b = bb_format_decode_e4m3(static_cast<uint8_t>(two >> 8));
 #endif
 }
 

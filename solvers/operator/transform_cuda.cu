@@ -41,8 +41,8 @@ __device__ void add_chunk(const bb_transform_lane &lane, bool narrow, const uint
 #pragma unroll
         for (int i = 0; i < BB_TRANSFORM_NARROW; ++i) {
             const uint32_t entry = words[i / 2] >> 16 * (i % 2);
-            q[i] = bb_transform_entry_narrow(entry);
-            with[i] = x[bb_transform_entry_cell(entry)];
+            q[i] = bb_transform_stream_entry_narrow(entry);
+            with[i] = x[bb_transform_stream_entry_cell(entry)];
         }
         Sums::add(sum, q, with);
     } else if (lane.is_long == 0) {
@@ -50,8 +50,8 @@ __device__ void add_chunk(const bb_transform_lane &lane, bool narrow, const uint
         typename Sums::factor with[BB_TRANSFORM_WIDER];
 #pragma unroll
         for (int i = 0; i < BB_TRANSFORM_WIDER; ++i) {
-            q[i] = bb_transform_entry_wide(words[i]);
-            with[i] = x[bb_transform_entry_cell(words[i])];
+            q[i] = bb_transform_stream_entry_wide(words[i]);
+            with[i] = x[bb_transform_stream_entry_cell(words[i])];
         }
         Sums::add(sum, q, with);
     } else {
@@ -170,16 +170,17 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
     for (uint32_t work = threadIdx.x; work < shape.panel_blocks * shape.cells; work += threads) {
         uint32_t origin = 0;
         uint32_t index = 0;
-        if (bb_transform_cell(&shape, panel, work, &origin, &index)) {
+        if (bb_transform_stream_cell(&shape, panel, work, &origin, &index)) {
             shared.values[index] = task.x != nullptr
                                        ? __ldcg(task.x + origin)
                                        : static_cast<double>(__ldcg(task.x_f32 + origin));
         }
     }
     __syncthreads();
-    for (uint32_t work = threadIdx.x; work < bb_transform_cell_works(&shape, 2); work += threads) {
-        const bb_transform_quad out =
-            bb_transform_along_cells(&shape, &task.bases, basis, panel, 2, work, shared.values);
+    for (uint32_t work = threadIdx.x; work < bb_transform_stream_cell_works(&shape, 2);
+         work += threads) {
+        const bb_transform_quad out = bb_transform_stream_along_cells(
+            &shape, &task.bases, basis, panel, 2, work, shared.values);
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
@@ -188,9 +189,10 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
         }
     }
     __syncthreads();
-    for (uint32_t work = threadIdx.x; work < bb_transform_cell_works(&shape, 3); work += threads) {
+    for (uint32_t work = threadIdx.x; work < bb_transform_stream_cell_works(&shape, 3);
+         work += threads) {
         const bb_transform_quad out =
-            bb_transform_along_cells(&shape, &task.bases, basis, panel, 3, work, half);
+            bb_transform_stream_along_cells(&shape, &task.bases, basis, panel, 3, work, half);
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
@@ -212,12 +214,12 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
     uint32_t number = 0;
     uint32_t c = 0;
     uint32_t k = 0;
-    for (uint32_t work = threadIdx.x; work < bb_transform_row_works(&shape, 0, all);
+    for (uint32_t work = threadIdx.x; work < bb_transform_stream_row_works(&shape, 0, all);
          work += threads) {
-        bb_transform_row_work(&shape, 0, all, work, &number, &c, &k);
+        bb_transform_stream_row_work(&shape, 0, all, work, &number, &c, &k);
         const bb_transform_quad out =
-            bb_transform_along_rows(&shape, &task.bases, basis, first + number % groups, 0, c, k,
-                                    shared.sums + number * shape.block_rows);
+            bb_transform_stream_along_rows(&shape, &task.bases, basis, first + number % groups, 0,
+                                           c, k, shared.sums + number * shape.block_rows);
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
@@ -226,17 +228,18 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
         }
     }
     __syncthreads();
-    for (uint32_t work = threadIdx.x; work < bb_transform_row_works(&shape, 1, all);
+    for (uint32_t work = threadIdx.x; work < bb_transform_stream_row_works(&shape, 1, all);
          work += threads) {
-        bb_transform_row_work(&shape, 1, all, work, &number, &c, &k);
+        bb_transform_stream_row_work(&shape, 1, all, work, &number, &c, &k);
         const bb_transform_quad out =
-            bb_transform_along_rows(&shape, &task.bases, basis, first + number % groups, 1, c, k,
-                                    shared.values + number * shape.block_rows);
+            bb_transform_stream_along_rows(&shape, &task.bases, basis, first + number % groups, 1,
+                                           c, k, shared.values + number * shape.block_rows);
         double *parts =
             task.jobs[number / groups].parts + static_cast<size_t>(blockIdx.x) * task.part_pitch;
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
-            const uint64_t row = bb_transform_row(&shape, first + number % groups, out.at + o);
+            const uint64_t row =
+                bb_transform_stream_row(&shape, first + number % groups, out.at + o);
             if (o < out.count && row >= task.row && row < task.row + task.rows) {
                 parts[row - task.row] = finite ? out.value[o] : nan("");
             }
@@ -280,7 +283,7 @@ __device__ void prepare(const bb_transform_task &task, bool keeps, uint32_t pane
 {
     const uint32_t all = static_cast<uint32_t>(task.count) * task.bands;
     if (threadIdx.x < all) {
-        bb_transform_find_slices(&task, panel, threadIdx.x, &shared.slices);
+        bb_transform_stream_find_slices(&task, panel, threadIdx.x, &shared.slices);
     }
     for (uint32_t i = threadIdx.x; keeps && i < task.bases.values; i += threads) {
         shared.basis[i] = task.basis[i];
@@ -303,10 +306,10 @@ __global__ void __launch_bounds__(threads, 3)
     uint32_t panel = 0;
     uint32_t share = 0;
     uint32_t shares = 0;
-    bb_transform_share_of(&task, blockIdx.x, &panel, &share, &shares);
+    bb_transform_stream_share_of(&task, blockIdx.x, &panel, &share, &shares);
     const uint32_t first_slice = share * warps + threadIdx.x / lanes;
     const uint32_t distance = shares * warps;
-    const uint32_t at_once = bb_transform_groups_at_once(&task);
+    const uint32_t at_once = bb_transform_stream_groups_at_once(&task);
     const uint32_t begin = task.band * shape.count[1];
     const uint32_t end = begin + task.bands * shape.count[1];
     const bool keeps = task.bases.values <= BB_TRANSFORM_BASES;
@@ -411,7 +414,8 @@ template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaS
 
 } // namespace
 
-bb_status bb_transform_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
+bb_status bb_transform_stream_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
+                                            void *arguments)
 {
     const bb_transform_task &task = *static_cast<const bb_transform_task *>(arguments);
     cudaStream_t stream = bb_queue_stream(queue);

@@ -159,9 +159,9 @@ static void poison_unless_finite(const product *work)
     }
 }
 
-bb_status bb_transform_multiply(bb_device *device, const bb_coded_matrix *matrix,
-                                bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
-                                const double *x, double *y)
+bb_status bb_transform_product_multiply(bb_device *device, const bb_coded_matrix *matrix,
+                                        bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
+                                        const double *x, double *y)
 {
     static const bb_kernel of_x = {
         .name = "transform_x", .grain = 2, .run[BB_DEVICE_CPU] = transform_strips};
@@ -203,7 +203,7 @@ done:
     return status;
 }
 
-double bb_transform_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows)
+double bb_transform_product_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows)
 {
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     bb_index step = bb_coded_matrix_band(matrix);

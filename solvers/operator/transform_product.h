@@ -17,11 +17,11 @@
 #include "solvers/operator/coded_operator.h"
 
 /// y[i] = row (row + i) times x [columns]. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_transform_multiply(bb_device *device, const bb_coded_matrix *matrix,
-                                           bb_gemv_arithmetic arithmetic, bb_index row,
-                                           bb_index rows, const double *x, double *y);
+BB_CHECKED bb_status bb_transform_product_multiply(bb_device *device, const bb_coded_matrix *matrix,
+                                                   bb_gemv_arithmetic arithmetic, bb_index row,
+                                                   bb_index rows, const double *x, double *y);
 
 /// Operations of it: 2 for every coefficient of a group that is read, and the transforms.
-double bb_transform_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows);
+double bb_transform_product_flops(const bb_coded_matrix *matrix, bb_index row, bb_index rows);
 
 #endif

@@ -91,15 +91,15 @@ typedef struct bb_transform_task {
 
 /// Blocks of rows whose sums fit in shared memory at once, of each of the matrices.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_groups_at_once(const bb_transform_task *task)
+uint32_t bb_transform_stream_groups_at_once(const bb_transform_task *task)
 {
     return BB_TRANSFORM_SUMS / ((uint32_t)task->count * task->shape.block_rows);
 }
 
 /// A block's panel, and which of its `shares` shares of the slices it takes.
 BB_DEVICE_FUNCTION
-void bb_transform_share_of(const bb_transform_task *task, uint32_t block, uint32_t *panel,
-                           uint32_t *share, uint32_t *shares)
+void bb_transform_stream_share_of(const bb_transform_task *task, uint32_t block, uint32_t *panel,
+                                  uint32_t *share, uint32_t *shares)
 {
     const uint32_t panels = task->shape.panels;
     *panel = block < panels ? block : task->helps[block - panels];
@@ -121,8 +121,8 @@ typedef struct bb_transform_slices {
 
 /// Fills in one of the task's count x bands.
 BB_DEVICE_FUNCTION
-void bb_transform_find_slices(const bb_transform_task *task, uint32_t panel, uint32_t which,
-                              bb_transform_slices *out)
+void bb_transform_stream_find_slices(const bb_transform_task *task, uint32_t panel, uint32_t which,
+                                     bb_transform_slices *out)
 {
     const uint32_t *firsts = task->jobs[which / task->bands].firsts +
                              (size_t)(which % task->bands) * (task->shape.panels + 1) + panel;
@@ -169,8 +169,8 @@ bb_index bb_transform_stream_task(const bb_transform_stream *const *streams, int
 
 /// Queues a bb_transform_task on a queue; nothing waits, so that a stream that is being
 /// captured takes it. One task at a time uses a matrix's workspace.
-bb_status bb_transform_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
-                                     void *arguments);
+bb_status bb_transform_stream_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                            void *arguments);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ typedef struct bb_transform_bases {
 
 /// Length of block `at` along an axis.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_size(const bb_transform_shape *shape, int axis, uint32_t index)
+uint32_t bb_transform_stream_size(const bb_transform_shape *shape, int axis, uint32_t index)
 {
     const uint32_t rest = shape->whole[axis] - index * shape->length[axis];
     return rest < shape->length[axis] ? rest : shape->length[axis];
@@ -57,8 +57,8 @@ typedef struct bb_transform_quad {
 
 // Four outputs from `k` on of n inputs, `stride` apart; pitches are multiples of 8.
 BB_DEVICE_FUNCTION
-void bb_transform_four(const double *basis, uint32_t n, uint32_t pitch, uint32_t k,
-                       const double *input, uint32_t stride, bb_transform_quad *out)
+void bb_transform_stream_four(const double *basis, uint32_t n, uint32_t pitch, uint32_t k,
+                              const double *input, uint32_t stride, bb_transform_quad *out)
 {
     double sum[BB_TRANSFORM_TILE] = {0.0, 0.0, 0.0, 0.0};
     for (uint32_t i = 0; i < n; ++i) {
@@ -82,22 +82,23 @@ void bb_transform_four(const double *basis, uint32_t n, uint32_t pitch, uint32_t
 }
 
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_tiles(uint32_t n)
+uint32_t bb_transform_stream_tiles(uint32_t n)
 {
     return (n + BB_TRANSFORM_TILE - 1) / BB_TRANSFORM_TILE;
 }
 
 /// Threads' work in reading a panel's x, and in either pass over it.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_cell_works(const bb_transform_shape *shape, int axis)
+uint32_t bb_transform_stream_cell_works(const bb_transform_shape *shape, int axis)
 {
-    return bb_transform_tiles(shape->length[axis]) * shape->panel_blocks * shape->length[5 - axis];
+    return bb_transform_stream_tiles(shape->length[axis]) * shape->panel_blocks *
+           shape->length[5 - axis];
 }
 
 /// Where value `work` < panel_blocks cells of a panel lies in x and in shared memory.
 BB_DEVICE_FUNCTION
-bool bb_transform_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t work,
-                       uint32_t *of_x, uint32_t *cursor)
+bool bb_transform_stream_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t work,
+                              uint32_t *of_x, uint32_t *cursor)
 {
     const uint32_t j = work / shape->cells;
     const uint32_t line = work % shape->cells / shape->length[3];
@@ -105,22 +106,22 @@ bool bb_transform_cell(const bb_transform_shape *shape, uint32_t panel, uint32_t
     const uint32_t block = panel + j * shape->panels;
     const uint32_t down = block / shape->count[3];
     const uint32_t across = block % shape->count[3];
-    if (down >= shape->count[2] || line >= bb_transform_size(shape, 2, down) ||
-        column >= bb_transform_size(shape, 3, across)) {
+    if (down >= shape->count[2] || line >= bb_transform_stream_size(shape, 2, down) ||
+        column >= bb_transform_stream_size(shape, 3, across)) {
         return false;
     }
     *of_x = (down * shape->length[2] + line) * shape->whole[3] + across * shape->length[3] + column;
-    *cursor = j * shape->cells + line * bb_transform_size(shape, 3, across) + column;
+    *cursor = j * shape->cells + line * bb_transform_stream_size(shape, 3, across) + column;
     return true;
 }
 
-/// One of bb_transform_cell_works of an axis of the mesh: lines first, which turns a block's lines
-/// and columns over, then columns, which turns them back.
+/// One of bb_transform_stream_cell_works of an axis of the mesh: lines first, which turns a block's
+/// lines and columns over, then columns, which turns them back.
 BB_DEVICE_FUNCTION
-bb_transform_quad bb_transform_along_cells(const bb_transform_shape *shape,
-                                           const bb_transform_bases *bases, const double *values,
-                                           uint32_t panel, int axis, uint32_t work,
-                                           const double *input)
+bb_transform_quad bb_transform_stream_along_cells(const bb_transform_shape *shape,
+                                                  const bb_transform_bases *bases,
+                                                  const double *values, uint32_t panel, int axis,
+                                                  uint32_t work, const double *input)
 {
     bb_transform_quad out = {
         {0.0, 0.0, 0.0, 0.0},
@@ -136,12 +137,12 @@ bb_transform_quad bb_transform_along_cells(const bb_transform_shape *shape,
     if (down >= shape->count[2]) {
         return out;
     }
-    const uint32_t n = bb_transform_size(shape, axis, axis == 2 ? down : across);
-    const uint32_t width = bb_transform_size(shape, other, axis == 2 ? across : down);
+    const uint32_t n = bb_transform_stream_size(shape, axis, axis == 2 ? down : across);
+    const uint32_t width = bb_transform_stream_size(shape, other, axis == 2 ? across : down);
     if (k < n && c < width) {
         const int rest = n < shape->length[axis];
-        bb_transform_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
-                          input + j * shape->cells + c, width, &out);
+        bb_transform_stream_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
+                                 input + j * shape->cells + c, width, &out);
         out.at = j * shape->cells + c * n + k;
     }
     return out;
@@ -149,15 +150,15 @@ bb_transform_quad bb_transform_along_cells(const bb_transform_shape *shape,
 
 /// Threads' work in either pass back over `groups` blocks of rows.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_row_works(const bb_transform_shape *shape, int axis, uint32_t groups)
+uint32_t bb_transform_stream_row_works(const bb_transform_shape *shape, int axis, uint32_t groups)
 {
-    return bb_transform_tiles(shape->length[axis]) * groups * shape->length[1 - axis];
+    return bb_transform_stream_tiles(shape->length[axis]) * groups * shape->length[1 - axis];
 }
 
 /// The block of rows of a piece of work, and which output of the other axis it is for.
 BB_DEVICE_FUNCTION
-void bb_transform_row_work(const bb_transform_shape *shape, int axis, uint32_t groups,
-                           uint32_t work, uint32_t *group, uint32_t *c, uint32_t *k)
+void bb_transform_stream_row_work(const bb_transform_shape *shape, int axis, uint32_t groups,
+                                  uint32_t work, uint32_t *group, uint32_t *c, uint32_t *k)
 {
     *c = work % shape->length[1 - axis];
     *group = work / shape->length[1 - axis] % groups;
@@ -167,10 +168,10 @@ void bb_transform_row_work(const bb_transform_shape *shape, int axis, uint32_t g
 /// The same for rows, whose block `group` counts the bands' blocks one after another: lines first,
 /// from sums [row lines][row columns] to [row columns][lines], then columns, to [lines][columns].
 BB_DEVICE_FUNCTION
-bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
-                                          const bb_transform_bases *bases, const double *values,
-                                          uint32_t group, int axis, uint32_t c, uint32_t k,
-                                          const double *input)
+bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape,
+                                                 const bb_transform_bases *bases,
+                                                 const double *values, uint32_t group, int axis,
+                                                 uint32_t c, uint32_t k, const double *input)
 {
     bb_transform_quad out = {
         {0.0, 0.0, 0.0, 0.0},
@@ -178,12 +179,12 @@ bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
     };
     const uint32_t band = group / shape->count[1];
     const uint32_t across = group % shape->count[1];
-    const uint32_t n = bb_transform_size(shape, axis, axis == 0 ? band : across);
-    const uint32_t width = bb_transform_size(shape, 1 - axis, axis == 0 ? across : band);
+    const uint32_t n = bb_transform_stream_size(shape, axis, axis == 0 ? band : across);
+    const uint32_t width = bb_transform_stream_size(shape, 1 - axis, axis == 0 ? across : band);
     if (k < n && c < width) {
         const int rest = n < shape->length[axis];
-        bb_transform_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
-                          input + c, width, &out);
+        bb_transform_stream_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
+                                 input + c, width, &out);
         out.at = c * n + k;
     }
     return out;
@@ -191,10 +192,10 @@ bb_transform_quad bb_transform_along_rows(const bb_transform_shape *shape,
 
 /// Row of the matrix of value `at` of a block of rows.
 BB_DEVICE_FUNCTION
-uint64_t bb_transform_row(const bb_transform_shape *shape, uint32_t group, uint32_t index)
+uint64_t bb_transform_stream_row(const bb_transform_shape *shape, uint32_t group, uint32_t index)
 {
     const uint32_t across = group % shape->count[1];
-    const uint32_t width = bb_transform_size(shape, 1, across);
+    const uint32_t width = bb_transform_stream_size(shape, 1, across);
     const uint64_t line = (uint64_t)(group / shape->count[1]) * shape->length[0] + index / width;
     return line * shape->whole[1] + across * shape->length[1] + index % width;
 }
@@ -239,19 +240,19 @@ uint32_t bb_transform_lane_chunk(const bb_transform_lane *lane, uint32_t index, 
 /// Entries: a cell of the panel in 10 bits below a quotient of 6, in 16 bits, or of 22, in 32; long
 /// ones are a word for each.
 BB_DEVICE_FUNCTION
-uint32_t bb_transform_entry_cell(uint32_t entry)
+uint32_t bb_transform_stream_entry_cell(uint32_t entry)
 {
     return entry & (BB_TRANSFORM_PANEL_CELLS - 1U);
 }
 
 BB_DEVICE_FUNCTION
-int32_t bb_transform_entry_narrow(uint32_t entry)
+int32_t bb_transform_stream_entry_narrow(uint32_t entry)
 {
     return (int32_t)(entry << 16) >> (16 + BB_TRANSFORM_CELL_BITS);
 }
 
 BB_DEVICE_FUNCTION
-int32_t bb_transform_entry_wide(uint32_t entry)
+int32_t bb_transform_stream_entry_wide(uint32_t entry)
 {
     return (int32_t)entry >> BB_TRANSFORM_CELL_BITS;
 }

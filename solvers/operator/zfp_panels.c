@@ -106,8 +106,10 @@ bb_status bb_zfp_panels_create(bb_device *device, const bb_coded_matrix *matrix,
     panels->device = device;
     BB_TRY(upload_streams(panels, matrix));
     BB_TRY(upload_scales(panels, matrix));
-    const bb_zfp_slab_range slabs = bb_zfp_slabs_of(&panels->cut, 0, bb_coded_matrix_rows(matrix));
-    const bb_index places = BB_STREAM_OPERANDS * bb_zfp_place_count(&panels->cut, slabs.count);
+    const bb_zfp_slab_range slabs =
+        bb_zfp_panels_slabs_of(&panels->cut, 0, bb_coded_matrix_rows(matrix));
+    const bb_index places =
+        BB_STREAM_OPERANDS * bb_zfp_panels_place_count(&panels->cut, slabs.count);
     BB_TRY(bb_device_allocate(device, (size_t)places * sizeof(double), &panels->sums));
     *out = panels;
     panels = NULL;
@@ -134,7 +136,7 @@ bool bb_zfp_panels_alike(const bb_zfp_panels *a, const bb_zfp_panels *b)
     return a->cut.dimensions == b->cut.dimensions && a->cut.nx == b->cut.nx &&
            a->cut.ny == b->cut.ny && a->cut.line_rows == b->cut.line_rows &&
            a->cut.run_blocks == b->cut.run_blocks &&
-           bb_zfp_reversible(of_a) == bb_zfp_reversible(of_b);
+           bb_zfp_block_reversible(of_a) == bb_zfp_block_reversible(of_b);
 }
 
 bb_zfp_task bb_zfp_panels_task(const bb_zfp_panels *panels, bb_index row, bb_index rows)
@@ -142,10 +144,10 @@ bb_zfp_task bb_zfp_panels_task(const bb_zfp_panels *panels, bb_index row, bb_ind
     const bb_zfp_decoding *held = bb_zfp_decoder_decoding(panels->decoder);
     return (bb_zfp_task){.cut = panels->cut,
                          .groups = held->groups,
-                         .reversible = bb_zfp_reversible(&held->settings) != 0,
+                         .reversible = bb_zfp_block_reversible(&held->settings) != 0,
                          .row = row,
                          .rows = rows,
-                         .slabs = bb_zfp_slabs_of(&panels->cut, row, rows),
+                         .slabs = bb_zfp_panels_slabs_of(&panels->cut, row, rows),
                          .operands = 1,
                          .operand = {{.words = held->words,
                                       .settings = held->settings,

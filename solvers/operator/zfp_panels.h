@@ -59,7 +59,7 @@ typedef struct bb_zfp_task {
     const void *x;           ///< [columns] in the products' format, at 16 bytes
     int operands;
     bb_zfp_operand operand[BB_STREAM_OPERANDS];
-    double *sums_of_panels; ///< workspace: [operands][bb_zfp_place_count]
+    double *sums_of_panels; ///< workspace: [operands][bb_zfp_panels_place_count]
 } bb_zfp_task;
 
 typedef struct bb_zfp_panels bb_zfp_panels;
@@ -86,7 +86,8 @@ double bb_zfp_panels_index_bits(int dimensions);
 
 /// Queues a bb_zfp_task on a queue; nothing waits, so that a stream that is being captured
 /// takes it. One task at a time uses a matrix's workspace.
-bb_status bb_zfp_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows, void *arguments);
+bb_status bb_zfp_panels_multiply_cuda(bb_queue *queue, bb_index begin, bb_index rows,
+                                      void *arguments);
 
 #ifdef __cplusplus
 }

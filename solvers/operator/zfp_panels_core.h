@@ -42,9 +42,9 @@ bb_zfp_cut bb_zfp_cut_of(const bb_zfp_shape *shape, bb_index run_blocks)
     cut.ny = shape->ny;
     cut.line_rows = shape->nz;
     cut.band_rows = shape->nz * shape->nw;
-    cut.band_slabs = bb_zfp_blocks_of(shape->nz);
+    cut.band_slabs = bb_zfp_stream_blocks_of(shape->nz);
     cut.slab_rows = shape->dimensions == 4 ? 16 : wide ? 4 : 1;
-    cut.blocks = bb_zfp_blocks_of(shape->nx) * bb_zfp_blocks_of(shape->ny);
+    cut.blocks = bb_zfp_stream_blocks_of(shape->nx) * bb_zfp_stream_blocks_of(shape->ny);
     cut.run_blocks = run_blocks;
     cut.runs = (cut.blocks + run_blocks - 1) / run_blocks;
     cut.panel_groups = wide ? BB_ZFP_PANEL_WIDE : BB_ZFP_PANEL_NARROW;
@@ -101,7 +101,7 @@ typedef struct bb_zfp_slab_range {
 } bb_zfp_slab_range;
 
 BB_DEVICE_FUNCTION
-bb_zfp_slab_range bb_zfp_slabs_of(const bb_zfp_cut *cut, bb_index row, bb_index rows)
+bb_zfp_slab_range bb_zfp_panels_slabs_of(const bb_zfp_cut *cut, bb_index row, bb_index rows)
 {
     bb_zfp_slab_range out = {0, 0};
     if (rows > 0) {
@@ -119,14 +119,14 @@ bb_zfp_slab_range bb_zfp_slabs_of(const bb_zfp_cut *cut, bb_index row, bb_index 
 
 /// Sums of panels that a product of so many slabs leaves.
 BB_DEVICE_FUNCTION
-bb_index bb_zfp_place_count(const bb_zfp_cut *cut, bb_index slabs)
+bb_index bb_zfp_panels_place_count(const bb_zfp_cut *cut, bb_index slabs)
 {
     return slabs * cut->slab_rows * cut->panels;
 }
 
 /// Where the sum of a panel for a row goes, slabs counted from the product's first.
 BB_DEVICE_FUNCTION
-bb_index bb_zfp_place_of(const bb_zfp_cut *cut, bb_index slab, bb_index row, bb_index panel)
+bb_index bb_zfp_panels_place_of(const bb_zfp_cut *cut, bb_index slab, bb_index row, bb_index panel)
 {
     return (slab * cut->slab_rows + row) * cut->panels + panel;
 }

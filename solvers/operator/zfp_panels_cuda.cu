@@ -108,7 +108,7 @@ __device__ __forceinline__ uint64_t find_run(const bb_zfp_task &task, const bb_z
     }
     const bb_index index = band * task.groups + group;
     const uint32_t length = operand.lengths[index * lanes + lane];
-    return first + operand.bases[index] + bb_zfp_sum_lanes(length) - length;
+    return first + operand.bases[index] + bb_zfp_kind_sum_lanes(length) - length;
 }
 
 // Sum over lanes that differ in bits [from, 32) of their number.
@@ -141,8 +141,8 @@ __device__ __forceinline__ bool find_item(const bb_zfp_task &task, panel_item *o
 __device__ __forceinline__ double *place_of(const bb_zfp_task &task, const panel_item &item)
 {
     const bb_zfp_cut &cut = task.cut;
-    return task.sums_of_panels + item.operand * bb_zfp_place_count(&cut, task.slabs.count) +
-           bb_zfp_place_of(&cut, item.slab, 0, item.panel);
+    return task.sums_of_panels + item.operand * bb_zfp_panels_place_count(&cut, task.slabs.count) +
+           bb_zfp_panels_place_of(&cut, item.slab, 0, item.panel);
 }
 
 // One and two dimensions: a lane a run.
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(lanes *warps)
         const uint64_t bit = find_run(task, operand, panel.band, run / lanes);
         const bb_index first = run * cut.run_blocks;
         const bb_index rest = run < panel.end ? cut.blocks - first : 0;
-        bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(mesh, first);
+        bb_zfp_corner corner = bb_zfp_kind_find_corner<dimensions>(mesh, first);
         bb_zfp_reader reader = bb_zfp_reader_open(&operand.words, bit);
         for (bb_index i = 0; i < cut.run_blocks && i < rest; ++i) {
             float block[1 << (2 * dimensions)];
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(lanes *warps)
     Sum near, far;
     if (panel.begin < panel.end) {
         const uint64_t of_lane = find_run(task, operand, panel.band, panel.begin / lanes);
-        bb_zfp_corner corner = bb_zfp_find_corner<2>(mesh, panel.begin - panel.first_run);
+        bb_zfp_corner corner = bb_zfp_kind_find_corner<2>(mesh, panel.begin - panel.first_run);
         for (bb_index run = panel.begin; run < panel.end; ++run) {
             const uint64_t bit = __shfl_sync(everyone, of_lane, static_cast<int>(run % lanes));
             bb_zfp_reader reader = bb_zfp_reader_open(&operand.words, bit);
@@ -225,8 +225,8 @@ __global__ void __launch_bounds__(lanes *warps)
                     add_line(row, cut.nx - corner.x, is_whole, from, far);
                 }
             };
-            bb_zfp_warp_decode<float, dimensions, reversible>(&reader, &operand.settings,
-                                                              values[threadIdx.x / lanes], put);
+            bb_zfp_kind_warp_decode<float, dimensions, reversible>(
+                &reader, &operand.settings, values[threadIdx.x / lanes], put);
             near.turn(promotes);
             far.turn(promotes);
             bb_zfp_corner_step(&mesh, &corner);
@@ -260,8 +260,9 @@ __global__ void __launch_bounds__(lanes *warps) add_panels(const __grid_constant
     }
     const bb_zfp_operand &operand = task.operand[which];
     const bb_zfp_row_place place = bb_zfp_row_place_of(&cut, task.row + row);
-    const double *sums = task.sums_of_panels + which * bb_zfp_place_count(&cut, task.slabs.count) +
-                         bb_zfp_place_of(&cut, place.slab - task.slabs.first, place.row, 0);
+    const double *sums = task.sums_of_panels +
+                         which * bb_zfp_panels_place_count(&cut, task.slabs.count) +
+                         bb_zfp_panels_place_of(&cut, place.slab - task.slabs.first, place.row, 0);
     double total = 0.0;
     for (bb_index panel = lane; panel < cut.panels; panel += lanes) {
         total += sums[panel];
@@ -311,7 +312,8 @@ unsigned blocks_of(bb_index items)
 
 } // namespace
 
-extern "C" bb_status bb_zfp_multiply_cuda(bb_queue *queue, bb_index, bb_index rows, void *arguments)
+extern "C" bb_status bb_zfp_panels_multiply_cuda(bb_queue *queue, bb_index, bb_index rows,
+                                                 void *arguments)
 {
     const bb_zfp_task &task = *static_cast<const bb_zfp_task *>(arguments);
     cudaStream_t stream = bb_queue_stream(queue);

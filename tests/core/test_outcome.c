@@ -17,9 +17,9 @@ static void non_finite_values_are_found(void **state)
 {
     (void)state;
     double values[4] = {1.0, -0.0, INFINITY, NAN};
-    assert_int_equal(bb_first_non_finite(values, 2), -1);
-    assert_int_equal(bb_first_non_finite(values, 4), 2);
-    assert_int_equal(bb_first_non_finite(values + 3, 1), 0);
+    assert_int_equal(bb_outcome_first_non_finite(values, 2), -1);
+    assert_int_equal(bb_outcome_first_non_finite(values, 4), 2);
+    assert_int_equal(bb_outcome_first_non_finite(values + 3, 1), 0);
 }
 
 static void outcomes_from_files_are_held_to_their_bounds(void **state)

@@ -74,7 +74,7 @@ static void *make(bb_index count, size_t bytes)
 static void draw_index(input *in, bb_zfp_settings settings, bb_index runs, bb_zfp_band *band)
 {
     uint8_t kind = take(in), wild = take(in), marks = take(in);
-    if (!bb_zfp_fixed_rate(settings)) {
+    if (!bb_zfp_band_fixed_rate(settings)) {
         bb_index bases = (runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS;
         band->bases = make(bases, sizeof *band->bases);
         band->offsets = make(runs, sizeof *band->offsets);
@@ -120,7 +120,7 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
     bb_index pieces = (columns + stride - 1) / stride;
     bb_index room = MOST_ROWS * stride + GUARD;
     float *out = make(room, sizeof *out);
-    for (bb_index run = 0; run < bb_zfp_runs(shape); ++run) {
+    for (bb_index run = 0; run < bb_zfp_band_runs(shape); ++run) {
         bb_index left = shape->nz - 4 * (run / pieces % ((shape->nz + 3) / 4));
         bb_index rows = (left < 4 ? left : 4) * shape->nw;
         for (bb_index i = 0; i < room; ++i) {
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bb_zfp_band band = {0};
     bb_zfp_shape shape = draw_shape(&in);
     bb_zfp_settings settings = draw_settings(&in, shape.dimensions);
-    draw_index(&in, settings, bb_zfp_runs(&shape), &band);
+    draw_index(&in, settings, bb_zfp_band_runs(&shape), &band);
     uint8_t short_of = take(&in);
     size_t slack = bb_zfp_band_slack(settings, shape.dimensions);
     band.bytes = in.size;

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bb_zfp_stream_check(&stream) == BB_OK && bb_device_open(BB_DEVICE_CPU, 0, &cpu) == BB_OK) {
         size_t bytes = (size_t)bb_zfp_stream_values(&stream) * bb_type_bytes(stream.type);
         void *out = make((bb_index)bytes, 1);
-        bool good = bb_zfp_decode(&stream, out) == BB_OK;
+        bool good = bb_zfp_stream_decode(&stream, out) == BB_OK;
         bool indexed = bb_zfp_index_create(&stream, 1 + run % 9, &index) == BB_OK;
         if (good != indexed) {
             abort();

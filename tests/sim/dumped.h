@@ -15,7 +15,7 @@ static program_run run;
 static inline int enter(void **state)
 {
     (void)state;
-    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static inline int leave(void **state)

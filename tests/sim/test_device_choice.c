@@ -26,11 +26,11 @@ static void cpu_is_taken_everywhere(void **state)
 {
     (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&both, BB_DEVICE_CPU, -1, &kind));
+    check_ok(bb_device_choice_make(&both, BB_DEVICE_CPU, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
     // A pipeline's own wish goes before the study's, which then need not be there.
     kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&both, BB_DEVICE_CUDA, BB_DEVICE_CPU, &kind));
+    check_ok(bb_device_choice_make(&both, BB_DEVICE_CUDA, BB_DEVICE_CPU, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
 }
 
@@ -38,9 +38,9 @@ static void auto_takes_what_has_kernels(void **state)
 {
     (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
-    check_ok(bb_device_choose(&cpu_only, BB_DEVICE_AUTO, -1, &kind));
+    check_ok(bb_device_choice_make(&cpu_only, BB_DEVICE_AUTO, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
-    check_ok(bb_device_choose(&both, BB_DEVICE_AUTO, -1, &kind));
+    check_ok(bb_device_choice_make(&both, BB_DEVICE_AUTO, -1, &kind));
     assert_int_equal(kind, has_gpu() ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
 }
 
@@ -57,7 +57,7 @@ static void only_what_runs_is_offered(void **state)
     }
     bb_device_kind kind = BB_DEVICE_CUDA;
     if (has_gpu()) {
-        check_fails(bb_device_choose(&cpu_only, BB_DEVICE_CUDA, -1, &kind), BB_UNSUPPORTED,
+        check_fails(bb_device_choice_make(&cpu_only, BB_DEVICE_CUDA, -1, &kind), BB_UNSUPPORTED,
                     "has no cuda kernels");
         assert_int_equal(kind, BB_DEVICE_CPU);
     }

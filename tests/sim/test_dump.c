@@ -132,7 +132,7 @@ static double largest_difference(const char *plain, const char *stored, const ch
 static void rows_in_zfp_round_trip(void **state)
 {
     (void)state;
-    if (!bb_hdf5_zfp_is_present()) {
+    if (!bb_hdf5_filter_zfp_is_present()) {
         print_message("skipped: no hdf5-filter-plugin-zfp-serial\n");
         skip();
     }

@@ -12,7 +12,7 @@
 static int enter(void **state)
 {
     (void)state;
-    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

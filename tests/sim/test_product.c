@@ -44,7 +44,7 @@ static bb_results *run_in(double unit)
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     FILE *file = fopen("product.yaml", "w");

@@ -31,7 +31,7 @@ static int enter(void **state)
 {
     (void)state;
     bb_results *results = NULL;
-    check_ok(bb_hdf5_start());
+    check_ok(bb_hdf5_library_start());
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
     check_ok(bb_provenance_end(results));

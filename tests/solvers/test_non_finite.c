@@ -78,7 +78,7 @@ static void check_right_side(const bb_tile_matrix *factor, const double *right, 
     memcpy(x, right, (size_t)(M * N) * sizeof *x);
     x[row * N + column] = plant;
     check_ok(bb_tile_cholesky_solve(factor, M, x));
-    assert_true(bb_first_non_finite(x + row * N, N) >= 0);
+    assert_true(bb_outcome_first_non_finite(x + row * N, N) >= 0);
     for (bb_index i = 0; i < M; ++i) {
         assert_true(i == row || memcmp(x + i * N, clean + i * N, N * sizeof *x) == 0);
     }
@@ -176,7 +176,7 @@ static void residual_covariances(void **state)
             sources[1].symmetric = sources[3].symmetric = true;
             const bb_residual_task task = {operands[0], &sources[2], &sources[3], cee};
             check_ok(bb_residual_covariance(&sources[1], 1, &task));
-            assert_true(bb_first_non_finite(cee, TARGETS * TARGETS) >= 0);
+            assert_true(bb_outcome_first_non_finite(cee, TARGETS * TARGETS) >= 0);
             operands[k][index] = kept;
         }
     }
@@ -208,7 +208,7 @@ static void steps_in_time(void **state)
         check_ok(bb_stepper_create(&matrix, b, &stepper));
         check_ok(bb_stepper_step(stepper, 1, &where, &plants[p]));
         for (bb_index step = 0; step < 4; ++step) {
-            assert_int_equal(bb_first_non_finite(bb_stepper_state(stepper), POINTS), 3);
+            assert_int_equal(bb_outcome_first_non_finite(bb_stepper_state(stepper), POINTS), 3);
             assert_false(isfinite(bb_stepper_state(stepper)[3 + step]));
             check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
         }

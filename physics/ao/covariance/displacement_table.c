@@ -95,8 +95,8 @@ static void difference_crossed(bb_index edge, const double *corner, double *out)
         for (bb_index i = 0; i < edge; ++i) {
             const double *cursor = corner + j * wide + i;
             // The separation of a+ and b+ is (+1/2, -1/2): x slopes end along x, y slopes along y.
-            out[j * edge + i] =
-                bb_structure_difference(cursor[1], cursor[wide + 1], cursor[0], cursor[wide]);
+            out[j * edge + i] = bb_structure_function_difference(cursor[1], cursor[wide + 1],
+                                                                 cursor[0], cursor[wide]);
         }
     }
 }
@@ -109,7 +109,7 @@ static void difference_parallel(bb_index edge, const double *all_values, bb_inde
         for (bb_index i = 0; i < edge; ++i) {
             const double *cursor = all_values + (j + 1) * wide + i + 1;
             out[j * edge + i] =
-                bb_structure_difference(cursor[0], cursor[step], cursor[-step], cursor[0]);
+                bb_structure_function_difference(cursor[0], cursor[step], cursor[-step], cursor[0]);
         }
     }
 }

@@ -84,7 +84,7 @@ void bb_edge_pair_orient(double *u, double *v)
 
 /// Gauss-Legendre node of [0, 1], 0 <= k < BB_EDGE_NEAR_NODES, and its weight.
 BB_DEVICE_FUNCTION
-double bb_edge_node(int k, double *weight)
+double bb_edge_average_node(int k, double *weight)
 {
     const double node[5] = {0.148874338981631211, 0.433395394129247191, 0.679409568299024406,
                             0.865063366688984511, 0.97390652851717172};
@@ -96,23 +96,24 @@ double bb_edge_node(int k, double *weight)
 }
 
 BB_DEVICE_FUNCTION
-double bb_edge_clamp(double t)
+double bb_edge_average_clamp(double t)
 {
     return t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t;
 }
 
 /// 1/2 Int D over edge b as a point at (qx, qy) from its middle sees it.
 BB_DEVICE_FUNCTION
-double bb_edge_inner(const bb_structure_table table, const bb_edge_pair *pair, double qx, double qy)
+double bb_edge_average_inner(const bb_structure_table table, const bb_edge_pair *pair, double qx,
+                             double qy)
 {
     const double b2 = pair->bx * pair->bx + pair->by * pair->by;
-    const double nearest = bb_edge_clamp((qx * pair->bx + qy * pair->by) / b2);
+    const double nearest = bb_edge_average_clamp((qx * pair->bx + qy * pair->by) / b2);
     double sum = 0.0;
     for (int side = -1; side <= 1; side += 2) {
         const double reach = (double)side - nearest;
         for (int k = 0; reach != 0.0 && k < BB_EDGE_NEAR_NODES; ++k) {
             double weight;
-            const double x = bb_edge_node(k, &weight);
+            const double x = bb_edge_average_node(k, &weight);
             const double t = nearest + reach * x * x * x;
             const double u = qx - t * pair->bx;
             const double v = qy - t * pair->by;
@@ -125,16 +126,16 @@ double bb_edge_inner(const bb_structure_table table, const bb_edge_pair *pair, d
 
 /// Where the outer integral is cut: [BB_EDGE_BREAKS], increasing, from -1 to 1.
 BB_DEVICE_FUNCTION
-void bb_edge_breaks(const bb_edge_pair *pair, double u, double v, double *cursor)
+void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double *cursor)
 {
     const double b2 = pair->bx * pair->bx + pair->by * pair->by;
     const double dot = pair->ax * pair->bx + pair->ay * pair->by;
     const double cross = pair->ax * pair->by - pair->ay * pair->bx;
     const double along = u * pair->bx + v * pair->by;
     cursor[0] = -1.0;
-    cursor[1] = dot != 0.0 ? bb_edge_clamp((b2 - along) / dot) : 1.0;
-    cursor[2] = dot != 0.0 ? bb_edge_clamp((-b2 - along) / dot) : 1.0;
-    cursor[3] = cross != 0.0 ? bb_edge_clamp(-(u * pair->by - v * pair->bx) / cross) : 1.0;
+    cursor[1] = dot != 0.0 ? bb_edge_average_clamp((b2 - along) / dot) : 1.0;
+    cursor[2] = dot != 0.0 ? bb_edge_average_clamp((-b2 - along) / dot) : 1.0;
+    cursor[3] = cross != 0.0 ? bb_edge_average_clamp(-(u * pair->by - v * pair->bx) / cross) : 1.0;
     cursor[4] = 1.0;
     for (int i = 1; i < 3; ++i) {
         for (int j = 1; j < 3; ++j) {
@@ -155,15 +156,15 @@ double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *
     double point[BB_EDGE_BREAKS];
     double sum = 0.0;
     bb_edge_pair_orient(&u, &v);
-    bb_edge_breaks(pair, u, v, point);
+    bb_edge_average_breaks(pair, u, v, point);
     for (int piece = 0; piece + 1 < BB_EDGE_BREAKS; ++piece) {
         const double length = point[piece + 1] - point[piece];
         for (int k = 0; length > 0.0 && k < BB_EDGE_NEAR_NODES; ++k) {
             double weight;
-            const double x = bb_edge_node(k, &weight);
+            const double x = bb_edge_average_node(k, &weight);
             const double t = point[piece] + length * x * x * (3.0 - 2.0 * x);
             sum += weight * length * 6.0 * x * (1.0 - x) *
-                   bb_edge_inner(table, pair, u + t * pair->ax, v + t * pair->ay);
+                   bb_edge_average_inner(table, pair, u + t * pair->ax, v + t * pair->ay);
         }
     }
     return 0.5 * sum;

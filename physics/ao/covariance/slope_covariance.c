@@ -145,8 +145,8 @@ static bb_status fill_directly(const bb_slope_covariance *covariance, const bloc
         for (bb_index j = 0; j < b->out.shape[1]; ++j) {
             const bb_index to_plus = s.columns.plus[j];
             const bb_index to_minus = s.columns.minus[j];
-            out[j] = bb_structure_difference(plus[to_plus], plus[to_minus], minus[to_plus],
-                                             minus[to_minus]);
+            out[j] = bb_structure_function_difference(plus[to_plus], plus[to_minus], minus[to_plus],
+                                                      minus[to_minus]);
         }
     }
 done:

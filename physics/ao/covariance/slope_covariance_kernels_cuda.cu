@@ -253,8 +253,8 @@ __global__ void __launch_bounds__(direct_threads, averaged ? 1 : 2)
         const double *minus = memory.sums + rows.lower[i] * columns.ends;
         const int to_plus = columns.upper[j];
         const int to_minus = columns.lower[j];
-        const double value =
-            bb_structure_difference(plus[to_plus], plus[to_minus], minus[to_plus], minus[to_minus]);
+        const double value = bb_structure_function_difference(plus[to_plus], plus[to_minus],
+                                                              minus[to_plus], minus[to_minus]);
         static_cast<Entry *>(job.out)[rows.slope[i] * job.stride + columns.slope[j]] =
             static_cast<Entry>(value);
     }

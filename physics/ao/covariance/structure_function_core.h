@@ -76,8 +76,8 @@ double bb_structure_table_value(const bb_structure_table table, double r2)
 /// function between their ends: `plus_minus` is D(a+, b-). The pairing of the terms makes the
 /// result the same, bit for bit, when a and b change places.
 BB_DEVICE_FUNCTION
-double bb_structure_difference(double plus_plus, double plus_minus, double minus_plus,
-                               double minus_minus)
+double bb_structure_function_difference(double plus_plus, double plus_minus, double minus_plus,
+                                        double minus_minus)
 {
     return 0.5 * ((plus_minus + minus_plus) - (plus_plus + minus_minus));
 }

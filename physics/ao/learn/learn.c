@@ -102,7 +102,8 @@ done:
 static bb_status solve(const problem *p, double *strength, double *residual)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_learn_non_negative(p->columns, p->layers, p->unit, p->side, strength, residual));
+    BB_TRY(bb_learn_triangle_non_negative(p->columns, p->layers, p->unit, p->side, strength,
+                                          residual));
     for (bb_index l = 0; l < p->layers; ++l) {
         strength[l] /= p->norm[l];
     }
@@ -148,7 +149,7 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
             goto done;
         }
     }
-    BB_TRY(bb_learn_condition(p->columns, p->layers, p->unit, out->own, &out->condition));
+    BB_TRY(bb_learn_triangle_condition(p->columns, p->layers, p->unit, out->own, &out->condition));
     for (bb_index l = 0; l < p->layers; ++l) {
         out->own[l] = 1.0 / sqrt(out->own[l]);
         minimum = out->own[l] < out->own[minimum] ? l : minimum;
@@ -238,9 +239,9 @@ static bb_status find_scatter(const problem *p, bb_index unknowns, const double 
     double *solutions = NULL; // [sources][unknowns]
     BB_TRY(BB_ALLOCATE(sources * unknowns, &solutions));
     for (bb_index s = 0; s < sources; ++s) {
-        BB_TRY(bb_learn_least_squares(p->columns, unknowns, columns,
-                                      p->triangle + (p->layers + p->extra + s) * p->columns,
-                                      solutions + s * unknowns));
+        BB_TRY(bb_learn_triangle_least_squares(
+            p->columns, unknowns, columns, p->triangle + (p->layers + p->extra + s) * p->columns,
+            solutions + s * unknowns));
     }
     for (bb_index u = 0; u < unknowns; ++u) {
         double mean = 0.0;
@@ -274,7 +275,7 @@ static bb_status find_spread(const problem *p, bb_index unknowns, double *column
             columns[p->layers * n + i] /= norm;
         }
     }
-    BB_TRY(bb_learn_condition(n, unknowns, columns, sigma, &condition));
+    BB_TRY(bb_learn_triangle_condition(n, unknowns, columns, sigma, &condition));
     for (bb_index u = 0; u < unknowns; ++u) {
         sigma[u] = scatter * sqrt(sigma[u]) / (u < p->layers ? 1.0 : norm);
     }

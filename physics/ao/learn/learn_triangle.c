@@ -58,7 +58,7 @@ bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_index count,
         BB_TRY(BB_ALLOCATE(s.height * count, &s.values));
         move_triangle(count, t, count, s.values, s.height);
         BB_TRY(bb_parallel_for(count, fill_column, &s));
-        if (bb_first_non_finite(s.values, s.height * count) >= 0) {
+        if (bb_outcome_first_non_finite(s.values, s.height * count) >= 0) {
             memset(t, 0, (size_t)(count * count) * sizeof *t);
             *rows = NAN;
             goto done;
@@ -76,8 +76,8 @@ done:
     return status;
 }
 
-bb_status bb_learn_least_squares(bb_index rows, bb_index unknowns, const double *a, const double *b,
-                                 double *x)
+bb_status bb_learn_triangle_least_squares(bb_index rows, bb_index unknowns, const double *a,
+                                          const double *b, double *x)
 {
     bb_status status = BB_OK;
     double *copy = NULL;
@@ -151,7 +151,7 @@ static bb_status solve_free(active *s)
         }
     }
     s->free_count = count;
-    return bb_learn_least_squares(s->rows, count, s->part, s->b, s->solution);
+    return bb_learn_triangle_least_squares(s->rows, count, s->part, s->b, s->solution);
 }
 
 // Goes from x towards the solution until an unknown would turn negative, and binds it; true when
@@ -184,8 +184,8 @@ static bool step(active *s)
     return tightest < 0;
 }
 
-bb_status bb_learn_non_negative(bb_index rows, bb_index unknowns, const double *a, const double *b,
-                                double *x, double *residual)
+bb_status bb_learn_triangle_non_negative(bb_index rows, bb_index unknowns, const double *a,
+                                         const double *b, double *x, double *residual)
 {
     bb_status status = BB_OK;
     active s = {.rows = rows, .unknowns = unknowns, .a = a, .b = b, .x = x};
@@ -220,8 +220,8 @@ done:
     return status;
 }
 
-bb_status bb_learn_condition(bb_index rows, bb_index unknowns, const double *a,
-                             double *inverse_diagonal, double *condition)
+bb_status bb_learn_triangle_condition(bb_index rows, bb_index unknowns, const double *a,
+                                      double *inverse_diagonal, double *condition)
 {
     bb_status status = BB_OK;
     double *copy = NULL;

@@ -25,17 +25,18 @@ BB_CHECKED bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_in
 
 /// Least squares of A x = b. A [rows][unknowns] and b [rows] are column-major and kept; x
 /// [unknowns]. Errors: BB_MEMORY, BB_INTERNAL.
-BB_CHECKED bb_status bb_learn_least_squares(bb_index rows, bb_index unknowns, const double *a,
-                                            const double *b, double *x);
+BB_CHECKED bb_status bb_learn_triangle_least_squares(bb_index rows, bb_index unknowns,
+                                                     const double *a, const double *b, double *x);
 
 /// The same with x >= 0 (Lawson and Hanson 1974, chapter 23); `residual` is |A x - b|.
-BB_CHECKED bb_status bb_learn_non_negative(bb_index rows, bb_index unknowns, const double *a,
-                                           const double *b, double *x, double *residual);
+BB_CHECKED bb_status bb_learn_triangle_non_negative(bb_index rows, bb_index unknowns,
+                                                    const double *a, const double *b, double *x,
+                                                    double *residual);
 
 /// Of columns A [rows][unknowns] of unit norm: the diagonal of (A^T A)^-1 and the condition of A^T
 /// A; infinite where columns depend on each other. Errors: BB_MEMORY, BB_INTERNAL.
-BB_CHECKED bb_status bb_learn_condition(bb_index rows, bb_index unknowns, const double *a,
-                                        double *inverse_diagonal, double *condition);
+BB_CHECKED bb_status bb_learn_triangle_condition(bb_index rows, bb_index unknowns, const double *a,
+                                                 double *inverse_diagonal, double *condition);
 
 #ifdef __cplusplus
 }

@@ -322,7 +322,7 @@ static void judge(const bb_point_spread *spread, double *correlation, double *rm
                   bb_outcome *outcome)
 {
     const bb_index items = spread->grid.pixels * spread->grid.pixels;
-    if (bb_first_non_finite(correlation, items) >= 0) {
+    if (bb_outcome_first_non_finite(correlation, items) >= 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
     } else if (correlation[0] < 0.0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,

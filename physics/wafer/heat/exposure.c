@@ -33,8 +33,8 @@ static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *e
     bb_index x[2];
     bb_index y[2];
     double covered = 0.0;
-    bb_node_range(area->x0, area->x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
-    bb_node_range(area->y0, area->y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
+    bb_node_cut_range(area->x0, area->x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
+    bb_node_cut_range(area->y0, area->y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
     for (bb_index row = y[0]; row <= y[1]; ++row) {
         for (bb_index column = x[0]; column <= x[1]; ++column) {
             int32_t node = mesh->node_at[row * mesh->node_columns + column];
@@ -70,7 +70,7 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     exposure->scan = scan;
     exposure->field = scan->fields[index];
     exposure->energy_density = exposure->field.dose * absorption;
-    const bb_index limit = bb_node_most(mesh, scan->field_width, scan->field_height);
+    const bb_index limit = bb_node_cut_most(mesh, scan->field_width, scan->field_height);
     BB_TRY(BB_ALLOCATE(limit, &exposure->node));
     BB_TRY(BB_ALLOCATE(2 * limit, &exposure->strips));
     bb_box area = {

@@ -20,7 +20,7 @@ bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hoo
         .height = 1e-3 * config->height_mm,
         .rise = config->rise_k,
     };
-    hood.most = bb_node_most(mesh, hood.width, hood.height);
+    hood.most = bb_node_cut_most(mesh, hood.width, hood.height);
     return hood;
 }
 
@@ -50,8 +50,8 @@ bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double durat
     bb_index x[2];
     bb_index y[2];
     bb_index count = 0;
-    bb_node_range(area.x0, area.x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
-    bb_node_range(area.y0, area.y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
+    bb_node_cut_range(area.x0, area.x1, mesh->origin_x, mesh->spacing, mesh->node_columns, x);
+    bb_node_cut_range(area.y0, area.y1, mesh->origin_y, mesh->spacing, mesh->node_rows, y);
     for (bb_index row = y[0]; row <= y[1]; ++row) {
         for (bb_index column = x[0]; column <= x[1]; ++column) {
             int32_t index = mesh->node_at[row * mesh->node_columns + column];

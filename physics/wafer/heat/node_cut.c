@@ -39,8 +39,8 @@ bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index
     return cut;
 }
 
-void bb_node_range(double low, double high, double origin, double spacing, bb_index count,
-                   bb_index range[2])
+void bb_node_cut_range(double low, double high, double origin, double spacing, bb_index count,
+                       bb_index range[2])
 {
     bb_index first = (bb_index)ceil((low - origin) / spacing - 0.5 - 1e-9);
     bb_index last = (bb_index)floor((high - origin) / spacing + 0.5 + 1e-9);
@@ -48,7 +48,7 @@ void bb_node_range(double low, double high, double origin, double spacing, bb_in
     range[1] = last >= count ? count - 1 : last;
 }
 
-bb_index bb_node_most(const bb_disc_mesh *mesh, double width, double height)
+bb_index bb_node_cut_most(const bb_disc_mesh *mesh, double width, double height)
 {
     bb_index across = (bb_index)ceil(width / mesh->spacing) + 3;
     bb_index along = (bb_index)ceil(height / mesh->spacing) + 3;

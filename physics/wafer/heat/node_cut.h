@@ -27,11 +27,11 @@ typedef struct bb_node_cut {
 bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index node, int side);
 
 /// First and last column (or row) of `count` grid nodes whose own area may meet [low, high].
-void bb_node_range(double low, double high, double origin, double spacing, bb_index count,
-                   bb_index range[2]);
+void bb_node_cut_range(double low, double high, double origin, double spacing, bb_index count,
+                       bb_index range[2]);
 
 /// Most nodes whose own area a box of this size meets.
-bb_index bb_node_most(const bb_disc_mesh *mesh, double width, double height);
+bb_index bb_node_cut_most(const bb_disc_mesh *mesh, double width, double height);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ static bb_status check_name(const bb_probe_config *configs, bb_index index)
 {
     bb_status status = BB_OK;
     const char *name = configs[index].name;
-    BB_REQUIRE(bb_probe_name_valid(name), BB_INVALID,
+    BB_REQUIRE(bb_lot_probe_name_valid(name), BB_INVALID,
                "probe '%s': expected 1 to %d letters, digits and _, a letter first", name,
                BB_PROBE_NAME);
     for (bb_index i = 0; i < index; ++i) {

@@ -71,7 +71,8 @@ bb_status bb_overlay_statistics_of(bb_index count, const double *dx, const doubl
     double *lengths = NULL;
     bb_overlay_axis none = {NAN, NAN, NAN, NAN, NAN};
     *out = (bb_overlay_statistics){none, none, none, NAN, NAN};
-    bool finite = bb_first_non_finite(dx, count) < 0 && bb_first_non_finite(dy, count) < 0;
+    bool finite =
+        bb_outcome_first_non_finite(dx, count) < 0 && bb_outcome_first_non_finite(dy, count) < 0;
     if (count > 0 && finite) {
         BB_TRY(BB_ALLOCATE(count, &sizes));
         BB_TRY(BB_ALLOCATE(count, &lengths));
@@ -240,8 +241,8 @@ static bb_status fit_together(bb_overlay_model model, const bb_overlay_points *p
     if (parameters > 0 && rows < parameters) {
         bb_outcome_set(&fit->outcome, BB_OUTCOME_UNDERDETERMINED, "%d parameters from %td points",
                        parameters, points->count);
-    } else if (bb_first_non_finite(points->dx, points->count) >= 0 ||
-               bb_first_non_finite(points->dy, points->count) >= 0) {
+    } else if (bb_outcome_first_non_finite(points->dx, points->count) >= 0 ||
+               bb_outcome_first_non_finite(points->dy, points->count) >= 0) {
         bb_outcome_set(&fit->outcome, BB_OUTCOME_NON_FINITE, "an error to be fitted is not finite");
         fill_residuals(BB_OVERLAY_RAW, points, &(bb_overlay_fit){0}, residual_x, residual_y);
         goto done;

@@ -27,7 +27,7 @@ typedef struct rule {
     const double *weight;
 } rule;
 
-double complex bb_radial_bessel_k0(double complex z)
+double complex bb_radial_kernel_bessel_k0(double complex z)
 {
     // The integrand narrows as 1 / sqrt(z); these steps leave less than exp(-49) and exp(-54).
     double step = fmin(0.1, 0.6 / sqrt(creal(z)));
@@ -46,7 +46,8 @@ double bb_radial_kernel_value(const bb_radial_kernel *kernel, double r)
 {
     double sum = 0.0;
     for (int i = 0; i < kernel->mode_count; ++i) {
-        sum += creal(kernel->modes[i].coefficient * bb_radial_bessel_k0(kernel->modes[i].rate * r));
+        sum += creal(kernel->modes[i].coefficient *
+                     bb_radial_kernel_bessel_k0(kernel->modes[i].rate * r));
     }
     return sum;
 }
@@ -84,7 +85,7 @@ static void log_moment_corner(double x, double y, double moments[BB_LOG_MOMENTS]
     double yy = y * y;
     double area = x * y;
     double plain[BB_LOG_MOMENTS] = {area, area * (xx + yy) / 3.0,
-                                 area * (xx * xx / 5.0 + 2.0 * xx * yy / 9.0 + yy * yy / 5.0)};
+                                    area * (xx * xx / 5.0 + 2.0 * xx * yy / 9.0 + yy * yy / 5.0)};
     double along_y[BB_LOG_MOMENTS];
     double along_x[BB_LOG_MOMENTS];
     log_moment_edge(x, y, along_y);

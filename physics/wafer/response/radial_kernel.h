@@ -58,7 +58,7 @@ double bb_radial_kernel_cell(const bb_radial_kernel *kernel, double x0, double x
                              double y1);
 
 /// K0 of complex argument, Re z > 0: relative error under 1e-14 for |arg z| <= pi/4.
-double complex bb_radial_bessel_k0(double complex z);
+double complex bb_radial_kernel_bessel_k0(double complex z);
 
 void bb_radial_kernel_release(bb_radial_kernel *kernel);
 

@@ -9,7 +9,7 @@
 
 enum { BLOCK_VALUES = 256 };
 
-uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions)
+uint64_t bb_zfp_band_block_limit(bb_zfp_settings settings, int dimensions)
 {
     // Flag, exponent and (reversible) precision; 32 planes of at most two bits a value.
     uint64_t limit = 16 + ((uint64_t)64 << (2 * dimensions));
@@ -19,10 +19,10 @@ uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions)
 // A block that begins in the stream's last bit, and the word that a reader fetches ahead.
 size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions)
 {
-    return (size_t)(bb_zfp_block_limit(settings, dimensions) + 63) / 64 * 8 + 8;
+    return (size_t)(bb_zfp_band_block_limit(settings, dimensions) + 63) / 64 * 8 + 8;
 }
 
-bool bb_zfp_fixed_rate(bb_zfp_settings settings)
+bool bb_zfp_band_fixed_rate(bb_zfp_settings settings)
 {
     return settings.minimum_bits == settings.maximum_bits;
 }
@@ -49,7 +49,7 @@ static extent extent_of(const bb_zfp_shape *shape)
     return span;
 }
 
-bb_index bb_zfp_runs(const bb_zfp_shape *shape)
+bb_index bb_zfp_band_runs(const bb_zfp_shape *shape)
 {
     return extent_of(shape).runs;
 }
@@ -164,8 +164,8 @@ static bb_status allocate_index(bb_zfp_settings settings, const extent *span, in
                                 const unsigned char *poisoned, bb_zfp_band *out)
 {
     bb_status status = BB_OK;
-    if (!bb_zfp_fixed_rate(settings)) {
-        uint64_t limit = bb_zfp_block_limit(settings, dimensions) * (uint64_t)span->run_blocks;
+    if (!bb_zfp_band_fixed_rate(settings)) {
+        uint64_t limit = bb_zfp_band_block_limit(settings, dimensions) * (uint64_t)span->run_blocks;
         BB_REQUIRE(limit <= UINT32_MAX / BB_ZFP_BASE_RUNS, BB_INVALID,
                    "zfp: %td blocks across are too many for the index of %d dimensions",
                    span->run_blocks, dimensions);
@@ -204,7 +204,7 @@ static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const 
 static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *span)
 {
     bb_index blocks = span->blocks_x * span->blocks_y * span->blocks_z * span->blocks_w;
-    uint64_t block_bits = bb_zfp_block_limit(settings, shape->dimensions);
+    uint64_t block_bits = bb_zfp_band_block_limit(settings, shape->dimensions);
     block_bits = block_bits < settings.maximum_bits ? block_bits : settings.maximum_bits;
     return (size_t)(((uint64_t)blocks * block_bits + 63) / 64 * 8 + 64);
 }
@@ -339,7 +339,7 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
 // Blocks of one value, seen through 8 planes in one dimension: their transform is that value alone.
 // A decoder that rounds moves a value whose lower planes are zero; an encoder that rounds leaves no
 // mean error over evenly spaced values; one that truncates leaves a sixth of the last plane.
-const char *bb_zfp_measured_rounding(void)
+const char *bb_zfp_band_measured_rounding(void)
 {
     enum { COUNT = 4096 };
     const bb_zfp_settings settings = {1, 16658, 8, -1074};

@@ -36,13 +36,13 @@ typedef struct bb_zfp_band {
 } bb_zfp_band;
 
 /// Most bits that decoding one block reads, whatever they say.
-uint64_t bb_zfp_block_limit(bb_zfp_settings settings, int dimensions);
+uint64_t bb_zfp_band_block_limit(bb_zfp_settings settings, int dimensions);
 
 /// Bytes of zeros that `words` has after the stream.
 size_t bb_zfp_band_slack(bb_zfp_settings settings, int dimensions);
 
-bool bb_zfp_fixed_rate(bb_zfp_settings settings);
-bb_index bb_zfp_runs(const bb_zfp_shape *shape);
+bool bb_zfp_band_fixed_rate(bb_zfp_settings settings);
+bb_index bb_zfp_band_runs(const bb_zfp_shape *shape);
 
 /// Encodes values [nw][nz][ny][nx], contiguous, all finite; poison marks [runs] are copied where
 /// not NULL. `out` is zeroed or an earlier band, which is released. Errors: BB_MEMORY, BB_INVALID
@@ -71,6 +71,6 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                         const bb_zfp_band *band, bb_index run, const bb_zfp_target *target);
 
 /// How this build of libzfp rounds transform coefficients, by measurement: a sentence.
-const char *bb_zfp_measured_rounding(void);
+const char *bb_zfp_band_measured_rounding(void);
 
 #endif

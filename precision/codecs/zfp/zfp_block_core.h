@@ -45,10 +45,10 @@ BB_ZFP_INLINE bb_zfp_front bb_zfp_front_of(uint32_t size, uint32_t known)
 
 /// The next plane; all of its bits are at hand, 31 at most, and the block has them. *used: how
 /// many.
-BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, bb_zfp_front *front,
-                                         uint32_t *used)
+BB_ZFP_INLINE uint32_t bb_zfp_block_read_plane(bb_zfp_reader *reader, uint32_t size,
+                                               bb_zfp_front *front, uint32_t *used)
 {
-    uint32_t window = bb_zfp_peek(reader);
+    uint32_t window = bb_zfp_reader_peek(reader);
     uint32_t plane = window & front->mask;
     uint32_t bits = front->bits;
     if ((window & front->test) != 0) {
@@ -57,7 +57,7 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, b
         window >>= bits;
         do {
             uint32_t room = size - 1 - i;
-            uint32_t zeros = bb_zfp_lowest(window | UINT32_C(1) << room);
+            uint32_t zeros = bb_zfp_reader_lowest(window | UINT32_C(1) << room);
             uint32_t taken = zeros + (zeros < room ? 1 : 0);
             i += zeros;
             plane |= UINT32_C(1) << i;
@@ -69,28 +69,28 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_plane(bb_zfp_reader *reader, uint32_t size, b
         } while (more != 0);
         *front = bb_zfp_front_of(size, i);
     }
-    bb_zfp_advance(reader, bits);
+    bb_zfp_reader_advance(reader, bits);
     *used = bits;
     return plane;
 }
 
 /// The same where the block's bits may end within the plane.
-BB_ZFP_INLINE uint32_t bb_zfp_read_last_plane(bb_zfp_reader *reader, uint32_t size, uint32_t *known,
-                                              uint32_t *budget)
+BB_ZFP_INLINE uint32_t bb_zfp_block_read_last_plane(bb_zfp_reader *reader, uint32_t size,
+                                                    uint32_t *known, uint32_t *budget)
 {
     uint32_t i = *known;
-    uint32_t verbatim = bb_zfp_least(i, *budget);
-    uint32_t plane = bb_zfp_peek(reader) & ((UINT32_C(1) << verbatim) - 1);
-    bb_zfp_advance(reader, verbatim);
+    uint32_t verbatim = bb_zfp_reader_least(i, *budget);
+    uint32_t plane = bb_zfp_reader_peek(reader) & ((UINT32_C(1) << verbatim) - 1);
+    bb_zfp_reader_advance(reader, verbatim);
     *budget -= verbatim;
     while (i<size && * budget> 0) {
         --*budget;
-        if (bb_zfp_read_bit(reader) == 0) {
+        if (bb_zfp_reader_read_bit(reader) == 0) {
             break;
         }
         for (; i < size - 1 && *budget > 0; ++i) {
             --*budget;
-            if (bb_zfp_read_bit(reader) != 0) {
+            if (bb_zfp_reader_read_bit(reader) != 0) {
                 break;
             }
         }
@@ -102,24 +102,24 @@ BB_ZFP_INLINE uint32_t bb_zfp_read_last_plane(bb_zfp_reader *reader, uint32_t si
 }
 
 /// Passes the zeros up to the next coefficient that gets its one, `room` at most; returns how many.
-BB_ZFP_INLINE uint32_t bb_zfp_read_zeros(bb_zfp_reader *reader, uint32_t room, uint32_t *used)
+BB_ZFP_INLINE uint32_t bb_zfp_block_read_zeros(bb_zfp_reader *reader, uint32_t room, uint32_t *used)
 {
     uint32_t passed = 0;
     for (;;) {
-        uint32_t window = bb_zfp_peek(reader);
-        uint32_t zeros = window == 0 ? 32 : bb_zfp_lowest(window);
+        uint32_t window = bb_zfp_reader_peek(reader);
+        uint32_t zeros = window == 0 ? 32 : bb_zfp_reader_lowest(window);
         uint32_t rest = room - passed;
         if (zeros >= rest) {
-            bb_zfp_advance(reader, rest);
+            bb_zfp_reader_advance(reader, rest);
             *used += rest;
             return room;
         }
         if (zeros < 32) {
-            bb_zfp_advance(reader, zeros + 1);
+            bb_zfp_reader_advance(reader, zeros + 1);
             *used += zeros + 1;
             return passed + zeros;
         }
-        bb_zfp_advance(reader, 32);
+        bb_zfp_reader_advance(reader, 32);
         *used += 32;
         passed += 32;
     }
@@ -135,22 +135,23 @@ typedef struct bb_zfp_head {
     uint32_t from_zero; ///< reversible: exponent field 0, which means zeros
 } bb_zfp_head;
 
-BB_ZFP_INLINE int bb_zfp_reversible(const bb_zfp_settings *settings)
+BB_ZFP_INLINE int bb_zfp_block_reversible(const bb_zfp_settings *settings)
 {
     return settings->minimum_exponent < BB_ZFP_LEAST_EXPONENT;
 }
 
 /// `exponent_bits` 8 or 11, of words of 32 or 64 bits.
-BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                           int dimensions, int reversible, uint32_t exponent_bits)
+BB_ZFP_INLINE bb_zfp_head bb_zfp_block_read_head(bb_zfp_reader *reader,
+                                                 const bb_zfp_settings *settings, int dimensions,
+                                                 int reversible, uint32_t exponent_bits)
 {
     const uint32_t plane_bits = exponent_bits == 8 ? 5 : 6;
     const int bias = (1 << (exponent_bits - 1)) - 1;
-    uint32_t window = bb_zfp_peek(reader);
+    uint32_t window = bb_zfp_reader_peek(reader);
     bb_zfp_head head = {0, 0, 0, 0, 1, 0};
     head.is_zero = (window & 1) == 0;
     if (head.is_zero) {
-        bb_zfp_advance(reader, 1);
+        bb_zfp_reader_advance(reader, 1);
         return head;
     }
     if (reversible) {
@@ -170,18 +171,18 @@ BB_ZFP_INLINE bb_zfp_head bb_zfp_read_head(bb_zfp_reader *reader, const bb_zfp_s
         int kept = head.exponent - settings->minimum_exponent + 2 * (dimensions + 1);
         head.from_zero = 0;
         head.planes = kept < 0 ? 0 : (uint32_t)kept;
-        head.planes = bb_zfp_least(head.planes, settings->maximum_precision);
+        head.planes = bb_zfp_reader_least(head.planes, settings->maximum_precision);
     }
-    bb_zfp_advance(reader, head.bits);
+    bb_zfp_reader_advance(reader, head.bits);
     return head;
 }
 
 /// Passes what fills a block that began at `start` up to its least size.
-BB_ZFP_INLINE void bb_zfp_fill_up(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                                  uint32_t start)
+BB_ZFP_INLINE void bb_zfp_block_fill_up(bb_zfp_reader *reader, const bb_zfp_settings *settings,
+                                        uint32_t start)
 {
-    if (bb_zfp_position(reader) - start < settings->minimum_bits) {
-        bb_zfp_seek(reader, start + settings->minimum_bits);
+    if (bb_zfp_reader_position(reader) - start < settings->minimum_bits) {
+        bb_zfp_reader_seek(reader, start + settings->minimum_bits);
     }
 }
 

@@ -30,15 +30,15 @@ BB_ZFP_INLINE void BB_ZFP_NAME(gather)(bb_zfp_reader *reader, int limited, uint3
     }
     while (k < planes && (!limited || budget > 0)) {
         uint32_t bytes[4] = {0, 0, 0, 0};
-        const uint32_t end = bb_zfp_least(k + 8, planes);
+        const uint32_t end = bb_zfp_reader_least(k + 8, planes);
         const uint32_t multiple = k + 8;
         for (; k < end && (!limited || budget > 0); ++k) {
             uint32_t plane;
             uint32_t used = 0;
             if (limited && budget < 32) {
-                plane = bb_zfp_read_last_plane(reader, size, &front.known, &budget);
+                plane = bb_zfp_block_read_last_plane(reader, size, &front.known, &budget);
             } else {
-                plane = bb_zfp_read_plane(reader, size, &front, &used);
+                plane = bb_zfp_block_read_plane(reader, size, &front, &used);
                 budget -= used;
             }
             bytes[0] = bytes[0] << 1 | ((plane & 15) * factor & ones);
@@ -89,21 +89,21 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_wide_plane)(bb_zfp_reader *reader, uint3
     uint32_t i = 0;
     uint32_t used = *known;
     while (i < *known) {
-        uint32_t count = bb_zfp_least(*known - i, 32);
-        uint32_t window = bb_zfp_peek(reader);
+        uint32_t count = bb_zfp_reader_least(*known - i, 32);
+        uint32_t window = bb_zfp_reader_peek(reader);
         window = count < 32 ? window & ((UINT32_C(1) << count) - 1) : window;
-        bb_zfp_advance(reader, count);
+        bb_zfp_reader_advance(reader, count);
         for (; window != 0; window &= window - 1) {
-            data[i + bb_zfp_lowest(window)] |= one;
+            data[i + bb_zfp_reader_lowest(window)] |= one;
         }
         i += count;
     }
     while (i < size) {
         ++used;
-        if (bb_zfp_read_bit(reader) == 0) {
+        if (bb_zfp_reader_read_bit(reader) == 0) {
             break;
         }
-        i += bb_zfp_read_zeros(reader, size - 1 - i, &used);
+        i += bb_zfp_block_read_zeros(reader, size - 1 - i, &used);
         data[i++] |= one;
     }
     *known = i;
@@ -116,20 +116,20 @@ BB_ZFP_INLINE uint32_t BB_ZFP_NAME(read_last_wide_plane)(bb_zfp_reader *reader, 
                                                          BB_ZFP_UNSIGNED one, BB_ZFP_UNSIGNED *data)
 {
     uint32_t i = *known;
-    uint32_t verbatim = bb_zfp_least(i, budget);
+    uint32_t verbatim = bb_zfp_reader_least(i, budget);
     budget -= verbatim;
     for (uint32_t j = 0; j < verbatim; ++j) {
         // NOLINTNEXTLINE(clang-analyzer-core.*): known is at most size, of which all were set
-        data[j] |= bb_zfp_read_bit(reader) != 0 ? one : 0;
+        data[j] |= bb_zfp_reader_read_bit(reader) != 0 ? one : 0;
     }
     while (i < size && budget > 0) {
         --budget;
-        if (bb_zfp_read_bit(reader) == 0) {
+        if (bb_zfp_reader_read_bit(reader) == 0) {
             break;
         }
         for (; i < size - 1 && budget > 0; ++i) {
             --budget;
-            if (bb_zfp_read_bit(reader) != 0) {
+            if (bb_zfp_reader_read_bit(reader) != 0) {
                 break;
             }
         }
@@ -259,11 +259,11 @@ BB_ZFP_INLINE bb_zfp_head BB_ZFP_NAME(read_block)(bb_zfp_reader *reader,
                                                   int reversible, BB_ZFP_UNSIGNED *data)
 {
     const uint32_t size = UINT32_C(1) << (2 * dimensions);
-    const uint32_t start = bb_zfp_position(reader);
+    const uint32_t start = bb_zfp_reader_position(reader);
     bb_zfp_head head =
-        bb_zfp_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
+        bb_zfp_block_read_head(reader, settings, dimensions, reversible, BB_ZFP_EXPONENT_BITS);
     if (!head.is_zero) {
-        uint32_t planes = bb_zfp_least(head.planes, BB_ZFP_WIDTH);
+        uint32_t planes = bb_zfp_reader_least(head.planes, BB_ZFP_WIDTH);
         uint32_t budget = settings->maximum_bits - head.bits;
         if (dimensions <= 2) {
             BB_ZFP_NAME(read_few)(reader, size, planes, budget, data);
@@ -271,13 +271,13 @@ BB_ZFP_INLINE bb_zfp_head BB_ZFP_NAME(read_block)(bb_zfp_reader *reader,
             BB_ZFP_NAME(read_many)(reader, size, planes, budget, data);
         }
     }
-    bb_zfp_fill_up(reader, settings, start);
+    bb_zfp_block_fill_up(reader, settings, start);
     return head;
 }
 
 /// Decodes the block at the reader's position to out [4^dimensions], x fastest, and leaves the
 /// reader behind it. Settings are ones that bb_zfp_stream_check passes; `dimensions` and
-/// `reversible` (bb_zfp_reversible of them) are best constants.
+/// `reversible` (bb_zfp_block_reversible of them) are best constants.
 BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp_settings *settings,
                                              int dimensions, int reversible, BB_ZFP_REAL *out)
 {
@@ -296,7 +296,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
     }
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {
-        values[bb_zfp_place(dimensions, i)] = (data[i] ^ mask) - mask;
+        values[bb_zfp_order_place(dimensions, i)] = (data[i] ^ mask) - mask;
     }
     BB_ZFP_NAME(transform)(dimensions, reversible, values);
     BB_ZFP_NAME(finish)(&head, size, values, out);

@@ -126,7 +126,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
 static const char *rounding(const bb_codec_config *config)
 {
     return config->mode == (int)BB_ZFP_REVERSIBLE ? "nearest even, to fp32"
-                                                  : bb_zfp_measured_rounding();
+                                                  : bb_zfp_band_measured_rounding();
 }
 
 // Accuracy: the planes dropped weigh 2/3 of the tolerance at most, after an inverse transform whose
@@ -299,7 +299,7 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index band, bb_view pan
                floats + row * panel.shape[1], &counts);
     }
     if (counts.non_finite > 0) {
-        BB_TRY(BB_ZEROED(bb_zfp_runs(&shape), &poisoned));
+        BB_TRY(BB_ZEROED(bb_zfp_band_runs(&shape), &poisoned));
         mark_poisoned(&shape, panel, first, rows, maximum, poisoned);
     }
     BB_TRY(bb_zfp_band_encode(store->settings, &shape, floats, poisoned, &store->items[band]));
@@ -381,7 +381,7 @@ static size_t bytes(const bb_coded_matrix *matrix)
     size_t total = 0;
     for (bb_index band = 0; band < store->bands; ++band) {
         const bb_zfp_band *item = &store->items[band];
-        size_t runs = (size_t)bb_zfp_runs(&store->shape); // four lines or fewer: the same
+        size_t runs = (size_t)bb_zfp_band_runs(&store->shape); // four lines or fewer: the same
         total += item->bytes + (item->poisoned != NULL ? runs : 0);
         if (item->offsets != NULL) {
             total += runs * sizeof(uint32_t) +

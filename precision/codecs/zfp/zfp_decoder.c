@@ -16,12 +16,13 @@ static bool decode_run(const bb_zfp_decoding *task, bb_index array, bb_index run
         (unsigned char *)task->out + (size_t)(array * task->values) * bb_type_bytes(task->type);
     bb_zfp_reader reader = bb_zfp_reader_open(&task->words, begin);
     bb_zfp_corner corner = bb_zfp_corner_of(&task->shape, first);
-    const uint32_t start = bb_zfp_position(&reader);
+    const uint32_t start = bb_zfp_reader_position(&reader);
     for (bb_index i = 0; i < count; ++i) {
-        bb_zfp_decode_at(&reader, task->type, &task->settings, &task->shape, &corner, out);
+        bb_zfp_stream_decode_at(&reader, task->type, &task->settings, &task->shape, &corner, out);
         bb_zfp_corner_step(&task->shape, &corner);
     }
-    return begin + bits <= task->places[2 * array + 1] && bb_zfp_position(&reader) - start == bits;
+    return begin + bits <= task->places[2 * array + 1] &&
+           bb_zfp_reader_position(&reader) - start == bits;
 }
 
 static void note_broken(uint64_t *broken, uint64_t run)
@@ -210,7 +211,7 @@ bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *streams,
                                       .blocks = bb_zfp_stream_blocks(&streams[0]),
                                       .run_blocks = indexes[0].run_blocks,
                                       .runs = indexes[0].runs,
-                                      .groups = bb_zfp_run_groups(indexes[0].runs)};
+                                      .groups = bb_zfp_stream_run_groups(indexes[0].runs)};
     BB_TRY(upload_streams(decoder, streams, room));
     BB_TRY(upload_indexes(decoder, indexes));
     BB_TRY(bb_device_allocate(device, sizeof *decoder->task.broken, &decoder->broken));

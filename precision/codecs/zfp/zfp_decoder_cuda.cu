@@ -62,7 +62,7 @@ __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_in
         place.bits = static_cast<uint64_t>(place.count) * task.settings.maximum_bits;
     } else {
         const uint32_t length = task.lengths[group * lanes + lane];
-        place.begin += task.bases[group] + bb_zfp_sum_lanes(length) - length;
+        place.begin += task.bases[group] + bb_zfp_kind_sum_lanes(length) - length;
         place.bits = length;
     }
     return place;
@@ -91,9 +91,9 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
     }
     const bool is_whole = task.shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(task.shape, place.first);
+    bb_zfp_corner corner = bb_zfp_kind_find_corner<dimensions>(task.shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
-    const uint32_t start = bb_zfp_position(&reader);
+    const uint32_t start = bb_zfp_reader_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
         Real block[1 << (2 * dimensions)];
         bb_zfp_kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
         }
         bb_zfp_corner_step(&task.shape, &corner);
     }
-    check_end(task, place, bb_zfp_position(&reader) - start);
+    check_end(task, place, bb_zfp_reader_position(&reader) - start);
 }
 
 template <typename Real, int dimensions, bool reversible>
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     const bb_zfp_shape &shape = task.shape;
     const bool is_whole = shape.nx % 4 == 0;
     Real *out = static_cast<Real *>(task.out) + place.array * task.values;
-    bb_zfp_corner corner = bb_zfp_find_corner<dimensions>(shape, place.first);
+    bb_zfp_corner corner = bb_zfp_kind_find_corner<dimensions>(shape, place.first);
     bb_zfp_reader reader = bb_zfp_reader_open(&task.words, place.begin);
-    const uint32_t start = bb_zfp_position(&reader);
+    const uint32_t start = bb_zfp_reader_position(&reader);
     for (bb_index i = 0; i < place.count; ++i) {
         const auto put = [&](uint32_t line, const Real *row) {
             const bb_index y = corner.y + line % 4;
@@ -146,12 +146,12 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
                 put_row(row, shape.nx - corner.x, is_whole, out + of_array * shape.nx + corner.x);
             }
         };
-        bb_zfp_warp_decode<Real, dimensions, reversible>(&reader, &task.settings, values[warp],
-                                                         put);
+        bb_zfp_kind_warp_decode<Real, dimensions, reversible>(&reader, &task.settings, values[warp],
+                                                              put);
         bb_zfp_corner_step(&shape, &corner);
     }
     if (threadIdx.x % lanes == 0) {
-        check_end(task, place, bb_zfp_position(&reader) - start);
+        check_end(task, place, bb_zfp_reader_position(&reader) - start);
     }
 }
 
@@ -199,7 +199,7 @@ extern "C" bb_status bb_zfp_decoding_cuda(bb_queue *stream, bb_index, bb_index i
 {
     const bb_zfp_decoding &task = *static_cast<const bb_zfp_decoding *>(arguments);
     cudaStream_t queue = bb_queue_stream(stream);
-    const bool reversible = bb_zfp_reversible(&task.settings);
+    const bool reversible = bb_zfp_block_reversible(&task.settings);
     const bb_index blocks = blocks_of(task.shape.dimensions, items); // items: groups of all arrays
     if (blocks > INT32_MAX) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__,

@@ -76,15 +76,15 @@ template <> struct bb_zfp_kind<double> {
 
 /// First value of a block: divides once an axis, in 32 bits where they do.
 template <int dimensions>
-__device__ __forceinline__ bb_zfp_corner bb_zfp_find_corner(const bb_zfp_shape &shape,
-                                                            bb_index block)
+__device__ __forceinline__ bb_zfp_corner bb_zfp_kind_find_corner(const bb_zfp_shape &shape,
+                                                                 bb_index block)
 {
     const bb_index extents[3] = {shape.nx, shape.ny, shape.nz};
     bb_index place[4] = {0, 0, 0, 0};
     bb_index rest = block;
 #pragma unroll
     for (int axis = 0; axis < dimensions - 1; ++axis) {
-        const bb_index blocks = bb_zfp_blocks_of(extents[axis]);
+        const bb_index blocks = bb_zfp_stream_blocks_of(extents[axis]);
         const bb_index next = rest / blocks;
         place[axis] = 4 * (rest - next * blocks);
         rest = next;
@@ -94,7 +94,7 @@ __device__ __forceinline__ bb_zfp_corner bb_zfp_find_corner(const bb_zfp_shape &
 }
 
 /// Sum over the lanes below and the own one.
-__device__ __forceinline__ uint32_t bb_zfp_sum_lanes(uint32_t value)
+__device__ __forceinline__ uint32_t bb_zfp_kind_sum_lanes(uint32_t value)
 {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
@@ -106,9 +106,9 @@ __device__ __forceinline__ uint32_t bb_zfp_sum_lanes(uint32_t value)
 
 /// Planes of a block of `size` coefficients; data[j] is coefficient lane + 32 j.
 template <typename Real, int size>
-__device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t planes,
-                                                 uint32_t budget,
-                                                 typename bb_zfp_kind<Real>::word *data)
+__device__ __forceinline__ void bb_zfp_kind_warp_read(bb_zfp_reader *reader, uint32_t planes,
+                                                      uint32_t budget,
+                                                      typename bb_zfp_kind<Real>::word *data)
 {
     using word = typename bb_zfp_kind<Real>::word;
     const uint32_t lane = threadIdx.x % 32;
@@ -117,30 +117,30 @@ __device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t
     for (uint32_t k = 0; k < planes && rest > 0; ++k) {
         const word one = static_cast<word>(1) << (bb_zfp_kind<Real>::width - 1 - k);
         const bool all = rest >= 2 * size;
-        const uint32_t verbatim = bb_zfp_least(known, rest);
+        const uint32_t verbatim = bb_zfp_reader_least(known, rest);
 #pragma unroll
         for (int j = 0; j < size / 32; ++j) {
             if (verbatim > 32 * j) {
-                const uint32_t count = bb_zfp_least(verbatim - 32 * j, 32);
-                const uint32_t here = lane < count ? bb_zfp_peek(reader) >> lane & 1 : 0;
+                const uint32_t count = bb_zfp_reader_least(verbatim - 32 * j, 32);
+                const uint32_t here = lane < count ? bb_zfp_reader_peek(reader) >> lane & 1 : 0;
                 data[j] |= here != 0 ? one : 0;
-                bb_zfp_advance(reader, count);
+                bb_zfp_reader_advance(reader, count);
             }
         }
         rest -= verbatim;
         while (known < size && rest > 0) {
             --rest;
-            if (bb_zfp_read_bit(reader) == 0) {
+            if (bb_zfp_reader_read_bit(reader) == 0) {
                 break;
             }
             if (all) {
                 uint32_t used = 0;
-                known += bb_zfp_read_zeros(reader, size - 1 - known, &used);
+                known += bb_zfp_block_read_zeros(reader, size - 1 - known, &used);
                 rest -= used;
             } else {
                 for (; known < size - 1 && rest > 0; ++known) {
                     --rest;
-                    if (bb_zfp_read_bit(reader) != 0) {
+                    if (bb_zfp_reader_read_bit(reader) != 0) {
                         break;
                     }
                 }
@@ -159,28 +159,28 @@ __device__ __forceinline__ void bb_zfp_warp_read(bb_zfp_reader *reader, uint32_t
 /// memory of the warp's own, of 4^dimensions words.
 template <typename Real, int dimensions, bool reversible, typename Put>
 __device__ __forceinline__ void
-bb_zfp_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
-                   typename bb_zfp_kind<Real>::word *values, const Put &put)
+bb_zfp_kind_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
+                        typename bb_zfp_kind<Real>::word *values, const Put &put)
 {
     using kind = bb_zfp_kind<Real>;
     using word = typename kind::word;
     const int size = 1 << (2 * dimensions);
     const word mask = static_cast<word>(UINT64_C(0xaaaaaaaaaaaaaaaa));
     const uint32_t lane = threadIdx.x % 32;
-    const uint32_t start = bb_zfp_position(reader);
+    const uint32_t start = bb_zfp_reader_position(reader);
     const bb_zfp_head head =
-        bb_zfp_read_head(reader, settings, dimensions, reversible, kind::exponent_bits);
+        bb_zfp_block_read_head(reader, settings, dimensions, reversible, kind::exponent_bits);
     word data[size / 32] = {};
     if (!head.is_zero) {
-        bb_zfp_warp_read<Real, size>(reader, bb_zfp_least(head.planes, kind::width),
-                                     settings->maximum_bits - head.bits, data);
+        bb_zfp_kind_warp_read<Real, size>(reader, bb_zfp_reader_least(head.planes, kind::width),
+                                          settings->maximum_bits - head.bits, data);
     }
-    bb_zfp_fill_up(reader, settings, start);
+    bb_zfp_block_fill_up(reader, settings, start);
     const bool empty = head.is_zero || head.from_zero;
     __syncwarp(); // the block before may still be read
 #pragma unroll
     for (int j = 0; j < size / 32; ++j) {
-        values[bb_zfp_place(dimensions, lane + 32 * j)] = (data[j] ^ mask) - mask;
+        values[bb_zfp_order_place(dimensions, lane + 32 * j)] = (data[j] ^ mask) - mask;
     }
     __syncwarp();
 #pragma unroll

@@ -41,7 +41,7 @@ static __device__ const unsigned char bb_zfp_device_order_3[64] = {BB_ZFP_ORDER_
 static __device__ const unsigned char bb_zfp_device_order_4[256] = {BB_ZFP_ORDER_4};
 #endif
 
-BB_ZFP_INLINE uint32_t bb_zfp_place(int dimensions, uint32_t coefficient)
+BB_ZFP_INLINE uint32_t bb_zfp_order_place(int dimensions, uint32_t coefficient)
 {
     const uint64_t order_2 = UINT64_C(0xfebd7ac396825410);
     if (dimensions == 1) {

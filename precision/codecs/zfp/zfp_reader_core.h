@@ -41,7 +41,7 @@ typedef struct bb_zfp_reader {
     uint32_t shift; ///< bits of `low` that are read, 0 to 31
 } bb_zfp_reader;
 
-BB_ZFP_INLINE uint32_t bb_zfp_load(const unsigned char *bytes, size_t word)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_load(const unsigned char *bytes, size_t word)
 {
 #if defined(__CUDA_ARCH__)
     return __ldg((const uint32_t *)bytes + word);
@@ -52,19 +52,19 @@ BB_ZFP_INLINE uint32_t bb_zfp_load(const unsigned char *bytes, size_t word)
 #endif
 }
 
-BB_ZFP_INLINE uint32_t bb_zfp_word(const bb_zfp_reader *reader, uint32_t word)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_word(const bb_zfp_reader *reader, uint32_t word)
 {
 #if defined(__CUDA_ARCH__)
-    return bb_zfp_load(reader->bytes, word < reader->whole ? word : reader->whole);
+    return bb_zfp_reader_load(reader->bytes, word < reader->whole ? word : reader->whole);
 #else
-    return word < reader->whole    ? bb_zfp_load(reader->bytes, word)
+    return word < reader->whole    ? bb_zfp_reader_load(reader->bytes, word)
            : word == reader->whole ? reader->tail
                                    : 0;
 #endif
 }
 
 /// Number of the lowest one in a word that is not 0.
-BB_ZFP_INLINE uint32_t bb_zfp_lowest(uint32_t word)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_lowest(uint32_t word)
 {
 #if defined(__CUDA_ARCH__)
     return (uint32_t)__ffs((int)word) - 1;
@@ -73,12 +73,12 @@ BB_ZFP_INLINE uint32_t bb_zfp_lowest(uint32_t word)
 #endif
 }
 
-BB_ZFP_INLINE void bb_zfp_seek(bb_zfp_reader *reader, uint32_t position)
+BB_ZFP_INLINE void bb_zfp_reader_seek(bb_zfp_reader *reader, uint32_t position)
 {
     reader->at = position / 32;
     reader->shift = position % 32;
-    reader->low = bb_zfp_word(reader, reader->at);
-    reader->high = bb_zfp_word(reader, reader->at + 1);
+    reader->low = bb_zfp_reader_word(reader, reader->at);
+    reader->high = bb_zfp_reader_word(reader, reader->at + 1);
 }
 
 /// At bit `bit` of the stream; the position is then bit % 32.
@@ -96,17 +96,17 @@ BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64
     // Far behind the end everything is zero, the tail as well.
     reader.tail = bit / 32 <= words->whole && rest < limit ? words->tail : 0;
 #endif
-    bb_zfp_seek(&reader, (uint32_t)(bit % 32));
+    bb_zfp_reader_seek(&reader, (uint32_t)(bit % 32));
     return reader;
 }
 
-BB_ZFP_INLINE uint32_t bb_zfp_position(const bb_zfp_reader *reader)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_position(const bb_zfp_reader *reader)
 {
     return 32 * reader->at + reader->shift;
 }
 
 /// The next 32 bits, the first one lowest.
-BB_ZFP_INLINE uint32_t bb_zfp_peek(const bb_zfp_reader *reader)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_peek(const bb_zfp_reader *reader)
 {
 #if defined(__CUDA_ARCH__)
     return __funnelshift_r(reader->low, reader->high, reader->shift);
@@ -116,25 +116,25 @@ BB_ZFP_INLINE uint32_t bb_zfp_peek(const bb_zfp_reader *reader)
 }
 
 /// Passes `bits` <= 32 bits.
-BB_ZFP_INLINE void bb_zfp_advance(bb_zfp_reader *reader, uint32_t bits)
+BB_ZFP_INLINE void bb_zfp_reader_advance(bb_zfp_reader *reader, uint32_t bits)
 {
     reader->shift += bits;
     if (reader->shift >= 32) {
         reader->shift -= 32;
         ++reader->at;
         reader->low = reader->high;
-        reader->high = bb_zfp_word(reader, reader->at + 1);
+        reader->high = bb_zfp_reader_word(reader, reader->at + 1);
     }
 }
 
-BB_ZFP_INLINE uint32_t bb_zfp_read_bit(bb_zfp_reader *reader)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_read_bit(bb_zfp_reader *reader)
 {
-    uint32_t bit = bb_zfp_peek(reader) & 1;
-    bb_zfp_advance(reader, 1);
+    uint32_t bit = bb_zfp_reader_peek(reader) & 1;
+    bb_zfp_reader_advance(reader, 1);
     return bit;
 }
 
-BB_ZFP_INLINE uint32_t bb_zfp_least(uint32_t a, uint32_t b)
+BB_ZFP_INLINE uint32_t bb_zfp_reader_least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }

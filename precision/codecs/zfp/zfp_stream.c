@@ -34,8 +34,8 @@ uint64_t bb_zfp_stream_block_bits(const bb_zfp_stream *stream)
 bb_index bb_zfp_stream_blocks(const bb_zfp_stream *stream)
 {
     const bb_zfp_shape *shape = &stream->shape;
-    return bb_zfp_blocks_of(shape->nx) * bb_zfp_blocks_of(shape->ny) * bb_zfp_blocks_of(shape->nz) *
-           bb_zfp_blocks_of(shape->nw);
+    return bb_zfp_stream_blocks_of(shape->nx) * bb_zfp_stream_blocks_of(shape->ny) *
+           bb_zfp_stream_blocks_of(shape->nz) * bb_zfp_stream_blocks_of(shape->nw);
 }
 
 bb_index bb_zfp_stream_values(const bb_zfp_stream *stream)
@@ -70,8 +70,9 @@ bb_status bb_zfp_stream_check(const bb_zfp_stream *stream)
     BB_REQUIRE(stream->type == BB_F32 || stream->type == BB_F64, BB_INVALID,
                "zfp: type %s, expected f32 or f64", bb_type_name(stream->type));
     BB_TRY(check_shape(&stream->shape));
-    const unsigned head = 1 + (is_double(stream->type) ? 11 : 8) +
-                          (bb_zfp_reversible(settings) ? 1 + (is_double(stream->type) ? 6 : 5) : 0);
+    const unsigned head =
+        1 + (is_double(stream->type) ? 11 : 8) +
+        (bb_zfp_block_reversible(settings) ? 1 + (is_double(stream->type) ? 6 : 5) : 0);
     BB_REQUIRE(settings->minimum_bits <= settings->maximum_bits &&
                    settings->minimum_bits <= MOST_BLOCK_BITS && settings->maximum_bits >= head,
                BB_INVALID, "zfp: blocks of %u to %u bits, expected at least %u and a least of %d",
@@ -108,7 +109,7 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
 static void decode_f32(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
                        float *out)
 {
-    const int reversible = bb_zfp_reversible(settings);
+    const int reversible = bb_zfp_block_reversible(settings);
     switch (dimensions) {
     case 1:
         bb_zfp_decode_block_f32(reader, settings, 1, reversible, out);
@@ -127,7 +128,7 @@ static void decode_f32(bb_zfp_reader *reader, const bb_zfp_settings *settings, i
 static void decode_f64(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
                        double *out)
 {
-    const int reversible = bb_zfp_reversible(settings);
+    const int reversible = bb_zfp_block_reversible(settings);
     switch (dimensions) {
     case 1:
         bb_zfp_decode_block_f64(reader, settings, 1, reversible, out);
@@ -163,8 +164,8 @@ static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *corner, si
     }
 }
 
-void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
-                      const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out)
+void bb_zfp_stream_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
+                             const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out)
 {
     union {
         float f32[BB_ZFP_BLOCK_MOST];
@@ -199,21 +200,21 @@ static bb_status walk(const bb_zfp_stream *stream, void *out, bb_zfp_index *note
     const bb_zfp_words words = words_of(stream);
     const bb_index blocks = bb_zfp_stream_blocks(stream);
     const bb_index group = note == NULL ? 1 : note->run_blocks * BB_ZFP_GROUP_RUNS;
-    const int reversible = bb_zfp_reversible(&stream->settings);
+    const int reversible = bb_zfp_block_reversible(&stream->settings);
     bb_zfp_corner corner = {0};
     uint64_t bit = 0;
     for (bb_index i = 0; i < blocks; ++i) {
         bb_zfp_reader reader = bb_zfp_reader_open(&words, bit);
-        uint32_t begin = bb_zfp_position(&reader);
+        uint32_t begin = bb_zfp_reader_position(&reader);
         if (out != NULL) {
-            bb_zfp_decode_at(&reader, stream->type, &stream->settings, &stream->shape, &corner,
-                             out);
+            bb_zfp_stream_decode_at(&reader, stream->type, &stream->settings, &stream->shape,
+                                    &corner, out);
         } else if (is_double(stream->type)) {
             bb_zfp_pass_block_f64(&reader, &stream->settings, stream->shape.dimensions, reversible);
         } else {
             bb_zfp_pass_block_f32(&reader, &stream->settings, stream->shape.dimensions, reversible);
         }
-        uint32_t used = bb_zfp_position(&reader) - begin;
+        uint32_t used = bb_zfp_reader_position(&reader) - begin;
         if (note != NULL) {
             note->bases[i / group] = i % group == 0 ? bit : note->bases[i / group];
             note->lengths[i / note->run_blocks] += (uint16_t)used;
@@ -229,7 +230,7 @@ done:
     return status;
 }
 
-bb_status bb_zfp_decode(const bb_zfp_stream *stream, void *out)
+bb_status bb_zfp_stream_decode(const bb_zfp_stream *stream, void *out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_zfp_stream_check(stream));
@@ -245,7 +246,7 @@ void bb_zfp_index_release(bb_zfp_index *index)
     *index = (bb_zfp_index){0};
 }
 
-bb_index bb_zfp_run_groups(bb_index runs)
+bb_index bb_zfp_stream_run_groups(bb_index runs)
 {
     return (runs + BB_ZFP_GROUP_RUNS - 1) / BB_ZFP_GROUP_RUNS;
 }
@@ -255,7 +256,7 @@ size_t bb_zfp_index_bytes(const bb_zfp_index *index)
     return index->lengths == NULL
                ? 0
                : (size_t)index->runs * sizeof *index->lengths +
-                     (size_t)bb_zfp_run_groups(index->runs) * sizeof *index->bases;
+                     (size_t)bb_zfp_stream_run_groups(index->runs) * sizeof *index->bases;
 }
 
 bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, bb_zfp_index *out)
@@ -276,7 +277,7 @@ bb_status bb_zfp_index_create(const bb_zfp_stream *stream, bb_index run_blocks, 
                    "zfp: blocks of up to %llu bits, an index counts to %d",
                    (unsigned long long)bb_zfp_stream_block_bits(stream),
                    (int)BB_ZFP_RUN_BITS_END - 1);
-        BB_TRY(BB_ZEROED(bb_zfp_run_groups(out->runs), &out->bases));
+        BB_TRY(BB_ZEROED(bb_zfp_stream_run_groups(out->runs), &out->bases));
         BB_TRY(BB_ZEROED(out->runs, &out->lengths));
         BB_TRY(walk(stream, NULL, out));
     } else {

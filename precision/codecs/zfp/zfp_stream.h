@@ -65,7 +65,7 @@ size_t bb_zfp_index_bytes(const bb_zfp_index *index);
 
 /// Decodes all of a stream, one block after the other, to out [values] of its type. Errors as
 /// bb_zfp_index_create's; `out` is then undefined.
-BB_CHECKED bb_status bb_zfp_decode(const bb_zfp_stream *stream, void *out);
+BB_CHECKED bb_status bb_zfp_stream_decode(const bb_zfp_stream *stream, void *out);
 
 struct bb_coded_matrix;
 
@@ -82,7 +82,7 @@ bool bb_coded_matrix_zfp_poisoned(const struct bb_coded_matrix *matrix, bb_index
 
 /// Blocks of an axis.
 BB_DEVICE_FUNCTION
-bb_index bb_zfp_blocks_of(bb_index extent)
+bb_index bb_zfp_stream_blocks_of(bb_index extent)
 {
     return (extent + 3) / 4;
 }
@@ -95,9 +95,9 @@ typedef struct bb_zfp_corner {
 BB_DEVICE_FUNCTION
 bb_zfp_corner bb_zfp_corner_of(const bb_zfp_shape *shape, bb_index block)
 {
-    const bb_index across = bb_zfp_blocks_of(shape->nx);
-    const bb_index down = bb_zfp_blocks_of(shape->ny);
-    const bb_index deep = bb_zfp_blocks_of(shape->nz);
+    const bb_index across = bb_zfp_stream_blocks_of(shape->nx);
+    const bb_index down = bb_zfp_stream_blocks_of(shape->ny);
+    const bb_index deep = bb_zfp_stream_blocks_of(shape->nz);
     bb_zfp_corner corner;
     corner.x = 4 * (block % across);
     corner.y = 4 * (block / across % down);
@@ -129,11 +129,11 @@ void bb_zfp_corner_step(const bb_zfp_shape *shape, bb_zfp_corner *corner)
 /// group as groups.
 bool bb_zfp_stream_fixed(const bb_zfp_stream *stream);
 uint64_t bb_zfp_stream_block_bits(const bb_zfp_stream *stream);
-bb_index bb_zfp_run_groups(bb_index runs);
+bb_index bb_zfp_stream_run_groups(bb_index runs);
 
 /// Inside: decodes the block at the reader's position and puts what lies in the array into `out`.
-void bb_zfp_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
-                      const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out);
+void bb_zfp_stream_decode_at(bb_zfp_reader *reader, bb_type type, const bb_zfp_settings *settings,
+                             const bb_zfp_shape *shape, const bb_zfp_corner *corner, void *out);
 
 #ifdef __cplusplus
 }

@@ -93,39 +93,39 @@ static bool is_resting(const heating_run *run)
 // Time at the end of the running step, s, from whole numbers: it does not add up errors.
 static double time_of(const heating_run *run)
 {
-    const bb_heating_place *at = &run->place;
+    const bb_heating_place *place = &run->place;
     const bb_bare_clamp *bare = run->problem->bare;
     const double scan = run->problem->scan->step * (double)steps_of_field(run);
     const double rest = run->problem->scan->step * (double)run->problem->rest_steps;
-    double time = (double)at->field * scan;
+    double time = (double)place->field * scan;
     if (bare != NULL) {
-        time += (double)at->wafer *
+        time += (double)place->wafer *
                 (rest + (double)run->out->field_count * scan + (double)bare->steps * bare->step);
     }
     if (is_resting(run)) {
-        return time + (double)(at->rested + 1) * run->problem->scan->step;
+        return time + (double)(place->rested + 1) * run->problem->scan->step;
     }
     time += rest;
-    const bool away = at->field == run->out->field_count;
+    const bool away = place->field == run->out->field_count;
     const double step = away && bare != NULL ? bare->step : run->problem->scan->step;
-    return time + (double)(at->step + 1) * step;
+    return time + (double)(place->step + 1) * step;
 }
 
 static bool is_scored(const heating_run *run)
 {
-    const bb_heating_place *at = &run->place;
-    return at->wafer >= run->out->wafer_count - run->out->scored_wafers &&
-           at->next_scored < run->out->scored_count &&
-           run->problem->scored[at->next_scored] == at->field;
+    const bb_heating_place *place = &run->place;
+    return place->wafer >= run->out->wafer_count - run->out->scored_wafers &&
+           place->next_scored < run->out->scored_count &&
+           run->problem->scored[place->next_scored] == place->field;
 }
 
 static bb_status begin_exposure(heating_run *run)
 {
     bb_status status = BB_OK;
-    const bb_heating_place *at = &run->place;
-    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    const bb_heating_place *place = &run->place;
+    const bb_index exposure = place->wafer * run->out->field_count + place->field;
     bb_progress("heating", exposure, run->out->exposed_count);
-    BB_TRY(bb_heat_simulation_expose(&run->simulation, at->field));
+    BB_TRY(bb_heat_simulation_expose(&run->simulation, place->field));
     run->out->clipped_joules[exposure] = run->simulation.clipped;
     if (is_scored(run)) {
         BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
@@ -138,15 +138,15 @@ done:
 
 static void end_exposure(heating_run *run)
 {
-    bb_heating_place *at = &run->place;
-    const bb_index exposure = at->wafer * run->out->field_count + at->field;
+    bb_heating_place *place = &run->place;
+    const bb_index exposure = place->wafer * run->out->field_count + place->field;
     run->out->ledgers[exposure] = run->simulation.ledger;
     run->out->imbalance[exposure] =
         bb_ledger_close(&run->out->ledgers[exposure], run->problem->thermal,
                         bb_stepper_state(run->simulation.stepper));
-    at->next_scored += is_scored(run);
-    at->field += 1;
-    at->step = 0;
+    place->next_scored += is_scored(run);
+    place->field += 1;
+    place->step = 0;
     run->exposed = false;
 }
 
@@ -154,20 +154,20 @@ static void end_exposure(heating_run *run)
 static bb_status expose(heating_run *run)
 {
     bb_status status = BB_OK;
-    bb_heating_place *at = &run->place;
+    bb_heating_place *place = &run->place;
     const bb_index parts = run->problem->substeps;
     if (!run->exposed) {
         BB_TRY(begin_exposure(run));
     }
-    for (bb_index part = at->step * parts; part < (at->step + 1) * parts; ++part) {
+    for (bb_index part = place->step * parts; part < (place->step + 1) * parts; ++part) {
         BB_TRY(bb_heat_simulation_step(&run->simulation, part));
     }
-    if (at->step < run->out->light_steps && is_scored(run)) {
-        BB_TRY(keep_input(run, at->step));
+    if (place->step < run->out->light_steps && is_scored(run)) {
+        BB_TRY(keep_input(run, place->step));
     }
-    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, false,
                          bb_stepper_state(run->simulation.stepper));
-    if (++at->step == steps_of_field(run)) {
+    if (++place->step == steps_of_field(run)) {
         end_exposure(run);
     }
 done:
@@ -197,13 +197,13 @@ static bb_status load(heating_run *run)
 static bb_status rest(heating_run *run)
 {
     bb_status status = BB_OK;
-    bb_heating_place *at = &run->place;
+    bb_heating_place *place = &run->place;
     for (bb_index part = 0; part < run->problem->substeps; ++part) {
         BB_TRY(bb_heat_simulation_rest(&run->simulation));
     }
-    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, false,
+    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, false,
                          bb_stepper_state(run->simulation.stepper));
-    ++at->rested;
+    ++place->rested;
     BB_TRY(align(run));
 done:
     return status;
@@ -213,15 +213,15 @@ done:
 static bb_status loading(heating_run *run)
 {
     bb_status status = BB_OK;
-    bb_heating_place *at = &run->place;
-    if (at->step == 0) {
-        run->out->wafers[at->wafer].unloaded_joules = bb_wafer_loading_unload(&run->simulation);
+    bb_heating_place *place = &run->place;
+    if (place->step == 0) {
+        run->out->wafers[place->wafer].unloaded_joules = bb_wafer_loading_unload(&run->simulation);
     }
     BB_TRY(bb_wafer_loading_step(&run->loading, &run->simulation));
-    bb_wafer_probes_take(&run->out->probes, time_of(run), at->wafer, true,
+    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, true,
                          bb_stepper_state(run->simulation.stepper));
-    if (++at->step == run->problem->bare->steps) {
-        *at = (bb_heating_place){.wafer = at->wafer + 1};
+    if (++place->step == run->problem->bare->steps) {
+        *place = (bb_heating_place){.wafer = place->wafer + 1};
         BB_TRY(load(run));
     }
 done:

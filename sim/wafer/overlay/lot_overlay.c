@@ -61,9 +61,10 @@ static void release(lot *all)
 }
 
 // `item` counts pipelines, errors and wafers.
-static void keep_statistics(lot *all, bb_index item, const bb_overlay_statistics *of)
+static void keep_statistics(lot *all, bb_index item, const bb_overlay_statistics *statistics)
 {
-    const bb_overlay_axis *const axes[DIRECTIONS] = {&of->x, &of->y, &of->vector};
+    const bb_overlay_axis *const axes[DIRECTIONS] = {&statistics->x, &statistics->y,
+                                                     &statistics->vector};
     for (int d = 0; d < DIRECTIONS; ++d) {
         const double values[STATISTICS] = {axes[d]->mean, axes[d]->sigma, axes[d]->m3s,
                                            axes[d]->percentile997, axes[d]->max};
@@ -71,14 +72,15 @@ static void keep_statistics(lot *all, bb_index item, const bb_overlay_statistics
             all->statistics[s][item * DIRECTIONS + d] = values[s];
         }
     }
-    const bool known = !isnan(of->x.m3s) && !isnan(of->y.m3s);
-    all->headline[item] = known ? fmax(of->x.m3s, of->y.m3s) : NAN;
+    const bool known = !isnan(statistics->x.m3s) && !isnan(statistics->y.m3s);
+    all->headline[item] = known ? fmax(statistics->x.m3s, statistics->y.m3s) : NAN;
 }
 
 // `item` counts pipelines and errors.
-static void keep_spread(lot *all, bb_index item, const bb_overlay_spread *of)
+static void keep_spread(lot *all, bb_index item, const bb_overlay_spread *spread)
 {
-    const bb_overlay_spread_axis *const axes[DIRECTIONS] = {&of->x, &of->y, &of->vector};
+    const bb_overlay_spread_axis *const axes[DIRECTIONS] = {&spread->x, &spread->y,
+                                                            &spread->vector};
     for (int d = 0; d < DIRECTIONS; ++d) {
         double *out = all->spread + (item * DIRECTIONS + d) * SPREADS;
         out[MEAN_SIGMA] = axes[d]->mean_sigma;
@@ -180,15 +182,15 @@ static bb_status publish_points(const lot *all, bool residual, const char *path,
     const bb_list *axes = &all->of->study->response.axes;
     double *values = NULL; // [pipelines][axes][wafers][points]
     BB_TRY(BB_ALLOCATE(all->pipelines * axes->count * all->wafers * all->points, &values));
-    double *at = values;
+    double *cursor = values;
     for (bb_index p = 0; p < all->pipelines; ++p) {
         for (bb_index a = 0; a < axes->count; ++a) {
             const int axis = ((const int *)axes->items)[a];
             for (bb_index w = 0; w < all->wafers; ++w) {
                 const bb_wafer_displacements *placed = &all->of->evaluations[p].wafers[w];
-                const double *from = residual ? placed->residual[axis] : placed->mean[axis];
+                const double *source = residual ? placed->residual[axis] : placed->mean[axis];
                 for (bb_index i = 0; i < all->points; ++i) {
-                    *at++ = NANOMETRES * from[i];
+                    *cursor++ = NANOMETRES * source[i];
                 }
             }
         }

@@ -92,18 +92,18 @@ done:
     return status;
 }
 
-static bb_status write_models(const overlay *of, bb_index item, bb_text *out)
+static bb_status write_models(const overlay *view, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
     char cell[CELL_BYTES];
     char label[64];
     for (int m = 1; m < MODELS; ++m) {
         (void)snprintf(label, sizeof label, "NCE after %s", model_labels[m]);
-        BB_TRY(write_line(label, of->nce->numbers + (item * MODELS + m) * DIRECTIONS, 1, out));
+        BB_TRY(write_line(label, view->nce->numbers + (item * MODELS + m) * DIRECTIONS, 1, out));
     }
     BB_TRY(bb_text_add(out, "  mean square removed by them in turn"));
     for (int m = 1; m < MODELS; ++m) {
-        double share = 100.0 * of->removed->numbers[item * MODELS + m];
+        double share = 100.0 * view->removed->numbers[item * MODELS + m];
         (void)snprintf(cell, sizeof cell, isnan(share) ? "-" : "%.1f %%", share);
         BB_TRY(bb_text_add(out, "%s %s", m == 1 ? ":" : ",", cell));
     }
@@ -112,18 +112,18 @@ done:
     return status;
 }
 
-static bb_status write_fields(const overlay *of, bb_index item, bb_text *out)
+static bb_status write_fields(const overlay *view, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
     char headline[CELL_BYTES];
     char worst[CELL_BYTES];
     char median[CELL_BYTES];
-    print_cell(of->headline->numbers[item], headline);
-    print_cell(of->worst->numbers[item], worst);
-    print_cell(of->median->numbers[item], median);
+    print_cell(view->headline->numbers[item], headline);
+    print_cell(view->worst->numbers[item], worst);
+    print_cell(view->median->numbers[item], median);
     BB_TRY(bb_text_add(out, "  headline %s; worst field %s", headline, worst));
-    if (!isnan(of->worst_field->numbers[item])) {
-        BB_TRY(bb_text_add(out, " (exposure %.0f)", of->worst_field->numbers[item]));
+    if (!isnan(view->worst_field->numbers[item])) {
+        BB_TRY(bb_text_add(out, " (exposure %.0f)", view->worst_field->numbers[item]));
     }
     BB_TRY(bb_text_add(out, ", median field %s\n", median));
 done:
@@ -152,22 +152,23 @@ done:
 }
 
 // The first and the last wafers of a long lot, then the spread over all.
-static bb_status write_wafers(const overlay *of, bb_index item, bb_text *out)
+static bb_status write_wafers(const overlay *view, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
     char label[64];
-    const bb_index wafers = of->wafer == NULL ? 0 : of->wafer->count;
+    const bb_index wafers = view->wafer == NULL ? 0 : view->wafer->count;
     for (bb_index w = 0; w < wafers; ++w) {
         if (wafers > 2 * WAFERS_SHOWN && w == WAFERS_SHOWN) {
             w = wafers - WAFERS_SHOWN;
             BB_TRY(bb_text_add(out, "  ...\n"));
         }
-        (void)snprintf(label, sizeof label, "|mean| + 3 sigma, wafer %.0f", of->wafer->numbers[w]);
+        (void)snprintf(label, sizeof label, "|mean| + 3 sigma, wafer %.0f",
+                       view->wafer->numbers[w]);
         BB_TRY(
-            write_line(label, of->wafer_m3s->numbers + (item * wafers + w) * DIRECTIONS, 1, out));
+            write_line(label, view->wafer_m3s->numbers + (item * wafers + w) * DIRECTIONS, 1, out));
     }
     for (int s = 0; s < SPREADS && wafers > 0; ++s) {
-        BB_TRY(write_line(spread_labels[s], of->spread->numbers + item * DIRECTIONS * SPREADS + s,
+        BB_TRY(write_line(spread_labels[s], view->spread->numbers + item * DIRECTIONS * SPREADS + s,
                           SPREADS, out));
     }
 done:
@@ -175,12 +176,12 @@ done:
 }
 
 // One error: `item` counts pipelines and errors.
-static bb_status write_error(const overlay *of, const char *title, bb_index item, bb_text *out)
+static bb_status write_error(const overlay *view, const char *title, bb_index item, bb_text *out)
 {
     bb_status status = BB_OK;
-    const double *statistics = of->statistics->numbers + item * DIRECTIONS * STATISTICS;
-    const double *percent = of->percent->numbers + item * DIRECTIONS * STATISTICS;
-    const double *parts = of->parts->numbers + item * PARTS * DIRECTIONS;
+    const double *statistics = view->statistics->numbers + item * DIRECTIONS * STATISTICS;
+    const double *percent = view->percent->numbers + item * DIRECTIONS * STATISTICS;
+    const double *parts = view->parts->numbers + item * PARTS * DIRECTIONS;
     if (statistics[DIRECTIONS * STATISTICS - 1] == 0.0) { // the longest vector
         return bb_text_add(out, "\n%s: exactly 0\n", title);
     }
@@ -194,9 +195,9 @@ static bb_status write_error(const overlay *of, const char *title, bb_index item
         (void)snprintf(label, sizeof label, "|mean| + 3 sigma, %s", part_labels[p]);
         BB_TRY(write_line(label, parts + p * DIRECTIONS, 1, out));
     }
-    BB_TRY(write_models(of, item, out));
-    BB_TRY(write_fields(of, item, out));
-    BB_TRY(write_wafers(of, item, out));
+    BB_TRY(write_models(view, item, out));
+    BB_TRY(write_fields(view, item, out));
+    BB_TRY(write_wafers(view, item, out));
 done:
     return status;
 }
@@ -204,29 +205,29 @@ done:
 bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
 {
     bb_status status = BB_OK;
-    overlay of = {0};
+    overlay view = {0};
     double points = 0.0;
     char title[256];
     if (bb_results_find(results, "results/overlay_statistics_nm") == NULL) {
         goto done;
     }
-    BB_TRY(find(results, &of));
-    BB_TRY(find_wafers(results, &of));
-    for (bb_index f = 0; f < of.points->count; ++f) {
-        points += of.points->numbers[f];
+    BB_TRY(find(results, &view));
+    BB_TRY(find_wafers(results, &view));
+    for (bb_index f = 0; f < view.points->count; ++f) {
+        points += view.points->numbers[f];
     }
-    print_cell(of.rms->numbers[0], title);
+    print_cell(view.rms->numbers[0], title);
     BB_TRY(bb_text_add(out, "\noverlay [nm], %.0f points of %td field%s, rms of the reference %s\n",
-                       points, of.points->count, of.points->count == 1 ? "" : "s", title));
-    BB_TRY(write_error(&of, "raw heating overlay", 0, out));
-    for (bb_index p = 0; p < of.pipeline->count; ++p) {
-        (void)snprintf(title, sizeof title, "%s: feed-forward residual", of.pipeline->texts[p]);
-        BB_TRY(write_error(&of, title, p * ERRORS + 1, out));
+                       points, view.points->count, view.points->count == 1 ? "" : "s", title));
+    BB_TRY(write_error(&view, "raw heating overlay", 0, out));
+    for (bb_index p = 0; p < view.pipeline->count; ++p) {
+        (void)snprintf(title, sizeof title, "%s: feed-forward residual", view.pipeline->texts[p]);
+        BB_TRY(write_error(&view, title, p * ERRORS + 1, out));
         BB_TRY(bb_text_add(out, "  corrections late by %.0f light step%s, %.0f missed\n",
-                           of.late->numbers[p], of.late->numbers[p] == 1.0 ? "" : "s",
-                           of.missed->numbers[p]));
-        (void)snprintf(title, sizeof title, "%s: numerical error", of.pipeline->texts[p]);
-        BB_TRY(write_error(&of, title, p * ERRORS + 2, out));
+                           view.late->numbers[p], view.late->numbers[p] == 1.0 ? "" : "s",
+                           view.missed->numbers[p]));
+        (void)snprintf(title, sizeof title, "%s: numerical error", view.pipeline->texts[p]);
+        BB_TRY(write_error(&view, title, p * ERRORS + 2, out));
     }
 done:
     return status;

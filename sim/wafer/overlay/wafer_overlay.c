@@ -94,9 +94,9 @@ done:
     return status;
 }
 
-static double pick(const bb_overlay_statistics *from, bb_index direction, bb_index statistic)
+static double pick(const bb_overlay_statistics *statistics, bb_index direction, bb_index statistic)
 {
-    const bb_overlay_axis *axes[DIRECTIONS] = {&from->x, &from->y, &from->vector};
+    const bb_overlay_axis *axes[DIRECTIONS] = {&statistics->x, &statistics->y, &statistics->vector};
     const bb_overlay_axis *axis = axes[direction];
     const double values[STATISTICS] = {axis->mean, axis->sigma, axis->m3s, axis->percentile997,
                                        axis->max};
@@ -366,8 +366,8 @@ static bb_status publish_fields(const scoring *all)
             values[c * all->fields + f] = row[c];
         }
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
-            bool in = bb_overlay_field_in(&all->field[f], (bb_overlay_part)part);
-            points[part] += in ? (double)all->field[f].count : 0.0;
+            bool is_inside = bb_overlay_field_in(&all->field[f], (bb_overlay_part)part);
+            points[part] += is_inside ? (double)all->field[f].count : 0.0;
         }
     }
     BB_TRY(bb_results_axis(all->results, columns[0].path, columns[0].unit, columns[0].long_name,

@@ -102,23 +102,23 @@ done:
     return status;
 }
 
-bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index most,
+bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index limit,
                           bb_index *out)
 {
     bb_index found = 0;
     for (bb_index i = 0; i < count; ++i) {
-        bb_index at = found;
-        while (at > 0 && records[out[at - 1]].latency < records[i].latency) {
-            --at;
+        bb_index index = found;
+        while (index > 0 && records[out[index - 1]].latency < records[i].latency) {
+            --index;
         }
-        if (at == most) {
+        if (index == limit) {
             continue;
         }
-        found += found < most;
-        for (bb_index k = found - 1; k > at; --k) {
+        found += found < limit;
+        for (bb_index k = found - 1; k > index; --k) {
             out[k] = out[k - 1];
         }
-        out[at] = i;
+        out[index] = i;
     }
     return found;
 }
@@ -143,13 +143,13 @@ bb_status bb_latency_blocks(bb_index count, const bb_step_record *records, bb_in
     double *values = NULL;
     BB_TRY(BB_ALLOCATE(count / blocks + 1, &values));
     for (bb_index block = 0; block < blocks; ++block) {
-        const bb_index from = block * count / blocks;
-        const bb_index length = (block + 1) * count / blocks - from;
+        const bb_index start = block * count / blocks;
+        const bb_index length = (block + 1) * count / blocks - start;
         for (bb_index i = 0; i < length; ++i) {
-            values[i] = records[from + i].latency;
+            values[i] = records[start + i].latency;
         }
         qsort(values, (size_t)length, sizeof *values, ascending);
-        begin[block] = records[from].release;
+        begin[block] = records[start].release;
         median[block] = quantile(length, values, 0.5);
         max[block] = quantile(length, values, 1.0);
     }

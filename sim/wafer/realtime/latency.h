@@ -57,9 +57,9 @@ BB_CHECKED bb_status bb_latency_summarise(bb_index count, const bb_step_record *
 /// a miss, NaN without a step.
 double bb_latency_miss_bound(bb_index misses, bb_index count);
 
-/// The `most` greatest latencies, greatest first, of equal ones the first to come; returns how
+/// The `limit` greatest latencies, greatest first, of equal ones the first to come; returns how
 /// many there are. out [most].
-bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index most,
+bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index limit,
                           bb_index *out);
 
 enum {

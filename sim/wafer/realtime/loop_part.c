@@ -24,11 +24,11 @@ static bb_status encode(const bb_wafer_problem *problem, const bb_product_pipeli
                                .mesh_columns = problem->grid->columns,
                                .row_columns = problem->slit.columns};
     if (bb_codec_needs_copy(&pipeline->storage)) { // which goes when its codec is done
-        BB_TRY(bb_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
+        BB_TRY(bb_product_coding_encode(&plain, &exact, &layout, &first, NULL, &copy));
         layout.range = bb_error_norms_range(&first.norms);
         exact.matrix = copy;
     }
-    BB_TRY(bb_coding_encode(pipeline, &exact, &layout, report, NULL, out));
+    BB_TRY(bb_product_coding_encode(pipeline, &exact, &layout, report, NULL, out));
     report->seconds += first.seconds;
 done:
     bb_coded_matrix_destroy(&copy);
@@ -101,11 +101,11 @@ void bb_loop_part_close(bb_loop_part *part)
 
 // Of a set.
 static bb_status make_operator(bb_loop_part *part, const bb_product_pipeline *pipeline,
-                               const bb_coded_matrix *matrix, bb_index at)
+                               const bb_coded_matrix *matrix, bb_index index)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_product_pipeline_operator(pipeline, part->device, matrix, &part->operators[at]));
-    part->bytes += (double)bb_coded_operator_bytes(part->operators[at]);
+    BB_TRY(bb_product_pipeline_operator(pipeline, part->device, matrix, &part->operators[index]));
+    part->bytes += (double)bb_coded_operator_bytes(part->operators[index]);
 done:
     return status;
 }
@@ -119,12 +119,12 @@ static void hold(const bb_loop_part *part, bb_coded_matrix **matrix, bb_coded_ma
     }
 }
 
-static bb_status take_resident(bb_loop_part *part, const bb_product_pipeline *pipeline, bb_index at,
-                               bb_coded_matrix **matrix)
+static bb_status take_resident(bb_loop_part *part, const bb_product_pipeline *pipeline,
+                               bb_index index, bb_coded_matrix **matrix)
 {
     bb_status status = BB_OK;
-    BB_TRY(make_operator(part, pipeline, *matrix, at));
-    hold(part, matrix, &part->matrices[at]);
+    BB_TRY(make_operator(part, pipeline, *matrix, index));
+    hold(part, matrix, &part->matrices[index]);
 done:
     return status;
 }
@@ -173,7 +173,7 @@ static bb_status list_inputs(const bb_wafer_problem *problem, bb_index field,
 {
     bb_status status = BB_OK;
     const bb_index steps = problem->scan->light_steps;
-    int32_t at = 0;
+    int32_t index = 0;
     BB_TRY(bb_exposure_create(problem->mesh, problem->scan, field, problem->absorption,
                               &data->exposure));
     const bb_index covered = data->exposure->count;
@@ -182,16 +182,16 @@ static bb_status list_inputs(const bb_wafer_problem *problem, bb_index field,
     BB_TRY(BB_ALLOCATE(covered * steps, &data->input_where));
     BB_TRY(BB_ALLOCATE(covered * steps, &data->input));
     for (bb_index step = 0; step < steps; ++step) {
-        data->input_begin[step] = at;
+        data->input_begin[step] = index;
         (void)bb_exposure_energy(data->exposure, step, 1, data->energy);
         for (bb_index i = 0; i < covered; ++i) {
             if (data->energy[i] != 0.0) {
-                data->input_where[at] = data->exposure->node[i];
-                data->input[at++] = data->energy[i];
+                data->input_where[index] = data->exposure->node[i];
+                data->input[index++] = data->energy[i];
             }
         }
     }
-    data->input_begin[steps] = at;
+    data->input_begin[steps] = index;
 done:
     return status;
 }
@@ -217,23 +217,23 @@ static bb_status list_outputs(const bb_wafer_problem *problem, bb_index scored,
     bb_status status = BB_OK;
     const bb_dwell *dwell = problem->dwells[scored];
     const bb_index steps = problem->scan->light_steps;
-    int32_t at = 0;
+    int32_t index = 0;
     BB_TRY(BB_ALLOCATE(steps, &data->window));
     BB_TRY(BB_ALLOCATE(steps + 1, &data->output_begin));
     BB_TRY(BB_ALLOCATE(dwell->count * steps, &data->output));
     for (bb_index step = 0; step < steps; ++step) {
         const bb_index offset = bb_slit_grid_offset(&problem->slit, &dwell->field, step);
         data->window[step] = (int32_t)(offset * problem->slit.columns);
-        data->output_begin[step] = at;
+        data->output_begin[step] = index;
         for (bb_index i = 0; i < dwell->count; ++i) {
             const double dose =
                 bb_scan_dose_fraction(problem->scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
             if (dose > 0.0) {
-                data->output[at++] = weigh(dwell, offset, i, dose);
+                data->output[index++] = weigh(dwell, offset, i, dose);
             }
         }
     }
-    data->output_begin[steps] = at;
+    data->output_begin[steps] = index;
 done:
     return status;
 }

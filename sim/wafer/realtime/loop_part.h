@@ -19,8 +19,8 @@
 #include "solvers/loop/field_stream.h"
 
 /// Makes the rows of axis `axis` (bb_axis) for scored field `field` over the threads and codes them
-/// for a pipeline of the study. Errors: those of bb_wafer_row_source_open and bb_coding_encode.
-/// Owner of `*out`: the caller.
+/// for a pipeline of the study. Errors: those of bb_wafer_row_source_open and
+/// bb_product_coding_encode. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_loop_part_encode(const bb_wafer_study *study,
                                          const bb_wafer_problem *problem,
                                          const bb_product_pipeline *pipeline, bb_index field,

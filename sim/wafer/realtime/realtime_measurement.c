@@ -148,42 +148,44 @@ done:
 }
 
 // Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
-static bb_status fill_queue(bb_step_schedule *on, bb_index total)
+static bb_status fill_queue(bb_step_schedule *schedule, bb_index total)
 {
     bb_status status = BB_OK;
-    while (on->queued < total && on->queued <= on->seen + on->ahead && !bb_interrupt_noted()) {
-        BB_TRY(bb_step_schedule_queue(on));
+    while (schedule->queued < total && schedule->queued <= schedule->seen + schedule->ahead &&
+           !bb_interrupt_noted()) {
+        BB_TRY(bb_step_schedule_queue(schedule));
     }
 done:
     return status;
 }
 
 // Steps that are not measured, then those that are, without a break.
-static bb_status run_schedule(bb_step_schedule *on, const bb_realtime_config *config,
+static bb_status run_schedule(bb_step_schedule *schedule, const bb_realtime_config *config,
                               bb_realtime_measurement *out)
 {
     bb_status status = BB_OK;
     bb_step_record unmeasured[BB_LOOP_GPUS];
-    bb_step_record *at[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
+    bb_step_record *record[BB_LOOP_GPUS] = {&unmeasured[0], &unmeasured[1], &unmeasured[2]};
     const bb_index before = config->warm_up_steps;
     const bb_index total = before + config->steps;
-    int64_t begin = on->first_ns;
-    BB_TRY(fill_queue(on, total));
-    while (on->seen < on->queued) {
-        if (on->seen == before) {
-            begin = on->release_ns;
+    int64_t begin = schedule->first_ns;
+    BB_TRY(fill_queue(schedule, total));
+    while (schedule->seen < schedule->queued) {
+        if (schedule->seen == before) {
+            begin = schedule->release_ns;
         }
-        for (int g = 0; g < on->loop->gpus && on->seen >= before; ++g) {
-            at[g] = &out->records[g][on->seen - before];
+        for (int g = 0; g < schedule->loop->gpus && schedule->seen >= before; ++g) {
+            record[g] = &out->records[g][schedule->seen - before];
         }
-        BB_TRY(bb_step_schedule_await(on, at));
-        BB_TRY(fill_queue(on, total));
+        BB_TRY(bb_step_schedule_await(schedule, record));
+        BB_TRY(fill_queue(schedule, total));
     }
-    out->count = on->seen > before ? on->seen - before : 0;
-    const int64_t wall = on->ahead > 0 ? on->ended[0] - on->zero_ns : bb_clock_ns() - begin;
+    out->count = schedule->seen > before ? schedule->seen - before : 0;
+    const int64_t wall =
+        schedule->ahead > 0 ? schedule->ended[0] - schedule->zero_ns : bb_clock_ns() - begin;
     out->wall_seconds = out->count > 0 ? 1e-9 * (double)wall : 0.0;
     out->interrupted = bb_interrupt_noted();
-    out->least_queued = on->least;
+    out->least_queued = schedule->least;
 done:
     return status;
 }
@@ -214,7 +216,7 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
     bb_status status = BB_OK;
     const bb_realtime_config *config = &loop->study->realtime;
     bool *has_products = NULL;
-    bb_step_schedule on;
+    bb_step_schedule schedule;
     *out = (bb_realtime_measurement){0};
     BB_TRY(prepare(loop, out, &has_products));
     bb_host_state_read(&out->before);
@@ -223,9 +225,9 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
     bb_realtime_thread_enter(&out->thread, bb_step_schedule_never_sleeps(config));
-    status = bb_step_schedule_start(loop, has_products, config, &on);
+    status = bb_step_schedule_start(loop, has_products, config, &schedule);
     if (status == BB_OK) {
-        status = run_schedule(&on, config, out);
+        status = run_schedule(&schedule, config, out);
     }
     out->field = unknown_times();
     if (status == BB_OK && !out->interrupted) {

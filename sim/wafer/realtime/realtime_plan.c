@@ -85,7 +85,7 @@ static double sets_of(const bb_wafer_study *study, const bb_realtime_extent *ext
 // Coded on the device.
 static double matrix_bytes(const bb_product_pipeline *pipeline, double values)
 {
-    return values * bb_coding_device_bytes(pipeline);
+    return values * bb_product_coding_device_bytes(pipeline);
 }
 
 // On the host while it is coded.
@@ -133,21 +133,21 @@ bb_status bb_realtime_plan_add(const bb_wafer_study *study, const bb_realtime_ex
     }
     const bb_product_pipeline *pipeline = pipeline_of(study);
     const realtime_memory memory = memory_of(study, extent);
-    const char *most = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
+    const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
                        extent->scored, study->response.axes.count,
                        streamed                   ? "streamed from the host"
                        : study->realtime.gpus > 1 ? "on the devices"
                                                   : "on the device",
-                       most, 1e-6 * memory.matrices));
-    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", most, 1e-6 * memory.host,
+                       maximum, 1e-6 * memory.matrices));
+    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", maximum, 1e-6 * memory.host,
                        streamed ? ", matrices pinned" : ""));
-    BB_TRY(
-        study->realtime.gpus == 1
-            ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", most, 1e-6 * memory.device)
-            : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", most,
-                          1e-6 * memory.device, study->realtime.gpus));
+    BB_TRY(study->realtime.gpus == 1
+               ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", maximum,
+                             1e-6 * memory.device)
+               : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", maximum,
+                             1e-6 * memory.device, study->realtime.gpus));
 done:
     return status;
 }

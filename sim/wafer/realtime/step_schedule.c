@@ -107,9 +107,9 @@ static void note_queue(bb_step_schedule *schedule)
     for (int g = 0; g < schedule->loop->gpus && schedule->queued > schedule->ahead &&
                     schedule->seen > schedule->unmeasured;
          ++g) {
-        const bb_index left = bb_control_loop_left(schedule->loop->parts[g].loop);
-        if (schedule->least < 0 || left < schedule->least) {
-            schedule->least = left;
+        const bb_index rest = bb_control_loop_left(schedule->loop->parts[g].loop);
+        if (schedule->least < 0 || rest < schedule->least) {
+            schedule->least = rest;
         }
     }
 }
@@ -137,9 +137,9 @@ done:
     return status;
 }
 
-static double between(uint64_t from, uint64_t to)
+static double between(uint64_t start, uint64_t target)
 {
-    return from == 0 || to == 0 ? NAN : 1e-9 * (double)(int64_t)(to - from);
+    return start == 0 || target == 0 ? NAN : 1e-9 * (double)(int64_t)(target - start);
 }
 
 static void note_stages(const bb_step_schedule *schedule, const bb_loop_stamps *stamps,
@@ -208,18 +208,19 @@ static bb_step_record record_of(const bb_step_schedule *schedule, span all)
     };
 }
 
-bb_status bb_step_schedule_await(bb_step_schedule *schedule, bb_step_record *const at[BB_LOOP_GPUS])
+bb_status bb_step_schedule_await(bb_step_schedule *schedule,
+                                 bb_step_record *const step_record[BB_LOOP_GPUS])
 {
     bb_status status = BB_OK;
     const int gpus = schedule->loop->gpus;
-    const bb_index left = schedule->queued - 1 - schedule->seen;
+    const bb_index rest = schedule->queued - 1 - schedule->seen;
     bb_loop_stamps stamps[BB_LOOP_GPUS];
     for (int g = 0; g < gpus; ++g) {
-        BB_TRY(bb_control_loop_await(schedule->loop->parts[g].loop, left,
+        BB_TRY(bb_control_loop_await(schedule->loop->parts[g].loop, rest,
                                      schedule->ahead > 0 ? look_ns : 0));
     }
     for (int g = 0; g < gpus; ++g) {
-        stamps[g] = bb_control_loop_stamps(schedule->loop->parts[g].loop, left);
+        stamps[g] = bb_control_loop_stamps(schedule->loop->parts[g].loop, rest);
     }
     const span all = span_of(schedule, stamps);
     if (schedule->seen == schedule->unmeasured) {
@@ -227,9 +228,9 @@ bb_status bb_step_schedule_await(bb_step_schedule *schedule, bb_step_record *con
     }
     const bb_step_record record = record_of(schedule, all);
     for (int g = 0; g < gpus; ++g) {
-        *at[g] = record;
+        *step_record[g] = record;
         note_stages(schedule, &stamps[g], schedule->waited[schedule->seen % BB_LOOP_KEPT][g],
-                    at[g]);
+                    step_record[g]);
     }
     schedule->seen += 1;
 done:

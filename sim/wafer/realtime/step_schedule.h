@@ -51,7 +51,7 @@ BB_CHECKED bb_status bb_step_schedule_queue(bb_step_schedule *schedule);
 /// Waits for the first step that was queued and not seen, and notes it for every GPU: at
 /// [gpus]. Errors: the loop's.
 BB_CHECKED bb_status bb_step_schedule_await(bb_step_schedule *schedule,
-                                            bb_step_record *const at[BB_LOOP_GPUS]);
+                                            bb_step_record *const step_record[BB_LOOP_GPUS]);
 
 /// Whether the host's thread polls throughout.
 bool bb_step_schedule_never_sleeps(const bb_realtime_config *config);

@@ -187,8 +187,8 @@ bb_status bb_wafer_loop_fetch(bb_wafer_loop *loop, bb_index period)
 static bb_status send_for(bb_wafer_loop *loop, bb_index period)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, period);
-    const bool there = loop->holds[slot_of(loop->turn)] == scored;
-    return there ? BB_OK : bb_wafer_loop_fetch(loop, period);
+    const bool present = loop->holds[slot_of(loop->turn)] == scored;
+    return present ? BB_OK : bb_wafer_loop_fetch(loop, period);
 }
 
 bb_status bb_wafer_loop_await(bb_wafer_loop *loop, bb_index period, double waited[BB_LOOP_GPUS])

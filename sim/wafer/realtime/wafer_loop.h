@@ -53,8 +53,8 @@ typedef struct bb_wafer_loop {
 /// Codes the rows over the threads and readies the loop on `devices`, as many as the study's
 /// realtime.gpus, borrowed, its state at rest before exposure `first`; streamed, the first two
 /// fields are on their way. Errors: those of bb_realtime_plan_check, of the rows, of
-/// bb_coding_encode, of the operators and of bb_control_loop_create; BB_INVALID (no scored exposure
-/// from `first` on). Owner: the caller.
+/// bb_product_coding_encode, of the operators and of bb_control_loop_create; BB_INVALID (no scored
+/// exposure from `first` on). Owner: the caller.
 BB_CHECKED bb_status bb_wafer_loop_create(const bb_wafer_study *study,
                                           const bb_wafer_problem *problem,
                                           const bb_product_pipeline *pipeline,

@@ -94,9 +94,9 @@ BB_CHECKED bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, d
 /// holds B A0^-1 in its first m rows and U^T A0^-1 in the `part->count` rows after them, [m +
 /// count][n] in the memory of `device`; its first m rows become B A^-1. A core that is not positive
 /// definite is an outcome. `seconds` is added to. Errors: BB_MEMORY, BB_DEVICE, BB_INVALID.
-BB_CHECKED bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb_index n,
-                                             bb_index m, double *r, bb_outcome *outcome,
-                                             double *seconds);
+BB_CHECKED bb_status bb_panel_cholesky_low_rank_apply(bb_device *device, const bb_low_rank *part,
+                                                      bb_index n, bb_index m, double *r,
+                                                      bb_outcome *outcome, double *seconds);
 
 /// L [n][n] in fp64 on the host, zeros above its diagonal: for tests and small matrices. Errors:
 /// BB_MEMORY, BB_DEVICE.

@@ -146,14 +146,14 @@ bb_status enter(const factoring *work, bb_index j, bb_index upto)
     bb_panel_part *part = &f->parts[gpu];
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_fill(part, work->sources[gpu].matrix, j));
+    BB_RETURN_IF_FAILED(bb_panel_part_fill(part, work->sources[gpu].matrix, j));
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], false, part->bulk));
     BB_RETURN_IF_FAILED(record(f->events[j].filled, part->bulk));
     BB_RETURN_IF_FAILED(wait(part->ahead, f->events[j].filled));
-    BB_RETURN_IF_FAILED(bb_panel_update_diagonal(part, j, 0, upto, BB_PANEL_AHEAD));
+    BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, j, 0, upto, BB_PANEL_AHEAD));
     BB_RETURN_IF_FAILED(record(f->events[j].ahead, part->ahead));
     BB_RETURN_IF_FAILED(wait(part->chain, f->events[j].ahead));
-    return bb_panel_update(part, j, 0, upto);
+    return bb_panel_part_update(part, j, 0, upto);
 }
 
 bb_status factor_diagonal(const factoring *work, bb_index k)
@@ -161,7 +161,7 @@ bb_status factor_diagonal(const factoring *work, bb_index k)
     bb_panel_part *part = &work->f->parts[owner_of(work->f, k)];
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->chain, work->f->events[k].ahead));
-    BB_RETURN_IF_FAILED(bb_panel_factor_diagonal(part, k));
+    BB_RETURN_IF_FAILED(bb_panel_part_factor_diagonal(part, k));
     return record(work->f->events[k].inverted, part->chain);
 }
 
@@ -170,21 +170,21 @@ bb_status solve_and_send(const factoring *work, bb_index k)
 {
     bb_panel_cholesky *f = work->f;
     bb_panel_part *part = &f->parts[owner_of(f, k)];
-    bb_positions rest = bb_panel_below(f->layout, k);
+    bb_positions rest = bb_panel_part_below(f->layout, k);
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].inverted));
-    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false));
+    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
     if (rest.begin < rest.end) {
-        const bb_index next = bb_triangle_position(f->layout, k + 1);
-        BB_RETURN_IF_FAILED(bb_panel_solve(part, k, {next, next + 1}));
+        const bb_index next = bb_triangle_layout_position(f->layout, k + 1);
+        BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, {next, next + 1}));
         rest = next == rest.begin ? bb_positions{rest.begin + 1, rest.end}
                                   : bb_positions{rest.begin, rest.end - 1};
     }
     BB_RETURN_IF_FAILED(record(f->events[k].first, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_solve(part, k, rest));
+    BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, rest));
     for (bb_index g = 0; g < f->gpus; ++g) {
         if (&f->parts[g] != part) {
-            BB_RETURN_IF_FAILED(bb_panel_send(part, &f->parts[g], k));
+            BB_RETURN_IF_FAILED(bb_panel_part_send(part, &f->parts[g], k));
         }
     }
     return record(f->events[k].solved, part->bulk);
@@ -199,9 +199,9 @@ bb_status follow(const factoring *work, bb_index j, bb_index k)
     const bool next = j == k + 1 && owner_of(f, j) == owner_of(f, k);
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->chain, next ? f->events[k].first : f->events[k].solved));
-    BB_RETURN_IF_FAILED(bb_panel_update_diagonal(part, j, k, k + 1, BB_PANEL_CHAIN));
+    BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, j, k, k + 1, BB_PANEL_CHAIN));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
-    return bb_panel_update(part, j, k, k + 1);
+    return bb_panel_part_update(part, j, k, k + 1);
 }
 
 bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k, bool ready_inverse)
@@ -215,12 +215,12 @@ bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k, bool read
     BB_RETURN_IF_FAILED(use(part));
     BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
     if (ready_inverse) {
-        BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, false));
+        BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
     }
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_fill_sides(part, sources->side_count, sources->sides, k));
+    BB_RETURN_IF_FAILED(bb_panel_part_fill_sides(part, sources->side_count, sources->sides, k));
     BB_RETURN_IF_FAILED(mark(&f->fills[gpu], false, part->bulk));
-    return bb_panel_sweep_forward(part, k);
+    return bb_panel_part_sweep_forward(part, k);
 }
 
 bb_status run_step(const factoring *work, bb_index k)
@@ -254,8 +254,9 @@ bb_status choose_and_sweep(const factoring *work)
                  : bb_memory_zeroed(blocks * (blocks + 1) / 2, sizeof(double), &energies);
     status = status != BB_OK ? status : bb_memory_zeroed(blocks * blocks, 1, &light);
     status = status != BB_OK ? status : use(&f->parts[0]);
-    status =
-        status != BB_OK ? status : bb_panel_energies(&f->parts[0], static_cast<double *>(energies));
+    status = status != BB_OK
+                 ? status
+                 : bb_panel_part_energies(&f->parts[0], static_cast<double *>(energies));
     status = status != BB_OK
                  ? status
                  : bb_light_tiles(blocks, static_cast<double *>(energies), f->plan.sweep_energy,
@@ -264,7 +265,7 @@ bb_status choose_and_sweep(const factoring *work)
         status = use(&f->parts[g]);
         status = status != BB_OK
                      ? status
-                     : bb_panel_set_light(&f->parts[g], static_cast<unsigned char *>(light));
+                     : bb_panel_part_set_light(&f->parts[g], static_cast<unsigned char *>(light));
         for (bb_index k = 0; k < blocks && status == BB_OK; ++k) {
             status = sweep_sides(work, g, k, true);
         }
@@ -279,13 +280,14 @@ bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const dou
     for (bb_index g = 0; g < f->gpus; ++g) {
         bb_panel_part *part = &f->parts[g];
         BB_RETURN_IF_FAILED(use(part));
-        BB_RETURN_IF_FAILED(bb_panel_set_scale(part, scale));
+        BB_RETURN_IF_FAILED(bb_panel_part_set_scale(part, scale));
         BB_CUDA_TRY(cudaMemset(part->breakdown, 0, sizeof(bb_breakdown_cuda)));
         BB_CUDA_TRY(cudaDeviceSynchronize());
         f->fills[g].count = 0;
         BB_RETURN_IF_FAILED(record(f->begin[g], part->bulk));
         BB_RETURN_IF_FAILED(mark(&f->fills[g], true, part->bulk));
-        BB_RETURN_IF_FAILED(bb_panel_scale_sides(part, sources[g].side_count, sources[g].sides));
+        BB_RETURN_IF_FAILED(
+            bb_panel_part_scale_sides(part, sources[g].side_count, sources[g].sides));
         BB_RETURN_IF_FAILED(mark(&f->fills[g], false, part->bulk));
     }
     return BB_OK;
@@ -453,7 +455,7 @@ bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *tim
         BB_RETURN_IF_FAILED(use(part));
         BB_RETURN_IF_FAILED(record(factor->begin[g], part->bulk));
         for (bb_index k = factor->layout.blocks - 1; k >= 0; --k) {
-            BB_RETURN_IF_FAILED(bb_panel_sweep_backward(part, k));
+            BB_RETURN_IF_FAILED(bb_panel_part_sweep_backward(part, k));
         }
         BB_RETURN_IF_FAILED(record(factor->end[g], part->bulk));
     }

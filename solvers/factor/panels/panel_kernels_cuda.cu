@@ -44,7 +44,7 @@ __global__ void split_values(const float *values, bb_index rows, bb_index column
                              bb_index plane_stride)
 {
     const bb_index c = 2 * (static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x);
-    const float unit = largest != nullptr ? 1.0F / bb_plane_unit(*largest) : 1.0F;
+    const float unit = largest != nullptr ? 1.0F / bb_split_product_plane_unit(*largest) : 1.0F;
     for (bb_index r = blockIdx.y; c < columns && r < rows; r += gridDim.y) {
         const float *source = transposed ? values + c * stride + r : values + r * stride + c;
         const float x = unit * source[0];

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(threads)
     __shared__ double sums[threads];
     const bb_index i = blockIdx.y;
     const bb_index j = blockIdx.x;
-    const bb_index stride = bb_triangle_columns(layout);
+    const bb_index stride = bb_triangle_layout_columns(layout);
     double sum = 0.0;
     if (j >= i) {
         if (j == i && threadIdx.x == 0) {
@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(threads)
         }
         return;
     }
-    const __half *block = values + bb_triangle_row(layout, i) * stride +
-                          bb_triangle_column(layout, i) + j * layout.block;
+    const __half *block = values + bb_triangle_layout_row(layout, i) * stride +
+                          bb_triangle_layout_column(layout, i) + j * layout.block;
     for (bb_index r = 0; r < layout.block; ++r) {
         for (bb_index c = 2 * threadIdx.x; c < layout.block; c += 2 * threads) {
             const float2 pair =
@@ -69,7 +69,7 @@ int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool ba
 
 } // namespace
 
-bb_status bb_panel_energies(bb_panel_part *part, double *out)
+bb_status bb_panel_part_energies(bb_panel_part *part, double *out)
 {
     const bb_index blocks = part->layout.blocks;
     const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(blocks));
@@ -84,7 +84,7 @@ bb_status bb_panel_energies(bb_panel_part *part, double *out)
     return BB_OK;
 }
 
-bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light)
+bb_status bb_panel_part_set_light(bb_panel_part *part, const unsigned char *light)
 {
     const bb_index blocks = part->layout.blocks;
     void *lists = nullptr;

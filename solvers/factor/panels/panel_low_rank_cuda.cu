@@ -63,7 +63,7 @@ bb_status update(updating *work, bb_outcome *outcome)
     p.b_stride = p.c_stride = p.columns = count;
     p.rows = work->m + count;
     p.alpha = 1.0;
-    BB_RETURN_IF_FAILED(bb_dense_product(work->library, work->handle, &p));
+    BB_RETURN_IF_FAILED(bb_dense_library_product(work->library, work->handle, &p));
     BB_CUDA_TRY(cudaMemcpy(work->host, work->weights, bytes, cudaMemcpyDeviceToHost));
     double *weights = static_cast<double *>(work->host);
     double *core = weights + work->m * count;
@@ -83,15 +83,16 @@ bb_status update(updating *work, bb_outcome *outcome)
     p.rows = work->m;
     p.alpha = -1.0;
     p.beta = 1.0;
-    BB_RETURN_IF_FAILED(bb_dense_product(work->library, work->handle, &p));
+    BB_RETURN_IF_FAILED(bb_dense_library_product(work->library, work->handle, &p));
     BB_CUDA_TRY(cudaDeviceSynchronize());
     return BB_OK;
 }
 
 } // namespace
 
-bb_status bb_panel_low_rank_apply(bb_device *device, const bb_low_rank *part, bb_index n,
-                                  bb_index m, double *r, bb_outcome *outcome, double *seconds)
+bb_status bb_panel_cholesky_low_rank_apply(bb_device *device, const bb_low_rank *part, bb_index n,
+                                           bb_index m, double *r, bb_outcome *outcome,
+                                           double *seconds)
 {
     updating work = {};
     if (part->count == 0) {

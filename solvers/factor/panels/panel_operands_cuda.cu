@@ -29,9 +29,9 @@ struct blocks_of_panel {
 __device__ bb_index item_of(const blocks_of_panel &blocks, bb_index place)
 {
     const bb_triangle_layout &layout = blocks.layout;
-    const bb_index i = bb_triangle_block_at(layout, blocks.begin + place);
-    return bb_triangle_row(layout, i) * bb_triangle_columns(layout) +
-           bb_triangle_column(layout, i) + blocks.column;
+    const bb_index i = bb_triangle_layout_block_at(layout, blocks.begin + place);
+    return bb_triangle_layout_row(layout, i) * bb_triangle_layout_columns(layout) +
+           bb_triangle_layout_column(layout, i) + blocks.column;
 }
 
 // Magnitudes compare as their bits do, so the order of the maxima does not matter.
@@ -39,7 +39,7 @@ __global__ void find_largest_of_blocks(const float *values, blocks_of_panel bloc
                                        unsigned *largest)
 {
     const bb_index block = blocks.layout.block;
-    const bb_index stride = bb_triangle_columns(blocks.layout);
+    const bb_index stride = bb_triangle_layout_columns(blocks.layout);
     const float *source = values + item_of(blocks, blockIdx.y);
     unsigned own = 0;
     for (bb_index r = blockIdx.x; r < block; r += gridDim.x) {
@@ -66,7 +66,7 @@ __device__ float scale_to_e4m3(float largest)
 
 __device__ float round_to_e4m3(float value)
 {
-    const float magnitude = bb_round_magnitude_f32(fabsf(value), 20, 0x1p-6F, 0x1p14F);
+    const float magnitude = bb_format_round_magnitude_f32(fabsf(value), 20, 0x1p-6F, 0x1p14F);
     return isnan(value) ? value : copysignf(fminf(magnitude, 448.0F), value);
 }
 
@@ -75,7 +75,7 @@ __global__ void narrow_blocks(const float *values, blocks_of_panel blocks, const
                               __nv_bfloat16 *out)
 {
     const bb_index block = blocks.layout.block;
-    const bb_index stride = bb_triangle_columns(blocks.layout);
+    const bb_index stride = bb_triangle_layout_columns(blocks.layout);
     const bb_index item = item_of(blocks, blockIdx.y);
     const bool scaled = largest != nullptr;
     const float scale = scaled ? scale_to_e4m3(__uint_as_float(largest[blockIdx.y])) : 1.0F;
@@ -91,7 +91,7 @@ __global__ void narrow_blocks(const float *values, blocks_of_panel blocks, const
 
 } // namespace
 
-bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows)
+bb_status bb_panel_part_narrow(bb_panel_part *part, bb_index k, bb_positions rows)
 {
     const bb_index count = rows.end - rows.begin;
     if (!part->arithmetic.operand_plane || count <= 0) {

@@ -97,9 +97,9 @@ bb_status describe(bb_panel_part *part)
 {
     const bb_index block = part->plan.block;
     const bb_index multiple = part->layout.blocks * block;
-    BB_RETURN_IF_FAILED(describe_halves(part->triangle, part->triangle_lo,
-                                        bb_triangle_rows(part->layout),
-                                        bb_triangle_columns(part->layout), &part->triangle_planes));
+    BB_RETURN_IF_FAILED(
+        describe_halves(part->triangle, part->triangle_lo, bb_triangle_layout_rows(part->layout),
+                        bb_triangle_layout_columns(part->layout), &part->triangle_planes));
     BB_RETURN_IF_FAILED(
         describe_halves(part->side, part->side_lo, part->sides, multiple, &part->side_planes));
     BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
@@ -136,8 +136,8 @@ bb_status open_library(bb_panel_part *part)
 // kept in one are never written.
 bb_status clear_planes(bb_panel_part *part)
 {
-    const size_t items = static_cast<size_t>(bb_triangle_rows(part->layout)) *
-                         static_cast<size_t>(bb_triangle_columns(part->layout));
+    const size_t items = static_cast<size_t>(bb_triangle_layout_rows(part->layout)) *
+                         static_cast<size_t>(bb_triangle_layout_columns(part->layout));
     const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
                             ? sizeof(__half)
                             : word_of(part->arithmetic.storage);
@@ -240,7 +240,7 @@ void write_scale(const bb_panel_part *part, const double *scale, bool panel, T *
 {
     const bb_index block = part->plan.block;
     for (bb_index i = 0; i < part->layout.blocks; ++i) {
-        const bb_index to = (panel ? bb_triangle_position(part->layout, i) : i) * block;
+        const bb_index to = (panel ? bb_triangle_layout_position(part->layout, i) : i) * block;
         for (bb_index r = 0; r < block; ++r) {
             const bb_index row = i * block + r;
             const bool given = scale != nullptr && row < part->plan.n;
@@ -270,7 +270,7 @@ done:
 
 } // namespace
 
-bb_status bb_panel_set_scale(bb_panel_part *part, const double *scale)
+bb_status bb_panel_part_set_scale(bb_panel_part *part, const double *scale)
 {
     return part->arithmetic.storage == BB_PANEL_FP64 ? upload_scale<double>(part, scale)
                                                      : upload_scale<float>(part, scale);

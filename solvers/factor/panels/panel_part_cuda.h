@@ -72,7 +72,7 @@ BB_CHECKED bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan
 void bb_panel_part_release(bb_panel_part *part);
 
 /// Uploads D; NULL for ones.
-BB_CHECKED bb_status bb_panel_set_scale(bb_panel_part *part, const double *scale);
+BB_CHECKED bb_status bb_panel_part_set_scale(bb_panel_part *part, const double *scale);
 
 /// Positions [begin, end) in a panel.
 struct bb_positions {
@@ -80,58 +80,59 @@ struct bb_positions {
 };
 
 /// Those of the block rows below the diagonal of panel k.
-bb_positions bb_panel_below(const bb_triangle_layout &layout, bb_index k);
+bb_positions bb_panel_part_below(const bb_triangle_layout &layout, bb_index k);
 
 /// Panel k and its diagonal block <- D A D. On BULK.
-BB_CHECKED bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k);
+BB_CHECKED bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix,
+                                        bb_index k);
 
 /// C <- C - L(rows, panels) L(k, panels)^T for the panels [from, to). On BULK.
-BB_CHECKED bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index start,
-                                     bb_index stop);
+BB_CHECKED bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start,
+                                          bb_index stop);
 
 /// The same for the diagonal block. On the stream named.
-BB_CHECKED bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
-                                              bb_index stop, bb_panel_stream stream);
+BB_CHECKED bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
+                                                   bb_index stop, bb_panel_stream stream);
 
 /// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
-BB_CHECKED bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k);
+BB_CHECKED bb_status bb_panel_part_factor_diagonal(bb_panel_part *part, bb_index k);
 
 /// Readies the inverse of panel k for products, transposed for a backward sweep. On BULK.
-BB_CHECKED bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed);
+BB_CHECKED bb_status bb_panel_part_ready_inverse(bb_panel_part *part, bb_index k, bool transposed);
 
 /// L <- C L_kk^-T for the positions of panel k. On BULK.
-BB_CHECKED bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows);
+BB_CHECKED bb_status bb_panel_part_solve(bb_panel_part *part, bb_index k, bb_positions rows);
 
 /// The bf16 operands of the positions of panel k from L, where the arithmetic has them. On BULK.
-BB_CHECKED bb_status bb_panel_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
+BB_CHECKED bb_status bb_panel_part_narrow(bb_panel_part *part, bb_index k, bb_positions rows);
 
 /// Halves: finds `side_scale` from all of B; nothing else. On BULK.
-BB_CHECKED bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
-                                          const bb_device_source *const *sides);
+BB_CHECKED bb_status bb_panel_part_scale_sides(bb_panel_part *part, bb_index side_count,
+                                               const bb_device_source *const *sides);
 
 /// Columns of panel k of B, times D, into `side_panel`. On BULK.
-BB_CHECKED bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
-                                         const bb_device_source *const *sides, bb_index k);
+BB_CHECKED bb_status bb_panel_part_fill_sides(bb_panel_part *part, bb_index side_count,
+                                              const bb_device_source *const *sides, bb_index k);
 
 /// `side_panel` takes the updates of all panels before panel k, then the solve with its diagonal
 /// block, and becomes panel k of `side`. On BULK.
-BB_CHECKED bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k);
+BB_CHECKED bb_status bb_panel_part_sweep_forward(bb_panel_part *part, bb_index k);
 
 /// Light sweeps: the energies of L's blocks, where all of L is here. Waits. `out` [blocks (blocks +
 /// 1) / 2], row by row; zeros on the diagonal. Errors: BB_DEVICE.
-BB_CHECKED bb_status bb_panel_energies(bb_panel_part *part, double *out);
+BB_CHECKED bb_status bb_panel_part_energies(bb_panel_part *part, double *out);
 
 /// Light sweeps: which blocks take one product, `light` [blocks][blocks]. Errors: BB_MEMORY,
 /// BB_DEVICE.
-BB_CHECKED bb_status bb_panel_set_light(bb_panel_part *part, const unsigned char *light);
+BB_CHECKED bb_status bb_panel_part_set_light(bb_panel_part *part, const unsigned char *light);
 
 /// Panel k of the result from the panels after it. On BULK.
-BB_CHECKED bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k);
+BB_CHECKED bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k);
 
 /// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
 /// bulk stream of `part`.
-BB_CHECKED bb_status bb_panel_send(const bb_panel_part *part, bb_panel_part *panel_part,
-                                   bb_index k);
+BB_CHECKED bb_status bb_panel_part_send(const bb_panel_part *part, bb_panel_part *panel_part,
+                                        bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
 BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,
@@ -139,8 +140,8 @@ BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_
                                      const void *column_scale, cudaStream_t stream);
 BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
                                             bb_index used, cudaStream_t stream);
-/// planes <- values / bb_plane_unit(*largest); `largest` in device memory, or NULL for 1; `lo` may
-/// be NULL.
+/// planes <- values / bb_split_product_plane_unit(*largest); `largest` in device memory, or NULL
+/// for 1; `lo` may be NULL.
 BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
                                      bb_index stride, bool transposed, const float *largest,
                                      __half *hi, __half *lo, bb_index plane_stride,

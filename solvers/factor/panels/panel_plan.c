@@ -108,7 +108,8 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
     const size_t kept = halves ? half_bytes : word;
     const size_t half = halves ? half_bytes : 0; // of what only halves need
-    const size_t triangle = (size_t)bb_triangle_rows(layout) * (size_t)bb_triangle_columns(layout);
+    const size_t triangle =
+        (size_t)bb_triangle_layout_rows(layout) * (size_t)bb_triangle_layout_columns(layout);
     const size_t rows = multiple > own ? multiple : own;
     const size_t all = (size_t)(layout.blocks * layout.blocks);
     out[BB_PANEL_TRIANGLE] = triangle * kept;
@@ -168,7 +169,7 @@ static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arith
     return below > 0 ? (double)wide / (double)below : 0.0;
 }
 
-double bb_panel_factor_bytes(const bb_panel_plan *plan)
+double bb_panel_plan_factor_bytes(const bb_panel_plan *plan)
 {
     bb_panel_arithmetic arithmetic = {0};
     if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {

@@ -34,7 +34,7 @@ double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
 /// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
 /// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
 /// which is empty.
-double bb_panel_factor_bytes(const bb_panel_plan *plan);
+double bb_panel_plan_factor_bytes(const bb_panel_plan *plan);
 
 /// How L is kept.
 typedef enum bb_panel_storage { BB_PANEL_HALVES, BB_PANEL_FP32, BB_PANEL_FP64 } bb_panel_storage;

@@ -52,8 +52,8 @@ inline char *diagonal_of(const bb_panel_part *part, bb_index k)
 // Block row i of the folded triangle from column k on.
 inline bb_index triangle_item(const bb_panel_part *part, bb_index i, bb_index column)
 {
-    return bb_triangle_row(part->layout, i) * bb_triangle_columns(part->layout) +
-           bb_triangle_column(part->layout, i) + column;
+    return bb_triangle_layout_row(part->layout, i) * bb_triangle_layout_columns(part->layout) +
+           bb_triangle_layout_column(part->layout, i) + column;
 }
 
 // Item of the triangle as it is kept, in its first plane.
@@ -77,13 +77,13 @@ inline bb_split_product_cuda start_product(const bb_panel_part *part)
 // The positions that are not folded, and those that are.
 inline bb_positions unfolded(const bb_panel_part *part, bb_positions rows)
 {
-    const bb_index fold = part->layout.blocks - bb_triangle_half(part->layout);
+    const bb_index fold = part->layout.blocks - bb_triangle_layout_half(part->layout);
     return {rows.begin, rows.end < fold ? rows.end : fold};
 }
 
 inline bb_positions folded(const bb_panel_part *part, bb_positions rows)
 {
-    const bb_index fold = part->layout.blocks - bb_triangle_half(part->layout);
+    const bb_index fold = part->layout.blocks - bb_triangle_layout_half(part->layout);
     return {rows.begin > fold ? rows.begin : fold, rows.end};
 }
 

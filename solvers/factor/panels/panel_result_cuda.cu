@@ -25,7 +25,7 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
     const bb_panel_part *part = &factor->parts[0];
     const bb_triangle_layout &layout = factor->layout;
     const bb_index block = layout.block;
-    const bb_index stride = bb_triangle_columns(layout);
+    const bb_index stride = bb_triangle_layout_columns(layout);
     const bb_panel_storage storage = part->arithmetic.storage;
     const bb_panel_storage panel_storage = storage == BB_PANEL_FP64 ? BB_PANEL_FP64 : BB_PANEL_FP32;
     const size_t row_bytes = static_cast<size_t>(layout.n) * sizeof(double);
@@ -36,8 +36,9 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
     bb_status status = BB_OK;
     for (bb_index i = 0; i < layout.blocks && status == BB_OK; ++i) {
         status = use(part);
-        const bb_index rows = bb_triangle_extent(layout, i);
-        const bb_index item = bb_triangle_row(layout, i) * stride + bb_triangle_column(layout, i);
+        const bb_index rows = bb_triangle_layout_extent(layout, i);
+        const bb_index item =
+            bb_triangle_layout_row(layout, i) * stride + bb_triangle_layout_column(layout, i);
         const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
                             : storage == BB_PANEL_FP32 ? sizeof(float)
                                                        : sizeof(__half);

@@ -20,7 +20,7 @@ bb_status update_side_tile(bb_panel_part *part, bb_index k, bb_index j, __half *
     p.b = p.transposed ? triangle_at(part, k, j * block) : triangle_at(part, j, k * block);
     p.c = tile;
     p.a_stride = part->layout.blocks * block;
-    p.b_stride = bb_triangle_columns(part->layout);
+    p.b_stride = bb_triangle_layout_columns(part->layout);
     p.c_stride = p.columns = p.depth = block;
     p.rows = part->sides;
     p.alpha = -1.0;
@@ -90,7 +90,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     dense_product p = {};
     p.c = part->side_panel;
     p.a_stride = multiple;
-    p.b_stride = bb_triangle_columns(part->layout);
+    p.b_stride = bb_triangle_layout_columns(part->layout);
     p.c_stride = p.columns = block;
     p.rows = part->sides;
     p.alpha = -1.0;
@@ -105,7 +105,7 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
         return multiply(part, p, BB_PANEL_BULK);
     }
     // Block rows in one piece beyond the fold, one by one before it.
-    const bb_index half = bb_triangle_half(part->layout);
+    const bb_index half = bb_triangle_layout_half(part->layout);
     for (bb_index i = k + 1; i < part->layout.blocks;) {
         const bb_index next = i < half ? i + 1 : part->layout.blocks;
         p.a = at(part, part->side, i * block);
@@ -197,7 +197,7 @@ bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_s
                      bb_index k, const void *row_scale)
 {
     const bb_index block = part->plan.block;
-    const bb_index columns = bb_triangle_extent(part->layout, k);
+    const bb_index columns = bb_triangle_layout_extent(part->layout, k);
     const bb_index end = part->first_side + part->sides;
     bb_index first = 0; // of this side among all rows
     if (columns < block) {
@@ -221,8 +221,8 @@ bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_s
 
 } // namespace
 
-bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
-                               const bb_device_source *const *sides)
+bb_status bb_panel_part_scale_sides(bb_panel_part *part, bb_index side_count,
+                                    const bb_device_source *const *sides)
 {
     const bb_index block = part->plan.block;
     float *largest = static_cast<float *>(part->side_scale);
@@ -234,19 +234,19 @@ bb_status bb_panel_scale_sides(bb_panel_part *part, bb_index side_count,
     for (bb_index k = 0; k < part->layout.blocks; ++k) {
         BB_RETURN_IF_FAILED(load_sides(part, side_count, sides, k, nullptr));
         BB_RETURN_IF_FAILED(bb_kernel_row_largest(floats(part, part->side_panel, 0), part->sides,
-                                                  bb_triangle_extent(part->layout, k), block,
+                                                  bb_triangle_layout_extent(part->layout, k), block,
                                                   largest, part->bulk));
     }
     return bb_kernel_row_scale(largest, part->sides, part->bulk);
 }
 
-bb_status bb_panel_fill_sides(bb_panel_part *part, bb_index side_count,
-                              const bb_device_source *const *sides, bb_index k)
+bb_status bb_panel_part_fill_sides(bb_panel_part *part, bb_index side_count,
+                                   const bb_device_source *const *sides, bb_index k)
 {
     return load_sides(part, side_count, sides, k, part->side_scale);
 }
 
-bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k)
+bb_status bb_panel_part_sweep_forward(bb_panel_part *part, bb_index k)
 {
     if (part->sides == 0) {
         return BB_OK;
@@ -255,7 +255,7 @@ bb_status bb_panel_sweep_forward(bb_panel_part *part, bb_index k)
     return solve_sides(part, k, false);
 }
 
-bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
+bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k)
 {
     const bb_index block = part->plan.block;
     const bb_index multiple = part->layout.blocks * block;
@@ -275,7 +275,7 @@ bb_status bb_panel_sweep_backward(bb_panel_part *part, bb_index k)
             static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
     }
     BB_RETURN_IF_FAILED(update_sides(part, k, true));
-    BB_RETURN_IF_FAILED(bb_panel_ready_inverse(part, k, true));
+    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, true));
     return solve_sides(part, k, true);
 }
 
@@ -296,11 +296,11 @@ static bb_status send_rectangle(const bb_panel_part *part, const void *source, v
     return BB_OK;
 }
 
-bb_status bb_panel_send(const bb_panel_part *part, bb_panel_part *panel_part, bb_index k)
+bb_status bb_panel_part_send(const bb_panel_part *part, bb_panel_part *panel_part, bb_index k)
 {
     const bb_index block = part->plan.block;
-    const bb_index stride = bb_triangle_columns(part->layout);
-    const bb_index half = bb_triangle_half(part->layout);
+    const bb_index stride = bb_triangle_layout_columns(part->layout);
+    const bb_index half = bb_triangle_layout_half(part->layout);
     const size_t word = bb_type_bytes(type_of(part));
     const size_t kept = in_halves(part) ? sizeof(__half) : word;
     for (bb_index i = k + 1; i < part->layout.blocks;) {

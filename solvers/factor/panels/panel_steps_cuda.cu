@@ -27,7 +27,7 @@ const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 // What the block of panel k at a position takes.
 bb_variant variant_at(const bb_panel_part *part, bb_index position, bb_index k)
 {
-    const bb_index i = bb_triangle_block_at(part->layout, position);
+    const bb_index i = bb_triangle_layout_block_at(part->layout, position);
     return part->plan.variants == nullptr
                ? part->plan.arithmetic
                : static_cast<bb_variant>(part->plan.variants[i * part->layout.blocks + k]);
@@ -63,7 +63,7 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
                             bb_positions rows)
 {
     const bb_index block = part->plan.block;
-    const bb_index stride = bb_triangle_columns(part->layout);
+    const bb_index stride = bb_triangle_layout_columns(part->layout);
     const bb_positions parts[2] = {unfolded(part, rows), folded(part, rows)};
     dense_product p = {};
     p.operands = in_halves(part)                  ? OPERANDS_FP16
@@ -83,7 +83,7 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     for (int half = 0; half < 2; ++half) {
         const bb_positions &run = parts[half];
         if (rows_of(part, run) > 0) {
-            p.a = operand_at(part, bb_triangle_block_at(part->layout, run.begin), begin);
+            p.a = operand_at(part, bb_triangle_layout_block_at(part->layout, run.begin), begin);
             p.c = p.half_result ? static_cast<void *>(tile_at(part, k, run.begin))
                                 : at(part, panel_of(part, k), panel_item(part, run.begin));
             p.rows = half == 0 ? rows_of(part, run) : block;
@@ -123,8 +123,7 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index start, bb_inde
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
         run = first_run(part, k, rows);
         const int products = bb_variant_describe(variant_at(part, run.begin, k))->products;
-        const bool by_library =
-            in_tiles(part, k, run) || (stop - start) * block >= shortest_depth;
+        const bool by_library = in_tiles(part, k, run) || (stop - start) * block >= shortest_depth;
         if (products == 1 && by_library) {
             BB_RETURN_IF_FAILED(update_by_runs(part, k, start, stop, run));
             continue;
@@ -164,7 +163,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
     p.operands = OPERANDS_FP16;
     p.half_result = true;
     p.c = tile;
-    p.a_stride = p.b_stride = bb_triangle_columns(part->layout);
+    p.a_stride = p.b_stride = bb_triangle_layout_columns(part->layout);
     p.c_stride = p.rows = p.columns = p.depth = block;
     p.transposed = true;
     p.alpha = -1.0;
@@ -206,7 +205,7 @@ bb_status solve_halves(bb_panel_part *part, bb_index k, bb_positions run)
     p.write_planes = p.folded = true;
     p.hi = static_cast<__half *>(part->triangle);
     p.lo = narrow ? nullptr : static_cast<__half *>(part->triangle_lo);
-    p.plane_stride = bb_triangle_columns(part->layout);
+    p.plane_stride = bb_triangle_layout_columns(part->layout);
     p.plane_column = k * block;
     p.largest = static_cast<const float *>(part->largest) + k % 2;
     return bb_split_product_launch(&p, 3, part->bulk);
@@ -215,7 +214,7 @@ bb_status solve_halves(bb_panel_part *part, bb_index k, bb_positions run)
 bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
 {
     const bb_index block = part->plan.block;
-    const bb_index stride = bb_triangle_columns(part->layout);
+    const bb_index stride = bb_triangle_layout_columns(part->layout);
     const bb_positions straight = unfolded(part, rows);
     const bb_positions bent = folded(part, rows);
     dense_product p = {};
@@ -226,7 +225,7 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
     p.alpha = 1.0;
     p.compute = part->arithmetic.diagonal;
     if (rows_of(part, straight) > 0) {
-        const bb_index i = bb_triangle_block_at(part->layout, straight.begin);
+        const bb_index i = bb_triangle_layout_block_at(part->layout, straight.begin);
         p.a = at(part, panel_of(part, k), panel_item(part, straight.begin));
         p.c = at(part, part->triangle, triangle_item(part, i, k * block));
         p.rows = rows_of(part, straight);
@@ -234,7 +233,7 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
         BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
     }
     if (rows_of(part, bent) > 0) {
-        const bb_index i = bb_triangle_block_at(part->layout, bent.begin);
+        const bb_index i = bb_triangle_layout_block_at(part->layout, bent.begin);
         p.a = at(part, panel_of(part, k), panel_item(part, bent.begin));
         p.c = at(part, part->triangle, triangle_item(part, i, k * block));
         p.rows = block;
@@ -243,27 +242,27 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
         p.c_apart = block * stride + block;
         BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
     }
-    return bb_panel_narrow(part, k, rows);
+    return bb_panel_part_narrow(part, k, rows);
 }
 
 } // namespace
 
-bb_positions bb_panel_below(const bb_triangle_layout &layout, bb_index k)
+bb_positions bb_panel_part_below(const bb_triangle_layout &layout, bb_index k)
 {
-    const bb_index half = bb_triangle_half(layout);
+    const bb_index half = bb_triangle_layout_half(layout);
     return {k + 1 > half ? k + 1 - half : 0,
             k + 1 < half ? layout.blocks - 1 - k : layout.blocks - half};
 }
 
-bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k)
+bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k)
 {
     const bb_index block = part->plan.block;
-    const bb_index half = bb_triangle_half(part->layout);
+    const bb_index half = bb_triangle_layout_half(part->layout);
     const bb_index first = k + 1 > half ? k + 1 : half; // beyond the fold
     const bb_index last = part->layout.blocks - 1;
-    const bb_index columns = bb_triangle_extent(part->layout, k);
+    const bb_index columns = bb_triangle_layout_extent(part->layout, k);
     void *panel = panel_of(part, k);
-    const bb_positions below = bb_panel_below(part->layout, k);
+    const bb_positions below = bb_panel_part_below(part->layout, k);
     BB_RETURN_IF_FAILED(bb_device_source_fill(
         matrix, bb_stream_queue(part->bulk), k * block, k * block,
         bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
@@ -273,21 +272,21 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     BB_RETURN_IF_FAILED(bb_kernel_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
                                                block, columns, part->bulk));
     if (first <= last) {
-        bb_index target = panel_item(part, bb_triangle_position(part->layout, first));
+        bb_index target = panel_item(part, bb_triangle_layout_position(part->layout, first));
         BB_RETURN_IF_FAILED(
             bb_device_source_fill(matrix, bb_stream_queue(part->bulk), first * block, k * block,
                                   bb_device_matrix(at(part, panel, target), type_of(part),
                                                    part->plan.n - first * block, block, block)));
         // Rows past the last one are zeros.
-        target = panel_item(part, bb_triangle_position(part->layout, last)) +
-                 bb_triangle_extent(part->layout, last) * block;
-        const bb_index rest = block - bb_triangle_extent(part->layout, last);
+        target = panel_item(part, bb_triangle_layout_position(part->layout, last)) +
+                 bb_triangle_layout_extent(part->layout, last) * block;
+        const bb_index rest = block - bb_triangle_layout_extent(part->layout, last);
         BB_CUDA_TRY(cudaMemsetAsync(
             at(part, panel, target), 0,
             static_cast<size_t>(rest * block) * bb_type_bytes(type_of(part)), part->bulk));
     }
     for (bb_index i = k + 1; i < half; ++i) {
-        const bb_index target = panel_item(part, bb_triangle_position(part->layout, i));
+        const bb_index target = panel_item(part, bb_triangle_layout_position(part->layout, i));
         BB_RETURN_IF_FAILED(bb_device_source_fill(
             matrix, bb_stream_queue(part->bulk), i * block, k * block,
             bb_device_matrix(at(part, panel, target), type_of(part), block, block, block)));
@@ -299,9 +298,9 @@ bb_status bb_panel_fill(bb_panel_part *part, const bb_device_source *matrix, bb_
     return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
 }
 
-bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
+bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
 {
-    const bb_positions rows = bb_panel_below(part->layout, k);
+    const bb_positions rows = bb_panel_part_below(part->layout, k);
     if (stop <= start || rows_of(part, rows) == 0) {
         return BB_OK;
     }
@@ -309,8 +308,8 @@ bb_status bb_panel_update(bb_panel_part *part, bb_index k, bb_index start, bb_in
                            : update_by_runs(part, k, start, stop, rows);
 }
 
-bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
-                                   bb_panel_stream stream)
+bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
+                                        bb_index stop, bb_panel_stream stream)
 {
     const bb_index block = part->plan.block;
     const bb_halves &planes = part->triangle_planes;
@@ -335,7 +334,7 @@ bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index sta
     dense_product p = {};
     p.a = p.b = at(part, part->triangle, triangle_item(part, k, start * block));
     p.c = diagonal_of(part, k);
-    p.a_stride = p.b_stride = bb_triangle_columns(part->layout);
+    p.a_stride = p.b_stride = bb_triangle_layout_columns(part->layout);
     p.c_stride = p.rows = p.columns = block;
     p.depth = (stop - start) * block;
     p.transposed = true;
@@ -346,7 +345,7 @@ bb_status bb_panel_update_diagonal(bb_panel_part *part, bb_index k, bb_index sta
     return multiply(part, p, stream);
 }
 
-bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k)
+bb_status bb_panel_part_factor_diagonal(bb_panel_part *part, bb_index k)
 {
     const bb_index block = part->plan.block;
     void *inverse = at(part, part->inverses, panel_item(part, k));
@@ -361,7 +360,7 @@ bb_status bb_panel_factor_diagonal(bb_panel_part *part, bb_index k)
         static_cast<float *>(part->scratch), block, k * block, breakdown, part->chain);
 }
 
-bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transposed)
+bb_status bb_panel_part_ready_inverse(bb_panel_part *part, bb_index k, bool transposed)
 {
     const bb_index block = part->plan.block;
     if (!in_halves(part)) {
@@ -376,7 +375,7 @@ bb_status bb_panel_ready_inverse(bb_panel_part *part, bb_index k, bool transpose
                            block, part->bulk);
 }
 
-bb_status bb_panel_solve(bb_panel_part *part, bb_index k, bb_positions rows)
+bb_status bb_panel_part_solve(bb_panel_part *part, bb_index k, bb_positions rows)
 {
     if (rows_of(part, rows) == 0) {
         return BB_OK;

@@ -41,7 +41,7 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
     switch (layout) {
     case BB_OPERAND_PANEL:
         row += first;
-        block = bb_triangle_block_at(triangle, row / triangle.block);
+        block = bb_triangle_layout_block_at(triangle, row / triangle.block);
         break;
     case BB_OPERAND_BLOCK_ROW:
         row += first;
@@ -49,13 +49,13 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
         break;
     case BB_OPERAND_COLUMNS:
         block = k / triangle.block;
-        return {static_cast<int>(bb_triangle_column(triangle, block) + first + row),
-                static_cast<int>(bb_triangle_row(triangle, block) + k % triangle.block)};
+        return {static_cast<int>(bb_triangle_layout_column(triangle, block) + first + row),
+                static_cast<int>(bb_triangle_layout_row(triangle, block) + k % triangle.block)};
     default:
         return {static_cast<int>(k), static_cast<int>(first + row)};
     }
-    return {static_cast<int>(bb_triangle_column(triangle, block) + k),
-            static_cast<int>(bb_triangle_row(triangle, block) + row % triangle.block)};
+    return {static_cast<int>(bb_triangle_layout_column(triangle, block) + k),
+            static_cast<int>(bb_triangle_layout_row(triangle, block) + row % triangle.block)};
 }
 
 // The span of the depth that reaches columns [column, column + COLUMNS).
@@ -305,7 +305,7 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
 {
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x % group_threads / 32;
-    const float factor = p.largest != nullptr ? bb_plane_unit(*p.largest) : 1.0F;
+    const float factor = p.largest != nullptr ? bb_split_product_plane_unit(*p.largest) : 1.0F;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const bb_index r = row + group * 64 + warp * 16 + lane / 4 + 8 * half;
@@ -315,10 +315,12 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
         bb_index index = r * p.c_stride + column + 2 * (lane % 4);
         if (p.write_planes && p.folded) {
             const bb_index panel = p.a.first + r;
-            const bb_index block = bb_triangle_block_at(p.triangle, panel / p.triangle.block);
-            index =
-                (bb_triangle_row(p.triangle, block) + panel % p.triangle.block) * p.plane_stride +
-                bb_triangle_column(p.triangle, block) + p.plane_column + column + 2 * (lane % 4);
+            const bb_index block =
+                bb_triangle_layout_block_at(p.triangle, panel / p.triangle.block);
+            index = (bb_triangle_layout_row(p.triangle, block) + panel % p.triangle.block) *
+                        p.plane_stride +
+                    bb_triangle_layout_column(p.triangle, block) + p.plane_column + column +
+                    2 * (lane % 4);
         } else if (p.write_planes) {
             index = (p.plane_row + r) * p.plane_stride + p.plane_column + column + 2 * (lane % 4);
         }

@@ -33,7 +33,7 @@ BB_CHECKED bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_in
                                             bb_index stride, bb_index box_rows, bb_plane_cuda *out);
 
 /// The power of two that brings values of magnitude up to `largest` to at most 2^14; at least 1.
-static __device__ __forceinline__ float bb_plane_unit(float largest)
+static __device__ __forceinline__ float bb_split_product_plane_unit(float largest)
 {
     const int exponent = static_cast<int>(__float_as_uint(largest) >> 23 & 0xFFU) - 126;
     return exponent > 14 ? __uint_as_float(static_cast<unsigned>(exponent - 14 + 127) << 23) : 1.0F;
@@ -80,8 +80,9 @@ struct bb_split_product_cuda {
     bb_index plane_stride; ///< of the result
     bb_index plane_row;    ///< plain: row of the first
     bb_index plane_column; ///< of the first column of C
-    const float *largest;  ///< device: B was divided by bb_plane_unit(*largest); NULL for 1
-    const int *stopped;    ///< device: nonzero skips the work
+    const float
+        *largest; ///< device: B was divided by bb_split_product_plane_unit(*largest); NULL for 1
+    const int *stopped; ///< device: nonzero skips the work
 };
 
 /// Launches the product on a stream. `products` is 1 or 3. Errors: BB_DEVICE.

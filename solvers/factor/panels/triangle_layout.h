@@ -35,48 +35,48 @@ bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
 
 /// The first block row that is not folded.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_half(bb_triangle_layout layout)
+bb_index bb_triangle_layout_half(bb_triangle_layout layout)
 {
     return layout.blocks / 2;
 }
 
 /// Rows and columns of the rectangle; columns are the leading dimension.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_rows(bb_triangle_layout layout)
+bb_index bb_triangle_layout_rows(bb_triangle_layout layout)
 {
     return (layout.blocks - layout.blocks / 2) * layout.block;
 }
 
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_columns(bb_triangle_layout layout)
+bb_index bb_triangle_layout_columns(bb_triangle_layout layout)
 {
     return (layout.blocks - 1) * layout.block;
 }
 
 /// Where block row i starts in the rectangle.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_row(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
 {
     const bb_index half = layout.blocks / 2;
     return (i >= half ? i - half : layout.blocks - 1 - i - half) * layout.block;
 }
 
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_column(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
 {
     return i >= layout.blocks / 2 ? 0 : (layout.blocks - 1 - i) * layout.block;
 }
 
 /// Position of block row i in a panel, in blocks, and back.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_position(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_position(bb_triangle_layout layout, bb_index i)
 {
     const bb_index half = layout.blocks / 2;
     return i >= half ? i - half : layout.blocks - 1 - i;
 }
 
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_block_at(bb_triangle_layout layout, bb_index position)
+bb_index bb_triangle_layout_block_at(bb_triangle_layout layout, bb_index position)
 {
     const bb_index half = layout.blocks / 2;
     return position < layout.blocks - half ? position + half : layout.blocks - 1 - position;
@@ -84,7 +84,7 @@ bb_index bb_triangle_block_at(bb_triangle_layout layout, bb_index position)
 
 /// Rows of block row i: all of them but the last are whole.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_extent(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_extent(bb_triangle_layout layout, bb_index i)
 {
     const bb_index rest = layout.n - i * layout.block;
     return rest < layout.block ? rest : layout.block;

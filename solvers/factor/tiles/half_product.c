@@ -8,7 +8,7 @@
 
 enum { PANEL = BB_HALF_PANEL };
 
-void bb_half_pack(const float *b, bb_index columns, bb_index depth, float *panels)
+void bb_half_product_pack(const float *b, bb_index columns, bb_index depth, float *panels)
 {
     for (bb_index first = 0; first < columns; first += PANEL) {
         bb_index width = columns - first < PANEL ? columns - first : PANEL;
@@ -65,7 +65,7 @@ BB_CLONES static void accumulate_portable(const float *a, const float *b, bb_ind
             }
         }
         for (int j = 0; j < PANEL; ++j) {
-            float magnitude = bb_round_magnitude_f32(fabsf(sum[j]), 13, 0x1p-14F, 0.5F);
+            float magnitude = bb_format_round_magnitude_f32(fabsf(sum[j]), 13, 0x1p-14F, 0.5F);
             magnitude = magnitude > 65504.0F ? INFINITY : magnitude;
             sum[j] = sum[j] == sum[j] ? copysignf(magnitude, sum[j]) : sum[j];
         }
@@ -220,7 +220,7 @@ static const bb_half_kernel kernels[] = {
     {"portable", always,     multiply_portable},
 };
 
-bb_index bb_half_kernels(const bb_half_kernel **out)
+bb_index bb_half_product_kernels(const bb_half_kernel **out)
 {
     *out = kernels;
     return (bb_index)(sizeof kernels / sizeof kernels[0]);

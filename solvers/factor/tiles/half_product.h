@@ -32,13 +32,13 @@ typedef struct bb_half_kernel {
 } bb_half_kernel;
 
 /// Kernels of this build, the fastest first, the portable one last; returns how many.
-bb_index bb_half_kernels(const bb_half_kernel **out);
+bb_index bb_half_product_kernels(const bb_half_kernel **out);
 
 /// The first one that is available here.
 const bb_half_kernel *bb_half_kernel_chosen(void);
 
 /// Packs b [columns][depth] into panels [ceil(columns / BB_HALF_PANEL)][depth][BB_HALF_PANEL],
 /// filled up with zeros.
-void bb_half_pack(const float *b, bb_index columns, bb_index depth, float *panels);
+void bb_half_product_pack(const float *b, bb_index columns, bb_index depth, float *panels);
 
 #endif

@@ -88,14 +88,14 @@ static bb_variant variant_of(const bb_tile_matrix *matrix, bb_index row, bb_inde
 // Whether products into tile (row, column) may take an operand.
 static bool takes(const bb_tile_matrix *matrix, bb_index row, bb_index column, bb_operand operand)
 {
-    return bb_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
-           (chooses(matrix, row, column) && bb_operand_of(matrix->product_variant) == operand);
+    return bb_tile_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
+           (chooses(matrix, row, column) && bb_tile_operand_of(matrix->product_variant) == operand);
 }
 
 static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     char *copies = work->copies[column % 2][format];
-    size_t word = bb_operand_bytes(format);
+    size_t word = bb_tile_operand_bytes(format);
     size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
     return copies == NULL ? NULL : copies + (size_t)row * items * word;
 }
@@ -150,7 +150,7 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
         return false;
     }
     bb_variant variant = variant_of(work->matrix, row, column, k);
-    bb_operand format = bb_operand_of(variant);
+    bb_operand format = bb_tile_operand_of(variant);
     const void *remainder = operand_at(work, row, k, format);
     bb_tile_updates_add(account_of(work, row, column), work->matrix, variant, row, column, k);
     if (row == column && !bb_variant_describe(variant)->rounds) {
@@ -300,7 +300,7 @@ static bb_status allocate_copies(factoring *work)
         }
     }
     for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-        size_t word = bb_operand_bytes(f);
+        size_t word = bb_tile_operand_bytes(f);
         bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
         for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
             BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));

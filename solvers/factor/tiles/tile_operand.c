@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-bb_operand bb_operand_of(bb_variant variant)
+bb_operand bb_tile_operand_of(bb_variant variant)
 {
     const bb_variant_info *info = bb_variant_describe(variant);
     return info->products == 3 ? (bb_operand)BB_OPERAND_SPLIT : (bb_operand)info->operand;
 }
 
-size_t bb_operand_bytes(bb_operand operand)
+size_t bb_tile_operand_bytes(bb_operand operand)
 {
     if (operand == (bb_operand)BB_OPERAND_SPLIT) {
         return 2 * sizeof(float);

@@ -15,10 +15,10 @@ extern "C" {
 typedef int bb_operand;
 enum { BB_OPERAND_SPLIT = BB_FORMAT_COUNT, BB_OPERAND_COUNT };
 
-bb_operand bb_operand_of(bb_variant variant);
+bb_operand bb_tile_operand_of(bb_variant variant);
 
 /// Bytes a value on the CPU: doubles for fp64, two floats for x3, a float otherwise.
-size_t bb_operand_bytes(bb_operand operand);
+size_t bb_tile_operand_bytes(bb_operand operand);
 
 /// Whether a tile's own values are its operand.
 bool bb_tile_serves(const bb_tile *tile, bb_operand operand);

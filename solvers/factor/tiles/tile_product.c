@@ -24,7 +24,7 @@ static void product_fp16(const float *a, const float *b, bb_index depth, bb_tile
                          bb_tile_workspace *workspace)
 {
     const bb_half_kernel *kernel = bb_half_kernel_chosen();
-    bb_half_pack(b, c->columns, depth, workspace->packed);
+    bb_half_product_pack(b, c->columns, depth, workspace->packed);
     for (bb_index first = 0; first < c->columns; first += BB_HALF_PANEL) {
         bb_index rest = c->columns - first;
         const bb_half_task task = {.a = a,

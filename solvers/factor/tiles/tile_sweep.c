@@ -90,7 +90,7 @@ static void subtract(block *x, bb_index k, bb_index j)
     // A dp tile among others is taken in fp32, as X is.
     bool narrow = follows(x->factor, k, j);
     bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
-    bb_operand format = bb_operand_of(variant);
+    bb_operand format = bb_tile_operand_of(variant);
     if (j > k) {
         factor = transposed(tile, x->right, x->turned);
     }

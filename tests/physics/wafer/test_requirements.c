@@ -85,7 +85,7 @@ static void the_printed_equation_counts_dark_steps(void **state)
 static void entries_are_those_of_our_matrix(void **state)
 {
     (void)state;
-    check_relative(bb_requirement_entries(283993, 8209, 6.0), 4530468.0 / 292202.0, 3e-3);
+    check_relative(bb_requirements_entries(283993, 8209, 6.0), 4530468.0 / 292202.0, 3e-3);
 }
 
 int main(void)

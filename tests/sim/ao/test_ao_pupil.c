@@ -52,7 +52,7 @@ static const char script[] = "import h5py, numpy as n\n"
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     FILE *file = fopen("masks.py", "w");

@@ -226,7 +226,7 @@ static int enter(void **state)
 {
     (void)state;
     bb_config *config = NULL;
-    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     check_ok(driver_load(&wafer, &config));

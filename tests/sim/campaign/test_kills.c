@@ -47,7 +47,7 @@ static const char *const dumping[PROGRAM_ARGUMENTS] = {"run",
 static int enter(void **state)
 {
     (void)state;
-    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

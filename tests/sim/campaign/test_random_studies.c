@@ -192,7 +192,7 @@ static int enter(void **state)
                                                         "-o",
                                                         "rows.h5",
                                                         NULL};
-    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     bb_log_set_level(BB_LOG_QUIET);

@@ -163,16 +163,16 @@ static void the_cpu_goes_by_products(void **state)
 static double narrow_share(const bb_policy_map *map)
 {
     double narrow = 0.0;
-    double whole = 0.0;
+    double total = 0.0;
     for (bb_index i = 0; i < TILES; ++i) {
         assert_int_equal(bb_policy_map_at(map, i, i), BB_VARIANT_SP);
         for (bb_index j = 0; j < i; ++j) {
             const double operations = 2.0 * (double)j + 1.0;
-            whole += operations;
+            total += operations;
             narrow += bb_policy_map_at(map, i, j) == BB_VARIANT_HP1 ? operations : 0.0;
         }
     }
-    return narrow / whole;
+    return narrow / total;
 }
 
 static void check_nested(const bb_policy_map *wide, const bb_policy_map *narrow)

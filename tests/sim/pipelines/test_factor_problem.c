@@ -165,10 +165,10 @@ static void the_map_is_decided_once(void **state)
     bb_evaluation drawn;
     prepare(0.25);
     check_ok(bb_factor_map_norms(&problem, &norms));
-    const double whole = bb_tile_norms_sum(TILES, norms);
+    const double total = bb_tile_norms_sum(TILES, norms);
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_TILE_NORM);
     const double u = bb_variant_unit_roundoff(BB_VARIANT_HP1);
-    pipeline.policy.tolerance = 0.9999 * norms[TILES * (TILES + 1) / 2 - 2] * TILES * u / whole;
+    pipeline.policy.tolerance = 0.9999 * norms[TILES * (TILES + 1) / 2 - 2] * TILES * u / total;
     problem.draw = 0;
     (void)solve(&pipeline, &plain);
     for (problem.draw = 1; problem.draw < 6; ++problem.draw) {

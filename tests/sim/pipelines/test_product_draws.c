@@ -44,7 +44,8 @@ static void multiply(const bb_codec_config *storage, bb_index number, double y[R
     bb_coding_report report;
     bb_coded_matrix *coded = NULL;
     static double row[COLUMNS];
-    check_ok(bb_coding_encode_draw(&pipeline, &rows, &layout, &draw, &factors, &report, &coded));
+    check_ok(
+        bb_product_coding_encode_draw(&pipeline, &rows, &layout, &draw, &factors, &report, &coded));
     assert_int_equal(factors.rows != NULL, number > 0);
     for (int i = 0; i < ROWS; ++i) {
         bb_coded_matrix_decode(coded, i, 0, COLUMNS, row);

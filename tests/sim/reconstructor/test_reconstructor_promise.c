@@ -44,7 +44,7 @@ static int enter(void **state)
                                 "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
                                 "solver: {tile: 16}\npipelines:\n"
                                 "  - {name: reference, arithmetic: dp}\n";
-    if (fixture_enter() != 0 || bb_hdf5_start() != BB_OK) {
+    if (fixture_enter() != 0 || bb_hdf5_library_start() != BB_OK) {
         return -1;
     }
     FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};

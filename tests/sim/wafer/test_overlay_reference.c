@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
-// as the evenly heated disc of docs/manual/physics-wafer.md 2.3 item 2 does, by the temperature that they
-// have lost or won since they were aligned.
+// as the evenly heated disc of docs/manual/physics-wafer.md 2.3 item 2 does, by the temperature
+// that they have lost or won since they were aligned.
 #include "sim/wafer/realtime/realtime_plan.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -29,11 +29,11 @@ static double longest(const bb_results *results)
 {
     const bb_index points = driver_dataset(results, "point")->count;
     const double *u = driver_row(results, "displacement_nm", "reference");
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index i = 0; i < points; ++i) {
-        most = fmax(most, hypot(u[i], u[points + i]));
+        maximum = fmax(maximum, hypot(u[i], u[points + i]));
     }
-    return most;
+    return maximum;
 }
 
 // What an arrival of half a kelvin moves points by when it counts, and that it does not count.
@@ -181,8 +181,8 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
     bb_results *b = driver_results(&centred);
     const bb_index points = driver_dataset(a, "point")->count;
     const double *u = driver_dataset(a, "wafer_displacement_nm")->numbers;
-    const double *left = driver_dataset(b, "wafer_displacement_nm")->numbers;
-    double most = 0.0;
+    const double *remainder = driver_dataset(b, "wafer_displacement_nm")->numbers;
+    double maximum = 0.0;
     for (bb_index i = 0; i < 2 * AXES; ++i) { // pipelines and axes
         for (bb_index k = 0; k < points; ++k) {
             double sum = 0.0;
@@ -191,12 +191,12 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
             }
             for (bb_index w = 0; w < WAFERS; ++w) {
                 const bb_index item = (i * WAFERS + w) * points + k;
-                check_close(left[item], u[item] - sum / WAFERS, 1e-13, 1.0);
-                most = fmax(most, fabs(left[item]));
+                check_close(remainder[item], u[item] - sum / WAFERS, 1e-13, 1.0);
+                maximum = fmax(maximum, fabs(remainder[item]));
             }
         }
     }
-    assert_true(most > 1e-4); // the clamp is warmer under later wafers
+    assert_true(maximum > 1e-4); // the clamp is warmer under later wafers
     const double *spread = driver_dataset(a, "wafer_to_wafer_nm")->numbers;
     const double *same = driver_dataset(b, "wafer_to_wafer_nm")->numbers;
     for (bb_index i = 0; i < 2 * 3 * 2 * SPREADS; ++i) { // x and y; pooled m3s is another
@@ -215,11 +215,11 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
 static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case test_case = {
         CONFIG_WAFER_SMALL, {TWO, HOT}
     };
     bb_config *config = NULL;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_fails(bb_realtime_plan_check(study, &pipelines[1]), BB_UNSUPPORTED,

@@ -43,14 +43,15 @@ static void enter(double spacing, double exchange, double hood, int stepping, do
     check_ok(bb_disc_mesh_periodic(16, 16, spacing, &out->mesh));
     check_ok(bb_thermal_create_in(out->mesh, &SILICON, &clamp, BB_CLAMP_ISOTHERMAL, step, &setting,
                                   &out->thermal));
-    const bb_thermal *of = out->thermal;
+    const bb_thermal *thermal = out->thermal;
     if (stepping == (int)BB_STEPPING_EXPLICIT) {
-        check_ok(bb_stepper_create(&of->step_matrix, of->per_joule, &out->stepper));
+        check_ok(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &out->stepper));
     } else {
-        check_ok(bb_stepper_create_implicit(&of->conductance, of->capacity, step, &out->stepper));
+        check_ok(bb_stepper_create_implicit(&thermal->conductance, thermal->capacity, step,
+                                            &out->stepper));
     }
-    const bb_index nodes = of->node_count;
-    assert_int_equal(of->size, 2 * nodes);
+    const bb_index nodes = thermal->node_count;
+    assert_int_equal(thermal->size, 2 * nodes);
     check_ok(BB_ALLOCATE(2 * nodes, &out->node));
     check_ok(BB_ALLOCATE(2 * nodes, &out->joules));
     check_ok(BB_ALLOCATE(nodes, &out->exchange));
@@ -63,37 +64,37 @@ static void enter(double spacing, double exchange, double hood, int stepping, do
     }
 }
 
-static void leave(stand *of)
+static void leave(stand *bench)
 {
-    bb_stepper_destroy(&of->stepper);
-    bb_thermal_destroy(&of->thermal);
-    bb_disc_mesh_destroy(&of->mesh);
-    BB_RELEASE(&of->node);
-    BB_RELEASE(&of->joules);
-    BB_RELEASE(&of->exchange);
+    bb_stepper_destroy(&bench->stepper);
+    bb_thermal_destroy(&bench->thermal);
+    bb_disc_mesh_destroy(&bench->mesh);
+    BB_RELEASE(&bench->node);
+    BB_RELEASE(&bench->joules);
+    BB_RELEASE(&bench->exchange);
 }
 
 // A step under flux and hood; returns what the hood and the clamp got, J.
-static void advance(stand *of, double hood_rise, bool lit, bb_ledger *ledger)
+static void advance(stand *bench, double hood_rise, bool lit, bb_ledger *ledger)
 {
-    const bb_index nodes = of->thermal->node_count;
+    const bb_index nodes = bench->thermal->node_count;
     const bb_stepper_input input = {.count = lit ? 2 * nodes : 0,
-                                    .where = of->node,
-                                    .u = of->joules,
-                                    .exchange_count = of->exchange[0] > 0.0 ? nodes : 0,
-                                    .exchange_where = of->node,
-                                    .exchange = of->exchange,
+                                    .where = bench->node,
+                                    .u = bench->joules,
+                                    .exchange_count = bench->exchange[0] > 0.0 ? nodes : 0,
+                                    .exchange_where = bench->node,
+                                    .exchange = bench->exchange,
                                     .outside = hood_rise,
-                                    .partner = bb_thermal_tau_first(of->thermal)};
+                                    .partner = bb_thermal_tau_first(bench->thermal)};
     double deposited = 0.0;
     for (bb_index i = 0; lit && i < nodes; ++i) {
-        deposited += of->joules[i];
+        deposited += bench->joules[i];
     }
-    check_ok(bb_stepper_advance(of->stepper, &input));
-    const double *exchanged = bb_stepper_exchanged(of->stepper);
-    bb_ledger_add(ledger, of->thermal, exchanged, deposited);
-    bb_ledger_add_hood(ledger, of->thermal, exchanged, input.exchange_count, of->node, of->exchange,
-                       hood_rise);
+    check_ok(bb_stepper_advance(bench->stepper, &input));
+    const double *exchanged = bb_stepper_exchanged(bench->stepper);
+    bb_ledger_add(ledger, bench->thermal, exchanged, deposited);
+    bb_ledger_add_hood(ledger, bench->thermal, exchanged, input.exchange_count, bench->node,
+                       bench->exchange, hood_rise);
 }
 
 static const int steppings[] = {BB_STEPPING_EXPLICIT, BB_STEPPING_CRANK_NICOLSON};
@@ -106,31 +107,31 @@ static void drop_under_flux_is_exact(void **state)
     check_relative(FLUX * DEPTH / (2.0 * CONDUCTIVITY), 0.445, 1e-3);
     for (int k = 0; k < 4; ++k) {
         const double step = k < 2 ? 1e-3 : 0.13e-3;
-        stand at;
+        stand bench;
         bb_ledger ledger = {0};
-        enter(1e-3, 0.0, 0.0, steppings[k % 2], step, &at);
+        enter(1e-3, 0.0, 0.0, steppings[k % 2], step, &bench);
         const double *t = NULL;
         for (int n = 1; n <= 12; ++n) {
-            advance(&at, 0.0, true, &ledger);
-            t = bb_stepper_state(at.stepper);
+            advance(&bench, 0.0, true, &ledger);
+            t = bb_stepper_state(bench.stepper);
             const double time = n * step;
             const double tau =
                 FLUX * DEPTH / (4.0 * CONDUCTIVITY) * -expm1(-time / relaxation_time());
-            for (bb_index i = 0; i < at.thermal->node_count; ++i) {
+            for (bb_index i = 0; i < bench.thermal->node_count; ++i) {
                 check_relative(t[i], FLUX * time / CAPACITY, 1e-12);
-                check_relative(t[at.thermal->node_count + i], tau, 1e-12);
+                check_relative(t[bench.thermal->node_count + i], tau, 1e-12);
             }
         }
-        const double before = t[at.thermal->node_count];
-        advance(&at, 0.0, false, &ledger);
-        check_relative(bb_stepper_state(at.stepper)[at.thermal->node_count],
+        const double before = t[bench.thermal->node_count];
+        advance(&bench, 0.0, false, &ledger);
+        check_relative(bb_stepper_state(bench.stepper)[bench.thermal->node_count],
                        before * exp(-step / relaxation_time()), 1e-12);
-        check_close(bb_ledger_close(&ledger, at.thermal, bb_stepper_state(at.stepper)), 0.0, 1e-12,
-                    1.0);
+        check_close(bb_ledger_close(&ledger, bench.thermal, bb_stepper_state(bench.stepper)), 0.0,
+                    1e-12, 1.0);
         if (k == 0) {
             print_message("12 ms under %.2g W/m2: top over bottom by %.4f K\n", FLUX, 2.0 * before);
         }
-        leave(&at);
+        leave(&bench);
     }
 }
 
@@ -172,17 +173,17 @@ static void even_heating_follows_the_coupled_equations(void **state)
         double error[LEVELS][2];
         for (int level = 0; level < LEVELS; ++level) {
             const int steps = 16 << level;
-            stand at;
+            stand bench;
             bb_ledger ledger = {0};
-            enter(2e-3, exchange, hood, steppings[k], time / steps, &at);
+            enter(2e-3, exchange, hood, steppings[k], time / steps, &bench);
             for (int n = 0; n < steps; ++n) {
-                advance(&at, rise, true, &ledger);
+                advance(&bench, rise, true, &ledger);
             }
-            const double *t = bb_stepper_state(at.stepper);
+            const double *t = bb_stepper_state(bench.stepper);
             error[level][0] = fabs(t[0] / expected[0] - 1.0);
-            error[level][1] = fabs(t[at.thermal->node_count] / expected[1] - 1.0);
-            check_close(bb_ledger_close(&ledger, at.thermal, t), 0.0, 1e-12, 1.0);
-            leave(&at);
+            error[level][1] = fabs(t[bench.thermal->node_count] / expected[1] - 1.0);
+            check_close(bb_ledger_close(&ledger, bench.thermal, t), 0.0, 1e-12, 1.0);
+            leave(&bench);
         }
         print_message("T %.4f K, tau %.4f K; %s: %.1e and %.1e off by 128 steps\n", expected[0],
                       expected[1], k == 0 ? "Euler" : "Crank-Nicolson", error[LEVELS - 1][0],
@@ -206,25 +207,25 @@ static void waves_of_tau_decay(void **state)
     const double squared = (2.0 - 2.0 * cos(angle)) / (spacing * spacing);
     const double rate = 1.0 / relaxation_time() + CONDUCTIVITY / (2330.0 * 712.0) * squared;
     for (int k = 0; k < 2; ++k) {
-        stand at;
+        stand bench;
         bb_ledger ledger = {0};
-        enter(spacing, 0.0, 0.0, steppings[k], step, &at);
-        const bb_index nodes = at.thermal->node_count;
+        enter(spacing, 0.0, 0.0, steppings[k], step, &bench);
+        const bb_index nodes = bench.thermal->node_count;
         for (bb_index i = 0; i < nodes; ++i) {
-            const double value = cos(angle * (double)at.mesh->node_column[i]);
-            bb_stepper_set(at.stepper, nodes + i, 1, &value);
+            const double value = cos(angle * (double)bench.mesh->node_column[i]);
+            bb_stepper_set(bench.stepper, nodes + i, 1, &value);
         }
         for (int n = 0; n < 250; ++n) {
-            advance(&at, 0.0, false, &ledger);
+            advance(&bench, 0.0, false, &ledger);
         }
-        const double *t = bb_stepper_state(at.stepper);
+        const double *t = bb_stepper_state(bench.stepper);
         for (bb_index i = 0; i < nodes; ++i) {
             assert_true(t[i] == 0.0);
             check_close(t[nodes + i],
-                        exp(-rate * 250.0 * step) * cos(angle * (double)at.mesh->node_column[i]),
+                        exp(-rate * 250.0 * step) * cos(angle * (double)bench.mesh->node_column[i]),
                         k == 0 ? 1e-3 : 1e-6, 1.0);
         }
-        leave(&at);
+        leave(&bench);
     }
 }
 
@@ -242,27 +243,28 @@ static void the_limit_bounds_the_spectrum(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double step = 1e-6;
-        stand at;
+        stand bench;
         // The limit depends on the spacing alone: take the step that it gives.
-        enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &at);
-        step = at.thermal->stable_step;
-        leave(&at);
-        enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &at);
-        check_relative(at.thermal->stable_step, step, 1e-14);
-        const bb_index size = at.thermal->size;
+        enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
+        step = bench.thermal->stable_step;
+        leave(&bench);
+        enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
+        check_relative(bench.thermal->stable_step, step, 1e-14);
+        const bb_index size = bench.thermal->size;
         double *x = NULL;
         double *y = NULL;
-        double least = 0.0;
+        double minimum = 0.0;
         check_ok(BB_ALLOCATE(size, &x));
         check_ok(BB_ALLOCATE(size, &y));
         for (bb_index i = 0; i < size; ++i) {
-            const bb_index node = i % at.thermal->node_count;
-            x[i] = (at.mesh->node_column[node] + at.mesh->node_row[node]) % 2 == 0 ? 1.0 : -1.0;
+            const bb_index node = i % bench.thermal->node_count;
+            x[i] =
+                (bench.mesh->node_column[node] + bench.mesh->node_row[node]) % 2 == 0 ? 1.0 : -1.0;
             x[i] += 0.3 * sin(12.9898 * (double)i);
         }
         for (int n = 0; n < 3000; ++n) { // of A - 1, whose eigenvalues are -2 to 0
             double largest = 0.0;
-            check_ok(bb_csr_multiply(&at.thermal->step_matrix, x, y));
+            check_ok(bb_csr_multiply(&bench.thermal->step_matrix, x, y));
             for (bb_index i = 0; i < size; ++i) {
                 y[i] -= x[i];
                 largest = fmax(largest, fabs(y[i]));
@@ -270,14 +272,14 @@ static void the_limit_bounds_the_spectrum(void **state)
             for (bb_index i = 0; i < size; ++i) {
                 x[i] = y[i] / largest;
             }
-            least = largest;
+            minimum = largest;
         }
         print_message("%g mm, %g W/m2 K: stable to %.4f ms, there 1 - A up to %.4f\n",
-                      1e3 * cases[c].spacing, cases[c].exchange, 1e3 * step, least);
-        assert_true(least <= 2.0 * (1.0 + 1e-9) && least > 1.2);
+                      1e3 * cases[c].spacing, cases[c].exchange, 1e3 * step, minimum);
+        assert_true(minimum <= 2.0 * (1.0 + 1e-9) && minimum > 1.2);
         BB_RELEASE(&x);
         BB_RELEASE(&y);
-        leave(&at);
+        leave(&bench);
     }
 }
 

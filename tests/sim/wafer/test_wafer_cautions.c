@@ -17,21 +17,21 @@
 static double rms(const bb_results *a, const bb_results *b)
 {
     const bb_index points = driver_dataset(a, "displacement_nm")->shape[2];
-    const double *of = driver_row(a, "displacement_nm", "reference");
+    const double *values = driver_row(a, "displacement_nm", "reference");
     const double *off = b == NULL ? NULL : driver_row(b, "displacement_nm", "reference");
     double sum = 0.0;
     for (bb_index i = 0; i < 2 * points; ++i) {
-        const double e = of[i] - (off == NULL ? 0.0 : off[i]);
+        const double e = values[i] - (off == NULL ? 0.0 : off[i]);
         sum += e * e;
     }
     return sqrt(sum / (double)points);
 }
 
-static bb_wafer_edge_loss loss_of(const driver_case *of)
+static bb_wafer_edge_loss loss_of(const driver_case *study)
 {
     bb_config *config = NULL;
     bb_wafer_edge_loss loss;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(study, &config));
     check_ok(bb_wafer_edge_loss_find(bb_config_study(config), &loss));
     bb_config_destroy(&config);
     return loss;
@@ -125,12 +125,12 @@ static void coarse_meshes_say_what_they_cost(void **state)
     bb_results *results[3];
     double estimate[3];
     for (int s = 0; s < 3; ++s) {
-        const driver_case of = {
+        const driver_case test_case = {
             CONFIG_WAFER_SMALL, {FIELD, spacings[s]}
         };
         bb_config *config = NULL;
-        results[s] = driver_results(&of);
-        check_ok(driver_load(&of, &config));
+        results[s] = driver_results(&test_case);
+        check_ok(driver_load(&test_case, &config));
         const bb_wafer_study *study = bb_config_study(config);
         estimate[s] = 1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan,
                                                    1e-3 * study->mesh.spacing_mm);
@@ -274,12 +274,12 @@ static void a_plan_counts_what_a_run_has(void **state)
     };
     static program_run said;
     for (int c = 0; c < 2; ++c) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL, {overrides[c][0], overrides[c][1], overrides[c][2]}
         };
         bb_config *config = NULL;
         bb_wafer_problem *problem = NULL;
-        check_ok(driver_load(&of, &config));
+        check_ok(driver_load(&study, &config));
         const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
         check_ok(bb_wafer_problem_create_heat(&physics, &problem));
         program_call((const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL,

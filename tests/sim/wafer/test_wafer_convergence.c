@@ -48,7 +48,7 @@ static void orders_are_those_of_the_theory(void **state)
         {"field in time, crank-nicolson, end of light", 2.0, 0.3 },
         {"field in time, crank-nicolson, end of dark",  2.0, 0.3 },
     };
-    const driver_case of = {
+    const driver_case test_case = {
         CONFIG_WAFER_SMALL,
         {"scan.usable_radius_mm=60", "wafer.diameter_mm=120", "mesh.spacing_mm=2.0",
           "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
@@ -59,9 +59,9 @@ static void orders_are_those_of_the_theory(void **state)
     bb_results *results = NULL;
     bb_text table = {0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&test_case, &config));
     check_ok(bb_results_create(&results));
-    check_ok(bb_wafer_converge(bb_config_study(config), results, &table));
+    check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
         check_close(last_order(results, expected[i].study), expected[i].order,

@@ -159,8 +159,8 @@ static void overlay_is_linear_in_the_absorption(void **state)
 static void no_expansion_is_no_overlay(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
-    bb_results *results = driver_results(&of);
+    const driver_case study = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
+    bb_results *results = driver_results(&study);
     assert_true(driver_row(results, "overlay_x_nm", "reference")[0] == 0.0);
     assert_true(driver_number(results, "overlay_error_x_nm", "e4m3") == 0.0);
     // An error relative to nothing is unknown, not 0.
@@ -200,18 +200,18 @@ static void a_step_over_the_limit_is_refused(void **state)
 static void x_and_y_are_enough(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
+    const driver_case study = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
     const driver_case turned = {CONFIG_WAFER_SMALL, {"response.axes=[y, x]"}};
-    const bb_results *whole = usual;
-    bb_results *flat = driver_results(&of);
+    const bb_results *results = usual;
+    bb_results *flat = driver_results(&study);
     bb_results *swapped = driver_results(&turned);
     assert_int_equal(driver_dataset(flat, "axis")->count, 2);
-    assert_int_equal(driver_dataset(whole, "axis")->count, 3);
+    assert_int_equal(driver_dataset(results, "axis")->count, 3);
     assert_string_equal(driver_dataset(swapped, "axis")->texts[0], "y");
     static const char *const names[] = {"overlay_x_nm", "overlay_y_nm", "overlay_error_x_nm",
                                         "overlay_error_y_nm"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        const bb_dataset *expected = driver_dataset(whole, names[i]);
+        const bb_dataset *expected = driver_dataset(results, names[i]);
         size_t bytes = (size_t)expected->count * sizeof(double);
         assert_memory_equal(driver_dataset(flat, names[i])->numbers, expected->numbers, bytes);
         assert_memory_equal(driver_dataset(swapped, names[i])->numbers, expected->numbers, bytes);
@@ -243,17 +243,17 @@ static void both_generators_agree_but_for_the_edge(void **state)
     const char *const fields[] = {"scan.fields=[48]", "scan.fields=[44]"}; // x = 13, -91 mm
     double x[2];
     double y[2];
-    for (int at = 0; at < 2; ++at) {
+    for (int index = 0; index < 2; ++index) {
         const driver_case kernel = {
-            CONFIG_WAFER_SMALL, {COARSE, fields[at], "response.generator=kernel"}
+            CONFIG_WAFER_SMALL, {COARSE, fields[index], "response.generator=kernel"}
         };
         const driver_case fem = {
-            CONFIG_WAFER_SMALL, {COARSE, fields[at], "response.generator=fem"}
+            CONFIG_WAFER_SMALL, {COARSE, fields[index], "response.generator=fem"}
         };
         bb_results *a = driver_results(&kernel);
         bb_results *b = driver_results(&fem);
-        x[at] = difference(b, a, "overlay_x_nm");
-        y[at] = difference(b, a, "overlay_y_nm");
+        x[index] = difference(b, a, "overlay_x_nm");
+        y[index] = difference(b, a, "overlay_y_nm");
         bb_results_destroy(&a);
         bb_results_destroy(&b);
     }
@@ -303,14 +303,14 @@ static void the_plate_agrees_with_both(void **state)
 static void all_fields_are_scored(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
           "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
           "pipelines=[" REFERENCE
          ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     const bb_dataset *field = driver_dataset(results, "point_field");
     const bb_dataset *imbalance = bb_results_find(results, "energy/imbalance");
     const bb_dataset *state_of = driver_dataset(results, "overlay_status");
@@ -340,16 +340,16 @@ static void all_fields_are_scored(void **state)
 static void what_points_do_not_determine_is_nan(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
-    bb_results *results = driver_results(&of);
+    const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
+    bb_results *results = driver_results(&study);
     const bb_dataset *states = driver_dataset(results, "overlay_status");
     const bb_dataset *details = driver_dataset(results, "correction_detail");
     bb_index models = states->shape[1];
-    for (bb_index at = 0; at < states->count; at += models) {
-        assert_string_equal(states->texts[at], "ok");
-        assert_string_equal(states->texts[at + 2], "underdetermined");
-        assert_true(isnan(driver_dataset(results, "overlay_x_nm")->numbers[at + 2]));
-        assert_false(isnan(driver_dataset(results, "overlay_x_nm")->numbers[at]));
+    for (bb_index index = 0; index < states->count; index += models) {
+        assert_string_equal(states->texts[index], "ok");
+        assert_string_equal(states->texts[index + 2], "underdetermined");
+        assert_true(isnan(driver_dataset(results, "overlay_x_nm")->numbers[index + 2]));
+        assert_false(isnan(driver_dataset(results, "overlay_x_nm")->numbers[index]));
     }
     assert_string_equal(details->texts[0], "");
     assert_true(strlen(details->texts[2]) > 0);
@@ -367,12 +367,12 @@ static void tolerances_belong_to_a_field(void **state)
     static const char *const fields[] = {"scan.fields=[0]", "scan.fields=[2]",
                                          "scan.fields=[0, 2]"};
     double bytes[3];
-    for (int at = 0; at < 3; ++at) {
-        const driver_case of = {
-            CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", fields[at], pipelines}
+    for (int index = 0; index < 3; ++index) {
+        const driver_case study = {
+            CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", fields[index], pipelines}
         };
-        bb_results *results = driver_results(&of);
-        bytes[at] = driver_number(results, "operator_bytes", "quantiser");
+        bb_results *results = driver_results(&study);
+        bytes[index] = driver_number(results, "operator_bytes", "quantiser");
         bb_results_destroy(&results);
     }
     assert_true(bytes[0] != bytes[1]);
@@ -385,7 +385,7 @@ static void tolerances_belong_to_a_field(void **state)
 static void zfp_modes_order_as_published(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "response.axes=[x, y]", "mesh.spacing_mm=2.0", "mesh.step_ms=1.0",
           "response.grid={columns: 100, rows: 75}", "pipelines=[" REFERENCE
@@ -394,7 +394,7 @@ static void zfp_modes_order_as_published(void **state)
          "fp32, accumulate: fp64}, {name: accuracy, storage: {codec: zfp, mode: accuracy, "
          "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     for (int axis = 0; axis < 2; ++axis) {
         double rate = driver_row(results, "rmse", "rate")[axis];
         double precision = driver_row(results, "rmse", "precision")[axis];
@@ -424,10 +424,10 @@ static void an_overflow_is_a_result(void **state)
     (void)state;
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
     assert_true(driver_number(results, "overlay_error_x_nm", "fp64 again") == 0.0);
@@ -453,9 +453,9 @@ static void the_output_is_planned(void **state)
 {
     (void)state;
     // The plan counts whole fields; one at the edge has few points inside.
-    const driver_case of = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
-    bb_results *results = driver_results(&of);
-    driver_check_output_plan(&of, results);
+    const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
+    bb_results *results = driver_results(&study);
+    driver_check_output_plan(&study, results);
     bb_results_destroy(&results);
 }
 

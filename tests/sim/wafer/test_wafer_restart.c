@@ -34,52 +34,52 @@ typedef struct stand {
     bb_wafer_heating whole; // not interrupted
 } stand;
 
-static void make(const driver_case *of, stand *out)
+static void make(const driver_case *study, stand *out)
 {
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(of, &out->config));
+    check_ok(driver_load(study, &out->config));
     const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
     check_ok(bb_wafer_problem_create(&physics, &out->problem));
     check_ok(bb_wafer_heating_run(out->problem, &out->whole));
 }
 
-static void drop(stand *of)
+static void drop(stand *bench)
 {
-    bb_wafer_heating_release(&of->whole);
-    bb_wafer_problem_destroy(&of->problem);
-    bb_config_destroy(&of->config);
+    bb_wafer_heating_release(&bench->whole);
+    bb_wafer_problem_destroy(&bench->problem);
+    bb_config_destroy(&bench->config);
 }
 
-static void expect_same(const stand *at, const bb_wafer_heating *got)
+static void expect_same(const stand *bench, const bb_wafer_heating *got)
 {
-    const bb_wafer_heating *whole = &at->whole;
-    const size_t exposed = (size_t)whole->exposed_count;
-    assert_int_equal(got->exposed_count, whole->exposed_count);
-    assert_int_equal(got->probes.taken, whole->probes.taken);
-    assert_memory_equal(got->ledgers, whole->ledgers, exposed * sizeof *whole->ledgers);
-    assert_memory_equal(got->imbalance, whole->imbalance, exposed * sizeof(double));
-    assert_memory_equal(got->clipped_joules, whole->clipped_joules, exposed * sizeof(double));
-    assert_memory_equal(got->wafers, whole->wafers,
-                        (size_t)whole->wafer_count * sizeof *whole->wafers);
-    assert_memory_equal(got->probes.rows, whole->probes.rows,
-                        (size_t)(whole->probes.taken * whole->probes.width) * sizeof(double));
-    assert_memory_equal(got->references, whole->references,
-                        (size_t)(whole->scored_wafers * whole->cell_count) * sizeof(double));
-    assert_memory_equal(got->inputs, whole->inputs,
-                        (size_t)(whole->scored_wafers * whole->scored_count * whole->light_steps *
-                                 whole->cell_count) *
+    const bb_wafer_heating *heating = &bench->whole;
+    const size_t exposed = (size_t)heating->exposed_count;
+    assert_int_equal(got->exposed_count, heating->exposed_count);
+    assert_int_equal(got->probes.taken, heating->probes.taken);
+    assert_memory_equal(got->ledgers, heating->ledgers, exposed * sizeof *heating->ledgers);
+    assert_memory_equal(got->imbalance, heating->imbalance, exposed * sizeof(double));
+    assert_memory_equal(got->clipped_joules, heating->clipped_joules, exposed * sizeof(double));
+    assert_memory_equal(got->wafers, heating->wafers,
+                        (size_t)heating->wafer_count * sizeof *heating->wafers);
+    assert_memory_equal(got->probes.rows, heating->probes.rows,
+                        (size_t)(heating->probes.taken * heating->probes.width) * sizeof(double));
+    assert_memory_equal(got->references, heating->references,
+                        (size_t)(heating->scored_wafers * heating->cell_count) * sizeof(double));
+    assert_memory_equal(got->inputs, heating->inputs,
+                        (size_t)(heating->scored_wafers * heating->scored_count *
+                                 heating->light_steps * heating->cell_count) *
                             sizeof(double));
 }
 
-static void resume(const stand *at, const char *path)
+static void resume(const stand *bench, const char *path)
 {
     bb_restart restart;
     bb_wafer_heating heating;
     const bb_run_options options = {.resume = path};
-    check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
-    check_ok(bb_wafer_heating_resume(at->problem, &restart, &heating));
+    check_ok(bb_wafer_restart_open(bb_config_study(bench->config), &options, &restart));
+    check_ok(bb_wafer_heating_resume(bench->problem, &restart, &heating));
     assert_null(restart.resumed);
-    expect_same(at, &heating);
+    expect_same(bench, &heating);
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
 }
@@ -88,23 +88,23 @@ static void resume(const stand *at, const char *path)
 // dark, exchange, the end.
 enum { REST, SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
 
-static int kind_of(const stand *at, const char *path)
+static int kind_of(const stand *bench, const char *path)
 {
     bb_heating_place place;
     bb_checkpoint *checkpoint = NULL;
     bb_text subject = {0};
-    check_ok(bb_wafer_restart_subject(bb_config_study(at->config), &subject));
+    check_ok(bb_wafer_restart_subject(bb_config_study(bench->config), &subject));
     check_ok(bb_checkpoint_open(path, bb_text_string(&subject), &checkpoint));
     bb_text_release(&subject);
     check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
     bb_checkpoint_close(&checkpoint);
-    if (place.rested < at->problem->rest_steps) {
+    if (place.rested < bench->problem->rest_steps) {
         return REST;
     }
-    if (place.field == at->whole.field_count) {
+    if (place.field == bench->whole.field_count) {
         return place.wafer == 1 ? END : EXCHANGE;
     }
-    if (place.step > at->whole.light_steps) {
+    if (place.step > bench->whole.light_steps) {
         return DARK;
     }
     return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;
@@ -116,29 +116,29 @@ static int collected = -1; // so many; negative: none is to be
 static int end_in;         // checkpoints until a signal comes; 0: none does
 static int end_by;         // that signal
 
-int rename(const char *from, const char *to)
+int rename(const char *source, const char *target)
 {
     char name[32];
-    const int renamed = renameat(AT_FDCWD, from, AT_FDCWD, to);
-    if (renamed == 0 && collected >= 0 && strcmp(to, "steps") == 0) {
+    const int renamed = renameat(AT_FDCWD, source, AT_FDCWD, target);
+    if (renamed == 0 && collected >= 0 && strcmp(target, "steps") == 0) {
         (void)snprintf(name, sizeof name, "seen-%d", collected++);
-        assert_int_equal(link(to, name), 0);
+        assert_int_equal(link(target, name), 0);
     }
-    if (renamed == 0 && end_in > 0 && strcmp(to, "state") == 0 && --end_in == 0) {
+    if (renamed == 0 && end_in > 0 && strcmp(target, "state") == 0 && --end_in == 0) {
         (void)raise(end_by);
     }
     return renamed;
 }
 
 // Heats with a checkpoint after every step; how many are kept.
-static int collect(const stand *at)
+static int collect(const stand *bench)
 {
     bb_restart restart;
     bb_wafer_heating heating;
     const bb_run_options options = {.checkpoint = "steps"};
     collected = 0;
-    check_ok(bb_wafer_restart_open(bb_config_study(at->config), &options, &restart));
-    check_ok(bb_wafer_heating_resume(at->problem, &restart, &heating));
+    check_ok(bb_wafer_restart_open(bb_config_study(bench->config), &options, &restart));
+    check_ok(bb_wafer_heating_resume(bench->problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
     assert_int_equal(unlink("steps"), 0);
@@ -148,20 +148,20 @@ static int collect(const stand *at)
 }
 
 // Up to three checkpoints of each kind, spread over those that were seen.
-static void resume_everywhere(const driver_case *of)
+static void resume_everywhere(const driver_case *study)
 {
     enum { MOST = 4096, EACH = 3 };
     static int kinds[MOST];
     int total[KINDS] = {0};
     int met[KINDS] = {0};
     char name[32];
-    stand at;
-    make(of, &at);
-    const int count = collect(&at);
+    stand bench;
+    make(study, &bench);
+    const int count = collect(&bench);
     assert_in_range(count, 1, MOST);
     for (int i = 0; i < count; ++i) {
         (void)snprintf(name, sizeof name, "seen-%d", i);
-        kinds[i] = kind_of(&at, name);
+        kinds[i] = kind_of(&bench, name);
         ++total[kinds[i]];
     }
     for (int i = 0; i < count; ++i) {
@@ -169,7 +169,7 @@ static void resume_everywhere(const driver_case *of)
         const int apart = total[kind] / EACH + 1;
         (void)snprintf(name, sizeof name, "seen-%d", i);
         if (met[kind]++ % apart == apart / 2 || kind == END) {
-            resume(&at, name);
+            resume(&bench, name);
         }
         assert_int_equal(unlink(name), 0);
     }
@@ -179,7 +179,7 @@ static void resume_everywhere(const driver_case *of)
     for (int kind = 0; kind < KINDS; ++kind) {
         assert_true(total[kind] > 0);
     }
-    drop(&at);
+    drop(&bench);
 }
 
 static void plain_runs_go_on_to_the_same_bits(void **state)
@@ -220,20 +220,20 @@ static void other_configurations_are_refused(void **state)
     };
     bb_restart restart;
     bb_wafer_heating heating;
-    stand at;
-    make(&plain, &at);
+    stand bench;
+    make(&plain, &bench);
     const bb_run_options writing = {.checkpoint = "other", .checkpoint_every_s = 1e9};
-    check_ok(bb_wafer_restart_open(bb_config_study(at.config), &writing, &restart));
-    check_ok(bb_wafer_heating_resume(at.problem, &restart, &heating));
+    check_ok(bb_wafer_restart_open(bb_config_study(bench.config), &writing, &restart));
+    check_ok(bb_wafer_heating_resume(bench.problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL, {LOT, cases[c].override}
         };
         const bb_run_options reading = {.resume = "other"};
         bb_config *config = NULL;
-        check_ok(driver_load(&of, &config));
+        check_ok(driver_load(&study, &config));
         bb_status status = bb_wafer_restart_open(bb_config_study(config), &reading, &restart);
         if (cases[c].differs == NULL) {
             check_ok(status);
@@ -243,7 +243,7 @@ static void other_configurations_are_refused(void **state)
         bb_restart_release(&restart);
         bb_config_destroy(&config);
     }
-    drop(&at);
+    drop(&bench);
 }
 
 // The command line of the plain study; without an option neither checkpoint nor resumption.
@@ -363,7 +363,7 @@ static void other_experiments_have_no_checkpoints(void **state)
 static int enter(void **state)
 {
     (void)state;
-    return bb_hdf5_start() == BB_OK ? fixture_enter() : -1;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
 }
 
 static int leave(void **state)

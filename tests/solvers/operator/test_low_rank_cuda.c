@@ -64,7 +64,7 @@ static void jobs_of_one_launch_are_each_their_own(void **state)
         BB_RELEASE(&rows.values);
     }
     check_ok(bb_device_wait(gpu));
-    check_ok(bb_low_rank_multiply_cuda(NULL, 0, ROWS, &task));
+    check_ok(bb_low_rank_stream_multiply_cuda(NULL, 0, ROWS, &task));
     cuda_ok(cudaDeviceSynchronize());
     check_ok(bb_device_download(gpu, found, y, sizeof found));
     for (int j = 0; j < JOBS; ++j) {

@@ -14,7 +14,7 @@ static void displacement_is_kept(void **state)
 {
     (void)state;
     const bb_codec_config config = low_rank(1e-5);
-    response_keeps_displacement(device, &config, 0.05, bb_low_rank_flops);
+    response_keeps_displacement(device, &config, 0.05, bb_low_rank_product_flops);
 }
 
 static void a_poisoned_tile_reaches_its_band_alone(void **state)

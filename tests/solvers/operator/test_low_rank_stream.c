@@ -19,7 +19,7 @@ static double value_at(const bb_low_rank_job *job, const bb_low_rank_item *item,
         const float *words = (const float *)(const void *)v;
         return (double)words[4 * (2 * (row * chunks + index) + value / 4) + value % 4];
     }
-    return (double)bb_decode_fp16(
+    return (double)bb_format_decode_fp16(
         ((const uint16_t *)(const void *)v)[8 * (row * chunks + index) + value]);
 }
 
@@ -61,7 +61,7 @@ static double expand(const bb_low_rank_job *job, uint32_t index)
     assert_true(i < band->rows && band->term % 8 == 0 && band->narrow % 8 == 0);
     assert_true((uintptr_t)narrow % 16 == 0 && (uintptr_t)wide % 16 == 0);
     for (uint32_t k = 0; k < band->narrow; ++k) {
-        sum += (double)bb_decode_fp16(narrow[k]) * terms[k];
+        sum += (double)bb_format_decode_fp16(narrow[k]) * terms[k];
     }
     for (uint32_t k = 0; k < band->wide; ++k) {
         sum += (double)wide[k] * terms[band->narrow + k];

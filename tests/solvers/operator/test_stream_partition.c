@@ -21,7 +21,7 @@ static void visit(const bb_stream_partition *all, int group, const bb_stream_run
     for (int tile = run->first; tile < run->end; ++tile) {
         tiles_seen[tile]++;
     }
-    assert_in_range(run->place, 0, bb_stream_places(all, group) - 1);
+    assert_in_range(run->place, 0, bb_stream_partition_places(all, group) - 1);
     places_seen[run->place]++;
 }
 
@@ -33,18 +33,18 @@ static void expect_a_partition(bb_index groups, bb_index tiles, bb_index blocks)
         memset(tiles_seen, 0, sizeof tiles_seen);
         memset(places_seen, 0, sizeof places_seen);
         for (int block = 0; block < all.blocks; ++block) {
-            for (int i = 0; bb_stream_fixed_run(&all, block, i, &run); ++i) {
+            for (int i = 0; bb_stream_partition_fixed_run(&all, block, i, &run); ++i) {
                 visit(&all, group, &run);
             }
         }
-        for (int turn = 0; bb_stream_turn(&all, turn, &run); ++turn) {
+        for (int turn = 0; bb_stream_partition_turn(&all, turn, &run); ++turn) {
             visit(&all, group, &run);
         }
         for (int tile = 0; tile < all.tiles; ++tile) {
             assert_int_equal(tiles_seen[tile], 1);
         }
-        int places = bb_stream_places(&all, group);
-        assert_true(places <= bb_stream_most_places(&all));
+        int places = bb_stream_partition_places(&all, group);
+        assert_true(places <= bb_stream_partition_most_places(&all));
         for (int place = 0; place < places; ++place) {
             assert_int_equal(places_seen[place], 1);
         }

@@ -14,7 +14,7 @@ static void displacement_is_kept(void **state)
 {
     (void)state;
     const bb_codec_config config = response_transform(1e-5);
-    response_keeps_displacement(device, &config, 0.5, bb_transform_flops);
+    response_keeps_displacement(device, &config, 0.5, bb_transform_product_flops);
 }
 
 static void a_poisoned_block_reaches_its_rows_alone(void **state)

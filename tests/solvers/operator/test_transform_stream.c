@@ -41,21 +41,21 @@ static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met
     for (uint32_t work = 0; work < shape->panel_blocks * shape->cells; ++work) {
         uint32_t start = 0;
         uint32_t index = 0;
-        if (bb_transform_cell(shape, panel, work, &start, &index)) {
+        if (bb_transform_stream_cell(shape, panel, work, &start, &index)) {
             assert_true(start < shape->whole[2] * shape->whole[3] && !met[start]);
             assert_true(index < BB_TRANSFORM_PANEL_CELLS && !taken[index]);
             met[start] = taken[index] = true;
             values[index] = task->x[start];
         }
     }
-    for (uint32_t work = 0; work < bb_transform_cell_works(shape, 2); ++work) {
-        bb_transform_quad quad =
-            bb_transform_along_cells(shape, &task->bases, task->basis, panel, 2, work, values);
+    for (uint32_t work = 0; work < bb_transform_stream_cell_works(shape, 2); ++work) {
+        bb_transform_quad quad = bb_transform_stream_along_cells(shape, &task->bases, task->basis,
+                                                                 panel, 2, work, values);
         store(&quad, half);
     }
-    for (uint32_t work = 0; work < bb_transform_cell_works(shape, 3); ++work) {
+    for (uint32_t work = 0; work < bb_transform_stream_cell_works(shape, 3); ++work) {
         bb_transform_quad quad =
-            bb_transform_along_cells(shape, &task->bases, task->basis, panel, 3, work, half);
+            bb_transform_stream_along_cells(shape, &task->bases, task->basis, panel, 3, work, half);
         store(&quad, out);
     }
 }
@@ -67,13 +67,13 @@ static double chunk_sum(const bb_transform_lane *lane, uint32_t number, const ui
     if (number < lane->narrow) {
         for (int i = 0; i < BB_TRANSFORM_NARROW; ++i) {
             uint32_t entry = words[i / 2] >> 16 * (i % 2);
-            int32_t q = bb_transform_entry_narrow(entry);
-            sum += q != 0 ? q * x[bb_transform_entry_cell(entry)] : 0.0;
+            int32_t q = bb_transform_stream_entry_narrow(entry);
+            sum += q != 0 ? q * x[bb_transform_stream_entry_cell(entry)] : 0.0;
         }
     } else if (lane->is_long == 0) {
         for (int i = 0; i < BB_TRANSFORM_WIDER; ++i) {
-            int32_t q = bb_transform_entry_wide(words[i]);
-            sum += q != 0 ? q * x[bb_transform_entry_cell(words[i])] : 0.0;
+            int32_t q = bb_transform_stream_entry_wide(words[i]);
+            sum += q != 0 ? q * x[bb_transform_stream_entry_cell(words[i])] : 0.0;
         }
     } else {
         for (int i = 0; i < BB_TRANSFORM_LONG; ++i) {
@@ -132,21 +132,21 @@ static void transform_back(const bb_transform_task *task, uint32_t block, uint32
     uint32_t number = 0;
     uint32_t c = 0;
     uint32_t k = 0;
-    for (uint32_t work = 0; work < bb_transform_row_works(shape, 0, all); ++work) {
-        bb_transform_row_work(shape, 0, all, work, &number, &c, &k);
-        bb_transform_quad quad =
-            bb_transform_along_rows(shape, &task->bases, task->basis, first + number % groups, 0, c,
-                                    k, sums + (size_t)number * shape->block_rows);
+    for (uint32_t work = 0; work < bb_transform_stream_row_works(shape, 0, all); ++work) {
+        bb_transform_stream_row_work(shape, 0, all, work, &number, &c, &k);
+        bb_transform_quad quad = bb_transform_stream_along_rows(
+            shape, &task->bases, task->basis, first + number % groups, 0, c, k,
+            sums + (size_t)number * shape->block_rows);
         store(&quad, values + (size_t)number * shape->block_rows);
     }
-    for (uint32_t work = 0; work < bb_transform_row_works(shape, 1, all); ++work) {
-        bb_transform_row_work(shape, 1, all, work, &number, &c, &k);
-        bb_transform_quad quad =
-            bb_transform_along_rows(shape, &task->bases, task->basis, first + number % groups, 1, c,
-                                    k, values + (size_t)number * shape->block_rows);
+    for (uint32_t work = 0; work < bb_transform_stream_row_works(shape, 1, all); ++work) {
+        bb_transform_stream_row_work(shape, 1, all, work, &number, &c, &k);
+        bb_transform_quad quad = bb_transform_stream_along_rows(
+            shape, &task->bases, task->basis, first + number % groups, 1, c, k,
+            values + (size_t)number * shape->block_rows);
         double *parts = task->jobs[number / groups].parts + (size_t)block * task->part_pitch;
         for (uint32_t o = 0; o < quad.count; ++o) {
-            uint64_t row = bb_transform_row(shape, first + number % groups, quad.at + o);
+            uint64_t row = bb_transform_stream_row(shape, first + number % groups, quad.at + o);
             if (row >= task->row && row < task->row + task->rows) {
                 parts[row - task->row] = quad.value[o];
             }
@@ -158,7 +158,7 @@ static void transform_back(const bb_transform_task *task, uint32_t block, uint32
 static void multiply_share(const bb_transform_task *task, uint32_t block, bool *met, bool *none)
 {
     const bb_transform_shape *shape = &task->shape;
-    const uint32_t at_once = bb_transform_groups_at_once(task);
+    const uint32_t at_once = bb_transform_stream_groups_at_once(task);
     const uint32_t begin = task->band * shape->count[1];
     const uint32_t end = begin + task->bands * shape->count[1];
     double x[BB_TRANSFORM_PANEL_CELLS];
@@ -166,7 +166,7 @@ static void multiply_share(const bb_transform_task *task, uint32_t block, bool *
     uint32_t panel = 0;
     uint32_t share = 0;
     uint32_t shares = 0;
-    bb_transform_share_of(task, block, &panel, &share, &shares);
+    bb_transform_stream_share_of(task, block, &panel, &share, &shares);
     assert_true(share < shares && (block < task->shape.panels) == (share == 0));
     if (share > 0) {
         memset(none, 0, (size_t)task->shape.whole[2] * task->shape.whole[3] * sizeof *none);
@@ -174,7 +174,7 @@ static void multiply_share(const bb_transform_task *task, uint32_t block, bool *
     transform_x(task, panel, share == 0 ? met : none, x);
     assert_true(at_once > 0);
     for (uint32_t which = 0; which < (uint32_t)task->count * task->bands; ++which) {
-        bb_transform_find_slices(task, panel, which, &slices);
+        bb_transform_stream_find_slices(task, panel, which, &slices);
     }
     for (uint32_t first = begin; first < end; first += at_once) {
         uint32_t groups = end - first < at_once ? end - first : at_once;
@@ -401,12 +401,12 @@ static void lanes_and_entries_are_read_as_written(void **state)
     const bb_transform_lane lane = {255, 5, 128, 512, 1, 1, 1};
     const bb_transform_lane back = bb_transform_lane_of(bb_transform_lane_word(&lane));
     assert_memory_equal(&lane, &back, sizeof lane);
-    assert_int_equal(bb_transform_entry_narrow(0xffffU), -1);
-    assert_int_equal(bb_transform_entry_narrow(0xabcd8000U), -32);
-    assert_int_equal(bb_transform_entry_narrow(31U << 10 | 5U), 31);
-    assert_int_equal(bb_transform_entry_cell(31U << 10 | 5U), 5);
-    assert_int_equal(bb_transform_entry_wide(0x80000000U), -(1 << 21));
-    assert_int_equal(bb_transform_entry_wide(0x7fffffffU), (1 << 21) - 1);
+    assert_int_equal(bb_transform_stream_entry_narrow(0xffffU), -1);
+    assert_int_equal(bb_transform_stream_entry_narrow(0xabcd8000U), -32);
+    assert_int_equal(bb_transform_stream_entry_narrow(31U << 10 | 5U), 31);
+    assert_int_equal(bb_transform_stream_entry_cell(31U << 10 | 5U), 5);
+    assert_int_equal(bb_transform_stream_entry_wide(0x80000000U), -(1 << 21));
+    assert_int_equal(bb_transform_stream_entry_wide(0x7fffffffU), (1 << 21) - 1);
     assert_int_equal(bb_transform_lane_chunk(&(bb_transform_lane){.log_lanes = 2}, 7, 3), 15);
 }
 

@@ -16,7 +16,7 @@ typedef struct replay {
     float *values;       // [matrix rows][columns]
     unsigned char *seen; // the same
     const float *x;
-    double *sums; // bb_zfp_place_count of them
+    double *sums; // bb_zfp_panels_place_count of them
 } replay;
 
 static uint64_t bit_of_run(const bb_zfp_task *task, bb_index band, bb_index run)
@@ -62,7 +62,8 @@ static void take_block(const replay *record, bb_index slab, bb_index panel,
                 }
             }
         }
-        record->sums[bb_zfp_place_of(cut, slab - record->task->slabs.first, r, panel)] += sum;
+        record->sums[bb_zfp_panels_place_of(cut, slab - record->task->slabs.first, r, panel)] +=
+            sum;
     }
 }
 
@@ -116,7 +117,7 @@ static void compare(const bb_coded_matrix *matrix, const replay *record, const d
     for (bb_index i = 0; i < task->rows; ++i) {
         const bb_zfp_row_place place = bb_zfp_row_place_of(&task->cut, task->row + i);
         const bb_index first =
-            bb_zfp_place_of(&task->cut, place.slab - task->slabs.first, place.row, 0);
+            bb_zfp_panels_place_of(&task->cut, place.slab - task->slabs.first, place.row, 0);
         double sum = 0.0;
         double magnitude = 0.0;
         assert_true(place.slab >= task->slabs.first &&
@@ -150,7 +151,7 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
     check_ok(BB_ZEROED(record.columns, &narrow));
     check_ok(BB_ZEROED(count, &record.values));
     check_ok(BB_ZEROED(count, &record.seen));
-    record.sums = dense_new(bb_zfp_place_count(&task.cut, task.slabs.count));
+    record.sums = dense_new(bb_zfp_panels_place_count(&task.cut, task.slabs.count));
     for (bb_index j = 0; j < record.columns; ++j) {
         narrow[j] = (float)x[j];
     }

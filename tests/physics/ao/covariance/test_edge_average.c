@@ -31,7 +31,7 @@ static double outer_integrand(double t, void *context)
     const double b2 = k->pair->bx * k->pair->bx + k->pair->by * k->pair->by;
     const double along =
         (k->u + t * k->pair->ax) * k->pair->bx + (k->v + t * k->pair->ay) * k->pair->by;
-    double points[3] = {-1.0, bb_edge_clamp(along / b2), 1.0};
+    double points[3] = {-1.0, bb_edge_average_clamp(along / b2), 1.0};
     double value = 0.0;
     double error = 0.0;
     if (fabs(points[1]) < 1.0) {

@@ -141,8 +141,9 @@ static void fill_patches(const job *k, const members *rows, const members *colum
         for (int j = 0; j < columns->slopes; ++j) {
             double *entry = bb_view_row(out, rows->slope[i]) + columns->slope[j];
             assert_true(isnan(*entry)); // once
-            *entry = bb_structure_difference(plus[columns->upper[j]], plus[columns->lower[j]],
-                                             minus[columns->upper[j]], minus[columns->lower[j]]);
+            *entry = bb_structure_function_difference(
+                plus[columns->upper[j]], plus[columns->lower[j]], minus[columns->upper[j]],
+                minus[columns->lower[j]]);
         }
     }
 }

@@ -103,7 +103,7 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
     bb_index columns = shape->nx * shape->ny;
     bb_index stride = shape->dimensions == 1 ? 4 * BB_ZFP_LINE_BLOCKS : 4 * shape->nx;
     bb_index pieces = (columns + stride - 1) / stride;
-    for (bb_index run = 0; run < bb_zfp_runs(shape); ++run) {
+    for (bb_index run = 0; run < bb_zfp_band_runs(shape); ++run) {
         bb_index group = run / pieces;
         bb_index begin = run % pieces * stride;
         bb_index count = columns - begin < stride ? columns - begin : stride;
@@ -137,7 +137,7 @@ static void streams_are_those_of_libzfp(void **state)
             check_ok(bb_zfp_band_check(settings, shape, &band));
             assert_int_equal(band.bytes, expected);
             assert_memory_equal(band.words, buffer, expected);
-            assert_int_equal(band.offsets == NULL, bb_zfp_fixed_rate(settings));
+            assert_int_equal(band.offsets == NULL, bb_zfp_band_fixed_rate(settings));
             zfp_stream_rewind(zfp);
             zfp_field_set_pointer(field, theirs);
             assert_int_equal(zfp_decompress(zfp, field), expected);

@@ -29,7 +29,7 @@ static void check_array(random_bits *random, bool with_index)
 {
     bb_zfp_index index = {0};
     memset(ours, 0xa5, sizeof ours);
-    check_ok(bb_zfp_decode(&coded.stream, ours));
+    check_ok(bb_zfp_stream_decode(&coded.stream, ours));
     assert_memory_equal(ours, coded.theirs, coded.value_bytes);
     assert_int_equal(((unsigned char *)ours)[coded.value_bytes], 0xa5);
     if (with_index) {
@@ -110,7 +110,7 @@ static void truncated_streams_are_errors(void **state)
         check_ok(BB_ALLOCATE((bb_index)cut.size + 1, &exact));
         memcpy(exact, coded.bytes, cut.size);
         cut.bytes = exact;
-        check_fails(bb_zfp_decode(&cut, ours), BB_INVALID, "zfp");
+        check_fails(bb_zfp_stream_decode(&cut, ours), BB_INVALID, "zfp");
         bb_zfp_decoder *decoder = NULL;
         bb_status status = bb_zfp_decoder_create(cpu, &cut, &index, 1, &decoder);
         if (status == BB_OK) {
@@ -138,7 +138,7 @@ static void flipped_bits_are_errors_or_values(void **state)
         bb_index bit = draw_below(&random, (bb_index)coded.stream.bits);
         coded.bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
         memset(ours, 0xa5, sizeof ours);
-        bb_status serial = bb_zfp_decode(&coded.stream, ours);
+        bb_status serial = bb_zfp_stream_decode(&coded.stream, ours);
         assert_true(serial == BB_OK || serial == BB_INVALID);
         check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
         bb_status indexed = bb_zfp_decoder_run(decoder, ours, NULL);
@@ -192,7 +192,7 @@ static void what_no_stream_has_is_refused(void **state)
     };
     bb_zfp_stream bad = good;
     check_ok(bb_zfp_stream_check(&good));
-    check_fails(bb_zfp_decode(&good, ours), BB_INVALID, "508 bits are left");
+    check_fails(bb_zfp_stream_decode(&good, ours), BB_INVALID, "508 bits are left");
     bad.type = BB_U16;
     check_fails(bb_zfp_stream_check(&bad), BB_INVALID, "expected f32 or f64");
     bad = good;
@@ -246,7 +246,7 @@ static void positions_have_64_bits(void **state)
         zfp_stream_close(zfp);
         stream_close(bits);
     }
-    check_ok(bb_zfp_decode(&stream, out));
+    check_ok(bb_zfp_stream_decode(&stream, out));
     for (size_t p = 0; p < 4; ++p) {
         const float *cursor = out + 4 * places[p];
         check_close((double)cursor[0], 1.0, 1e-6, 1.0);

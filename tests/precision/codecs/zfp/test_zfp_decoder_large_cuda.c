@@ -47,7 +47,7 @@ static uint64_t bits_of(const bb_zfp_stream *stream, const bb_zfp_index *index)
     if (index->lengths == NULL) {
         return (uint64_t)bb_zfp_stream_blocks(stream) * stream->settings.maximum_bits;
     }
-    const bb_index group = bb_zfp_run_groups(index->runs) - 1;
+    const bb_index group = bb_zfp_stream_run_groups(index->runs) - 1;
     uint64_t end = index->bases[group];
     for (bb_index run = group * BB_ZFP_GROUP_RUNS; run < index->runs; ++run) {
         end += index->lengths[run];
@@ -168,7 +168,7 @@ static void repeat_stream(repeated *rounds)
         return;
     }
     const bb_index runs = rounds->index.runs;
-    const bb_index groups = bb_zfp_run_groups(runs);
+    const bb_index groups = bb_zfp_stream_run_groups(runs);
     assert_int_equal(runs % BB_ZFP_GROUP_RUNS, 0);
     assert_int_equal(rounds->whole_index.runs, rounds->copies * runs);
     check_ok(BB_ALLOCATE(rounds->copies * runs, &rounds->whole_index.lengths));

@@ -9,11 +9,11 @@
 
 static const double CAPACITY = 2330.0 * 712.0 * 775e-6;
 
-static bb_wafer_problem *problem_of(const driver_case *of, bb_config **config)
+static bb_wafer_problem *problem_of(const driver_case *study, bb_config **config)
 {
     bb_wafer_problem *problem = NULL;
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(of, config));
+    check_ok(driver_load(study, config));
     const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(*config));
     check_ok(bb_wafer_problem_create(&physics, &problem));
     return problem;
@@ -27,7 +27,7 @@ static void a_wide_hood_warms_the_wafer_evenly(void **state)
     static const char *const steppings[] = {"mesh.stepping=explicit",
                                             "mesh.stepping=crank-nicolson"};
     for (int k = 0; k < 2; ++k) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL,
             {"clamp.exchange_w_per_m2_k=0.0", "scan.dose_mj_per_cm2=0.0", "scan.order=given",
               "scan.sequence=[50, 49]", "scan.fields=[1]", steppings[k],
@@ -35,7 +35,7 @@ static void a_wide_hood_warms_the_wafer_evenly(void **state)
         };
         bb_config *config = NULL;
         bb_heat_simulation simulation;
-        bb_wafer_problem *problem = problem_of(&of, &config);
+        bb_wafer_problem *problem = problem_of(&study, &config);
         check_ok(bb_heat_simulation_open(problem, &simulation));
         double z = 800.0 * 2e-3 / CAPACITY;
         double factor = k == 0 ? 1.0 - z : (1.0 - 0.5 * z) / (1.0 + 0.5 * z);
@@ -153,13 +153,13 @@ static double entry(const bb_results *results, const char *name, bb_index exposu
 static void the_ledger_is_published_by_exposure(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
     };
     bb_config *config = NULL;
     bb_wafer_heating heating;
     bb_results *results = NULL;
-    bb_wafer_problem *problem = problem_of(&of, &config);
+    bb_wafer_problem *problem = problem_of(&study, &config);
     check_ok(bb_wafer_heating_run(problem, &heating));
     check_ok(bb_results_create(&results));
     check_ok(bb_wafer_heating_publish(&heating, results));
@@ -185,11 +185,11 @@ static void the_ledger_is_published_by_exposure(void **state)
 static void implicit_steps_and_hood_keep_their_bits(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
     };
-    driver_check_threads(&of);
+    driver_check_threads(&study);
 }
 
 int main(void)

@@ -14,11 +14,11 @@ typedef struct heated {
     bb_wafer_heating heating;
 } heated;
 
-static void heat(const driver_case *of, heated *out)
+static void heat(const driver_case *test_case, heated *out)
 {
     *out = (heated){0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(of, &out->config));
+    check_ok(driver_load(test_case, &out->config));
     const bb_wafer_study *study = bb_config_study(out->config);
     out->physics = bb_wafer_study_physics(study);
     check_ok(bb_wafer_problem_create(&out->physics, &out->problem));
@@ -42,19 +42,19 @@ static double field_joules(const heated *of)
 static void every_exposure_has_its_dose(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
           "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}
     };
     const double fields[] = {1.0, 2.5, 1.0};
     heated at;
-    heat(&of, &at);
-    double whole = 0.0;
+    heat(&study, &at);
+    double total = 0.0;
     assert_int_equal(at.heating.exposed_count, 3);
     for (bb_index f = 0; f < 3; ++f) {
-        whole += fields[f] * field_joules(&at);
-        check_relative(at.heating.ledgers[f].deposited, whole, 1e-10);
+        total += fields[f] * field_joules(&at);
+        check_relative(at.heating.ledgers[f].deposited, total, 1e-10);
         assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
     }
     drop(&at);
@@ -69,10 +69,10 @@ static void substeps_converge_to_first_order(void **state)
     heated at[4];
     double errors[3];
     for (int s = 0; s < 4; ++s) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL, {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}
         };
-        heat(&of, &at[s]);
+        heat(&study, &at[s]);
         assert_true(fabs(at[s].heating.imbalance[2]) < 1e-12);
         check_relative(at[s].heating.ledgers[2].deposited, at[0].heating.ledgers[2].deposited,
                        1e-12);
@@ -180,12 +180,12 @@ static void inputs_are_means_over_a_step(void **state)
 {
     (void)state;
     // No exchange, so that all heat stays in the wafer; a field that is whole.
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}
     };
     heated at;
-    heat(&of, &at);
+    heat(&study, &at);
     const bb_wafer_material_config *wafer = at.physics.wafer;
     double per_area =
         wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;
@@ -206,10 +206,10 @@ static void inputs_are_means_over_a_step(void **state)
     drop(&at);
 }
 
-static void fail_everywhere(const driver_case *of)
+static void fail_everywhere(const driver_case *study)
 {
     heated at;
-    heat(of, &at);
+    heat(study, &at);
     bb_index blocks = bb_memory_blocks();
     for (bb_index k = 1;; ++k) {
         bb_wafer_heating again;

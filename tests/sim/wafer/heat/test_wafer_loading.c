@@ -18,11 +18,11 @@ typedef struct heated {
     bb_wafer_heating heating;
 } heated;
 
-static void heat(const driver_case *of, heated *out)
+static void heat(const driver_case *study, heated *out)
 {
     *out = (heated){0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(of, &out->config));
+    check_ok(driver_load(study, &out->config));
     const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
     check_ok(bb_wafer_problem_create(&physics, &out->problem));
     check_ok(bb_wafer_heating_run(out->problem, &out->heating));
@@ -126,22 +126,22 @@ static void the_first_wafer_is_as_if_alone(void **state)
 static void the_bare_clamp_cools_at_its_rate(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}
     };
     heated at;
-    heat(&of, &at);
+    heat(&study, &at);
     const double z = 3000.0 * 10e-3 / (2e6 * 8e-3);
     const double kept = pow((1.0 - 0.5 * z) / (1.0 + 0.5 * z), 300.0);
-    const double left = at.heating.ledgers[2].stored_clamp;
-    check_relative(at.heating.wafers[1].clamp_joules, left * kept, 1e-10);
+    const double rest = at.heating.ledgers[2].stored_clamp;
+    check_relative(at.heating.wafers[1].clamp_joules, rest * kept, 1e-10);
     check_relative(kept, exp(-3.0 * 3000.0 / (2e6 * 8e-3)), 1e-6);
     double capacity = 0.0;
     for (bb_index i = 0; i < at.problem->thermal->clamp_count; ++i) {
         capacity += at.problem->thermal->capacity[at.problem->thermal->node_count + i];
     }
-    check_relative(at.heating.wafers[1].clamp_rise, left * kept / capacity, 1e-10);
+    check_relative(at.heating.wafers[1].clamp_rise, rest * kept / capacity, 1e-10);
     drop(&at);
 }
 
@@ -154,11 +154,11 @@ static void carry_over_fades(void **state)
                                         "wafers={count: 2, exchange_s: 50.0}"};
     double met[3];
     for (int k = 0; k < 3; ++k) {
-        const driver_case of = {
+        const driver_case study = {
             CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}
         };
         heated at;
-        heat(&of, &at);
+        heat(&study, &at);
         assert_true(at.heating.wafers[0].clamp_joules == 0.0);
         assert_true(isnan(at.heating.wafers[1].unloaded_joules));
         met[k] = at.heating.wafers[1].clamp_joules;
@@ -170,11 +170,11 @@ static void carry_over_fades(void **state)
 static void probes_follow_wafer_and_clamp(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}
     };
-    bb_results *results = driver_results(&of);
-    driver_check_output_plan(&of, results);
+    bb_results *results = driver_results(&study);
+    driver_check_output_plan(&study, results);
     const bb_dataset *time = bb_results_find(results, "probes/time_s");
     const bb_dataset *wafer = bb_results_find(results, "probes/wafer");
     const bb_dataset *middle = bb_results_find(results, "probes/middle_k");
@@ -203,11 +203,11 @@ static void probes_follow_wafer_and_clamp(void **state)
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}
     };
-    driver_check_threads(&of);
+    driver_check_threads(&study);
 }
 
 static void what_cannot_be_probed_is_refused(void **state)
@@ -221,9 +221,9 @@ static void what_cannot_be_probed_is_refused(void **state)
                                       "wafers.scored=first",
                                       "probes=[{name: a, layer: ring}]"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
-        const driver_case of = {CONFIG_WAFER_SMALL, {bad[k]}};
+        const driver_case study = {CONFIG_WAFER_SMALL, {bad[k]}};
         bb_config *config = NULL;
-        assert_int_equal(driver_load(&of, &config), BB_INVALID);
+        assert_int_equal(driver_load(&study, &config), BB_INVALID);
         assert_null(config);
     }
 }

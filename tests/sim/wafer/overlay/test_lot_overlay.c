@@ -62,20 +62,20 @@ static void each_wafer_is_the_last_of_a_shorter_lot(void **state)
     const bb_index axes = driver_dataset(lot, "axis")->count;
     const size_t bytes = (size_t)points * sizeof(double);
     const double *moved = numbers(lot, "wafer_displacement_nm");
-    const double *left = numbers(lot, "wafer_residual_nm");
+    const double *remainder = numbers(lot, "wafer_residual_nm");
     double change = 0.0;
     for (int w = 0; w < WAFERS; ++w) {
         const double *alone = numbers(lasts[w], "displacement_nm");
         const double *alone_left = numbers(lasts[w], "residual_nm");
         for (bb_index i = 0; i < PIPELINE_COUNT * axes; ++i) {
-            const double *at = moved + (i * WAFERS + w) * points;
-            assert_memory_equal(at, alone + i * points, bytes);
+            const double *cursor = moved + (i * WAFERS + w) * points;
+            assert_memory_equal(cursor, alone + i * points, bytes);
             if (i / axes < 2 || w == WAFERS - 1) {
-                assert_memory_equal(left + (i * WAFERS + w) * points, alone_left + i * points,
+                assert_memory_equal(remainder + (i * WAFERS + w) * points, alone_left + i * points,
                                     bytes);
             }
             for (bb_index k = 0; k < points; ++k) {
-                change = fmax(change, fabs(at[k] - moved[i * WAFERS * points + k]));
+                change = fmax(change, fabs(cursor[k] - moved[i * WAFERS * points + k]));
             }
         }
         assert_true(numbers(lot, "wafer")[w] == (double)w);
@@ -88,7 +88,7 @@ static void each_wafer_is_the_last_of_a_shorter_lot(void **state)
     assert_true(change > 1e-3);
     // The draws are others.
     const bb_index item = 2 * axes * WAFERS * points;
-    assert_memory_not_equal(left + item, left + item + (WAFERS - 1) * points, bytes);
+    assert_memory_not_equal(remainder + item, remainder + item + (WAFERS - 1) * points, bytes);
 }
 
 // Whatever is reported without the wafers is of the last one, but for what counts products.
@@ -155,7 +155,7 @@ static void spread_follows_from_displacements(void **state)
     const double *spread = numbers(lot, "wafer_to_wafer_nm");
     const double *means = numbers(lot, "wafer_mean_nm");
     double sum = 0.0;
-    double most = 0.0;
+    double maximum = 0.0;
     for (bb_index k = 0; k < points; ++k) {
         const double a = moved[k];
         const double b = moved[points + k];
@@ -164,7 +164,7 @@ static void spread_follows_from_displacements(void **state)
         const double variance =
             0.5 * ((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean));
         sum += variance;
-        most = fmax(most, variance);
+        maximum = fmax(maximum, variance);
     }
     const double a = means[0];
     const double b = means[DIRECTIONS];
@@ -175,12 +175,12 @@ static void spread_follows_from_displacements(void **state)
         sqrt(0.5 * ((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean))),
         1e-6);
     check_relative(spread[1], sqrt(sum / (double)points), 1e-9);
-    check_relative(spread[2], sqrt(most), 1e-9);
+    check_relative(spread[2], sqrt(maximum), 1e-9);
     print_message("raw, x: mean %.3g, point %.3g, most %.3g nm from wafer to wafer, m3s %.4g nm\n",
                   spread[0], spread[1], spread[2], spread[3]);
     for (int i = 0; i < PIPELINE_COUNT * ERRORS * DIRECTIONS; ++i) {
-        const double *of = spread + i * SPREADS;
-        assert_true(of[0] <= of[1] * (1.0 + 1e-12) && of[1] <= of[2]);
+        const double *values = spread + i * SPREADS;
+        assert_true(values[0] <= values[1] * (1.0 + 1e-12) && values[1] <= values[2]);
     }
 }
 

@@ -32,7 +32,7 @@ static bb_results *usual;
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     return driver_run(&deliveries, 2, &usual) == BB_OK ? 0 : -1;
@@ -84,12 +84,12 @@ static void late_and_missed_corrections_cost(void **state)
 static void the_reference_may_be_late_itself(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]",
           "pipelines=[" REFERENCE ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}
     };
-    bb_results *results = driver_results(&of);
+    bb_results *results = driver_results(&study);
     const double *late = driver_row(results, "overlay_headline_nm", "reference");
     const double *fp32 = driver_row(results, "overlay_headline_nm", "fp32");
     assert_true(late[RESIDUAL] > 1e3 * fp32[RESIDUAL] && late[NUMERICAL] == 0.0);

@@ -41,13 +41,13 @@ struct bb_control_loop {
 };
 
 // A copy that goes with the loop.
-static inline void *emulated_copy(bb_control_loop *loop, const void *from, bb_index count,
+static inline void *emulated_copy(bb_control_loop *loop, const void *source, bb_index count,
                                   size_t bytes)
 {
     void **block = &loop->blocks[loop->block_count++];
     check_ok(bb_memory_allocate(count + 1, bytes, block));
     if (count > 0) {
-        memcpy(*block, from, (size_t)count * bytes);
+        memcpy(*block, source, (size_t)count * bytes);
     }
     return *block;
 }
@@ -81,39 +81,41 @@ done:
 
 void bb_control_loop_destroy(bb_control_loop **loop)
 {
-    bb_control_loop *whole = *loop;
-    if (whole == NULL) {
+    bb_control_loop *control_loop = *loop;
+    if (control_loop == NULL) {
         return;
     }
-    for (int block = 0; block < whole->block_count; ++block) {
-        bb_memory_release(&whole->blocks[block]);
+    for (int block = 0; block < control_loop->block_count; ++block) {
+        bb_memory_release(&control_loop->blocks[block]);
     }
-    bb_sliced_rows_release(&whole->a);
-    bb_sliced_rows_release(&whole->w);
-    BB_RELEASE(&whole->state);
-    BB_RELEASE(&whole->next);
-    BB_RELEASE(&whole->x);
-    BB_RELEASE(&whole->part);
-    BB_RELEASE(&whole->wide);
-    BB_RELEASE(&whole->y);
-    BB_RELEASE(&whole->z);
+    bb_sliced_rows_release(&control_loop->a);
+    bb_sliced_rows_release(&control_loop->w);
+    BB_RELEASE(&control_loop->state);
+    BB_RELEASE(&control_loop->next);
+    BB_RELEASE(&control_loop->x);
+    BB_RELEASE(&control_loop->part);
+    BB_RELEASE(&control_loop->wide);
+    BB_RELEASE(&control_loop->y);
+    BB_RELEASE(&control_loop->z);
     BB_RELEASE(loop);
 }
 
-bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *from)
+bb_status bb_control_loop_add(bb_control_loop *loop, const bb_loop_period *period)
 {
-    const bb_index light = from->light_steps;
-    const bb_index inputs = from->input_begin[light];
-    bb_loop_period *to = &loop->periods[loop->period_count++];
-    *to = (bb_loop_period){.set = from->set, .light_steps = light, .dark_steps = from->dark_steps};
-    to->input_begin = emulated_copy(loop, from->input_begin, light + 1, sizeof(int32_t));
-    to->input_where = emulated_copy(loop, from->input_where, inputs, sizeof(int32_t));
-    to->input = emulated_copy(loop, from->input, inputs, sizeof(double));
-    if (from->set >= 0) {
-        to->window = emulated_copy(loop, from->window, light, sizeof(int32_t));
-        to->output_begin = emulated_copy(loop, from->output_begin, light + 1, sizeof(int32_t));
-        to->output =
-            emulated_copy(loop, from->output, from->output_begin[light], sizeof *from->output);
+    const bb_index light = period->light_steps;
+    const bb_index inputs = period->input_begin[light];
+    bb_loop_period *loop_period = &loop->periods[loop->period_count++];
+    *loop_period = (bb_loop_period){
+        .set = period->set, .light_steps = light, .dark_steps = period->dark_steps};
+    loop_period->input_begin = emulated_copy(loop, period->input_begin, light + 1, sizeof(int32_t));
+    loop_period->input_where = emulated_copy(loop, period->input_where, inputs, sizeof(int32_t));
+    loop_period->input = emulated_copy(loop, period->input, inputs, sizeof(double));
+    if (period->set >= 0) {
+        loop_period->window = emulated_copy(loop, period->window, light, sizeof(int32_t));
+        loop_period->output_begin =
+            emulated_copy(loop, period->output_begin, light + 1, sizeof(int32_t));
+        loop_period->output = emulated_copy(loop, period->output, period->output_begin[light],
+                                            sizeof *period->output);
     }
     return BB_OK;
 }
@@ -184,8 +186,8 @@ bb_status bb_control_loop_step(bb_control_loop *loop)
     bb_sliced_rows_multiply(&loop->a, loop->state, loop->next);
     for (int k = light ? period->input_begin[loop->step] : 0;
          light && k < period->input_begin[loop->step + 1]; ++k) {
-        const int32_t at = period->input_where[k];
-        loop->next[at] = fmaf((float)loop->b[at], (float)period->input[k], loop->next[at]);
+        const int32_t index = period->input_where[k];
+        loop->next[index] = fmaf((float)loop->b[index], (float)period->input[k], loop->next[index]);
     }
     if (light && period->set >= 0) {
         BB_TRY(emulated_products(loop, period));
@@ -204,11 +206,11 @@ bb_status bb_control_loop_wait(bb_control_loop *loop)
     return BB_OK;
 }
 
-bb_status bb_control_loop_await(bb_control_loop *loop, bb_index left, int64_t sleep_ns)
+bb_status bb_control_loop_await(bb_control_loop *loop, bb_index rest, int64_t sleep_ns)
 {
     (void)sleep_ns;
-    assert_true(left >= 0 && (uint64_t)left < loop->queued && left < BB_LOOP_KEPT);
-    if (left == 0) {
+    assert_true(rest >= 0 && (uint64_t)rest < loop->queued && rest < BB_LOOP_KEPT);
+    if (rest == 0) {
         (void)manual_clock_sleep(loop->done_ns);
     }
     return BB_OK;
@@ -225,9 +227,9 @@ bb_index bb_control_loop_left(const bb_control_loop *loop)
     return held > 0 ? held : 0;
 }
 
-bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index left)
+bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index rest)
 {
-    return loop->stamps[(loop->queued - 1 - (uint64_t)left) % BB_LOOP_KEPT];
+    return loop->stamps[(loop->queued - 1 - (uint64_t)rest) % BB_LOOP_KEPT];
 }
 
 bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)

@@ -74,19 +74,19 @@ static inline bb_coded_operator *emulated_operator(bb_coded_operator *operation)
     return operation;
 }
 
-static inline void emulated_stand(const bb_coded_operator *slot, bb_coded_operator *own)
+static inline void emulated_stand(const bb_coded_operator *slot, bb_coded_operator *operator)
 {
     const size_t count = sizeof emulated_place / sizeof *emulated_place;
-    size_t at = 0;
-    while (at < count && emulated_place[at].slot != slot) {
-        ++at;
+    size_t index = 0;
+    while (index < count && emulated_place[index].slot != slot) {
+        ++index;
     }
-    for (size_t i = 0; at == count && i < count; ++i) {
-        at = emulated_place[i].slot == NULL ? i : count;
+    for (size_t i = 0; index == count && i < count; ++i) {
+        index = emulated_place[i].slot == NULL ? i : count;
     }
-    assert_true(at < count);
-    emulated_place[at].slot = slot;
-    emulated_place[at].own = own;
+    assert_true(index < count);
+    emulated_place[index].slot = slot;
+    emulated_place[index].own = operator;
 }
 
 bb_status bb_field_stream_create(bb_device *device, int axes, bb_coded_operator *const *slots,
@@ -199,11 +199,12 @@ bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
     return BB_OK;
 }
 
-bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied, double *left)
+bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
+                                  double *remainder)
 {
     (void)stream;
     (void)slot;
-    *copied = *left = emulated_copy_s;
+    *copied = *remainder = emulated_copy_s;
     return BB_OK;
 }
 

@@ -47,43 +47,44 @@ typedef struct truth {
     bb_device *devices[BB_LOOP_GPUS]; // of the loop: those there are, over again
 } truth;
 
-static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *of)
+static inline void open_truth(bb_device_kind kind, const driver_case *what, truth *reference)
 {
     bb_heat_simulation simulation = {0};
-    *of = (truth){0};
+    *reference = (truth){0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(what, &of->config));
-    of->study = bb_config_study(of->config);
-    const bb_wafer_config physics = bb_wafer_study_physics(of->study);
-    check_ok(bb_wafer_problem_create(&physics, &of->problem));
-    check_ok(bb_wafer_heating_run(of->problem, &of->heating));
-    check_ok(bb_heat_simulation_open(of->problem, &simulation));
-    const bb_scan *scan = of->problem->scan;
-    for (bb_index field = 0; field < of->heating.exposed_count; ++field) {
+    check_ok(driver_load(what, &reference->config));
+    reference->study = bb_config_study(reference->config);
+    const bb_wafer_config physics = bb_wafer_study_physics(reference->study);
+    check_ok(bb_wafer_problem_create(&physics, &reference->problem));
+    check_ok(bb_wafer_heating_run(reference->problem, &reference->heating));
+    check_ok(bb_heat_simulation_open(reference->problem, &simulation));
+    const bb_scan *scan = reference->problem->scan;
+    for (bb_index field = 0; field < reference->heating.exposed_count; ++field) {
         check_ok(bb_heat_simulation_expose(&simulation, field));
         for (bb_index part = 0; part < scan->light_steps + scan->dark_steps; ++part) {
             check_ok(bb_heat_simulation_step(&simulation, part));
         }
     }
-    const bb_index size = of->problem->thermal->size;
-    check_ok(BB_ALLOCATE(size, &of->state));
-    memcpy(of->state, bb_stepper_state(simulation.stepper), (size_t)size * sizeof *of->state);
+    const bb_index size = reference->problem->thermal->size;
+    check_ok(BB_ALLOCATE(size, &reference->state));
+    memcpy(reference->state, bb_stepper_state(simulation.stepper),
+           (size_t)size * sizeof *reference->state);
     bb_heat_simulation_release(&simulation);
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &of->cpu));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &reference->cpu));
     for (int g = 0; g < BB_LOOP_GPUS; ++g) {
-        check_ok(bb_device_open(kind, g % bb_device_count(kind, NULL, 0), &of->devices[g]));
+        check_ok(bb_device_open(kind, g % bb_device_count(kind, NULL, 0), &reference->devices[g]));
     }
 }
 
-static inline void close_truth(truth *of)
+static inline void close_truth(truth *reference)
 {
-    BB_RELEASE(&of->state);
-    bb_wafer_heating_release(&of->heating);
-    bb_wafer_problem_destroy(&of->problem);
-    bb_config_destroy(&of->config);
-    bb_device_close(&of->cpu);
+    BB_RELEASE(&reference->state);
+    bb_wafer_heating_release(&reference->heating);
+    bb_wafer_problem_destroy(&reference->problem);
+    bb_config_destroy(&reference->config);
+    bb_device_close(&reference->cpu);
     for (int g = 0; g < BB_LOOP_GPUS; ++g) {
-        bb_device_close(&of->devices[g]);
+        bb_device_close(&reference->devices[g]);
     }
 }
 
@@ -111,26 +112,26 @@ static inline double distance(bb_index count, const double *got, const double *e
 }
 
 // Means of one field and axis by the offline path, with the same matrix.
-static inline const double *dwell_means(const truth *of, const bb_wafer_loop *loop, bb_index field,
-                                        int axis)
+static inline const double *dwell_means(const truth *reference, const bb_wafer_loop *loop,
+                                        bb_index field, int axis)
 {
-    const bb_slit_grid *slit = &of->problem->slit;
-    bb_dwell *dwell = of->problem->dwells[field];
+    const bb_slit_grid *slit = &reference->problem->slit;
+    bb_dwell *dwell = reference->problem->dwells[field];
     bb_coded_operator *operation = NULL;
     double *window = NULL;
     double seconds = 0.0;
     bb_coded_matrix *matrix = NULL;
     bb_coding_report report;
     check_ok(BB_ALLOCATE(slit->window_points, &window));
-    check_ok(
-        bb_loop_part_encode(of->study, of->problem, loop->pipeline, field, axis, &report, &matrix));
-    check_ok(bb_product_pipeline_operator(loop->pipeline, of->cpu, matrix, &operation));
+    check_ok(bb_loop_part_encode(reference->study, reference->problem, loop->pipeline, field, axis,
+                                 &report, &matrix));
+    check_ok(bb_product_pipeline_operator(loop->pipeline, reference->cpu, matrix, &operation));
     bb_dwell_reset(dwell);
-    for (bb_index step = 0; step < of->heating.light_steps; ++step) {
+    for (bb_index step = 0; step < reference->heating.light_steps; ++step) {
         const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
         check_ok(bb_coded_operator_apply(operation, row, slit->window_points,
-                                         bb_wafer_heating_input(&of->heating, field, step), window,
-                                         &seconds));
+                                         bb_wafer_heating_input(&reference->heating, field, step),
+                                         window, &seconds));
         bb_dwell_add(dwell, step, window);
     }
     bb_coded_operator_destroy(&operation);
@@ -139,10 +140,10 @@ static inline const double *dwell_means(const truth *of, const bb_wafer_loop *lo
     return dwell->mean;
 }
 
-static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index field)
+static inline void check_field(const truth *reference, bb_wafer_loop *loop, bb_index field)
 {
-    const bb_index cells = of->heating.cell_count;
-    const bb_index count = of->problem->dwells[field]->count;
+    const bb_index cells = reference->heating.cell_count;
+    const bb_index count = reference->problem->dwells[field]->count;
     float *x = NULL;
     double *z = NULL;
     check_ok(BB_ALLOCATE(cells, &x));
@@ -150,10 +151,12 @@ static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index fi
     check_ok(bb_control_loop_reading(loop->parts[0].loop, x));
     check_ok(bb_wafer_loop_outputs(loop, z));
     double reading = distance_f32(
-        cells, x, bb_wafer_heating_input(&of->heating, field, of->heating.light_steps - 1));
+        cells, x,
+        bb_wafer_heating_input(&reference->heating, field, reference->heating.light_steps - 1));
     assert_true(reading <= state_bound);
     for (int axis = 0; axis < LOOP_AXES; ++axis) {
-        double away = distance(count, z + axis * loop->points, dwell_means(of, loop, field, axis));
+        double away =
+            distance(count, z + axis * loop->points, dwell_means(reference, loop, field, axis));
         print_message("%s, field %td, %c: reading %.2g, means %.2g of the largest\n",
                       loop->pipeline->name, field, "xyz"[axis], reading, away);
         assert_true(away <= output_bound);
@@ -164,10 +167,10 @@ static inline void check_field(const truth *of, bb_wafer_loop *loop, bb_index fi
 
 // All steps from rest, each waited for and fields checked, or a field's queued at once; `z`
 // [period_count][LOOP_AXES][points] gets the outputs, `state` [size] the end, which every part has.
-static inline void run_all(const truth *of, bb_wafer_loop *loop, bool check, double *z,
+static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool check, double *z,
                            float *state)
 {
-    const bb_index size = of->problem->thermal->size;
+    const bb_index size = reference->problem->thermal->size;
     float *other = NULL;
     check_ok(BB_ALLOCATE(size, &other));
     check_ok(bb_wafer_loop_reset(loop));
@@ -181,7 +184,7 @@ static inline void run_all(const truth *of, bb_wafer_loop *loop, bool check, dou
         }
         check_ok(bb_wafer_loop_outputs(loop, z + period * LOOP_AXES * loop->points));
         if (check && bb_wafer_loop_scored(loop, period) >= 0) {
-            check_field(of, loop, bb_wafer_loop_scored(loop, period));
+            check_field(reference, loop, bb_wafer_loop_scored(loop, period));
         }
     }
     check_ok(bb_control_loop_state(loop->parts[0].loop, state));
@@ -212,24 +215,25 @@ static inline void release_answer(loop_answer *answer)
     BB_RELEASE(&answer->state);
 }
 
-static inline loop_answer answer_of(const truth *of, bb_index pipeline, const loop_way *way)
+static inline loop_answer answer_of(const truth *reference, bb_index pipeline, const loop_way *way)
 {
-    const bb_product_pipeline *pipelines = of->study->pipelines.items;
-    bb_wafer_study study = *of->study;
+    const bb_product_pipeline *pipelines = reference->study->pipelines.items;
+    bb_wafer_study study = *reference->study;
     bb_wafer_loop *loop = NULL;
-    loop_answer out[2] = {{.size = of->problem->thermal->size}};
+    loop_answer out[2] = {{.size = reference->problem->thermal->size}};
     study.realtime.matrices = way->matrices;
     study.realtime.gpus = way->gpus;
-    check_ok(
-        bb_wafer_loop_create(&study, of->problem, &pipelines[pipeline], way->devices, 0, &loop));
-    assert_int_equal(loop->period_count, of->problem->scored[of->problem->scored_count - 1] + 1);
+    check_ok(bb_wafer_loop_create(&study, reference->problem, &pipelines[pipeline], way->devices, 0,
+                                  &loop));
+    assert_int_equal(loop->period_count,
+                     reference->problem->scored[reference->problem->scored_count - 1] + 1);
     out[0].count = loop->period_count * LOOP_AXES * loop->points;
     for (int run = 0; run < 2; ++run) {
         check_ok(BB_ZEROED(out[0].count, &out[run].z));
         check_ok(BB_ALLOCATE(out[0].size, &out[run].state));
-        run_all(of, loop, run == 0, out[run].z, out[run].state);
+        run_all(reference, loop, run == 0, out[run].z, out[run].state);
     }
-    double away = distance_f32(out[0].size, out[0].state, of->state);
+    double away = distance_f32(out[0].size, out[0].state, reference->state);
     print_message("%s, %s, %d: state %.2g of the largest\n", loop->pipeline->name,
                   bb_loop_mode_names[way->matrices], loop->gpus, away);
     assert_true(away <= state_bound);
@@ -251,23 +255,23 @@ static inline void check_same(const loop_answer *a, const loop_answer *b)
 // Every pipeline but the reference.
 static inline void check_parity(bb_device_kind kind, const driver_case *what)
 {
-    truth of;
-    open_truth(kind, what, &of);
-    for (bb_index pipeline = 1; pipeline < of.study->pipelines.count; ++pipeline) {
-        const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
-        loop_answer answer = answer_of(&of, pipeline, &plain);
+    truth reference;
+    open_truth(kind, what, &reference);
+    for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
+        const loop_way plain = {BB_LOOP_RESIDENT, 1, reference.devices};
+        loop_answer answer = answer_of(&reference, pipeline, &plain);
         release_answer(&answer);
     }
-    close_truth(&of);
+    close_truth(&reference);
 }
 
 // What `bitbudget realtime` publishes of a study on a GPU. Owner of both: the caller.
-static inline bb_results *run_harness(const driver_case *of, bb_config **config)
+static inline bb_results *run_harness(const driver_case *study, bb_config **config)
 {
     bb_results *results = NULL;
     bb_text table = {0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(of, config));
+    check_ok(driver_load(study, config));
     check_ok(bb_results_create(&results));
     check_ok(bb_wafer_realtime_run(bb_config_study(*config), results, &table));
     print_message("%s", bb_text_string(&table));

@@ -135,18 +135,18 @@ static void a_series_covers_all_steps(void **state)
 {
     (void)state;
     static bb_step_record records[STEPS];
-    double begin[7], median[7], most[7];
+    double begin[7], median[7], maximum[7];
     double overall = 0.0;
     fill(records);
-    check_ok(bb_latency_blocks(STEPS, records, 7, begin, median, most));
+    check_ok(bb_latency_blocks(STEPS, records, 7, begin, median, maximum));
     for (int block = 0; block < 7; ++block) {
         assert_true(begin[block] == records[block * STEPS / 7].release);
-        assert_true(median[block] <= most[block]);
-        overall = fmax(overall, most[block]);
+        assert_true(median[block] <= maximum[block]);
+        overall = fmax(overall, maximum[block]);
     }
     check_relative(overall, 1000e-6, 1e-12);
-    check_ok(bb_latency_blocks(3, records, 3, begin, median, most));
-    assert_true(median[1] == records[1].latency && most[1] == records[1].latency);
+    check_ok(bb_latency_blocks(3, records, 3, begin, median, maximum));
+    assert_true(median[1] == records[1].latency && maximum[1] == records[1].latency);
 }
 
 static int leave(void **state)

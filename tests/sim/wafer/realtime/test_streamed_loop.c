@@ -25,22 +25,22 @@ static void outputs_do_not_depend_on_mode_or_devices(void **state)
 {
     (void)state;
     for (size_t layout = 0; layout < sizeof layouts / sizeof *layouts; ++layout) {
-        truth of;
-        open_truth(BB_DEVICE_CPU, &layouts[layout], &of);
-        const bb_product_pipeline *pipelines = of.study->pipelines.items;
-        emulated_know(of.study, of.problem, &pipelines[E4M3], of.cpu);
-        const loop_way plain = {BB_LOOP_RESIDENT, 1, of.devices};
-        loop_answer expected = answer_of(&of, E4M3, &plain);
+        truth reference;
+        open_truth(BB_DEVICE_CPU, &layouts[layout], &reference);
+        const bb_product_pipeline *pipelines = reference.study->pipelines.items;
+        emulated_know(reference.study, reference.problem, &pipelines[E4M3], reference.cpu);
+        const loop_way plain = {BB_LOOP_RESIDENT, 1, reference.devices};
+        loop_answer expected = answer_of(&reference, E4M3, &plain);
         for (int way = 1; way < 6; way += layout == 0 ? 1 : 4) {
             const loop_way other = {way % 2 == 0 ? BB_LOOP_RESIDENT : BB_LOOP_STREAMED, 1 + way / 2,
-                                    of.devices};
-            loop_answer got = answer_of(&of, E4M3, &other);
+                                    reference.devices};
+            loop_answer got = answer_of(&reference, E4M3, &other);
             check_same(&got, &expected);
             release_answer(&got);
         }
         release_answer(&expected);
         emulated_forget();
-        close_truth(&of);
+        close_truth(&reference);
     }
 }
 
@@ -190,7 +190,7 @@ static void matrices_that_come_late_show(void **state)
 {
     (void)state;
     double steps = 0.0;
-    check_ok(bb_hdf5_start());
+    check_ok(bb_hdf5_library_start());
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
             rig of;

@@ -16,11 +16,11 @@
 
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
-    const driver_case of = {
+    const driver_case test_case = {
         CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}
     };
     bb_config *config = NULL;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index which = 0;
@@ -68,7 +68,7 @@ static void the_pipeline_is_chosen_by_name(void **state)
 static void a_queue_of_seconds_is_refused(void **state)
 {
     (void)state;
-    const driver_case most = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}
     };
     const driver_case unpaced = {
@@ -80,7 +80,7 @@ static void a_queue_of_seconds_is_refused(void **state)
     };
     const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
     bb_config *config = NULL;
-    check_ok(driver_load(&most, &config));
+    check_ok(driver_load(&study, &config));
     bb_config_destroy(&config);
     check_ok(driver_load(&unpaced, &config)); // has no period
     bb_config_destroy(&config);
@@ -91,12 +91,12 @@ static void a_queue_of_seconds_is_refused(void **state)
 static void a_study_on_the_cpu_is_refused(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}
     };
     bb_config *config = NULL;
     bb_text table = {0};
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&study, &config));
     check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "device: the loop runs on a cuda device");
     bb_config_destroy(&config);
@@ -127,11 +127,11 @@ static void invent(bb_realtime_measurement *out, bb_index count)
     out->after = out->before;
 }
 
-static double number(const bb_results *results, const char *path, bb_index at)
+static double number(const bb_results *results, const char *path, bb_index index)
 {
     const bb_dataset *dataset = bb_results_find(results, path);
     assert_non_null(dataset);
-    return dataset->numbers[at];
+    return dataset->numbers[index];
 }
 
 static void check_numbers(const bb_results *results)
@@ -158,14 +158,14 @@ static void check_numbers(const bb_results *results)
 
 static void report_of(const char *release, double period_us)
 {
-    const driver_case of = {
+    const driver_case test_case = {
         CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}
     };
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};
     bb_realtime_measurement measured;
-    check_ok(driver_load(&of, &config));
+    check_ok(driver_load(&test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_problem problem = {.scored_count = 2};
     const bb_wafer_loop loop = {.study = study,
@@ -210,7 +210,7 @@ static void report_of(const char *release, double period_us)
 static void a_report_says_what_was_measured(void **state)
 {
     (void)state;
-    check_ok(bb_hdf5_start());
+    check_ok(bb_hdf5_library_start());
     report_of("realtime.release=fixed", 1000.0);
     report_of("realtime.release=back_to_back", NAN);
 }
@@ -231,9 +231,9 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
 {
     for (bb_index k = 0; k < measured->count; ++k) {
         const bb_step_record *record = &measured->records[0][k];
-        const bb_index at = (k + 12) % (3 * STEPS);
-        assert_int_equal(record->exposure, at / STEPS);
-        assert_int_equal(record->step, at % STEPS);
+        const bb_index index = (k + 12) % (3 * STEPS);
+        assert_int_equal(record->exposure, index / STEPS);
+        assert_int_equal(record->step, index % STEPS);
         const bool light = record->step < 17;
         assert_int_equal(record->kind, !light                  ? BB_STEP_DARK
                                        : record->exposure == 1 ? BB_STEP_HEAT
@@ -249,13 +249,13 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
 }
 
 // The harness on the emulation, of pipeline e4m3.
-static void run(const driver_case *of, bb_realtime_measurement *measured)
+static void run(const driver_case *test_case, bb_realtime_measurement *measured)
 {
     bb_config *config = NULL;
     bb_device *cpu = NULL;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
-    check_ok(driver_load(of, &config));
+    check_ok(driver_load(test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
@@ -271,10 +271,10 @@ static void run(const driver_case *of, bb_realtime_measurement *measured)
 }
 
 // Runs it and looks at the records.
-static void measure(const driver_case *of, bb_index count, bool fixed, bool interrupted)
+static void measure(const driver_case *study, bb_index count, bool fixed, bool interrupted)
 {
     bb_realtime_measurement measured;
-    run(of, &measured);
+    run(study, &measured);
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
     check_records(&measured, fixed);
@@ -310,7 +310,7 @@ static void the_device_keeps_the_times(void **state)
     static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
                                         "realtime.ahead=200"};
     static const bb_index queued[] = {1, 9, 200};
-    static const bb_index least[] = {0, 2, -1};
+    static const bb_index minimum[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
         const driver_case fixed = {
             CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
@@ -321,7 +321,7 @@ static void the_device_keeps_the_times(void **state)
         emulated_ahead = queued[i];
         run(&fixed, &measured);
         assert_int_equal(measured.count, 150);
-        assert_int_equal(measured.least_queued, least[i]);
+        assert_int_equal(measured.least_queued, minimum[i]);
         check_close(measured.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
         for (bb_index k = 0; k < 150; ++k) {
             const bb_step_record *record = &measured.records[0][k];
@@ -339,12 +339,12 @@ static void the_device_keeps_the_times(void **state)
 static void the_device_keeps_steps_back_to_back(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}
     };
     bb_realtime_measurement measured;
     emulated_slow_in = 12 + 41;
-    run(&of, &measured);
+    run(&study, &measured);
     assert_int_equal(measured.count, 150);
     check_close(measured.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
     for (bb_index k = 0; k < 150; ++k) {
@@ -359,13 +359,13 @@ static void the_device_keeps_steps_back_to_back(void **state)
 static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
 {
     (void)state;
-    const driver_case of = {
+    const driver_case study = {
         CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}
     };
     bb_realtime_measurement measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
-    run(&of, &measured);
+    run(&study, &measured);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 28);
     bb_realtime_measurement_release(&measured);
@@ -375,10 +375,10 @@ static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
 static void an_interrupt_ends_it_early(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
-    measure(&of, 28, true, true);
+    measure(&study, 28, true, true);
     assert_false(bb_interrupt_noted());
 }
 
@@ -386,7 +386,7 @@ static void an_interrupt_ends_it_early(void **state)
 static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
 {
     (void)state;
-    const driver_case of = {CONFIG_WAFER_SMALL, {MEASURED}};
+    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     static const int numbers[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; ++i) {
         bb_threads_stop();
@@ -396,7 +396,7 @@ static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
             check_ok(bb_interrupt_install());
             emulated_signal = numbers[i];
             emulated_signal_in = 5;
-            measure(&of, 0, true, true);
+            measure(&study, 0, true, true);
             _exit(0);
         }
         int how = 0;

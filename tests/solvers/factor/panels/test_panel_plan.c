@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory of a factorization by panels, planned without a GPU. 21.45 and 11.89 GB are what the
-// plan said of n = 98,304 in panels of 1024 on an H200 (docs/lab/performance.md), where 21.46 and 11.89
-// GB were taken.
+// plan said of n = 98,304 in panels of 1024 on an H200 (docs/lab/performance.md), where 21.46
+// and 11.89 GB were taken.
 #include "solvers/factor/panels/panel_plan.h"
 #include "tests/check.h"
 
@@ -16,10 +16,10 @@ static void the_figures_of_the_benchmarks(void **state)
     (void)state;
     bb_panel_plan plan = plan_of(98304, 1024, BB_VARIANT_HP1);
     assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
-    assert_int_equal((bb_index)bb_panel_factor_bytes(&plan), 19528679424);
+    assert_int_equal((bb_index)bb_panel_plan_factor_bytes(&plan), 19528679424);
     plan.diagonal_follows = true;
     assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 11890311696);
-    assert_int_equal((bb_index)bb_panel_factor_bytes(&plan), 9965666304);
+    assert_int_equal((bb_index)bb_panel_plan_factor_bytes(&plan), 9965666304);
     plan = plan_of(98304, 1024, BB_VARIANT_X3);
     assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
 }
@@ -43,7 +43,7 @@ static void a_wide_format_keeps_one_array(void **state)
     const bb_panel_plan dp = plan_of(4096, 256, BB_VARIANT_DP);
     const bb_panel_plan sp = plan_of(4096, 256, BB_VARIANT_SP);
     const bb_panel_plan tf32 = plan_of(4096, 256, BB_VARIANT_TF32);
-    check_close(bb_panel_factor_bytes(&dp), 2.0 * bb_panel_factor_bytes(&sp), 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&dp), 2.0 * bb_panel_plan_factor_bytes(&sp), 0.5, 1.0);
     check_close(bb_panel_plan_bytes(&tf32, 1), bb_panel_plan_bytes(&sp, 1), 0.5, 1.0);
 }
 
@@ -54,14 +54,14 @@ static void a_map_keeps_both_planes(void **state)
     memset(variants, BB_VARIANT_X3, sizeof variants);
     bb_panel_plan plan = plan_of(1024, 256, BB_VARIANT_HP1);
     plan.diagonal_follows = true;
-    const double one = bb_panel_factor_bytes(&plan);
+    const double one = bb_panel_plan_factor_bytes(&plan);
     plan.variants = variants;
-    check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
     plan.variants = NULL;
     plan.sides = 1; // swept backward with three products
-    check_close(bb_panel_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&plan) - one, 1024.0 * 768.0, 0.5, 1.0);
     plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
-    check_close(bb_panel_factor_bytes(&plan), one, 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&plan), one, 0.5, 1.0);
 }
 
 // fp16 tiles beside the panels, and no second plane that holds anything; bf16 operands beside L.
@@ -76,9 +76,10 @@ static void further_variants_keep_further_arrays(void **state)
     const bb_panel_plan fp8 = plan_of(2048, 512, BB_VARIANT_FP8);
     check_close(bb_panel_plan_bytes(&hp2, 1) - bb_panel_plan_bytes(&hp1, 1),
                 2.0 * 2048.0 * 512 * 2.0, 0.5, 1.0);
-    check_close(bb_panel_factor_bytes(&hp1) - bb_panel_factor_bytes(&hp2), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&hp1) - bb_panel_plan_factor_bytes(&hp2), 2.0 * plane,
+                0.5, 1.0);
     check_close(bb_panel_plan_bytes(&bf16, 1) - bb_panel_plan_bytes(&sp, 1), 2.0 * plane, 0.5, 1.0);
-    check_close(bb_panel_factor_bytes(&bf16), bb_panel_factor_bytes(&sp), 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&bf16), bb_panel_plan_factor_bytes(&sp), 0.5, 1.0);
     check_close(bb_panel_plan_bytes(&fp8, 1) - bb_panel_plan_bytes(&bf16, 1), 4.0 * 4.0, 0.5, 1.0);
 }
 
@@ -96,7 +97,8 @@ static void a_mixture_keeps_what_its_blocks_need(void **state)
     check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp1, 1), 0.5, 1.0);
     variants[3 * 4 + 0] = BB_VARIANT_HP2;
     check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp2, 1), 0.5, 1.0);
-    check_close(bb_panel_factor_bytes(&hp1) - bb_panel_factor_bytes(&mixed), 2.0 * block, 0.5, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&hp1) - bb_panel_plan_factor_bytes(&mixed), 2.0 * block,
+                0.5, 1.0);
     // A diagonal of hp2 beside blocks that are not.
     variants[3 * 4 + 0] = BB_VARIANT_X3;
     mixed.arithmetic = BB_VARIANT_HP2;
@@ -112,7 +114,7 @@ static void what_cannot_be_planned_takes_nothing(void **state)
     const bb_panel_plan odd = plan_of(1024, 100, BB_VARIANT_HP1);
     check_fails(bb_panel_arithmetic_of(&odd, &arithmetic), BB_INVALID, "multiple of 128");
     check_close(bb_panel_plan_bytes(&odd, 1), 0.0, 0.0, 1.0);
-    check_close(bb_panel_factor_bytes(&odd), 0.0, 0.0, 1.0);
+    check_close(bb_panel_plan_factor_bytes(&odd), 0.0, 0.0, 1.0);
     const unsigned char variants[16] = {[2 * 4 + 1] = BB_VARIANT_SP};
     bb_panel_plan mixed = plan_of(1024, 256, BB_VARIANT_HP1);
     mixed.variants = variants;

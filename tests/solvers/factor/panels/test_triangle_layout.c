@@ -11,14 +11,14 @@ static void every_block_has_its_own_place(void **state)
     (void)state;
     for (bb_index blocks = 1; blocks <= 40; ++blocks) {
         const bb_triangle_layout layout = bb_triangle_layout_make(blocks * 8 - 3, 8);
-        const bb_index across = bb_triangle_columns(layout) / 8;
-        const bb_index down = bb_triangle_rows(layout) / 8;
+        const bb_index across = bb_triangle_layout_columns(layout) / 8;
+        const bb_index down = bb_triangle_layout_rows(layout) / 8;
         int taken[40][40] = {{0}};
         assert_int_equal(layout.blocks, blocks);
         for (bb_index i = 0; i < blocks; ++i) {
             for (bb_index j = 0; j < i; ++j) {
-                const bb_index row = bb_triangle_row(layout, i) / 8;
-                const bb_index column = bb_triangle_column(layout, i) / 8 + j;
+                const bb_index row = bb_triangle_layout_row(layout, i) / 8;
+                const bb_index column = bb_triangle_layout_column(layout, i) / 8 + j;
                 assert_true(row >= 0 && row < down && column >= 0 && column < across);
                 assert_int_equal(taken[row][column]++, 0);
             }
@@ -32,13 +32,13 @@ static void positions_are_a_permutation_in_the_rectangles_order(void **state)
     (void)state;
     for (bb_index blocks = 1; blocks <= 40; ++blocks) {
         const bb_triangle_layout layout = bb_triangle_layout_make(blocks * 4, 4);
-        const bb_index half = bb_triangle_half(layout);
+        const bb_index half = bb_triangle_layout_half(layout);
         for (bb_index i = 0; i < blocks; ++i) {
-            const bb_index position = bb_triangle_position(layout, i);
+            const bb_index position = bb_triangle_layout_position(layout, i);
             assert_true(position >= 0 && position < blocks);
-            assert_int_equal(bb_triangle_block_at(layout, position), i);
+            assert_int_equal(bb_triangle_layout_block_at(layout, position), i);
             const bb_index row = i >= half ? position : position - half;
-            assert_int_equal(bb_triangle_row(layout, i), row * 4);
+            assert_int_equal(bb_triangle_layout_row(layout, i), row * 4);
         }
     }
 }
@@ -48,8 +48,8 @@ static void the_last_block_row_is_short(void **state)
     (void)state;
     const bb_triangle_layout layout = bb_triangle_layout_make(1000, 256);
     assert_int_equal(layout.blocks, 4);
-    assert_int_equal(bb_triangle_extent(layout, 2), 256);
-    assert_int_equal(bb_triangle_extent(layout, 3), 1000 - 3 * 256);
+    assert_int_equal(bb_triangle_layout_extent(layout, 2), 256);
+    assert_int_equal(bb_triangle_layout_extent(layout, 3), 1000 - 3 * 256);
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static int setup(void **state)
     (void)bb_format_narrow(BB_FORMAT_FP16, draws + ROWS * DEPTH, COLUMNS * DEPTH, b);
     b[3 * DEPTH + 7] = INFINITY;
     b[4 * DEPTH + 9] = NAN;
-    bb_half_pack(b, COLUMNS, DEPTH, panel);
+    bb_half_product_pack(b, COLUMNS, DEPTH, panel);
     BB_RELEASE(&draws);
     BB_RELEASE(&b);
     return 0;
@@ -52,7 +52,7 @@ static void every_kernel_has_the_bits_of_the_portable_one(void **state)
     (void)state;
     const bb_index runs[] = {1, 3, 4, DEPTH, 100};
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_kernels(&kernels);
+    bb_index count = bb_half_product_kernels(&kernels);
     float expected[ROWS * STRIDE], got[ROWS * STRIDE];
     if (bb_half_kernel_chosen() == &kernels[count - 1]) {
         print_message("only the portable kernel runs here: nothing to compare\n");
@@ -78,7 +78,7 @@ static void the_portable_kernel_keeps_the_law(void **state)
 {
     (void)state;
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_kernels(&kernels);
+    bb_index count = bb_half_product_kernels(&kernels);
     float got[ROWS * STRIDE];
     multiply(&kernels[count - 1], 1, false, got);
     for (int i = 0; i < ROWS; ++i) {
@@ -101,7 +101,7 @@ static void sums_may_start_from_c(void **state)
 {
     (void)state;
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_kernels(&kernels);
+    bb_index count = bb_half_product_kernels(&kernels);
     float got[ROWS * STRIDE];
     float other[ROWS * STRIDE];
     int different = 0;
