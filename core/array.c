@@ -12,7 +12,7 @@ static const struct {
     [BB_F64] = {"f64", 8},
     [BB_F32] = {"f32", 4},
     [BB_U16] = {"u16", 2},
-    [BB_U8] = {"u8",  1},
+    [BB_U8] = {"u8", 1},
 };
 
 size_t bb_type_bytes(bb_type type)
@@ -28,9 +28,7 @@ const char *bb_type_name(bb_type type)
 bb_view bb_view_matrix(double *data, bb_index rows, bb_index columns)
 {
     return (bb_view){
-        .data = data, .type = BB_F64, .rank = 2, .shape = {rows,    columns},
-                   .strides = {columns, 1      }
-    };
+        .data = data, .type = BB_F64, .rank = 2, .shape = {rows, columns}, .strides = {columns, 1}};
 }
 
 bb_view bb_view_vector(double *data, bb_index count)
@@ -80,9 +78,7 @@ bool bb_view_contiguous(bb_view view)
 bb_status bb_array_create(bb_type type, int rank, const bb_index *shape, bb_array *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_array){
-        .view = {.type = type, .rank = rank}
-    };
+    *out = (bb_array){.view = {.type = type, .rank = rank}};
     BB_REQUIRE(rank >= 1 && rank <= BB_MAX_RANK, BB_INVALID, "array of %d axes, expected 1..%d",
                rank, BB_MAX_RANK);
     bb_index items = 1;

@@ -6,12 +6,8 @@
 
 void bb_random_words(uint64_t seed, bb_stream stream, uint64_t index, uint32_t words[4])
 {
-    philox4x32_ctr_t counter = {
-        {(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)stream, 0}
-    };
-    philox4x32_key_t key = {
-        {(uint32_t)seed, (uint32_t)(seed >> 32)}
-    };
+    philox4x32_ctr_t counter = {{(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)stream, 0}};
+    philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
     philox4x32_ctr_t drawn = philox4x32(counter, key);
     for (int i = 0; i < 4; ++i) {
         words[i] = drawn.v[i];

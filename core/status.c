@@ -11,13 +11,13 @@ static const struct {
     const char *name;
     int exit_code;
 } codes[] = {
-    [BB_OK] = {"ok",                     0},
-    [BB_INVALID] = {"invalid input",          2},
+    [BB_OK] = {"ok", 0},
+    [BB_INVALID] = {"invalid input", 2},
     [BB_IO] = {"input or output failed", 3},
-    [BB_MEMORY] = {"out of memory",          4},
-    [BB_DEVICE] = {"device failed",          5},
-    [BB_UNSUPPORTED] = {"not supported",          2},
-    [BB_INTERNAL] = {"internal error",         6},
+    [BB_MEMORY] = {"out of memory", 4},
+    [BB_DEVICE] = {"device failed", 5},
+    [BB_UNSUPPORTED] = {"not supported", 2},
+    [BB_INTERNAL] = {"internal error", 6},
 };
 
 static const char *base_name(const char *path)

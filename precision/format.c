@@ -11,12 +11,12 @@ const char *const bb_working_format_names[] = {"fp64", "fp32", NULL};
 
 static const bb_format_info table[BB_FORMAT_COUNT] = {
     [BB_FORMAT_FP64] = {"fp64", 8, 53, -1022, 0x1.fffffffffffffp1023, false},
-    [BB_FORMAT_FP32] = {"fp32", 4, 24, -126,  0x1.fffffep127,         false},
-    [BB_FORMAT_TF32] = {"tf32", 4, 11, -126,  0x1.ffcp127,            false},
-    [BB_FORMAT_BF16] = {"bf16", 2, 8,  -126,  0x1.fep127,             false},
-    [BB_FORMAT_FP16] = {"fp16", 2, 11, -14,   65504.0,                false},
-    [BB_FORMAT_E4M3] = {"e4m3", 1, 4,  -6,    448.0,                  true },
-    [BB_FORMAT_E5M2] = {"e5m2", 1, 3,  -14,   57344.0,                true },
+    [BB_FORMAT_FP32] = {"fp32", 4, 24, -126, 0x1.fffffep127, false},
+    [BB_FORMAT_TF32] = {"tf32", 4, 11, -126, 0x1.ffcp127, false},
+    [BB_FORMAT_BF16] = {"bf16", 2, 8, -126, 0x1.fep127, false},
+    [BB_FORMAT_FP16] = {"fp16", 2, 11, -14, 65504.0, false},
+    [BB_FORMAT_E4M3] = {"e4m3", 1, 4, -6, 448.0, true},
+    [BB_FORMAT_E5M2] = {"e5m2", 1, 3, -14, 57344.0, true},
 };
 
 const bb_format_info *bb_format_describe(bb_format format)

@@ -115,7 +115,7 @@ done:
 
 const bb_policy_row bb_policy_row_product = {
     .name = "product",
-    .keys = {"inside",       "tolerance", "noise_share", "rounding"},
+    .keys = {"inside", "tolerance", "noise_share", "rounding"},
     .is_found = true,
     .by_tolerance = true,
     .missing = {[BB_DEVICE_CUDA] = "the policy product chooses product by product, on the cpu"},
@@ -128,7 +128,7 @@ const bb_policy_row bb_policy_row_product = {
 const bb_policy_row bb_policy_row_promise = {
     .name = "promise",
     .keys = {"inside", "rounding", "over", "variants"},
-    .required = {"price" },
+    .required = {"price"},
     .is_search = true,
     .variants = inside_and_own,
 };

@@ -63,11 +63,8 @@ static const char *realtime(const bb_experiment *experiment)
 }
 
 static const help_mark help_marks[] = {
-    {"@operators\n",   operators  },
-    {"@prices\n",      price      },
-    {"@checkpoints\n", checkpoints},
-    {"@convergence\n", convergence},
-    {"@realtime\n",    realtime   },
+    {"@operators\n", operators},     {"@prices\n", price},      {"@checkpoints\n", checkpoints},
+    {"@convergence\n", convergence}, {"@realtime\n", realtime},
 };
 
 static void print_texts(const bb_experiment_table *experiments, bb_experiment_text text)

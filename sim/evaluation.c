@@ -72,10 +72,7 @@ static bb_status note_device(bb_results *results, bb_device_kind kind)
     const struct {
         const char *suffix, *text;
     } notes[] = {
-        {"name",         report.name        },
-        {"architecture", report.architecture},
-        {"driver",       report.driver      }
-    };
+        {"name", report.name}, {"architecture", report.architecture}, {"driver", report.driver}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
         char name[64];
         (void)snprintf(name, sizeof name, "device_%s_%s", prefix, notes[i].suffix);
@@ -157,17 +154,17 @@ static const struct {
     const char *path, *unit, *long_name;
     bool measured;
 } columns[COLUMNS] = {
-    [QOI] = {"results/qoi_relative_error",     "1",    "error of the quantity of interest",                       false},
-    [BYTES] = {"results/operator_bytes",         "byte", "operator as stored",                                      false},
-    [RATIO] = {"results/compression_ratio",      "1",    "bytes in fp32 over operator_bytes",                       false},
-    [FLOPS] = {"results/flops",                  "1",    "operations done",                                         false},
-    [FLOPS_DENSE] = {"results/flops_dense_equivalent", "1",    "operations of the dense algorithm",
-             false                                                                                                     },
-    [ENCODE] = {"results/encode_time_s",          "s",    "making and encoding the operator",                        true },
-    [SOLVE] = {"results/solve_time_s",           "s",    "apply, or factor and solve",                              true },
-    [WALL] = {"results/wall_s",                 "s",    "from the start to the result, looked at, in host memory",
-             true                                                                                                      },
-    [ENERGY] = {"results/energy_j",               "J",    "energy of apply, or factor and solve",                    true },
+    [QOI] = {"results/qoi_relative_error", "1", "error of the quantity of interest", false},
+    [BYTES] = {"results/operator_bytes", "byte", "operator as stored", false},
+    [RATIO] = {"results/compression_ratio", "1", "bytes in fp32 over operator_bytes", false},
+    [FLOPS] = {"results/flops", "1", "operations done", false},
+    [FLOPS_DENSE] = {"results/flops_dense_equivalent", "1", "operations of the dense algorithm",
+                     false},
+    [ENCODE] = {"results/encode_time_s", "s", "making and encoding the operator", true},
+    [SOLVE] = {"results/solve_time_s", "s", "apply, or factor and solve", true},
+    [WALL] = {"results/wall_s", "s", "from the start to the result, looked at, in host memory",
+              true},
+    [ENERGY] = {"results/energy_j", "J", "energy of apply, or factor and solve", true},
 };
 
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes)

@@ -19,9 +19,7 @@ typedef struct verdict {
 static _Noreturn void be_child(int pipe_end, unsigned seconds, bb_status (*task)(void *),
                                void *context)
 {
-    verdict answer = {
-        BB_OK, {"", ""}
-    };
+    verdict answer = {BB_OK, {"", ""}};
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
     // Whatever the program catches: a crash here is to end the child, where the parent sees it.

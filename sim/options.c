@@ -27,22 +27,22 @@ enum {
 };
 
 static const struct option long_options[] = {
-    {"output",           required_argument, NULL, 'o'       },
-    {"device",           required_argument, NULL, DEVICE    },
-    {"threads",          required_argument, NULL, THREADS   },
-    {"force",            no_argument,       NULL, FORCE     },
-    {"quiet",            no_argument,       NULL, 'q'       },
-    {"verbose",          no_argument,       NULL, 'v'       },
-    {"within",           required_argument, NULL, WITHIN    },
-    {"list",             no_argument,       NULL, LIST      },
-    {"resolved",         no_argument,       NULL, RESOLVED  },
-    {"dump",             required_argument, NULL, DUMP      },
-    {"quick",            no_argument,       NULL, QUICK     },
-    {"checkpoint",       required_argument, NULL, CHECKPOINT},
-    {"checkpoint-every", required_argument, NULL, EVERY     },
-    {"resume",           required_argument, NULL, RESUME    },
-    {"help",             no_argument,       NULL, 'h'       },
-    {NULL,               0,                 NULL, 0         },
+    {"output", required_argument, NULL, 'o'},
+    {"device", required_argument, NULL, DEVICE},
+    {"threads", required_argument, NULL, THREADS},
+    {"force", no_argument, NULL, FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"within", required_argument, NULL, WITHIN},
+    {"list", no_argument, NULL, LIST},
+    {"resolved", no_argument, NULL, RESOLVED},
+    {"dump", required_argument, NULL, DUMP},
+    {"quick", no_argument, NULL, QUICK},
+    {"checkpoint", required_argument, NULL, CHECKPOINT},
+    {"checkpoint-every", required_argument, NULL, EVERY},
+    {"resume", required_argument, NULL, RESUME},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 static unsigned bit_of(int option)
@@ -51,20 +51,11 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o',        BB_OPTION_OUTPUT  },
-        {DEVICE,     BB_OPTION_DEVICE  },
-        {THREADS,    BB_OPTION_THREADS },
-        {FORCE,      BB_OPTION_FORCE   },
-        {'q',        BB_OPTION_LEVEL   },
-        {'v',        BB_OPTION_LEVEL   },
-        {WITHIN,     BB_OPTION_WITHIN  },
-        {LIST,       BB_OPTION_LIST    },
-        {RESOLVED,   BB_OPTION_RESOLVED},
-        {DUMP,       BB_OPTION_DUMP    },
-        {QUICK,      BB_OPTION_QUICK   },
-        {CHECKPOINT, BB_OPTION_RESTART },
-        {EVERY,      BB_OPTION_RESTART },
-        {RESUME,     BB_OPTION_RESTART },
+        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {

@@ -18,9 +18,9 @@ static const struct {
     const bb_device_ops *ops;
     const char *reason;
 } kinds[BB_DEVICE_KIND_COUNT] = {
-    [BB_DEVICE_CPU] = {&bb_device_cpu_ops,                ""                                    },
+    [BB_DEVICE_CPU] = {&bb_device_cpu_ops, ""},
     [BB_DEVICE_CUDA] = {BB_CUDA_TWIN(&bb_device_cuda_ops),
-                       "this build has no CUDA (configure with BB_CUDA=ON and nvcc on the PATH)"},
+                        "this build has no CUDA (configure with BB_CUDA=ON and nvcc on the PATH)"},
 };
 
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes)

@@ -64,12 +64,10 @@ done:
 
 bb_view bb_device_matrix(void *data, bb_type type, bb_index rows, bb_index columns, bb_index stride)
 {
-    return (bb_view){
-        .data = data,
-        .type = type,
-        .space = BB_SPACE_CUDA,
-        .rank = 2,
-        .shape = {rows,   columns},
-        .strides = {stride, 1      }
-    };
+    return (bb_view){.data = data,
+                     .type = type,
+                     .space = BB_SPACE_CUDA,
+                     .rank = 2,
+                     .shape = {rows, columns},
+                     .strides = {stride, 1}};
 }

@@ -49,12 +49,12 @@ typedef struct element {
 } element;
 
 static const element elements[] = {
-    {8, 3, -6,  8,  448.0,        false}, // e4m3
-    {8, 2, -14, 15, 57344.0,      false}, // e5m2
-    {6, 2, -2,  4,  28.0,         false}, // e3m2
-    {6, 3, 0,   2,  7.5,          false}, // e2m3
-    {4, 1, 0,   2,  6.0,          false}, // e2m1
-    {8, 6, 0,   0,  127.0 / 64.0, true }, // int8
+    {8, 3, -6, 8, 448.0, false},      // e4m3
+    {8, 2, -14, 15, 57344.0, false},  // e5m2
+    {6, 2, -2, 4, 28.0, false},       // e3m2
+    {6, 3, 0, 2, 7.5, false},         // e2m3
+    {4, 1, 0, 2, 6.0, false},         // e2m1
+    {8, 6, 0, 0, 127.0 / 64.0, true}, // int8
 };
 enum { E2M1 = 4 };
 

@@ -6,15 +6,15 @@
 #include "sim/ao/ao_study.h"
 
 static const bb_column columns[] = {
-    {"strehl",             "strehl",         1.0 },
-    {"strehl_loss",        "strehl loss",    1.0 },
-    {"residual_rms_nm",    "residual [nm]",  1.0 },
-    {"qoi_relative_error", "relative error", 1.0 },
-    {"operator_bytes",     "operator [MB]",  1e-6},
-    {"compression_ratio",  "ratio to fp32",  1.0 },
-    {"solve_time_s",       "solve [ms]",     1e3 },
-    {"encode_time_s",      "encode [ms]",    1e3 },
-    {"energy_j",           "energy [J]",     1.0 },
+    {"strehl", "strehl", 1.0},
+    {"strehl_loss", "strehl loss", 1.0},
+    {"residual_rms_nm", "residual [nm]", 1.0},
+    {"qoi_relative_error", "relative error", 1.0},
+    {"operator_bytes", "operator [MB]", 1e-6},
+    {"compression_ratio", "ratio to fp32", 1.0},
+    {"solve_time_s", "solve [ms]", 1e3},
+    {"encode_time_s", "encode [ms]", 1e3},
+    {"energy_j", "energy [J]", 1.0},
 };
 static const char *const prices[] = {"strehl_loss"};
 

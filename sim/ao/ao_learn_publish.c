@@ -53,7 +53,7 @@ static bb_status publish_scalars(const bb_atmosphere *atmosphere, const bb_learn
         const char *path, *unit, *long_name;
         double value;
     } scalars[] = {
-  // clang-format off
+        // clang-format off
         {"learn/r0", "m", "learned r0 at 500 nm and zenith", profile->r0_m},
         {"learn/r0_true", "m", "r0 of the atmosphere", true_r0},
         {"learn/outer_scale", "m", "learned outer scale", profile->outer_scale_m},
@@ -65,7 +65,7 @@ static bb_status publish_scalars(const bb_atmosphere *atmosphere, const bb_learn
          profile->residual},
         {"learn/condition", "1", "condition of the normal matrix of unit layers",
          profile->condition},
-  // clang-format on
+        // clang-format on
     };
     bb_status status = BB_OK;
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; ++i) {

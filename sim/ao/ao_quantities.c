@@ -57,12 +57,12 @@ static bb_status publish_sensors(const bb_tomography *problem, bb_results *resul
     static const struct {
         const char *path, *unit, *long_name;
     } columns[COLUMNS] = {
-        {"system/star_x_arcsec",   "arcsec", "direction of the guide star"                          },
-        {"system/star_y_arcsec",   "arcsec", "direction of the guide star"                          },
-        {"system/subapertures",    "1",      "valid subapertures of its sensor"                     },
-        {"system/flux_e",          "1",      "electrons a subaperture and frame"                    },
-        {"system/slope_noise_mas", "mas",    "rms noise of a slope, mean over subapertures and axes"},
-        {"system/star",            "1",      "index of the guide star"                              },
+        {"system/star_x_arcsec", "arcsec", "direction of the guide star"},
+        {"system/star_y_arcsec", "arcsec", "direction of the guide star"},
+        {"system/subapertures", "1", "valid subapertures of its sensor"},
+        {"system/flux_e", "1", "electrons a subaperture and frame"},
+        {"system/slope_noise_mas", "mas", "rms noise of a slope, mean over subapertures and axes"},
+        {"system/star", "1", "index of the guide star"},
     };
     double *values = NULL; // [COLUMNS][count]
     BB_TRY(BB_ALLOCATE(COLUMNS * count, &values));

@@ -162,15 +162,15 @@ static void list_arrays(const bb_ao_study *study, const bb_ao_evaluation *evalua
     const bb_index strehls = study->wavelengths_um.count * targets;
     const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
     const bb_checkpoint_piece all[ARRAYS] = {
-        {evaluation->strehl,     strehls                             },
-        {evaluation->pairs,      strehls                             },
-        {evaluation->whole,      strehls                             },
-        {evaluation->stationary, strehls                             },
-        {evaluation->ensquared,  strehls * study->ensquared_mas.count},
-        {evaluation->width_rad,  strehls                             },
-        {evaluation->residual_m, targets                             },
-        {evaluation->noise_m,    targets                             },
-        {evaluation->psf,        bb_ao_study_images(study) * image   },
+        {evaluation->strehl, strehls},
+        {evaluation->pairs, strehls},
+        {evaluation->whole, strehls},
+        {evaluation->stationary, strehls},
+        {evaluation->ensquared, strehls * study->ensquared_mas.count},
+        {evaluation->width_rad, strehls},
+        {evaluation->residual_m, targets},
+        {evaluation->noise_m, targets},
+        {evaluation->psf, bb_ao_study_images(study) * image},
     };
     memcpy(pieces, all, sizeof all);
 }

@@ -140,8 +140,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
             run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
         .noise = run->noise,
-        .seed = (uint64_t)run->study->common.seed
-    };
+        .seed = (uint64_t)run->study->common.seed};
     BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));

@@ -180,19 +180,17 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
 {
     bb_status status = BB_OK;
     bb_frame_sampler *sampler = NULL;
-    sampling all = {
-        .study = study,
-        .problem = problem,
-        .evaluations = evaluations,
-        .targets = study->targets.count,
-        .wavelengths = study->wavelengths_um.count,
-        .pipelines = study->pipelines.count,
-        .task = {.seed = (uint64_t)study->common.seed,
-                 .frames = study->monte_carlo.frames,
-                 .wavelength_count = study->wavelengths_um.count,
-                 .wavelengths_m = wavelengths_m,
-                 .psf_pixels = BB_AO_PSF_PIXELS}
-    };
+    sampling all = {.study = study,
+                    .problem = problem,
+                    .evaluations = evaluations,
+                    .targets = study->targets.count,
+                    .wavelengths = study->wavelengths_um.count,
+                    .pipelines = study->pipelines.count,
+                    .task = {.seed = (uint64_t)study->common.seed,
+                             .frames = study->monte_carlo.frames,
+                             .wavelength_count = study->wavelengths_um.count,
+                             .wavelengths_m = wavelengths_m,
+                             .psf_pixels = BB_AO_PSF_PIXELS}};
     BB_TRY(list_estimates(&all));
     choose_separations(&all);
     BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,

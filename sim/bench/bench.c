@@ -255,16 +255,16 @@ static const struct {
     const char *path, *unit, *long_name;
     bool measured;
 } columns[] = {
-    {"results/best_s",      "s",        "shortest time of one repetition",                 true },
-    {"results/median_s",    "s",        "median time of one repetition",                   true },
-    {"results/floor_bytes", "byte",     "bytes that one repetition cannot do without",     false},
-    {"results/floor_flops", "1",        "operations of one repetition",                    false},
-    {"results/bytes_per_s", "byte s-1", "floor_bytes over best_s",                         true },
-    {"results/flops_per_s", "s-1",      "floor_flops over best_s",                         true },
-    {"results/peer_rate",   "1e9 s-1",
-     "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations", true },
-    {"results/ratio",       "1",        "to the ceiling or peer named in `against`",       true },
-    {"results/bar",         "1",        "least ratio that was asked for",                  false},
+    {"results/best_s", "s", "shortest time of one repetition", true},
+    {"results/median_s", "s", "median time of one repetition", true},
+    {"results/floor_bytes", "byte", "bytes that one repetition cannot do without", false},
+    {"results/floor_flops", "1", "operations of one repetition", false},
+    {"results/bytes_per_s", "byte s-1", "floor_bytes over best_s", true},
+    {"results/flops_per_s", "s-1", "floor_flops over best_s", true},
+    {"results/peer_rate", "1e9 s-1",
+     "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations", true},
+    {"results/ratio", "1", "to the ceiling or peer named in `against`", true},
+    {"results/bar", "1", "least ratio that was asked for", false},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 

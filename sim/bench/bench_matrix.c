@@ -9,8 +9,8 @@ bb_index bb_bench_matrix_lenslets(bb_index n)
     static const struct {
         bb_index n, lenslets;
     } sizes[] = {
-        {1368,   10},
-        {34128,  50},
+        {1368, 10},
+        {34128, 50},
         {100368, 86},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {

@@ -74,11 +74,7 @@ void bb_bench_sky_release(bb_bench_sky *sky)
 bb_status bb_bench_sky_create_wide(bb_index lenslets, bb_bench_sky *out)
 {
     static const double natural[STARS - LASER_STARS][2] = {
-        {-16.0, -36.0},
-        {-32.0, 38.0 },
-        {52.0,  -5.0 },
-        {17.0,  44.0 }
-    };
+        {-16.0, -36.0}, {-32.0, 38.0}, {52.0, -5.0}, {17.0, 44.0}};
     bb_guide_star_config stars[STARS];
     for (int s = 0; s < STARS; ++s) {
         const double azimuth = 2.0 * M_PI * s / LASER_STARS;

@@ -111,8 +111,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     bb_index n = setup->quick ? 256 : 8192;
     const bb_matrix_source source = bb_decay_source(&bb_decay_matrix, n, n, "bench");
     contest task = {
-        .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}
-    };
+        .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}};
     for (int round = 0; round < 3; ++round) {
         BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));
     }

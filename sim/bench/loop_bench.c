@@ -252,14 +252,13 @@ static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_
                  .slit_width_mm = 1.6,
                  .slit_arc_radius_mm = 30.0},
         .response = {.generator = BB_GENERATOR_KERNEL,
-                 .axes = {axes, 3},
-                 .grid = {quick ? 40 : 512, quick ? 37 : 500},
-                 .slit_points = {quick ? 6 : 21, quick ? 5 : 18},
-                 .field_rows = quick ? BB_INTEGER_UNSET : 103},
-        .realtime = {.gpus = 1              },
-        .metrology = {.columns = 13,      .rows = 19                               },
-        .pipelines = {pipeline,               1                   }
-    };
+                     .axes = {axes, 3},
+                     .grid = {quick ? 40 : 512, quick ? 37 : 500},
+                     .slit_points = {quick ? 6 : 21, quick ? 5 : 18},
+                     .field_rows = quick ? BB_INTEGER_UNSET : 103},
+        .realtime = {.gpus = 1},
+        .metrology = {.columns = 13, .rows = 19},
+        .pipelines = {pipeline, 1}};
     study.clamp.spacing_mm = quick ? 6.0 : 3.0;
     return study;
 }

@@ -101,14 +101,13 @@ static bb_status encode(contest *task, int rounds)
     zfp_stream_rewind(zfp);
     const size_t size = zfp_compress(zfp, field);
     BB_REQUIRE(size > 0, BB_INTERNAL, "libzfp did not encode");
-    task->stream = (bb_zfp_stream){
-        .bytes = task->words,
-        .size = size,
-        .bits = 8 * (uint64_t)size,
-        .type = BB_F32,
-        .shape = {2, MESH_COLUMNS, task->lines, 1,             1},
-        .settings = {zfp->minbits, zfp->maxbits,  zfp->maxprec, zfp->minexp}
-    };
+    task->stream =
+        (bb_zfp_stream){.bytes = task->words,
+                        .size = size,
+                        .bits = 8 * (uint64_t)size,
+                        .type = BB_F32,
+                        .shape = {2, MESH_COLUMNS, task->lines, 1, 1},
+                        .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}};
     task->libzfp_s = INFINITY;
     for (int round = 0; round < rounds; ++round) {
         BB_TRY(decode_theirs(task, zfp, field));

@@ -110,10 +110,7 @@ static bb_status run_tests(void)
         const char *name;
         bb_status (*test)(void);
     } tests[] = {
-        {"random numbers", test_random },
-        {"threads",        test_threads},
-        {"output",         test_output }
-    };
+        {"random numbers", test_random}, {"threads", test_threads}, {"output", test_output}};
     bb_status status = BB_OK;
     (void)printf("self-test\n");
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) {

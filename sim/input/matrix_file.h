@@ -11,9 +11,9 @@
 #define BB_SIM_INPUT_MATRIX_FILE_H
 
 #include "core/matrix_source.h"
+#include "sim/input/matrix_metadata.h"
 #include "sim/input/matrix_place.h"
 #include "sim/input/unit.h"
-#include "sim/input/matrix_metadata.h"
 
 typedef struct bb_matrix_file bb_matrix_file;
 

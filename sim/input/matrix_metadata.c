@@ -14,9 +14,9 @@ static const struct {
     size_t offset;
 } sizes[] = {
     {"mesh_columns", offsetof(bb_matrix_metadata, mesh_columns)},
-    {"mesh_rows",    offsetof(bb_matrix_metadata, mesh_rows)   },
-    {"row_columns",  offsetof(bb_matrix_metadata, row_columns) },
-    {"row_rows",     offsetof(bb_matrix_metadata, row_rows)    },
+    {"mesh_rows", offsetof(bb_matrix_metadata, mesh_rows)},
+    {"row_columns", offsetof(bb_matrix_metadata, row_columns)},
+    {"row_rows", offsetof(bb_matrix_metadata, row_rows)},
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 

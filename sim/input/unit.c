@@ -13,7 +13,7 @@ typedef struct known_unit {
 } known_unit;
 
 static const known_unit responses[] = {
-    {"m/K",  1.0,  "m/K"},
+    {"m/K", 1.0, "m/K"},
     {"mm/K", 1e-3, "m/K"},
     {"um/K", 1e-6, "m/K"},
     {"nm/K", 1e-9, "m/K"},
@@ -25,17 +25,17 @@ static const double ARCSEC2_PER_RAD2 = 206264.80624709636 * 206264.80624709636;
 // Angles first.
 enum { ANGLES = 3 };
 static const known_unit covariances[] = {
-    {"arcsec^2", 1.0,              "arcsec^2"},
-    {"mas^2",    1e-6,             "arcsec^2"},
-    {"rad^2",    ARCSEC2_PER_RAD2, "arcsec^2"},
-    {"nm^2",     1.0,              "nm^2"    },
-    {"um^2",     1e6,              "nm^2"    },
-    {"m^2",      1e18,             "nm^2"    },
-    {"1",        1.0,              "1"       },
+    {"arcsec^2", 1.0, "arcsec^2"},
+    {"mas^2", 1e-6, "arcsec^2"},
+    {"rad^2", ARCSEC2_PER_RAD2, "arcsec^2"},
+    {"nm^2", 1.0, "nm^2"},
+    {"um^2", 1e6, "nm^2"},
+    {"m^2", 1e18, "nm^2"},
+    {"1", 1.0, "1"},
 };
 
 static const known_unit fractions[] = {
-    {"1", 1.0,  "1"},
+    {"1", 1.0, "1"},
     {"%", 1e-2, "1"},
 };
 
@@ -46,10 +46,10 @@ static const struct {
     bb_index count;
     const char *unsaid;
 } quantities[] = {
-    [BB_QUANTITY_RESPONSE] = {responses,   COUNT(responses),   "m/K"     },
-    [BB_QUANTITY_ANGLE_COVARIANCE] = {covariances, ANGLES,             "arcsec^2"},
-    [BB_QUANTITY_COVARIANCE] = {covariances, COUNT(covariances), "1"       },
-    [BB_QUANTITY_FRACTION] = {fractions,   COUNT(fractions),   "1"       },
+    [BB_QUANTITY_RESPONSE] = {responses, COUNT(responses), "m/K"},
+    [BB_QUANTITY_ANGLE_COVARIANCE] = {covariances, ANGLES, "arcsec^2"},
+    [BB_QUANTITY_COVARIANCE] = {covariances, COUNT(covariances), "1"},
+    [BB_QUANTITY_FRACTION] = {fractions, COUNT(fractions), "1"},
 };
 
 // Without marks of a power, and micro as u: its sign in UTF-8, of Latin-1 or Greek.

@@ -75,18 +75,14 @@ static form form_of(const bb_operator *matrix)
     if (matrix->storage.tolerance > 0.0) {
         const hsize_t across = (hsize_t)matrix->storage.mesh_columns;
         const hsize_t lines = (hsize_t)columns / across;
-        return (form){
-            3, {(hsize_t)rows, lines, across},
-             {1,             lines, across}
-        };
+        return (form){3, {(hsize_t)rows, lines, across}, {1, lines, across}};
     }
     const bb_index wide = CHUNK_BYTES / (bb_index)sizeof(double);
     const bb_index tall = wide / (columns < wide ? columns : wide);
     return (form){
         2,
-        {(hsize_t)rows,                        (hsize_t)columns                          },
-        {(hsize_t)(tall < rows ? tall : rows), (hsize_t)(columns < wide ? columns : wide)}
-    };
+        {(hsize_t)rows, (hsize_t)columns},
+        {(hsize_t)(tall < rows ? tall : rows), (hsize_t)(columns < wide ? columns : wide)}};
 }
 
 static bb_status create_dataset(hid_t group, const bb_operator *matrix, hid_t *space, hid_t *out)

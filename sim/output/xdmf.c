@@ -14,12 +14,7 @@ static bb_status add_escaped(bb_text *text, const char *value)
         char character;
         const char *entity;
     } entities[] = {
-        {'&',  "&amp;" },
-        {'<',  "&lt;"  },
-        {'>',  "&gt;"  },
-        {'"',  "&quot;"},
-        {'\'', "&apos;"}
-    };
+        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}};
     bb_status status = BB_OK;
     for (const char *c = value; *c != '\0'; ++c) {
         const char *entity = NULL;

@@ -84,7 +84,7 @@ static const rule sweep_rules[] = {
     {"sweep_energy", LIGHT, "light"},
 };
 static const rule refine_rules[] = {
-    {"tolerance",  REFINED, "ir, cg or gmres"},
+    {"tolerance", REFINED, "ir, cg or gmres"},
     {"iterations", REFINED, "ir, cg or gmres"},
 };
 

@@ -148,10 +148,10 @@ static bb_status write_columns(const bb_promise_words *words, bb_index count, co
     const struct {
         const char *name, *unit, *long_name;
     } columns[INDEX] = {
-        [TOLERANCE] = {"tolerance",  "1",               "tolerance of the rule, NaN where there is none"},
-        [PRICE] = {words->price, words->price_unit, words->price_long_name                          },
-        [COST] = {words->cost,  words->cost_unit,  words->cost_long_name                           },
-        [KEPT] = {"kept",       "1",               "1 where the loss is within the promise"        },
+        [TOLERANCE] = {"tolerance", "1", "tolerance of the rule, NaN where there is none"},
+        [PRICE] = {words->price, words->price_unit, words->price_long_name},
+        [COST] = {words->cost, words->cost_unit, words->cost_long_name},
+        [KEPT] = {"kept", "1", "1 where the loss is within the promise"},
     };
     char path[64];
     BB_TRY(bb_results_axis(results, "promise/trial", "1", "index of the trial", count,

@@ -5,12 +5,9 @@
 #include "sim/reconstructor/reconstructor_study.h"
 
 static const bb_column columns[] = {
-    {"variance_loss",      "variance loss",  1.0 },
-    {"qoi_relative_error", "relative error", 1.0 },
-    {"operator_bytes",     "operator [MB]",  1e-6},
-    {"compression_ratio",  "ratio to fp32",  1.0 },
-    {"solve_time_s",       "solve [ms]",     1e3 },
-    {"encode_time_s",      "encode [ms]",    1e3 },
+    {"variance_loss", "variance loss", 1.0},   {"qoi_relative_error", "relative error", 1.0},
+    {"operator_bytes", "operator [MB]", 1e-6}, {"compression_ratio", "ratio to fp32", 1.0},
+    {"solve_time_s", "solve [ms]", 1e3},       {"encode_time_s", "encode [ms]", 1e3},
 };
 static const char *const prices[] = {"variance_loss"};
 

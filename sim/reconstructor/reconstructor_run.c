@@ -232,14 +232,13 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     }
     BB_TRY(open_inputs(study, &run->in));
     run->side = bb_matrix_file_source(run->in.ctm);
-    run->factor_problem = (bb_factor_problem){
-        .solver = &study->solver.common,
-        .matrix = bb_matrix_file_source(run->in.cmm),
-        .part = {run->in.columns, run->in.vectors, run->in.weights},
-        .seed = (uint64_t)study->common.seed,
-        .target_count = 1,
-        .sides = &run->side
-    };
+    run->factor_problem =
+        (bb_factor_problem){.solver = &study->solver.common,
+                            .matrix = bb_matrix_file_source(run->in.cmm),
+                            .part = {run->in.columns, run->in.vectors, run->in.weights},
+                            .seed = (uint64_t)study->common.seed,
+                            .target_count = 1,
+                            .sides = &run->side};
     double on_device = 0.0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         on_device = fmax(on_device, bb_factor_device_need(&study->solver.common, &run->pipelines[p],

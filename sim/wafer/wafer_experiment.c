@@ -10,15 +10,15 @@
 #include "sim/wafer/wafer_view.h"
 
 static const bb_column columns[] = {
-    {"overlay_error_x_nm",  "overlay x [nm]", 1.0 },
-    {"overlay_error_y_nm",  "overlay y [nm]", 1.0 },
-    {"overlay_residual_nm", "residual [nm]",  1.0 },
-    {"qoi_relative_error",  "relative error", 1.0 },
-    {"operator_bytes",      "operator [MB]",  1e-6},
-    {"compression_ratio",   "ratio to fp32",  1.0 },
-    {"solve_time_s",        "solve [ms]",     1e3 },
-    {"encode_time_s",       "encode [ms]",    1e3 },
-    {"energy_j",            "energy [J]",     1.0 },
+    {"overlay_error_x_nm", "overlay x [nm]", 1.0},
+    {"overlay_error_y_nm", "overlay y [nm]", 1.0},
+    {"overlay_residual_nm", "residual [nm]", 1.0},
+    {"qoi_relative_error", "relative error", 1.0},
+    {"operator_bytes", "operator [MB]", 1e-6},
+    {"compression_ratio", "ratio to fp32", 1.0},
+    {"solve_time_s", "solve [ms]", 1e3},
+    {"encode_time_s", "encode [ms]", 1e3},
+    {"energy_j", "energy [J]", 1.0},
 };
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};

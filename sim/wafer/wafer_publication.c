@@ -69,9 +69,9 @@ static bb_status publish_errors(publication *out)
         int axis;
         const char *name, *long_name;
     } prices[] = {
-        {BB_AXIS_X, "overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"     },
-        {BB_AXIS_Y, "overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"     },
-        {BB_AXIS_Z, "height_error_nm",    "|mean| + 3 sigma of height minus the reference's"},
+        {BB_AXIS_X, "overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"},
+        {BB_AXIS_Y, "overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"},
+        {BB_AXIS_Z, "height_error_nm", "|mean| + 3 sigma of height minus the reference's"},
     };
     bb_status status = BB_OK;
     double values[BB_STUDY_PIPELINES];

@@ -101,12 +101,11 @@ bb_status bb_wafer_restart_save(bb_restart *restart, bool now, const bb_heating_
 {
     bb_status status = BB_OK;
     bb_checkpoint_piece pieces[MOST_PIECES] = {
-        {place,                                 sizeof *place               },
-        {&simulation->ledger,                   sizeof simulation->ledger   },
-        {&heating->probes.taken,                sizeof heating->probes.taken},
+        {place, sizeof *place},
+        {&simulation->ledger, sizeof simulation->ledger},
+        {&heating->probes.taken, sizeof heating->probes.taken},
         {bb_stepper_state(simulation->stepper),
-         simulation->problem->thermal->size * (bb_index)sizeof(double)      }
-    };
+         simulation->problem->thermal->size * (bb_index)sizeof(double)}};
     if (!bb_restart_is_due(restart, now)) {
         goto done;
     }

@@ -17,10 +17,10 @@ static const struct {
 } deciding[GROUPS] = {
     {"wafer",
      {"diameter_mm", "thickness_um", "expansion_per_k", "youngs_modulus_gpa", "poisson_ratio",
-      "elasticity", "c11_gpa", "c12_gpa", "c44_gpa"}                                    },
-    {"clamp",    {"tangential_stiffness_n_per_m3", "normal_stiffness_n_per_m3", "burls"}},
-    {"scan",     {"field_width_mm", "field_height_mm"}                                  },
-    {"response", {"burl_stiffness_scatter"}                                             },
+      "elasticity", "c11_gpa", "c12_gpa", "c44_gpa"}},
+    {"clamp", {"tangential_stiffness_n_per_m3", "normal_stiffness_n_per_m3", "burls"}},
+    {"scan", {"field_width_mm", "field_height_mm"}},
+    {"response", {"burl_stiffness_scatter"}},
 };
 
 static const bb_key *find_key(const bb_schema *schema, const char *name)

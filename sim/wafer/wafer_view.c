@@ -128,10 +128,10 @@ static bb_status describe_pipeline(bb_xdmf *xdmf, const char *name, bb_index pip
         const char *name;
         bb_xdmf_array array;
     } arrays[] = {
-        {"raw",      {"/view/raw_nm", points, COMPONENTS}},
-        {"model",    {model, points, COMPONENTS}         },
-        {"residual", {residual, points, COMPONENTS}      },
-        {"exposure", {"/results/point_field", points, 1} },
+        {"raw", {"/view/raw_nm", points, COMPONENTS}},
+        {"model", {model, points, COMPONENTS}},
+        {"residual", {residual, points, COMPONENTS}},
+        {"exposure", {"/results/point_field", points, 1}},
     };
     const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS};
     const bb_xdmf_array index = {"/view/point", points, 1};

@@ -172,13 +172,11 @@ bb_status build(bb_control_loop *loop, const bb_loop_system *system)
 bb_status capture_idle(bb_control_loop *loop)
 {
     BB_RETURN_IF_FAILED(open_watch(loop->device, &loop->watch, &loop->view.report));
-    loop->system = {
-        loop->device,
-        loop->view,
-        {loop->states[0], loop->states[1]},
-        loop->operators,
-        bb_coded_operator_takes_row_at(loop->operators[0])
-    };
+    loop->system = {loop->device,
+                    loop->view,
+                    {loop->states[0], loop->states[1]},
+                    loop->operators,
+                    bb_coded_operator_takes_row_at(loop->operators[0])};
     return capture_graphs(loop->system, &loop->graphs);
 }
 
@@ -212,12 +210,8 @@ bb_status launch_begin(bb_queue *on, bb_index, bb_index, void *arguments)
     return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
 }
 
-const bb_kernel graph_kernel = {
-    "step of a control loop", 1, {nullptr, launch_graph}
-};
-const bb_kernel begin_kernel = {
-    "begin of a period", 1, {nullptr, launch_begin}
-};
+const bb_kernel graph_kernel = {"step of a control loop", 1, {nullptr, launch_graph}};
+const bb_kernel begin_kernel = {"begin of a period", 1, {nullptr, launch_begin}};
 
 bb_status check_outputs(const bb_control_loop *loop, const bb_loop_period *period)
 {

@@ -146,21 +146,11 @@ bb_status leave_slot(bb_queue *stream, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-const bb_kernel open_kernel = {
-    "streamed fields", 1, {nullptr, open_events}
-};
-const bb_kernel image_kernel = {
-    "image of a field", 1, {nullptr, take_image}
-};
-const bb_kernel copy_kernel = {
-    "copy of a field", 1, {nullptr, copy_slot}
-};
-const bb_kernel enter_kernel = {
-    "streamed fields", 1, {nullptr, enter_slot}
-};
-const bb_kernel leave_kernel = {
-    "streamed fields", 1, {nullptr, leave_slot}
-};
+const bb_kernel open_kernel = {"streamed fields", 1, {nullptr, open_events}};
+const bb_kernel image_kernel = {"image of a field", 1, {nullptr, take_image}};
+const bb_kernel copy_kernel = {"copy of a field", 1, {nullptr, copy_slot}};
+const bb_kernel enter_kernel = {"streamed fields", 1, {nullptr, enter_slot}};
+const bb_kernel leave_kernel = {"streamed fields", 1, {nullptr, leave_slot}};
 
 } // namespace
 

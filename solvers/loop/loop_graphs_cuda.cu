@@ -76,9 +76,7 @@ bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-const bb_kernel capture_kernel = {
-    "capture of a control loop", 1, {nullptr, capture}
-};
+const bb_kernel capture_kernel = {"capture of a control loop", 1, {nullptr, capture}};
 
 bb_status take_graph(capturing *of, cudaGraphExec_t *out)
 {

@@ -55,18 +55,10 @@ bb_status launch_clock(bb_queue *stream, bb_index, bb_index, void *arguments)
                        bb_queue_stream(stream));
 }
 
-const bb_kernel report_kernel = {
-    "report of a control loop", 1, {nullptr, take_report}
-};
-const bb_kernel query_kernel = {
-    "step of a control loop", 1, {nullptr, query}
-};
-const bb_kernel hold_kernel = {
-    "hold of a control loop", 1, {nullptr, launch_hold}
-};
-const bb_kernel clock_kernel = {
-    "clock of a control loop", 1, {nullptr, launch_clock}
-};
+const bb_kernel report_kernel = {"report of a control loop", 1, {nullptr, take_report}};
+const bb_kernel query_kernel = {"step of a control loop", 1, {nullptr, query}};
+const bb_kernel hold_kernel = {"hold of a control loop", 1, {nullptr, launch_hold}};
+const bb_kernel clock_kernel = {"clock of a control loop", 1, {nullptr, launch_clock}};
 
 } // namespace
 

@@ -407,9 +407,9 @@ BB_AVX512 static void add_avx512(const bb_span *span)
 
 static const bb_span_kernel kernels[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512",   has_avx512, add_avx512  },
+    {"avx512", has_avx512, add_avx512},
 #endif
-    {"portable", always,     add_portable},
+    {"portable", always, add_portable},
 };
 
 bb_index bb_span_kernels(const bb_span_kernel **out)

@@ -25,12 +25,12 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
 {
     static const bb_stream_layout plain[BB_FORMAT_COUNT] = {
         [BB_FORMAT_FP64] = {BB_STREAM_FP64, 0, 128, 1024, 2},
-        [BB_FORMAT_FP32] = {BB_STREAM_FP32, 0, 128, 512,  4},
-        [BB_FORMAT_TF32] = {BB_STREAM_FP32, 0, 128, 512,  4},
-        [BB_FORMAT_BF16] = {BB_STREAM_BF16, 0, 256, 512,  4},
-        [BB_FORMAT_FP16] = {BB_STREAM_FP16, 0, 256, 512,  4},
-        [BB_FORMAT_E4M3] = {BB_STREAM_E4M3, 0, 512, 512,  4},
-        [BB_FORMAT_E5M2] = {BB_STREAM_E5M2, 0, 512, 512,  4},
+        [BB_FORMAT_FP32] = {BB_STREAM_FP32, 0, 128, 512, 4},
+        [BB_FORMAT_TF32] = {BB_STREAM_FP32, 0, 128, 512, 4},
+        [BB_FORMAT_BF16] = {BB_STREAM_BF16, 0, 256, 512, 4},
+        [BB_FORMAT_FP16] = {BB_STREAM_FP16, 0, 256, 512, 4},
+        [BB_FORMAT_E4M3] = {BB_STREAM_E4M3, 0, 512, 512, 4},
+        [BB_FORMAT_E5M2] = {BB_STREAM_E5M2, 0, 512, 512, 4},
     };
     const bb_codec_form form = bb_codec_form_of(config);
     const int bits = form.bits;

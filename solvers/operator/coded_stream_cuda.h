@@ -218,10 +218,7 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
         own.work(&control, stages);
     } else if (lane == 0) {
         const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
-        producer<S, typename Sums::product> own = {
-            of, &control, stages, {0, 0},
-               row
-        };
+        producer<S, typename Sums::product> own = {of, &control, stages, {0, 0}, row};
         own.work();
     }
 }

@@ -316,10 +316,7 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
         cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
         const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
-        producer<S, float> producing = {
-            of, &control, stages, {0, 0},
-               row
-        };
+        producer<S, float> producing = {of, &control, stages, {0, 0}, row};
         producing.work();
     }
 }

@@ -135,12 +135,10 @@ static bb_index sort(const builder *work, bb_index count, frequency *out)
         if (source[2] == source[0]) {
             continue;
         }
-        *mode = (frequency){
-            work->sorted + source[0],
-            source[1] - source[0],
-            source[2] - source[1],
-            {.row = row, .present = 1, .is_long = is_long[row]}
-        };
+        *mode = (frequency){work->sorted + source[0],
+                            source[1] - source[0],
+                            source[2] - source[1],
+                            {.row = row, .present = 1, .is_long = is_long[row]}};
         uint32_t step = is_long[row] ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
         mode->lane.narrow = (mode->narrow + BB_TRANSFORM_NARROW - 1) / BB_TRANSFORM_NARROW;
         mode->lane.others = (mode->others + step - 1) / step;
@@ -226,9 +224,7 @@ static bb_status add_group(builder *work, bb_index band, bb_index across, bb_ind
     frequency mode[BB_TRANSFORM_ROWS];
     bb_index count = find(work, band, across, panel);
     if (count < 0) {
-        mode[0] = (frequency){
-            .lane = {.present = 1, .poisoned = 1}
-        };
+        mode[0] = (frequency){.lane = {.present = 1, .poisoned = 1}};
         BB_TRY(add_slice(work, group, mode, 1));
         goto done;
     }

@@ -123,10 +123,7 @@ bb_transform_quad bb_transform_stream_along_cells(const bb_transform_shape *shap
                                                   const double *values, uint32_t panel, int axis,
                                                   uint32_t work, const double *input)
 {
-    bb_transform_quad out = {
-        {0.0, 0.0, 0.0, 0.0},
-        0, 1, 0
-    };
+    bb_transform_quad out = {{0.0, 0.0, 0.0, 0.0}, 0, 1, 0};
     const int other = 5 - axis;
     const uint32_t c = work % shape->length[other];
     const uint32_t j = work / shape->length[other] % shape->panel_blocks;
@@ -173,10 +170,7 @@ bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape
                                                  const double *values, uint32_t group, int axis,
                                                  uint32_t c, uint32_t k, const double *input)
 {
-    bb_transform_quad out = {
-        {0.0, 0.0, 0.0, 0.0},
-        0, 1, 0
-    };
+    bb_transform_quad out = {{0.0, 0.0, 0.0, 0.0}, 0, 1, 0};
     const uint32_t band = group / shape->count[1];
     const uint32_t across = group % shape->count[1];
     const uint32_t n = bb_transform_stream_size(shape, axis, axis == 0 ? band : across);

@@ -44,14 +44,8 @@ static void sleep_ends_when_it_should(void **state)
     assert_true(bb_clock_sleep_until(now - 1));
     assert_true(bb_clock_sleep_until(now + 2000000));
     assert_true(bb_clock_ns() >= now + 2000000);
-    const struct itimerval often = {
-        {0, 20000},
-        {0, 20000}
-    };
-    const struct itimerval never = {
-        {0, 0},
-        {0, 0}
-    };
+    const struct itimerval often = {{0, 20000}, {0, 20000}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
     assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
     assert_false(bb_clock_sleep_until(now + 86400000000000));
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);

@@ -209,15 +209,15 @@ static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *
 }
 
 static const bb_matrix_layout layouts[] = {
-    {.rows = 1,  .columns = 1,    .mesh_columns = 1,    .row_columns = 1 },
-    {.rows = 3,  .columns = 31,   .mesh_columns = 31,   .row_columns = 3 },
-    {.rows = 2,  .columns = 32,   .mesh_columns = 8,    .row_columns = 1 },
-    {.rows = 2,  .columns = 33,   .mesh_columns = 11,   .row_columns = 2 },
-    {.rows = 10, .columns = 15,   .mesh_columns = 5,    .row_columns = 5 },
-    {.rows = 32, .columns = 16,   .mesh_columns = 4,    .row_columns = 4 },
-    {.rows = 42, .columns = 117,  .mesh_columns = 13,   .row_columns = 21}, // a last band of 2 lines
-    {.rows = 5,  .columns = 1237, .mesh_columns = 1237, .row_columns = 5 },
-    {.rows = 2,  .columns = 4100, .mesh_columns = 100,  .row_columns = 2 },
+    {.rows = 1, .columns = 1, .mesh_columns = 1, .row_columns = 1},
+    {.rows = 3, .columns = 31, .mesh_columns = 31, .row_columns = 3},
+    {.rows = 2, .columns = 32, .mesh_columns = 8, .row_columns = 1},
+    {.rows = 2, .columns = 33, .mesh_columns = 11, .row_columns = 2},
+    {.rows = 10, .columns = 15, .mesh_columns = 5, .row_columns = 5},
+    {.rows = 32, .columns = 16, .mesh_columns = 4, .row_columns = 4},
+    {.rows = 42, .columns = 117, .mesh_columns = 13, .row_columns = 21}, // a last band of 2 lines
+    {.rows = 5, .columns = 1237, .mesh_columns = 1237, .row_columns = 5},
+    {.rows = 2, .columns = 4100, .mesh_columns = 100, .row_columns = 2},
 };
 
 static void declared_bounds_hold(void **state)

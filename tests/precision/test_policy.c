@@ -29,9 +29,7 @@ static void three_zones_count_tiles_from_the_diagonal(void **state)
     static const bb_variant expected[] = {BB_VARIANT_SP,  BB_VARIANT_SP,  BB_VARIANT_HP1,
                                           BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP2};
     bb_policy_config policy = {
-        .kind = BB_POLICY_THREE_ZONES, .widths = {widths, 2},
-             .zones = {zones,  3}
-    };
+        .kind = BB_POLICY_THREE_ZONES, .widths = {widths, 2}, .zones = {zones, 3}};
     bb_variant given[BB_VARIANT_COUNT];
     for (bb_index distance = 0; distance < 6; ++distance) {
         assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 3 + distance, 3),

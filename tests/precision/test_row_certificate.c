@@ -163,26 +163,26 @@ static const struct {
     const char *storage; // as bb_codec_read takes it
     bb_row_scale scale;
 } codecs[] = {
-    {"fp64",                                          BB_ROW_SCALE_NONE},
-    {"fp32",                                          BB_ROW_SCALE_NONE},
-    {"bf16",                                          BB_ROW_SCALE_ROW },
-    {"fp16",                                          BB_ROW_SCALE_ROW },
-    {"e4m3",                                          BB_ROW_SCALE_ROW },
-    {"e4m3",                                          BB_ROW_SCALE_NONE}, // saturates and underflows
-    {"e5m2",                                          BB_ROW_SCALE_NONE},
-    {"bfp bits=4",                                    BB_ROW_SCALE_NONE},
-    {"bfp bits=8",                                    BB_ROW_SCALE_NONE},
-    {"bfp bits=16",                                   BB_ROW_SCALE_NONE},
-    {"quantiser tolerance=1e-3",                      BB_ROW_SCALE_NONE},
-    {"zfp mode=rate bits=8 dimensions=2",             BB_ROW_SCALE_NONE},
-    {"zfp mode=precision bits=17 dimensions=1",       BB_ROW_SCALE_NONE},
-    {"zfp mode=accuracy tolerance=1e-3",              BB_ROW_SCALE_NONE},
+    {"fp64", BB_ROW_SCALE_NONE},
+    {"fp32", BB_ROW_SCALE_NONE},
+    {"bf16", BB_ROW_SCALE_ROW},
+    {"fp16", BB_ROW_SCALE_ROW},
+    {"e4m3", BB_ROW_SCALE_ROW},
+    {"e4m3", BB_ROW_SCALE_NONE}, // saturates and underflows
+    {"e5m2", BB_ROW_SCALE_NONE},
+    {"bfp bits=4", BB_ROW_SCALE_NONE},
+    {"bfp bits=8", BB_ROW_SCALE_NONE},
+    {"bfp bits=16", BB_ROW_SCALE_NONE},
+    {"quantiser tolerance=1e-3", BB_ROW_SCALE_NONE},
+    {"zfp mode=rate bits=8 dimensions=2", BB_ROW_SCALE_NONE},
+    {"zfp mode=precision bits=17 dimensions=1", BB_ROW_SCALE_NONE},
+    {"zfp mode=accuracy tolerance=1e-3", BB_ROW_SCALE_NONE},
     {"zfp mode=accuracy tolerance=1e-3 dimensions=4", BB_ROW_SCALE_NONE},
-    {"zfp mode=reversible dimensions=3",              BB_ROW_SCALE_NONE},
-    {"low_rank tolerance=1e-3",                       BB_ROW_SCALE_NONE},
-    {"transform tolerance=1e-3",                      BB_ROW_SCALE_NONE},
-    {"e4m3 rounding=diffused",                        BB_ROW_SCALE_ROW },
-    {"bfp bits=4 rounding=diffused",                  BB_ROW_SCALE_NONE},
+    {"zfp mode=reversible dimensions=3", BB_ROW_SCALE_NONE},
+    {"low_rank tolerance=1e-3", BB_ROW_SCALE_NONE},
+    {"transform tolerance=1e-3", BB_ROW_SCALE_NONE},
+    {"e4m3 rounding=diffused", BB_ROW_SCALE_ROW},
+    {"bfp bits=4 rounding=diffused", BB_ROW_SCALE_NONE},
 };
 enum { CODECS = sizeof codecs / sizeof codecs[0] };
 

@@ -11,12 +11,12 @@ static void variants_have_the_bits_of_the_table(void **state)
         const char *name;
         bb_format operand, accumulator, output;
     } rows[] = {
-        {BB_VARIANT_DP,  "dp",  BB_FORMAT_FP64, BB_FORMAT_FP64, BB_FORMAT_FP64},
-        {BB_VARIANT_SP,  "sp",  BB_FORMAT_FP32, BB_FORMAT_FP32, BB_FORMAT_FP32},
+        {BB_VARIANT_DP, "dp", BB_FORMAT_FP64, BB_FORMAT_FP64, BB_FORMAT_FP64},
+        {BB_VARIANT_SP, "sp", BB_FORMAT_FP32, BB_FORMAT_FP32, BB_FORMAT_FP32},
         {BB_VARIANT_HP1, "hp1", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
         {BB_VARIANT_HP2, "hp2", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP16},
         {BB_VARIANT_HP3, "hp3", BB_FORMAT_FP16, BB_FORMAT_FP16, BB_FORMAT_FP16},
-        {BB_VARIANT_X3,  "x3",  BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
+        {BB_VARIANT_X3, "x3", BB_FORMAT_FP16, BB_FORMAT_FP32, BB_FORMAT_FP32},
         {BB_VARIANT_FP8, "fp8", BB_FORMAT_E4M3, BB_FORMAT_FP32, BB_FORMAT_FP32},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

@@ -47,9 +47,8 @@ static inline void faults_of_ao(const fault_strides *every)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}
-    };
+         "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}};
     faults_walk("ao", &study, 1, every->alone);
     faults_walk("ao on two threads", &study, 2, every->pair);
 }
@@ -57,14 +56,13 @@ static inline void faults_of_ao(const fault_strides *every)
 // Frames, pairs, error terms and a shared correction.
 static inline void faults_of_frames(const fault_strides *every)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-          "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
-          "error_terms={fitting: false, aliasing: true}", "monte_carlo.frames=2",
-          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
-          "pipelines=[{name: reference, arithmetic: dp}]"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                                "wavelengths_um=[1.65]", "correction=glao", "ensquared_mas=[100.0]",
+                                "error_terms={fitting: false, aliasing: true}",
+                                "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
+                                "monte_carlo.screen_oversize=1.5",
+                                "pipelines=[{name: reference, arithmetic: dp}]"}};
     faults_walk("ao with frames", &study, 1, every->frames);
     faults_walk("ao with frames on two threads", &study, 2, 499);
 }
@@ -92,9 +90,7 @@ static inline void faults_of_rows(int first, int past, const fault_strides *ever
     for (int codec = first; codec < past; ++codec) {
         static codec_rows rows;
         char storage[160];
-        rows = (codec_rows){
-            .width = {.brief = true, .of_range = true}
-        };
+        rows = (codec_rows){.width = {.brief = true, .of_range = true}};
         codec_rows_add(&rows, codec);
         codec_rows_write(&rows.configs[0], storage, sizeof storage);
         length += (size_t)snprintf(
@@ -104,9 +100,7 @@ static inline void faults_of_rows(int first, int past, const fault_strides *ever
             bb_codec_takes_row_scale(&rows.configs[0]) ? "row" : "none");
     }
     (void)snprintf(pipelines + length, sizeof pipelines - length, "]");
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {WAFER_TINY, pipelines}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL, {WAFER_TINY, pipelines}};
     faults_walk("wafer, codecs", &study, 1, every->alone);
     faults_walk("wafer, codecs, on two threads", &study, 2, every->pair);
 }
@@ -126,21 +120,18 @@ static inline void faults_of_zfp(const fault_strides *every)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {WAFER_TINY, "response.axes=[x, y]",
-          "pipelines=[" REFERENCE PIPELINE("zfp1", ZFP(1)) PIPELINE("zfp2", ZFP(2))
+         "pipelines=[" REFERENCE PIPELINE("zfp1", ZFP(1)) PIPELINE("zfp2", ZFP(2))
              PIPELINE("zfp3", ZFP(3)) PIPELINE("zfp4", ZFP(4))
-                 PIPELINE("rate", "{codec: zfp, mode: rate, bits: 8}") "]"}
-    };
+                 PIPELINE("rate", "{codec: zfp, mode: rate, bits: 8}") "]"}};
     faults_walk("wafer, zfp", &study, 1, every->alone);
     faults_walk("wafer, zfp, on two threads", &study, 2, every->pair);
 }
 
 static inline void faults_of_elements(const fault_strides *every)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {WAFER_TINY, "response.generator=fem", "response.axes=[x, y]",
-          "pipelines=[" REFERENCE "]"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {WAFER_TINY, "response.generator=fem", "response.axes=[x, y]",
+                                "pipelines=[" REFERENCE "]"}};
     faults_walk("wafer, fem", &study, 1, every->alone);
     faults_walk("wafer, fem, on two threads", &study, 2, every->fem_pair);
 }

@@ -22,10 +22,7 @@ static void write_one(const char *path)
     }
     const bb_index place = 17;
     const bb_checkpoint_piece pieces[] = {
-        {&place,  sizeof place  },
-        {NULL,    0             },
-        {numbers, sizeof numbers}
-    };
+        {&place, sizeof place}, {NULL, 0}, {numbers, sizeof numbers}};
     check_ok(bb_checkpoint_write(path, SUBJECT, pieces, 3));
 }
 
@@ -172,9 +169,9 @@ static void dear_saves_are_put_off(void **state)
         double every_s;
         int64_t wait; // seconds from one save to the next that is due
     } cases[] = {
-        {NAN, 9 },
-        {0.0, 1 },
-        {2.0, 9 },
+        {NAN, 9},
+        {0.0, 1},
+        {2.0, 9},
         {40., 40},
     };
     bb_clock_set(&counting);

@@ -51,9 +51,7 @@ done:
     return status;
 }
 
-static const bb_column toy_columns[] = {
-    {"overlay_error_x_nm", "overlay x [nm]", 1.0}
-};
+static const bb_column toy_columns[] = {{"overlay_error_x_nm", "overlay x [nm]", 1.0}};
 static const char *const toy_prices[] = {"overlay_error_x_nm"};
 #define TOY_ROW(title, yaml)                                                                       \
     {                                                                                              \

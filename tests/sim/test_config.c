@@ -70,10 +70,10 @@ static void files_lie_beside_who_names_them(void **state)
         const char *path, *file;
         bb_index overrides;
     } cases[] = {
-        {"studies/a.yaml", "studies/data/a.h5",   0},
-        {"studies/a.yaml", "own.h5",              1},
+        {"studies/a.yaml", "studies/data/a.h5", 0},
+        {"studies/a.yaml", "own.h5", 1},
         {"studies/c.yaml", "studies/shared/b.h5", 0},
-        {"studies/d.yaml", "/else/where.h5",      0},
+        {"studies/d.yaml", "/else/where.h5", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_config *config = loaded(cases[i].path, override, cases[i].overrides);
@@ -269,12 +269,10 @@ static void draw_study(random_study *out, uint64_t *index)
     study->extra = (toy_grid){draw(index) % 2 == 0 ? BB_INTEGER_UNSET : 5, 7};
     study->records = (bb_list){out->records, 1 + draw(index) % 3};
     for (int i = 0; i < 3; ++i) {
-        out->records[i] = (toy_record){
-            draw_text(out->texts[i], index),
-            {1 + draw(index) % 100, 1 + draw(index) % 100},
-            draw(index) * 1e-7,
-            (int)(draw(index) % (BB_DEVICE_AUTO + 2)) - 1
-        };
+        out->records[i] = (toy_record){draw_text(out->texts[i], index),
+                                       {1 + draw(index) % 100, 1 + draw(index) % 100},
+                                       draw(index) * 1e-7,
+                                       (int)(draw(index) % (BB_DEVICE_AUTO + 2)) - 1};
     }
 }
 

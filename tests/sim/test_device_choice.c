@@ -48,8 +48,8 @@ static void only_what_runs_is_offered(void **state)
 {
     (void)state;
     static const driver_case cases[] = {
-        {CONFIG_WAFER_SMALL, {"device=opencl"}            },
-        {CONFIG_AO_SMALL,    {"pipelines.2.device=opencl"}},
+        {CONFIG_WAFER_SMALL, {"device=opencl"}},
+        {CONFIG_AO_SMALL, {"pipelines.2.device=opencl"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_results *results = NULL;
@@ -68,10 +68,10 @@ static void an_absent_gpu_is_an_error_with_a_reason(void **state)
     (void)state;
     need_gpu(false);
     static const driver_case cases[] = {
-        {CONFIG_AO_SMALL,    {"device=cuda", "solver.tile=128"}            },
-        {CONFIG_WAFER_SMALL, {"device=cuda"}                               },
-        {CONFIG_AO_SMALL,    {"pipelines.2.device=cuda", "solver.tile=128"}},
-        {CONFIG_WAFER_SMALL, {"pipelines.2.device=cuda"}                   },
+        {CONFIG_AO_SMALL, {"device=cuda", "solver.tile=128"}},
+        {CONFIG_WAFER_SMALL, {"device=cuda"}},
+        {CONFIG_AO_SMALL, {"pipelines.2.device=cuda", "solver.tile=128"}},
+        {CONFIG_WAFER_SMALL, {"pipelines.2.device=cuda"}},
     };
     char reason[256] = "";
     bb_index blocks = bb_memory_blocks();
@@ -97,12 +97,13 @@ static void ao_says_what_has_no_cuda_kernels(void **state)
         bb_status code;
         const char *text;
     } cases[] = {
-        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}}, BB_INVALID, "multiple of 128"          },
+        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}}, BB_INVALID, "multiple of 128"},
         {{CONFIG_AO_SMALL,
           {"device=cuda", "solver.tile=128",
            "pipelines=[{name: reference, arithmetic: dp}, {name: bf16, arithmetic: bf16, sweeps: "
            "follow}]"}},
-         BB_UNSUPPORTED,                                                   "the sweeps of bf16 are sp"},
+         BB_UNSUPPORTED,
+         "the sweeps of bf16 are sp"},
     };
     for (size_t i = 0; i < 2; ++i) {
         bb_results *results = NULL;
@@ -128,9 +129,8 @@ static void wafer_computes_on_a_gpu(void **state)
 static void results_say_which_device_computed(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL, {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     bb_results_destroy(&results);

@@ -305,10 +305,10 @@ static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
     static const struct {
         const char *key, *words;
     } wrong[] = {
-        {"layout.mesh_columns=0",               "pipeline zfp: zfp in 4 dimensions needs columns on a mesh"},
-        {"layout.row_columns=5",                "pipeline reference: a grid of 5 across does not divide"   },
-        {"inputs.dataset=/operators/none",      "no dataset '/operators/none'"                             },
-        {"inputs.dataset=/operators/C_y_2_row", "expected rows and columns"                                },
+        {"layout.mesh_columns=0", "pipeline zfp: zfp in 4 dimensions needs columns on a mesh"},
+        {"layout.row_columns=5", "pipeline reference: a grid of 5 across does not divide"},
+        {"inputs.dataset=/operators/none", "no dataset '/operators/none'"},
+        {"inputs.dataset=/operators/C_y_2_row", "expected rows and columns"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         const char *const planned[PROGRAM_ARGUMENTS] = {"check", "product.yaml", wrong[i].key};

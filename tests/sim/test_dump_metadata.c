@@ -28,7 +28,7 @@ static void rows_of_other_grids_are_refused(void **state)
     } cases[] = {
         {{"response.grid={columns: 37, rows: 40}", NULL},
          "'rows.h5', dataset '/operators/C_x_0': made with mesh_columns = 40, expected the 37 "
-         "columns of response.grid"                                        },
+         "columns of response.grid"},
         {{"response.slit_points={columns: 3, rows: 10}", "response.field_rows=46"},
          "made with row_columns = 6, expected the 3 columns of slit points"},
     };
@@ -52,12 +52,12 @@ static void rows_of_another_study_are_named(void **state)
     } cases[] = {
         {{"wafer.thickness_um=700", NULL},
          "'rows.h5', dataset '/operators/C_x_0' was made for another study: wafer ('thickness_um: "
-         "775.0' there, 'thickness_um: 700.0' here)"                                          },
+         "775.0' there, 'thickness_um: 700.0' here)"},
         {{"clamp.tangential_stiffness_n_per_m3=2e11", NULL}, "made for another study: clamp ("},
-        {{"clamp.burls.seed=2", NULL},                       "clamp ('seed: 1' there"         },
+        {{"clamp.burls.seed=2", NULL}, "clamp ('seed: 1' there"},
         {{"scan.order=given", "scan.sequence=[50, 49, 95]"},
-         "'/operators/C_x_2' was made for another study: field ('centre_mm: ["                },
-        {{"scan.dose_mj_per_cm2=31", "mesh.substeps=2"},     NULL                             },
+         "'/operators/C_x_2' was made for another study: field ('centre_mm: ["},
+        {{"scan.dose_mj_per_cm2=31", "mesh.substeps=2"}, NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const char *const other[PROGRAM_ARGUMENTS] = {"run",
@@ -174,11 +174,12 @@ static void rows_of_another_axis_are_refused(void **state)
         const char *words;
     } cases[] = {
         {"del g['C_x_0'].attrs['axis']\n"
-         "g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']", 2, "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"},
-        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']",                         2, "say z, expected x"                                                            },
-        {"g['C_y_2'].attrs['axis']='X'",                                         2, "say x, expected y"                                                            },
-        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'",                0, "results: "                                                                    },
-        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'",      0, "results: "                                                                    },
+         "g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']",
+         2, "dataset '/operators/C_x_0': its own words (axis, long_name) say y, expected x"},
+        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']", 2, "say z, expected x"},
+        {"g['C_y_2'].attrs['axis']='X'", 2, "say x, expected y"},
+        {"g['C_x_0'].attrs['long_name']='by lines of y, then x'", 0, "results: "},
+        {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'", 0, "results: "},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         edit_rows("axis.h5", cases[c].line);
@@ -238,11 +239,11 @@ static void names_of_pipelines_are_no_axes(void **state)
         const char *edit;
         int axis;
     } titles[] = {
-        {"a['axis'] = 'z'",                                           2 },
-        {"del a['axis']",                                             -1},
-        {"a['long_name'] = 'displacement y, decoded, of pipeline z'", 1 },
-        {"a['long_name'] = 'rows of pipeline x'",                     -1},
-        {"a['long_name'] = 'pipelined rows, y'",                      1 },
+        {"a['axis'] = 'z'", 2},
+        {"del a['axis']", -1},
+        {"a['long_name'] = 'displacement y, decoded, of pipeline z'", 1},
+        {"a['long_name'] = 'rows of pipeline x'", -1},
+        {"a['long_name'] = 'pipelined rows, y'", 1},
     };
     const char *const decode[PROGRAM_ARGUMENTS] = {"run", "decode.yaml", "-q", "--dump", "C", NULL};
     FILE *study = fopen("decode.yaml", "w");

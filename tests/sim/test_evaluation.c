@@ -82,15 +82,15 @@ static void publishes_in_the_order_of_the_study(void **state)
         double value;
         bool measured;
     } columns[] = {
-        {"qoi_relative_error",     "1",    0.25, false},
-        {"operator_bytes",         "byte", 100,  false},
-        {"compression_ratio",      "1",    3.0,  false},
-        {"flops",                  "1",    7.0,  false},
-        {"flops_dense_equivalent", "1",    9.0,  false},
-        {"encode_time_s",          "s",    0.5,  true },
-        {"solve_time_s",           "s",    2.0,  true },
-        {"wall_s",                 "s",    4.0,  true },
-        {"energy_j",               "J",    NAN,  true },
+        {"qoi_relative_error", "1", 0.25, false},
+        {"operator_bytes", "byte", 100, false},
+        {"compression_ratio", "1", 3.0, false},
+        {"flops", "1", 7.0, false},
+        {"flops_dense_equivalent", "1", 9.0, false},
+        {"encode_time_s", "s", 0.5, true},
+        {"solve_time_s", "s", 2.0, true},
+        {"wall_s", "s", 4.0, true},
+        {"energy_j", "J", NAN, true},
     };
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
         const bb_dataset *dataset = driver_dataset(results, columns[i].name);
@@ -150,9 +150,7 @@ static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
     "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
     "accumulate: fp64}]"
     const driver_case study = {CONFIG_WAFER_SMALL, {PIPELINES}};
-    const driver_case zero = {
-        CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}
-    };
+    const driver_case zero = {CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}};
     bb_results *results = driver_results(&study);
     assert_true(isinf(driver_number(results, "psnr_db", "reference")));
     assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));

@@ -43,9 +43,7 @@ static void an_infinite_covariance_is_the_outcome_of_all(void **state)
     static const char *const tilts[] = {"solver.lgs_tilt=update", "solver.lgs_tilt=constant_block",
                                         "solver.lgs_tilt=unknown"};
     for (size_t i = 0; i < sizeof tilts / sizeof *tilts; ++i) {
-        const driver_case study = {
-            CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}
-        };
+        const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}};
         bb_results *results = driver_results(&study);
         expect_throughout(results, "non_finite", "diagonal 0: inf, expected a finite value");
         assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // no reference, no draws
@@ -61,9 +59,7 @@ static void an_infinite_covariance_is_the_outcome_of_all(void **state)
 static void an_unscaled_one_fails_in_the_factor(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
     assert_string_equal(driver_text(results, "status", "hp2"), "non_finite");
@@ -76,9 +72,7 @@ static void an_unscaled_one_fails_in_the_factor(void **state)
 static void nothing_is_learned_from_what_is_not_finite(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}};
     bb_results *results = driver_results(&study);
     expect_throughout(results, "non_finite",
                       "a covariance of slopes that is learned from is not finite");
@@ -90,9 +84,7 @@ static void nothing_is_learned_from_what_is_not_finite(void **state)
 static void a_rule_without_a_floor_of_noise_is_underdetermined(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}
-    };
+    const driver_case study = {CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "rule"), "underdetermined");
     assert_non_null(strstr(driver_text(results, "status_detail", "rule"),
@@ -155,9 +147,7 @@ static void a_diagonal_that_is_not_positive_is_the_outcome_of_all(void **state)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         char detail[64];
         const driver_case scaled = {"mine.yaml", {SPECTRUM}};
-        const driver_case unscaled = {
-            "mine.yaml", {SPECTRUM, "solver.scale=none"}
-        };
+        const driver_case unscaled = {"mine.yaml", {SPECTRUM, "solver.scale=none"}};
         write_covariance(entries[i]);
         (void)snprintf(detail, sizeof detail, "Cmm, diagonal 5: %g, expected a positive value",
                        entries[i]);

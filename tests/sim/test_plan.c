@@ -18,13 +18,11 @@ static void what_does_not_fit_is_said(void **state)
     static const struct {
         double asked, there;
         const char *line;
-    } cases[] = {
-        {2.7e12, 8.2e9,  "memory: 2.7 TB, this machine has 8.2 GB"  },
-        {9.1e9,  0.5e9,  "memory: 9.1 GB, this machine has 500.0 MB"},
-        {8.2e9,  8.2e9,  ""                                         },
-        {20e6,   2.7e12, ""                                         },
-        {NAN,    8.2e9,  ""                                         }
-    };
+    } cases[] = {{2.7e12, 8.2e9, "memory: 2.7 TB, this machine has 8.2 GB"},
+                 {9.1e9, 0.5e9, "memory: 9.1 GB, this machine has 500.0 MB"},
+                 {8.2e9, 8.2e9, ""},
+                 {20e6, 2.7e12, ""},
+                 {NAN, 8.2e9, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bb_plan plan = {.host_bytes = cases[i].asked};
         bb_plan_shortage(&plan, cases[i].there, line);
@@ -122,10 +120,10 @@ static void what_fits_a_limit_runs(void **state)
     const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
                                                   "-o",  "limited.h5",    NULL};
     const char *const others[][PROGRAM_ARGUMENTS] = {
-        {"--help",     NULL    },
-        {     "info", "--threads",     "64", NULL},
-        { "config",     "--list", "ao", NULL},
-        {"show",            "limited.h5",               NULL},
+        {"--help", NULL},
+        {"info", "--threads", "64", NULL},
+        {"config", "--list", "ao", NULL},
+        {"show", "limited.h5", NULL},
     };
     static const char *const threads[] = {"1", "2", "64"}; // of OpenBLAS
     if (program_is_instrumented()) {

@@ -90,17 +90,16 @@ static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
     "pipelines.1={name: " NAME ", storage: {" KEYS                                                 \
     ", tolerance_of_range: 1.0e-4}, multiply: fp64, accumulate: fp64, draws: 2}"
     static const char *const codecs[][2] = {
-        {"quantiser", CODED("quantiser", "codec: quantiser")                         },
-        {"low_rank",  CODED("low_rank",  "codec: low_rank")                          },
-        {"transform", CODED("transform", "codec: transform")                         },
-        {"zfp",       CODED("zfp",       "codec: zfp, mode: accuracy, dimensions: 1")},
+        {"quantiser", CODED("quantiser", "codec: quantiser")},
+        {"low_rank", CODED("low_rank", "codec: low_rank")},
+        {"transform", CODED("transform", "codec: transform")},
+        {"zfp", CODED("zfp", "codec: zfp, mode: accuracy, dimensions: 1")},
     };
     static const double units[] = {0.0, 0x1p-1060, 0x1p-300, 0x1p300, 1.0};
     for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
         for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
             const driver_case study = {
-                "product.yaml", {"matrix.file=matrix.h5", "layout.mesh_columns=8", codecs[c][1]}
-            };
+                "product.yaml", {"matrix.file=matrix.h5", "layout.mesh_columns=8", codecs[c][1]}};
             const bool zfp = strcmp(codecs[c][0], "zfp") == 0;
             const bool held = units[u] == 1.0 || (zfp && units[u] > 0.0);
             write_matrix(units[u]);
@@ -148,9 +147,8 @@ static void dumped_products_are_those_of_the_dumped_matrix(void **state)
     static double y[3 * ROWS];
     bb_config *config = NULL;
     bb_results *results = NULL;
-    const driver_case study = {
-        "product.yaml", {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}
-    };
+    const driver_case study = {"product.yaml",
+                               {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}};
     const bb_run_options options = {.threads = 1, .dump = "Y,C"};
     write_matrix(1.0);
     check_ok(driver_load(&study, &config));

@@ -9,19 +9,9 @@ static void strict_numbers_are_read(void **state)
     static const struct {
         const char *text;
         double value;
-    } good[] = {
-        {"0",        0.0     },
-        {"-3",       -3.0    },
-        {"1e-3",     1e-3    },
-        {"600.0e-9", 600e-9  },
-        {"-0.5",     -0.5    },
-        {"6.0e+7",   6e7     },
-        {"10",       10.0    },
-        {"0e0",      0.0     },
-        {"1E5",      1e5     },
-        {"4.9e-324", 4.9e-324},
-        {"0.0e-999", 0.0     }
-    };
+    } good[] = {{"0", 0.0},     {"-3", -3.0},           {"1e-3", 1e-3},   {"600.0e-9", 600e-9},
+                {"-0.5", -0.5}, {"6.0e+7", 6e7},        {"10", 10.0},     {"0e0", 0.0},
+                {"1E5", 1e5},   {"4.9e-324", 4.9e-324}, {"0.0e-999", 0.0}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
         double value = NAN;
         assert_true(bb_scalar_double(good[i].text, &value));
@@ -91,20 +81,9 @@ static void guesses_are_sensible_or_none(void **state)
     (void)state;
     static const struct {
         const char *text, *guess;
-    } cases[] = {
-        {"4x",    "4"   },
-        {"010",   "10"  },
-        {"1_000", "1000"},
-        {"1,5",   "1.5" },
-        {".5",    "0.5" },
-        {"+3.0",  "3.0" },
-        {"8 m",   "8"   },
-        {"12:30", NULL  },
-        {"0x10",  NULL  },
-        {"nan",   NULL  },
-        {".nan",  NULL  },
-        {"",      NULL  }
-    };
+    } cases[] = {{"4x", "4"},    {"010", "10"},   {"1_000", "1000"}, {"1,5", "1.5"},
+                 {".5", "0.5"},  {"+3.0", "3.0"}, {"8 m", "8"},      {"12:30", NULL},
+                 {"0x10", NULL}, {"nan", NULL},   {".nan", NULL},    {"", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char guess[BB_SCALAR_BYTES];
         bool guessed = bb_scalar_guess(cases[i].text, guess);

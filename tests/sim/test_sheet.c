@@ -12,8 +12,8 @@ static void names_stand_beside_the_result(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"outputs/wafer-a.h5", "outputs/wafer-a-probes.csv"},
-        {"a.hdf",              "a.hdf-probes.csv"          },
-        {".h5",                ".h5-probes.csv"            },
+        {"a.hdf", "a.hdf-probes.csv"},
+        {".h5", ".h5-probes.csv"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         char *path = NULL;
@@ -60,11 +60,11 @@ static void steps_of_the_axis_stay_apart(void **state)
     } cases[] = {
         {{2.2279999999999998, 2.2290000000000005, 2.23}, "time_s,a_k\n2.228,1\n2.229,2\n2.23,3\n"},
         {{1e6, 1e6 + 1e-7, 1e6 + 2e-7},
-         "time_s,a_k\n1000000,1\n1000000.0000001,2\n1000000.0000002,3\n"                         },
+         "time_s,a_k\n1000000,1\n1000000.0000001,2\n1000000.0000002,3\n"},
         {{0.3, 0.30000000000000004, 0.4},
          "time_s,a_k\n0.29999999999999999,1\n0.30000000000000004,2\n"
-         "0.40000000000000002,3\n"                                                               },
-        {{0.1, 0.1, NAN},                                "time_s,a_k\n0.1,1\n0.1,2\nnan,3\n"     },
+         "0.40000000000000002,3\n"},
+        {{0.1, 0.1, NAN}, "time_s,a_k\n0.1,1\n0.1,2\nnan,3\n"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         bb_results *results = NULL;

@@ -157,12 +157,12 @@ static void the_worst_draw_is_the_headline(void **state)
         const char *path;
         double values[4];
     } columns[] = {
-        {"results/overlay_error_x_nm", {0.0, 0.01, 0.5, NAN}  },
-        {"results/overlay_error_y_nm", {0.0, 0.02, 0.25, NAN} },
-        {"results/strehl_loss",        {0.0, 0.01, 0.5, NAN}  },
-        {"results/operator_bytes",     {8e6, 4e6, 2e6, 2e6}   },
-        {"results/draws",              {1.0, 16.0, 16.0, 16.0}},
-        {"results/price_worst",        {0.0, 0.03, 0.6, NAN}  },
+        {"results/overlay_error_x_nm", {0.0, 0.01, 0.5, NAN}},
+        {"results/overlay_error_y_nm", {0.0, 0.02, 0.25, NAN}},
+        {"results/strehl_loss", {0.0, 0.01, 0.5, NAN}},
+        {"results/operator_bytes", {8e6, 4e6, 2e6, 2e6}},
+        {"results/draws", {1.0, 16.0, 16.0, 16.0}},
+        {"results/price_worst", {0.0, 0.03, 0.6, NAN}},
     };
     bb_text text = {0};
     bb_results *results = NULL;

@@ -33,8 +33,7 @@ static bb_tile_matrix *load(double *a, bb_variant variant)
         .arithmetic = variant,
         .policy = {.kind = variant == BB_VARIANT_DP ? BB_POLICY_UNIFORM : BB_POLICY_BAND,
                    .width = 1,
-                   .inside = BB_VARIANT_SP}
-    };
+                   .inside = BB_VARIANT_SP}};
     bb_view view = bb_view_matrix(a, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
@@ -222,11 +221,9 @@ static void steps_in_time(void **state)
 enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64 };
 
 static const bb_matrix_layout layout = {ROWS, COLUMNS, MESH, 4, 4.0};
-static const bb_gemv_arithmetic kinds[] = {
-    {BB_FORMAT_FP64, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP32}
-};
+static const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                           {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                           {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
 // What the rows of the codec table take, one number each.
 static codec_rows coded = {.width = {.brief = true}};

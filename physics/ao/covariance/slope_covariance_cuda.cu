@@ -79,18 +79,16 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
         bb_slope_covariance_table(t->host, row.from.sensor, column.from.sensor, &swapped);
     if (table == nullptr) {
         // Noise and tilt stand within one sensor, which always has a table.
-        const bb_direct_job job = {
-            {make_side(row), make_side(column)},
-            t->structure,
-            t->window,
-            t->strength,
-            static_cast<int>(t->host->parts.atmosphere->layer_count),
-            bb_slope_covariance_unit(row.from.sensor, column.from.sensor),
-            t->host->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
-            swapped,
-            out.data,
-            out.strides[0]
-        };
+        const bb_direct_job job = {{make_side(row), make_side(column)},
+                                   t->structure,
+                                   t->window,
+                                   t->strength,
+                                   static_cast<int>(t->host->parts.atmosphere->layer_count),
+                                   bb_slope_covariance_unit(row.from.sensor, column.from.sensor),
+                                   t->host->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+                                   swapped,
+                                   out.data,
+                                   out.strides[0]};
         return bb_slope_covariance_fill_directly(&job, out.type, stream);
     }
     const bool parallel = row.from.axis == column.from.axis;

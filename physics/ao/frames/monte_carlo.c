@@ -208,10 +208,8 @@ static double structure(const double *transmission, const double *wavefront, bb_
     double pairs = 0.0;
     for (bb_index j = 0; j < points; ++j) {
         for (bb_index i = 0; i + step < points; ++i) {
-            const bb_index ends[2][2] = {
-                {j * points + i, j * points + i + step  },
-                {i * points + j, (i + step) * points + j}
-            };
+            const bb_index ends[2][2] = {{j * points + i, j * points + i + step},
+                                         {i * points + j, (i + step) * points + j}};
             for (int axis = 0; axis < 2; ++axis) {
                 const bb_index a = ends[axis][0];
                 const bb_index b = ends[axis][1];

@@ -13,12 +13,7 @@ bool bb_edge_ring_wanted(const bb_ring_config *config)
 // Half of each face between a ring cell and a wafer cell goes to each of its two nodes.
 static void measure_edge(const bb_disc_mesh *wafer, const bb_disc_mesh *ring, double *length)
 {
-    static const int across[4][2] = {
-        {0,  -1},
-        {1,  0 },
-        {0,  1 },
-        {-1, 0 }
-    };
+    static const int across[4][2] = {{0, -1}, {1, 0}, {0, 1}, {-1, 0}};
     const bb_index shift = (ring->columns - wafer->columns) / 2;
     for (bb_index cell = 0; cell < ring->cell_count; ++cell) {
         const int32_t *corner = ring->cell_nodes + 4 * cell;

@@ -308,10 +308,7 @@ typedef struct wording {
 
 static const wording *words_of(bb_index count)
 {
-    static const wording words[] = {
-        {"field",  "stays", "has" },
-        {"fields", "stay",  "have"}
-    };
+    static const wording words[] = {{"field", "stays", "has"}, {"fields", "stay", "have"}};
     return &words[count == 1 ? 0 : 1];
 }
 

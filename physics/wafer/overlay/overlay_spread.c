@@ -69,12 +69,12 @@ bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *d
     const double mean_y = variance_of_means(wafers, points, dy);
     const double n = (double)points;
     *out = (bb_overlay_spread){
-        .x = {NANOMETRES * sqrt(mean_x),          NANOMETRES * sqrt(sum_x / n),           NANOMETRES * sqrt(most_x),
-              all.x.m3s                                                                                                            },
-        .y = {NANOMETRES * sqrt(mean_y),          NANOMETRES * sqrt(sum_y / n),           NANOMETRES * sqrt(most_y),
-              all.y.m3s                                                                                                            },
+        .x = {NANOMETRES * sqrt(mean_x), NANOMETRES * sqrt(sum_x / n), NANOMETRES * sqrt(most_x),
+              all.x.m3s},
+        .y = {NANOMETRES * sqrt(mean_y), NANOMETRES * sqrt(sum_y / n), NANOMETRES * sqrt(most_y),
+              all.y.m3s},
         .vector = {NANOMETRES * sqrt(mean_x + mean_y), NANOMETRES * sqrt((sum_x + sum_y) / n),
-              NANOMETRES * sqrt(maximum),                                                                            all.vector.m3s},
+                   NANOMETRES * sqrt(maximum), all.vector.m3s},
     };
 done:
     return status;

@@ -4,12 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double CORNER[4][2] = {
-    {-1, -1},
-    {1,  -1},
-    {1,  1 },
-    {-1, 1 }
-};
+static const double CORNER[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
 
 // Shape functions and their gradients at (a, b) of [-1, 1]^2.
 static void shapes(double a, double b, double side, double value[4], double gradient[4][2])

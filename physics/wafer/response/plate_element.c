@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-const int bb_plate_corner[4][2] = {
-    {0, 0},
-    {1, 0},
-    {1, 1},
-    {0, 1}
-};
+const int bb_plate_corner[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 
 // Gauss-Legendre rule of four points on [0, 1]; exact to degree 7.
 static const double POINT[4] = {0.069431844202973712388, 0.33000947820757186760,

@@ -41,12 +41,9 @@ static void list_parts(const bb_supernodes *factor, part parts[PARTS])
         const void *items;
         int64_t count;
     } all[PARTS] = {
-        {factor->first,       factor->count + 1  },
-        {factor->row_start,   factor->count + 1  },
-        {factor->value_start, factor->count + 1  },
-        {factor->row,         factor->row_count  },
-        {factor->permutation, factor->unknowns   },
-        {factor->value,       factor->value_count},
+        {factor->first, factor->count + 1},       {factor->row_start, factor->count + 1},
+        {factor->value_start, factor->count + 1}, {factor->row, factor->row_count},
+        {factor->permutation, factor->unknowns},  {factor->value, factor->value_count},
     };
     for (int i = 0; i < PARTS; ++i) {
         parts[i] = (part){(void *)(uintptr_t)all[i].items, 8 * (size_t)all[i].count};
@@ -101,15 +98,13 @@ bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folde
     int id = -1;
     part parts[PARTS];
     const bb_supernodes *supernodes = &factor->view;
-    header head = {
-        .order = 1,
-        .version = FILE_VERSION,
-        .key = {key.low, key.high},
-        .unknowns = supernodes->unknowns,
-        .count = supernodes->count,
-        .row_count = supernodes->row_count,
-        .value_count = supernodes->value_count
-    };
+    header head = {.order = 1,
+                   .version = FILE_VERSION,
+                   .key = {key.low, key.high},
+                   .unknowns = supernodes->unknowns,
+                   .count = supernodes->count,
+                   .row_count = supernodes->row_count,
+                   .value_count = supernodes->value_count};
     memcpy(head.magic, MAGIC, sizeof MAGIC);
     list_parts(supernodes, parts);
     BB_TRY(digest(&head, parts, head.digest));

@@ -8,11 +8,7 @@ enum { MODES = 3, WIDEST = 32 };
 
 // Consistent masses of a square: int phi_k phi_l over its area, times 36.
 static const double MASS[4][4] = {
-    {4.0, 2.0, 1.0, 2.0},
-    {2.0, 4.0, 2.0, 1.0},
-    {1.0, 2.0, 4.0, 2.0},
-    {2.0, 1.0, 2.0, 4.0}
-};
+    {4.0, 2.0, 1.0, 2.0}, {2.0, 4.0, 2.0, 1.0}, {1.0, 2.0, 4.0, 2.0}, {2.0, 1.0, 2.0, 4.0}};
 
 static void add_cells(const bb_disc_mesh *mesh, bb_rigid_modes *out)
 {
@@ -73,18 +69,13 @@ typedef struct share {
 
 static share of_motion(const bb_rigid_modes *modes, bb_index i)
 {
-    return (share){
-        .x = {1.0, 0.0, -modes->node[2 * i + 1]},
-          .y = {0.0, 1.0, modes->node[2 * i]     }
-    };
+    return (share){.x = {1.0, 0.0, -modes->node[2 * i + 1]}, .y = {0.0, 1.0, modes->node[2 * i]}};
 }
 
 static share of_load(const bb_rigid_modes *modes, bb_index i)
 {
-    return (share){
-        .x = {modes->weight[i], 0.0,              -modes->weight_y[i]},
-        .y = {0.0,              modes->weight[i], modes->weight_x[i] }
-    };
+    return (share){.x = {modes->weight[i], 0.0, -modes->weight_y[i]},
+                   .y = {0.0, modes->weight[i], modes->weight_x[i]}};
 }
 
 typedef share (*sharing)(const bb_rigid_modes *modes, bb_index i);

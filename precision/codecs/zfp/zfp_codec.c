@@ -474,8 +474,8 @@ const bb_codec_row bb_zfp_row = {
     .needs_copy = true,
     .sums_in_runs = true,
     .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial there
-    .seconds = 8e-8, // decoded twice
+    .seconds = 8e-8,                         // decoded twice
     .most_bytes = 4.0,
-    .tolerances = { -1074,                  1023},
+    .tolerances = {-1074, 1023},
     .ops = &operations,
 };

@@ -244,9 +244,7 @@ bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *valu
 
 bb_status bb_gemv_peer_time(bb_gemv_peer *peer, int repeats, double *seconds)
 {
-    static const bb_kernel kernel = {
-        "gemv peer", 1, {nullptr, multiply_often}
-    };
+    static const bb_kernel kernel = {"gemv peer", 1, {nullptr, multiply_often}};
     peer->repeats = repeats;
     BB_RETURN_IF_FAILED(bb_device_timer_start(peer->device));
     BB_RETURN_IF_FAILED(bb_device_launch(peer->device, &kernel, peer->rows, peer));

@@ -301,21 +301,21 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
     static const struct {
         const char *path, *unit, *long_name;
     } entries[] = {
-        {"energy/deposited_j",    "J", "energy put into wafer and ring"                        },
-        {"energy/lost_j",         "J", "energy lost to water and hood, and from the ring"      },
-        {"energy/lost_water_j",   "J", "energy lost to the cooling water under wafer and clamp"},
-        {"energy/lost_hood_j",    "J", "energy lost to the cooling hood"                       },
-        {"energy/lost_ring_j",    "J", "energy lost from the ring to the cooling water"        },
-        {"energy/stored_wafer_j", "J", "energy stored in the wafer"                            },
-        {"energy/stored_clamp_j", "J", "energy stored in the clamp"                            },
-        {"energy/stored_ring_j",  "J", "energy stored in the ring"                             },
-        {"energy/arrived_j",      "J",
-         "energy brought by wafers that arrived off the temperature of the water"              },
-        {"energy/unloaded_j",     "J", "energy that left with earlier wafers"                  },
-        {"energy/imbalance",      "1",
-         "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"       },
-        {"energy/clipped_j",      "J", "dose that fell beside wafer and ring in this exposure" },
-        {"energy/wafer",          "1", "index of the wafer"                                    },
+        {"energy/deposited_j", "J", "energy put into wafer and ring"},
+        {"energy/lost_j", "J", "energy lost to water and hood, and from the ring"},
+        {"energy/lost_water_j", "J", "energy lost to the cooling water under wafer and clamp"},
+        {"energy/lost_hood_j", "J", "energy lost to the cooling hood"},
+        {"energy/lost_ring_j", "J", "energy lost from the ring to the cooling water"},
+        {"energy/stored_wafer_j", "J", "energy stored in the wafer"},
+        {"energy/stored_clamp_j", "J", "energy stored in the clamp"},
+        {"energy/stored_ring_j", "J", "energy stored in the ring"},
+        {"energy/arrived_j", "J",
+         "energy brought by wafers that arrived off the temperature of the water"},
+        {"energy/unloaded_j", "J", "energy that left with earlier wafers"},
+        {"energy/imbalance", "1",
+         "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"},
+        {"energy/clipped_j", "J", "dose that fell beside wafer and ring in this exposure"},
+        {"energy/wafer", "1", "index of the wafer"},
     };
     enum { ENTRIES = sizeof entries / sizeof *entries };
     bb_status status = BB_OK;

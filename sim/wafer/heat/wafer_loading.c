@@ -88,10 +88,10 @@ bb_status bb_wafer_loading_publish(const bb_loaded_wafer *wafers, bb_index count
     static const struct {
         const char *path, *unit, *long_name;
     } entries[] = {
-        {"wafers/clamp_at_load_j",      "J", "energy stored in the clamp when the wafer was loaded"},
-        {"wafers/clamp_rise_at_load_k", "K", "mean rise of the clamp when the wafer was loaded"    },
-        {"wafers/ring_at_load_j",       "J", "energy stored in the ring when the wafer was loaded" },
-        {"wafers/unloaded_j",           "J", "energy that left with the wafer"                     },
+        {"wafers/clamp_at_load_j", "J", "energy stored in the clamp when the wafer was loaded"},
+        {"wafers/clamp_rise_at_load_k", "K", "mean rise of the clamp when the wafer was loaded"},
+        {"wafers/ring_at_load_j", "J", "energy stored in the ring when the wafer was loaded"},
+        {"wafers/unloaded_j", "J", "energy that left with the wafer"},
     };
     enum { ENTRIES = sizeof entries / sizeof *entries };
     bb_status status = BB_OK;

@@ -136,11 +136,11 @@ static bb_status publish_statistics(const lot *all)
     static const struct {
         const char *path, *long_name;
     } entries[STATISTICS] = {
-        {"results/wafer_mean_nm",          "mean of a wafer"                       },
-        {"results/wafer_sigma_nm",         "standard deviation of a wafer"         },
-        {"results/wafer_m3s_nm",           "|mean| + 3 sigma of a wafer"           },
+        {"results/wafer_mean_nm", "mean of a wafer"},
+        {"results/wafer_sigma_nm", "standard deviation of a wafer"},
+        {"results/wafer_m3s_nm", "|mean| + 3 sigma of a wafer"},
         {"results/wafer_percentile997_nm", "99.7 percentile of the size on a wafer"},
-        {"results/wafer_max_nm",           "largest size on a wafer"               },
+        {"results/wafer_max_nm", "largest size on a wafer"},
     };
     bb_status status = BB_OK;
     for (int s = 0; s < STATISTICS; ++s) {

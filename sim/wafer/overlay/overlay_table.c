@@ -32,20 +32,20 @@ static bb_status find(const bb_results *results, overlay *out)
         const bb_dataset **to;
         bb_index count; // of a pipeline, 0: any
     } wanted[] = {
-        {"results/pipeline",                   &out->pipeline,    1                               },
-        {"results/overlay_statistics_nm",      &out->statistics,  ERRORS * DIRECTIONS * STATISTICS},
-        {"results/overlay_statistics_percent", &out->percent,     ERRORS * DIRECTIONS * STATISTICS},
-        {"results/part_m3s_nm",                &out->parts,       ERRORS * PARTS * DIRECTIONS     },
-        {"results/nce_nm",                     &out->nce,         ERRORS * MODELS * DIRECTIONS    },
-        {"results/variance_removed",           &out->removed,     ERRORS * MODELS                 },
-        {"results/overlay_headline_nm",        &out->headline,    ERRORS                          },
-        {"results/worst_field_nm",             &out->worst,       ERRORS                          },
-        {"results/worst_field",                &out->worst_field, ERRORS                          },
-        {"results/median_field_nm",            &out->median,      ERRORS                          },
-        {"results/delivery_late_steps",        &out->late,        1                               },
-        {"results/delivery_missed_steps",      &out->missed,      1                               },
-        {"results/overlay_reference_rms_nm",   &out->rms,         0                               },
-        {"results/field_points",               &out->points,      0                               },
+        {"results/pipeline", &out->pipeline, 1},
+        {"results/overlay_statistics_nm", &out->statistics, ERRORS * DIRECTIONS * STATISTICS},
+        {"results/overlay_statistics_percent", &out->percent, ERRORS * DIRECTIONS * STATISTICS},
+        {"results/part_m3s_nm", &out->parts, ERRORS * PARTS * DIRECTIONS},
+        {"results/nce_nm", &out->nce, ERRORS * MODELS * DIRECTIONS},
+        {"results/variance_removed", &out->removed, ERRORS * MODELS},
+        {"results/overlay_headline_nm", &out->headline, ERRORS},
+        {"results/worst_field_nm", &out->worst, ERRORS},
+        {"results/worst_field", &out->worst_field, ERRORS},
+        {"results/median_field_nm", &out->median, ERRORS},
+        {"results/delivery_late_steps", &out->late, 1},
+        {"results/delivery_missed_steps", &out->missed, 1},
+        {"results/overlay_reference_rms_nm", &out->rms, 0},
+        {"results/field_points", &out->points, 0},
     };
     bb_status status = BB_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i) {

@@ -311,13 +311,13 @@ static bb_status publish_axes(const scoring *all)
         bb_index count;
         const char *const *names;
     } axes[] = {
-        {"results/error",     "error of placement",                    ERRORS,                error_names          },
-        {"results/direction", "x, y, or length of the vector",         DIRECTIONS,            direction_names      },
-        {"results/statistic", "statistic of an error",                 STATISTICS,            statistic_names      },
-        {"results/part",      "part of the fields",                    BB_OVERLAY_PARTS,      bb_overlay_part_names},
-        {"results/model",     "model taken out before the statistics", BB_OVERLAY_MODELS,     model_names          },
-        {"results/parameter", "parameter of a model",                  BB_OVERLAY_PARAMETERS,
-         bb_overlay_parameter_names                                                                                },
+        {"results/error", "error of placement", ERRORS, error_names},
+        {"results/direction", "x, y, or length of the vector", DIRECTIONS, direction_names},
+        {"results/statistic", "statistic of an error", STATISTICS, statistic_names},
+        {"results/part", "part of the fields", BB_OVERLAY_PARTS, bb_overlay_part_names},
+        {"results/model", "model taken out before the statistics", BB_OVERLAY_MODELS, model_names},
+        {"results/parameter", "parameter of a model", BB_OVERLAY_PARAMETERS,
+         bb_overlay_parameter_names},
     };
     bb_status status = BB_OK;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
@@ -339,13 +339,13 @@ static bb_status publish_fields(const scoring *all)
     static const struct {
         const char *path, *unit, *long_name;
     } columns[] = {
-        {"results/field",         "1",  "exposure index of the scored field"             },
-        {"results/field_x_mm",    "mm", "x of the field's centre on the wafer"           },
-        {"results/field_y_mm",    "mm", "y of the field's centre on the wafer"           },
-        {"results/field_full",    "1",  "1 where it is wholly inside the usable radius"  },
-        {"results/field_up",      "1",  "1 where it is scanned to greater y"             },
-        {"results/field_points",  "1",  "its scored points"                              },
-        {"results/field_start_s", "s",  "start of its first light step since that of all"},
+        {"results/field", "1", "exposure index of the scored field"},
+        {"results/field_x_mm", "mm", "x of the field's centre on the wafer"},
+        {"results/field_y_mm", "mm", "y of the field's centre on the wafer"},
+        {"results/field_full", "1", "1 where it is wholly inside the usable radius"},
+        {"results/field_up", "1", "1 where it is scanned to greater y"},
+        {"results/field_points", "1", "its scored points"},
+        {"results/field_start_s", "s", "start of its first light step since that of all"},
     };
     enum { COLUMNS = sizeof columns / sizeof *columns };
     bb_status status = BB_OK;
@@ -390,10 +390,10 @@ static bb_status publish_delivery(const scoring *all)
     static const struct {
         const char *path, *long_name;
     } columns[COUNTS] = {
-        {"results/delivery_late_steps",        "light steps by which corrections arrive late"  },
-        {"results/delivery_missed_steps",      "light steps whose correction never arrived"    },
-        {"results/delivery_held_steps",        "light steps in which an older one was in force"},
-        {"results/delivery_uncorrected_steps", "light steps in which none was in force"        },
+        {"results/delivery_late_steps", "light steps by which corrections arrive late"},
+        {"results/delivery_missed_steps", "light steps whose correction never arrived"},
+        {"results/delivery_held_steps", "light steps in which an older one was in force"},
+        {"results/delivery_uncorrected_steps", "light steps in which none was in force"},
     };
     bb_status status = BB_OK;
     const bb_product_pipeline *pipelines = all->of->study->pipelines.items;

@@ -131,17 +131,12 @@ static bb_status publish_host(const bb_realtime_summary *s, bb_results *results)
 {
     const bb_realtime_measurement *m = s->measured;
     const char *const notes[][2] = {
-        {"processor",      m->before.processor },
-        {"kernel",         m->before.kernel    },
-        {"hypervisor",     m->before.hypervisor},
-        {"isolated_cores", m->before.isolated  },
-        {"governor",       m->before.governor  },
-        {"load_before",    m->before.load      },
-        {"load_after",     m->after.load       },
-        {"core",           m->thread.core      },
-        {"memory",         m->thread.memory    },
-        {"policy",         m->thread.policy    },
-        {"device_clocks",  m->after.clocks     },
+        {"processor", m->before.processor},   {"kernel", m->before.kernel},
+        {"hypervisor", m->before.hypervisor}, {"isolated_cores", m->before.isolated},
+        {"governor", m->before.governor},     {"load_before", m->before.load},
+        {"load_after", m->after.load},        {"core", m->thread.core},
+        {"memory", m->thread.memory},         {"policy", m->thread.policy},
+        {"device_clocks", m->after.clocks},
     };
     bb_status status = BB_OK;
     bb_text names = {0};

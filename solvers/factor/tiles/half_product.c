@@ -214,10 +214,10 @@ static void multiply_f16c(const bb_half_task *task)
 
 static const bb_half_kernel kernels[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512",   has_avx512, multiply_avx512  },
-    {"f16c",     has_f16c,   multiply_f16c    },
+    {"avx512", has_avx512, multiply_avx512},
+    {"f16c", has_f16c, multiply_f16c},
 #endif
-    {"portable", always,     multiply_portable},
+    {"portable", always, multiply_portable},
 };
 
 bb_index bb_half_product_kernels(const bb_half_kernel **out)

@@ -230,10 +230,7 @@ done:
 bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_index tile_size,
                         double *norms)
 {
-    measuring work = {
-        .load = {source, scale, NULL},
-          .tile_size = tile_size, .norms = norms
-    };
+    measuring work = {.load = {source, scale, NULL}, .tile_size = tile_size, .norms = norms};
     return bb_parallel_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
 }
 

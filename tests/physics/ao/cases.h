@@ -148,11 +148,7 @@ static inline ao_case case_vlt3136(void)
     return c;
 }
 
-static const bb_layer_config case_layers[] = {
-    {100.0,   9.0},
-    {4000.0,  3.5},
-    {12500.0, 1.7}
-};
+static const bb_layer_config case_layers[] = {{100.0, 9.0}, {4000.0, 3.5}, {12500.0, 1.7}};
 
 /// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
 /// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.

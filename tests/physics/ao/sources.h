@@ -30,9 +30,9 @@ static inline void sources_create(const ao_case *c, sources *s)
     check_ok(bb_sensor_array_create_truth(&config, 0, &s->atmosphere, &s->truth));
     check_ok(bb_measurement_noise_create(&s->guides, &s->atmosphere, &s->noise));
     const bb_slope_covariance_parts parts[SOURCE_COUNT] = {
-        {"Cmm", &s->atmosphere, &s->guides, &s->guides, &s->noise, true },
-        {"Ctm", &s->atmosphere, &s->truth,  &s->guides, NULL,      false},
-        {"Ctt", &s->atmosphere, &s->truth,  &s->truth,  NULL,      false},
+        {"Cmm", &s->atmosphere, &s->guides, &s->guides, &s->noise, true},
+        {"Ctm", &s->atmosphere, &s->truth, &s->guides, NULL, false},
+        {"Ctt", &s->atmosphere, &s->truth, &s->truth, NULL, false},
     };
     for (int k = 0; k < SOURCE_COUNT; ++k) {
         check_ok(bb_slope_covariance_create(&parts[k], &s->covariance[k]));

@@ -47,10 +47,7 @@ static void ranges_are_held_with_the_key_named(void **state)
 static void profile_and_layers_exclude_each_other(void **state)
 {
     (void)state;
-    bb_layer_config layers[] = {
-        {0.0,    10.0 },
-        {8000.0, -1.80}
-    };
+    bb_layer_config layers[] = {{0.0, 10.0}, {8000.0, -1.80}};
     ao_case c = case_nx456();
     c.atmosphere.layers = (bb_list){.items = layers, .count = 2};
     check_fails(check_case(&c), BB_INVALID, "profile and layers are both given");

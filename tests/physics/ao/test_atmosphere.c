@@ -55,11 +55,9 @@ static void shipped_profiles_have_their_fried_parameters(void **state)
         int profile;
         double r0_m, tolerance;
     } expected[] = {
-        {BB_PROFILE_MOAO_2,  0.1289156, 1e-6 },
-        {BB_PROFILE_MOAO_10, 0.1289,    1e-3 },
-        {BB_PROFILE_ERIS_10, 0.126,     1e-14},
-        {BB_PROFILE_ESO_Q1,  0.234,     1e-14},
-        {BB_PROFILE_ESO_Q4,  0.097,     1e-14},
+        {BB_PROFILE_MOAO_2, 0.1289156, 1e-6}, {BB_PROFILE_MOAO_10, 0.1289, 1e-3},
+        {BB_PROFILE_ERIS_10, 0.126, 1e-14},   {BB_PROFILE_ESO_Q1, 0.234, 1e-14},
+        {BB_PROFILE_ESO_Q4, 0.097, 1e-14},
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
         bb_atmosphere atmosphere = make(expected[i].profile, NAN, 0.0);
@@ -89,15 +87,9 @@ static void fried_parameter_rescales_and_zenith_angle_stretches(void **state)
 static void layers_of_the_user_are_kept(void **state)
 {
     (void)state;
-    bb_layer_config layers[] = {
-        {50.0,    20.0},
-        {9000.0,  0.0 },
-        {11000.0, 5.0 }
-    };
+    bb_layer_config layers[] = {{50.0, 20.0}, {9000.0, 0.0}, {11000.0, 5.0}};
     const bb_atmosphere_config config = {
-        .profile = -1, .layers = {layers, 3},
-             .outer_scale_m = 30.0, .r0_m = NAN
-    };
+        .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
     bb_atmosphere atmosphere = {0};
     check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
     assert_int_equal(atmosphere.layer_count, 3);

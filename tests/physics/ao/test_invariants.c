@@ -192,11 +192,7 @@ static double seeing_limited(const chain *k, double diameter_m, double wavelengt
         const double r = diameter_m * ((double)i + 0.5) / steps;
         double overlap = 0.0;
         // Common area of discs of radii a and b at distance r, with the signs of the annulus.
-        const double pairs[3][3] = {
-            {radius, radius, 1.0 },
-            {radius, hole,   -2.0},
-            {hole,   hole,   1.0 }
-        };
+        const double pairs[3][3] = {{radius, radius, 1.0}, {radius, hole, -2.0}, {hole, hole, 1.0}};
         for (int p = 0; p < 3; ++p) {
             const double a = pairs[p][0];
             const double b = pairs[p][1];

@@ -151,16 +151,9 @@ static void flux_finds_the_828_subapertures_of_34_lenslets(void **state)
         double obstruction, threshold;
         bb_index count;
     } cases[] = {
-        {0.2,  0.85,    828},
-        {0.2,  0.9,     828},
-        {0.2,  0.81265, 828},
-        {0.2,  0.81263, 836},
-        {0.2,  0.91836, 828},
-        {0.2,  0.5,     880},
-        {0.28, 0.55,    828},
-        {0.28, 0.6,     828},
-        {0.28, 0.5,     836},
-        {0.28, 0.85,    792},
+        {0.2, 0.85, 828},    {0.2, 0.9, 828},   {0.2, 0.81265, 828}, {0.2, 0.81263, 836},
+        {0.2, 0.91836, 828}, {0.2, 0.5, 880},   {0.28, 0.55, 828},   {0.28, 0.6, 828},
+        {0.28, 0.5, 836},    {0.28, 0.85, 792},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         const bb_pupil pupil = {
@@ -271,15 +264,7 @@ static void the_image_is_that_of_the_mask(void **state)
     double *image = limited_image(mask, SEGMENTED, &grid);
     double *drawn = allocate(grid.pupil_points * grid.pupil_points);
     bb_pupil_draw(&(bb_pupil){.mask = mask, .edge = SEGMENTED}, 6 * grid.pixels_per_lenslet, drawn);
-    static const bb_index indices[][2] = {
-        {0,  0 },
-        {3,  0 },
-        {0,  3 },
-        {4,  2 },
-        {-4, 2 },
-        {2,  4 },
-        {7,  -5}
-    };
+    static const bb_index indices[][2] = {{0, 0}, {3, 0}, {0, 3}, {4, 2}, {-4, 2}, {2, 4}, {7, -5}};
     for (size_t k = 0; k < sizeof indices / sizeof *indices; ++k) {
         const bb_index x = grid.pixels / 2 + indices[k][0];
         const bb_index y = grid.pixels / 2 + indices[k][1];

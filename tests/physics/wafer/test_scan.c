@@ -114,10 +114,7 @@ static void a_given_order_and_doses_are_kept(void **state)
     bb_scan *meander = NULL;
     bb_scan *scan = NULL;
     bb_index sequence[] = {50, 3, 95};
-    bb_field_dose doses[] = {
-        {2, 71.0},
-        {0, 0.0 }
-    };
+    bb_field_dose doses[] = {{2, 71.0}, {0, 0.0}};
     bb_scan_config config = FAST_SCAN;
     config.order = BB_SCAN_GIVEN;
     config.sequence = (bb_list){sequence, 3};

@@ -5,10 +5,7 @@
 
 static bb_response_config response(bb_index columns, bb_index rows)
 {
-    return (bb_response_config){
-        .slit_points = {columns, rows},
-          .field_rows = BB_INTEGER_UNSET
-    };
+    return (bb_response_config){.slit_points = {columns, rows}, .field_rows = BB_INTEGER_UNSET};
 }
 
 // docs/manual/physics-wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
@@ -140,10 +137,10 @@ static void scored_points_are_never_extrapolated(void **state)
         bb_metrology_config points;
         bb_index expected; // rows of the field
     } cases[] = {
-        {21, 18, 103,              34, {.columns = 13, .rows = 19}, 103}, // seed-fast
-        {21, 18, 103,              81, {.columns = 13, .rows = 19}, 103}, // seed-slow
-        {11, 9,  BB_INTEGER_UNSET, 34, {.columns = 13, .rows = 19}, 50 }, // quick
-        {11, 5,  BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0  }, // as many as hold them
+        {21, 18, 103, 34, {.columns = 13, .rows = 19}, 103},            // seed-fast
+        {21, 18, 103, 81, {.columns = 13, .rows = 19}, 103},            // seed-slow
+        {11, 9, BB_INTEGER_UNSET, 34, {.columns = 13, .rows = 19}, 50}, // quick
+        {11, 5, BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0},  // as many as hold them
     };
     double before = 0.0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {

@@ -26,12 +26,10 @@ static inline double response_texture(double x, double y)
 static inline response response_make(bb_index row_columns, bb_index row_lines,
                                      bb_index mesh_columns, bb_index mesh_lines, double size)
 {
-    response out = {
-        .layout = {.rows = row_columns * row_lines,
-                   .columns = mesh_columns * mesh_lines,
-                   .mesh_columns = mesh_columns,
-                   .row_columns = row_columns}
-    };
+    response out = {.layout = {.rows = row_columns * row_lines,
+                               .columns = mesh_columns * mesh_lines,
+                               .mesh_columns = mesh_columns,
+                               .row_columns = row_columns}};
     check_ok(BB_ALLOCATE(out.layout.rows * out.layout.columns, &out.values));
     for (bb_index i = 0; i < out.layout.rows; ++i) {
         double px = 20.0 + 0.6 * (double)(i % row_columns);

@@ -95,10 +95,7 @@ static void largest_magnitudes_never_saturate(void **state)
 {
     (void)state;
     // 1.9999 rounds up past 127 units of 2^-6 in 8 bits: the unit doubles.
-    double block[2][32] = {
-        {1.9999,       -1.0},
-        {127.0 / 64.0, -1.0}
-    };
+    double block[2][32] = {{1.9999, -1.0}, {127.0 / 64.0, -1.0}};
     const double units[2] = {0x1p-5, 0x1p-6};
     for (int k = 0; k < 2; ++k) {
         bb_coded_matrix *matrix = encoded(8, BB_ROW_SCALE_NONE, block[k], 32);

@@ -301,13 +301,13 @@ static void saturation_carries_nothing_on(void **state)
 }
 
 static const bb_matrix_layout layouts[] = {
-    {.rows = 1,            .columns = 1      },
-    {         .rows = 3,       .columns = 31, .mesh_columns = 31},
-    {         .rows = 2,       .columns = 33, .mesh_columns = 11},
-    {         .rows = 9,      .columns = 117, .mesh_columns = 13},
-    {         .rows = 5,     .columns = 1237,  .mesh_columns = 1},
-    {         .rows = 5,     .columns = 1237                  },
-    { .rows = 2, .columns = 4100,                   .mesh_columns = 100},
+    {.rows = 1, .columns = 1},
+    {.rows = 3, .columns = 31, .mesh_columns = 31},
+    {.rows = 2, .columns = 33, .mesh_columns = 11},
+    {.rows = 9, .columns = 117, .mesh_columns = 13},
+    {.rows = 5, .columns = 1237, .mesh_columns = 1},
+    {.rows = 5, .columns = 1237},
+    {.rows = 2, .columns = 4100, .mesh_columns = 100},
 };
 
 static double largest(const double *of, bb_index count)

@@ -45,12 +45,12 @@ static void formats_are_special_cases(void **state)
         uint32_t shift; // of a word to fp32's, where it has 32 bits
         bool overflows; // as the format does
     } cases[] = {
-        {"float exponent=5 mantissa=10",                BB_FORMAT_FP16, 1 << 15, 0,  true },
-        {"float exponent=8 mantissa=7 specials=ieee",   BB_FORMAT_BF16, 1 << 15, 0,  true },
-        {"float exponent=8 mantissa=10",                BB_FORMAT_TF32, 1 << 18, 13, true },
-        {"float exponent=8 mantissa=23",                BB_FORMAT_FP32, 1 << 15, 16, true },
-        {"float exponent=4 mantissa=3 specials=finite", BB_FORMAT_E4M3, 1 << 7,  0,  true },
-        {"float exponent=5 mantissa=2",                 BB_FORMAT_E5M2, 1 << 7,  0,  false},
+        {"float exponent=5 mantissa=10", BB_FORMAT_FP16, 1 << 15, 0, true},
+        {"float exponent=8 mantissa=7 specials=ieee", BB_FORMAT_BF16, 1 << 15, 0, true},
+        {"float exponent=8 mantissa=10", BB_FORMAT_TF32, 1 << 18, 13, true},
+        {"float exponent=8 mantissa=23", BB_FORMAT_FP32, 1 << 15, 16, true},
+        {"float exponent=4 mantissa=3 specials=finite", BB_FORMAT_E4M3, 1 << 7, 0, true},
+        {"float exponent=5 mantissa=2", BB_FORMAT_E5M2, 1 << 7, 0, false},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_format_info *info = bb_format_describe(cases[c].format);
@@ -94,24 +94,24 @@ static void words_by_hand(void **state)
         const char *text;
         double value, expected;
     } cases[] = {
-        {"float exponent=2 mantissa=1 specials=finite",                      0.25,      0.0      },
-        {"float exponent=2 mantissa=1 specials=finite",                      -0.26,     -0.5     },
-        {"float exponent=2 mantissa=1 specials=finite",                      2.5,       2.0      },
-        {"float exponent=2 mantissa=1 specials=finite",                      1e9,       4.0      },
-        {"float exponent=2 mantissa=1 specials=finite",                      -INFINITY, -4.0     },
-        {"float exponent=2 mantissa=1",                                      3.4,       3.0      },
-        {"float exponent=2 mantissa=1",                                      3.5,       INFINITY },
-        {"float exponent=2 mantissa=1 rounding=toward_zero",                 1e9,       3.0      },
-        {"float exponent=2 mantissa=1 rounding=toward_zero",                 INFINITY,  INFINITY },
-        {"float exponent=2 mantissa=1 rounding=toward_zero",                 -0.99,     -0.5     },
-        {"float exponent=2 mantissa=1 rounding=toward_zero",                 0.49,      0.0      },
-        {"float exponent=2 mantissa=1 rounding=toward_zero",                 1.99,      1.5      },
-        {"float exponent=3 mantissa=0 specials=finite",                      5.9,       4.0      },
-        {"float exponent=3 mantissa=0 specials=finite",                      6.1,       8.0      },
-        {"float exponent=3 mantissa=0 specials=finite",                      100.0,     8.0      },
-        {"float exponent=3 mantissa=0 specials=finite rounding=toward_zero", -7.9,      -4.0     },
-        {"float exponent=8 mantissa=2 specials=finite",                      1e39,      0x1.cp127},
-        {"float exponent=3 mantissa=4",                                      -0.0,      -0.0     },
+        {"float exponent=2 mantissa=1 specials=finite", 0.25, 0.0},
+        {"float exponent=2 mantissa=1 specials=finite", -0.26, -0.5},
+        {"float exponent=2 mantissa=1 specials=finite", 2.5, 2.0},
+        {"float exponent=2 mantissa=1 specials=finite", 1e9, 4.0},
+        {"float exponent=2 mantissa=1 specials=finite", -INFINITY, -4.0},
+        {"float exponent=2 mantissa=1", 3.4, 3.0},
+        {"float exponent=2 mantissa=1", 3.5, INFINITY},
+        {"float exponent=2 mantissa=1 rounding=toward_zero", 1e9, 3.0},
+        {"float exponent=2 mantissa=1 rounding=toward_zero", INFINITY, INFINITY},
+        {"float exponent=2 mantissa=1 rounding=toward_zero", -0.99, -0.5},
+        {"float exponent=2 mantissa=1 rounding=toward_zero", 0.49, 0.0},
+        {"float exponent=2 mantissa=1 rounding=toward_zero", 1.99, 1.5},
+        {"float exponent=3 mantissa=0 specials=finite", 5.9, 4.0},
+        {"float exponent=3 mantissa=0 specials=finite", 6.1, 8.0},
+        {"float exponent=3 mantissa=0 specials=finite", 100.0, 8.0},
+        {"float exponent=3 mantissa=0 specials=finite rounding=toward_zero", -7.9, -4.0},
+        {"float exponent=8 mantissa=2 specials=finite", 1e39, 0x1.cp127},
+        {"float exponent=3 mantissa=4", -0.0, -0.0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double values[3] = {0.0, cases[c].value, NAN};
@@ -154,9 +154,9 @@ static void stochastic_rounding_is_unbiased(void **state)
     static const struct {
         double value, below, above;
     } cases[] = {
-        {1.0 + 0.3 * 0x1p-4,        1.0,     1.0 + 0x1p-4},
-        {-(1.9375 + 0.75 * 0x1p-4), -1.9375, -2.0        }, // into the next binade
-        {0.1 * 0x1p-10,             0.0,     0x1p-10     }, // of the subnormals
+        {1.0 + 0.3 * 0x1p-4, 1.0, 1.0 + 0x1p-4},
+        {-(1.9375 + 0.75 * 0x1p-4), -1.9375, -2.0}, // into the next binade
+        {0.1 * 0x1p-10, 0.0, 0x1p-10},              // of the subnormals
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         int above = 0;
@@ -244,15 +244,15 @@ static void keys_are_checked(void **state)
     static const struct {
         const char *config, *sentence;
     } cases[] = {
-        {"float mantissa=3",                              "exponent: not given, float needs it"                     },
-        {"float exponent=4",                              "mantissa: not given, float needs it"                     },
-        {"float exponent=9 mantissa=3",                   "exponent: 9, expected 2 to 8"                            },
-        {"float exponent=4 mantissa=0",                   "mantissa: 0, specials ieee needs"                        },
+        {"float mantissa=3", "exponent: not given, float needs it"},
+        {"float exponent=4", "mantissa: not given, float needs it"},
+        {"float exponent=9 mantissa=3", "exponent: 9, expected 2 to 8"},
+        {"float exponent=4 mantissa=0", "mantissa: 0, specials ieee needs"},
         {"float exponent=4 mantissa=3 rounding=diffused",
-         "rounding: diffused, codec float takes nearest, toward_zero, stochastic"                                   },
-        {"fp16 rounding=stochastic",                      "rounding: stochastic, codec fp16 takes nearest, diffused"},
-        {"fp16 exponent=5",                               "exponent: codec fp16 does not take it"                   },
-        {"float exponent=4 mantissa=3 bits=8",            "bits: codec float does not take it"                      },
+         "rounding: diffused, codec float takes nearest, toward_zero, stochastic"},
+        {"fp16 rounding=stochastic", "rounding: stochastic, codec fp16 takes nearest, diffused"},
+        {"fp16 exponent=5", "exponent: codec fp16 does not take it"},
+        {"float exponent=4 mantissa=3 bits=8", "bits: codec float does not take it"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = read(cases[c].config);

@@ -43,10 +43,10 @@ static void every_tile_keeps_its_tolerance(void **state)
     static const struct {
         bb_index row_columns, row_lines, mesh_columns, mesh_lines, band, columns, rows;
     } shapes[] = {
-        {11, 9,  128, 125, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
-        {7,  11, 61,  47,  3,                16,               8               },
-        {1,  5,  33,  3,   2,                9,                2               },
-        {4,  3,  8,   4,   16,               64,               16              },
+        {11, 9, 128, 125, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {7, 11, 61, 47, 3, 16, 8},
+        {1, 5, 33, 3, 2, 9, 2},
+        {4, 3, 8, 4, 16, 64, 16},
     };
     static const double tolerances[] = {1e-6, 1e-5, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {

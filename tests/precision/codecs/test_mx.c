@@ -45,12 +45,12 @@ static void blocks_are_those_of_ml_dtypes(void **state)
         const char *text;
         const double *expected;
     } formats[] = {
-        {"mx element=e4m3",                   mx_blocks_e4m3 },
-        {"mx element=e5m2",                   mx_blocks_e5m2 },
-        {"mx element=e3m2",                   mx_blocks_e3m2 },
-        {"mx element=e2m3 block_scale=e8m0",  mx_blocks_e2m3 },
-        {"mx element=e2m1",                   mx_blocks_e2m1 },
-        {"mx element=int8",                   mx_blocks_int8 },
+        {"mx element=e4m3", mx_blocks_e4m3},
+        {"mx element=e5m2", mx_blocks_e5m2},
+        {"mx element=e3m2", mx_blocks_e3m2},
+        {"mx element=e2m3 block_scale=e8m0", mx_blocks_e2m3},
+        {"mx element=e2m1", mx_blocks_e2m1},
+        {"mx element=int8", mx_blocks_int8},
         {"mx element=e2m1 block_scale=nvfp4", mx_blocks_nvfp4},
     };
     for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
@@ -82,11 +82,11 @@ static void every_value_of_an_element_is_held(void **state)
         int count;
         double largest;
     } formats[] = {
-        {"mx element=e4m3", mx_values_e4m3, sizeof mx_values_e4m3 / sizeof(double), 448.0  },
+        {"mx element=e4m3", mx_values_e4m3, sizeof mx_values_e4m3 / sizeof(double), 448.0},
         {"mx element=e5m2", mx_values_e5m2, sizeof mx_values_e5m2 / sizeof(double), 57344.0},
-        {"mx element=e3m2", mx_values_e3m2, sizeof mx_values_e3m2 / sizeof(double), 28.0   },
-        {"mx element=e2m3", mx_values_e2m3, sizeof mx_values_e2m3 / sizeof(double), 7.5    },
-        {"mx element=e2m1", mx_values_e2m1, sizeof mx_values_e2m1 / sizeof(double), 6.0    },
+        {"mx element=e3m2", mx_values_e3m2, sizeof mx_values_e3m2 / sizeof(double), 28.0},
+        {"mx element=e2m3", mx_values_e2m3, sizeof mx_values_e2m3 / sizeof(double), 7.5},
+        {"mx element=e2m1", mx_values_e2m1, sizeof mx_values_e2m1 / sizeof(double), 6.0},
     };
     for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
         for (int begin = 0; begin < formats[f].count; begin += COLUMNS - 1) {
@@ -111,17 +111,17 @@ static void blocks_by_hand(void **state)
         const char *text;
         double block_largest, value, expected;
     } cases[] = {
-        {"mx element=e4m3",                   1.0,    0.3,    0.3125       }, // 2^-8: 76.8 is 80
-        {"mx element=e4m3",                   1.9,    1.9,    1.75         }, // 486 saturates
-        {"mx element=e5m2",                   1.0,    0.3,    0.3125       }, // 2^-15: 9830 is 10240
-        {"mx element=e3m2",                   1.0,    0.3,    0.3125       }, // 2^-4: 4.8 is 5
-        {"mx element=e2m3",                   1.0,    0.3,    0.3125       }, // 2^-2: 1.2 is 1.25
-        {"mx element=e2m1",                   1.0,    0.3,    0.25         }, // 2^-2: 1.2 is 1
-        {"mx element=e2m1",                   1.0,    0.0625, 0.0          }, // 0.25 ties to 0
-        {"mx element=int8",                   1.0,    0.3,    19.0 / 64.0  }, // 19.2
-        {"mx element=int8",                   -1.999, -1.999, -127.0 / 64.0}, // -127.9 saturates
-        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 5.0,    0.0          }, // below 0.25 x 448
-        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 1000.0, 896.0        }, // 2.23 is 2
+        {"mx element=e4m3", 1.0, 0.3, 0.3125},                        // 2^-8: 76.8 is 80
+        {"mx element=e4m3", 1.9, 1.9, 1.75},                          // 486 saturates
+        {"mx element=e5m2", 1.0, 0.3, 0.3125},                        // 2^-15: 9830 is 10240
+        {"mx element=e3m2", 1.0, 0.3, 0.3125},                        // 2^-4: 4.8 is 5
+        {"mx element=e2m3", 1.0, 0.3, 0.3125},                        // 2^-2: 1.2 is 1.25
+        {"mx element=e2m1", 1.0, 0.3, 0.25},                          // 2^-2: 1.2 is 1
+        {"mx element=e2m1", 1.0, 0.0625, 0.0},                        // 0.25 ties to 0
+        {"mx element=int8", 1.0, 0.3, 19.0 / 64.0},                   // 19.2
+        {"mx element=int8", -1.999, -1.999, -127.0 / 64.0},           // -127.9 saturates
+        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 5.0, 0.0},      // below 0.25 x 448
+        {"mx element=e2m1 block_scale=nvfp4", 2688.0, 1000.0, 896.0}, // 2.23 is 2
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double values[COLUMNS] = {cases[c].block_largest, cases[c].value};
@@ -161,11 +161,11 @@ static void bytes_are_elements_and_scales(void **state)
         bb_index row_bytes;
         double bits;
     } cases[] = {
-        {"mx element=e4m3",                   2 * 32 + 2,     8.25},
-        {"mx element=int8",                   2 * 32 + 2,     8.25},
-        {"mx element=e3m2",                   2 * 24 + 2,     6.25},
-        {"mx element=e2m1",                   2 * 16 + 2,     4.25},
-        {"mx element=e2m1 block_scale=nvfp4", 2 * 16 + 4 + 4, 4.5 },
+        {"mx element=e4m3", 2 * 32 + 2, 8.25},
+        {"mx element=int8", 2 * 32 + 2, 8.25},
+        {"mx element=e3m2", 2 * 24 + 2, 6.25},
+        {"mx element=e2m1", 2 * 16 + 2, 4.25},
+        {"mx element=e2m1 block_scale=nvfp4", 2 * 16 + 4 + 4, 4.5},
     };
     static const double values[3 * 40];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
@@ -233,11 +233,11 @@ static void keys_are_checked(void **state)
     static const struct {
         const char *config, *sentence;
     } cases[] = {
-        {"mx",                                "element: not given, mx needs"               },
+        {"mx", "element: not given, mx needs"},
         {"mx element=e4m3 block_scale=nvfp4", "element: e4m3, block_scale nvfp4 takes e2m1"},
-        {"mx element=e4m3 bits=8",            "bits: codec mx does not take it"            },
-        {"bfp bits=8 element=e4m3",           "element: codec bfp does not take it"        },
-        {"fp16 block_scale=e8m0",             "block_scale: codec fp16 does not take it"   },
+        {"mx element=e4m3 bits=8", "bits: codec mx does not take it"},
+        {"bfp bits=8 element=e4m3", "element: codec bfp does not take it"},
+        {"fp16 block_scale=e8m0", "block_scale: codec fp16 does not take it"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = read(cases[c].config);

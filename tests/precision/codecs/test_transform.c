@@ -50,11 +50,11 @@ static void every_block_keeps_its_tolerance(void **state)
     static const struct {
         bb_index row_columns, row_lines, mesh_columns, mesh_lines, lines, across, columns, rows;
     } shapes[] = {
-        {7,  9,  64,  40, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
-        {11, 13, 61,  47, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
-        {1,  5,  33,  3,  2,                4,                16,               8               },
-        {5,  4,  9,   11, 3,                2,                1,                3               },
-        {4,  3,  500, 1,  16,               1,                32,               2               },
+        {7, 9, 64, 40, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {11, 13, 61, 47, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET, BB_INTEGER_UNSET},
+        {1, 5, 33, 3, 2, 4, 16, 8},
+        {5, 4, 9, 11, 3, 2, 1, 3},
+        {4, 3, 500, 1, 16, 1, 32, 2},
     };
     static const double tolerances[] = {1e-9, 1e-6, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {

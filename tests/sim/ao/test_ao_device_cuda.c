@@ -23,18 +23,10 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
         const char *pipeline;
         double error;
     } cases[] = {
-        {"dp",     1e-10},
-        {"sp",     1e-5 },
-        {"x3",     1e-5 },
-        {"tf32",   5e-3 },
-        {"hp1",    5e-3 },
-        {"narrow", 2e-2 },
-        {"band",   5e-3 },
-        {"zones",  5e-3 },
+        {"dp", 1e-10}, {"sp", 1e-5},     {"x3", 1e-5},   {"tf32", 5e-3},
+        {"hp1", 5e-3}, {"narrow", 2e-2}, {"band", 5e-3}, {"zones", 5e-3},
     };
-    const driver_case study = {
-        CONFIG_NX456, {"device=cuda", "solver.tile=128", PIPELINES}
-    };
+    const driver_case study = {CONFIG_NX456, {"device=cuda", "solver.tile=128", PIPELINES}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     check_relative(driver_number(results, "strehl", "reference"), 0.81350, 1e-5);
@@ -107,13 +99,12 @@ static void promises_are_kept_and_verified(void **state)
         const char *name;
         double maximum, most_cost;
     } cases[] = {
-        {"loose", 5e-2,   0.08},
-        {"tight", 1e-5,   0.25},
+        {"loose", 5e-2, 0.08},
+        {"tight", 1e-5, 0.25},
         {"exact", 1e-300, 0.91},
     };
-    const driver_case study = {
-        BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", PROMISES}
-    };
+    const driver_case study = {BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
+                               {"device=cuda", "solver.tile=128", PROMISES}};
     bb_results *results = driver_results(&study);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;

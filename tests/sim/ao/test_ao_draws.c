@@ -14,18 +14,14 @@ static void draw_0_is_the_study_without_draws(void **state)
     (void)state;
     static const char *const same[] = {"strehl", "strehl_loss", "qoi_relative_error", "flops",
                                        "operator_bytes"};
-    const driver_case once = {
-        CONFIG_NX456,
-        {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
-             "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
-          NULL}
-    };
-    const driver_case drawn = {
-        CONFIG_NX456,
-        {"pipelines=[" PIPELINE("reference", "dp", "4") ", " PIPELINE(
-             "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "4") "]",
-          NULL}
-    };
+    const driver_case once = {CONFIG_NX456,
+                              {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
+                                   "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
+                               NULL}};
+    const driver_case drawn = {CONFIG_NX456,
+                               {"pipelines=[" PIPELINE("reference", "dp", "4") ", " PIPELINE(
+                                    "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "4") "]",
+                                NULL}};
     bb_results *plain = driver_results(&once);
     bb_results *four = driver_results(&drawn);
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
@@ -50,12 +46,10 @@ static void draw_0_is_the_study_without_draws(void **state)
 static void some_draws_lost_are_unsafe(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_NX456,
-        {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
-             "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
-          NULL}
-    };
+    const driver_case study = {CONFIG_NX456,
+                               {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
+                                    "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
+                                NULL}};
     bb_text table = {0};
     bb_results *results = driver_results(&study);
     double failed = driver_number(results, "draws_failed", "hp3");
@@ -91,9 +85,8 @@ static void draws_agree_with_an_ensemble_of_problems(void **state)
         const driver_case member = {
             CONFIG_NX456,
             {scale, "solver.dither=0.04",
-              "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
-              NULL}
-        };
+             "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
+             NULL}};
         bb_results *results = driver_results(&member);
         losses[i] = driver_number(results, "strehl_loss", "hp2");
         mean += losses[i] / MEMBERS;
@@ -106,9 +99,8 @@ static void draws_agree_with_an_ensemble_of_problems(void **state)
     const driver_case drawn = {
         CONFIG_NX456,
         {"solver.dither=0.04",
-          "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]",
-          NULL}
-    };
+         "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]",
+         NULL}};
     bb_results *results = driver_results(&drawn);
     double drawn_mean = driver_number(results, "price_mean", "hp2");
     double drawn_deviation = driver_number(results, "price_std", "hp2");
@@ -127,8 +119,8 @@ static void promises_hold_in_every_draw(void **state)
         CONFIG_NX456,
         {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
          "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
-         "8, policy: {kind: promise, inside: x3, price: 2e-3}}]", "solver.dither=0", NULL}
-    };
+         "8, policy: {kind: promise, inside: x3, price: 2e-3}}]",
+         "solver.dither=0", NULL}};
     bb_results *results = driver_results(&study);
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));

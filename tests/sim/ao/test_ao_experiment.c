@@ -9,9 +9,7 @@ static const driver_case small = {CONFIG_AO_SMALL, {NULL}};
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
-    const driver_case nx456 = {
-        CONFIG_NX456, {"device=cpu", "solver.tile=50"}
-    };
+    const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50"}};
     driver_check_threads(&small);
     driver_check_threads(&nx456);
 }
@@ -153,12 +151,9 @@ static void both_forms_of_the_unknown_tilt_agree(void **state)
 {
     (void)state;
     const char *few = "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]";
-    const driver_case update = {
-        CONFIG_NX456, {"device=cpu", few}
-    };
-    const driver_case blocks = {
-        CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=constant_block"}
-    };
+    const driver_case update = {CONFIG_NX456, {"device=cpu", few}};
+    const driver_case blocks = {CONFIG_NX456,
+                                {"device=cpu", few, "solver.lgs_tilt=constant_block"}};
     bb_results *a = driver_results(&update);
     bb_results *b = driver_results(&blocks);
     double dp[2] = {driver_number(a, "strehl", "reference"),
@@ -199,11 +194,9 @@ static void check_failed(const bb_results *results, const char *name)
 static void a_lost_definiteness_is_a_result(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_NX456,
-        {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", "pipelines.5.draws=1",
-          "pipelines.7.draws=1"}
-    };
+    const driver_case study = {CONFIG_NX456,
+                               {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block",
+                                "pipelines.5.draws=1", "pipelines.7.draws=1"}};
     bb_results *results = driver_results(&study);
     check_failed(results, "hp2");
     check_failed(results, "hp3");

@@ -90,11 +90,11 @@ static void the_program_goes_on_after_any_end(void **state)
         int after, number, code;
         const char *name, *sentence;
     } ends[] = {
-        {1, SIGHUP,  129,      "SIGHUP",  "nothing is kept yet"                                    },
-        {2, SIGTERM, 143,      "SIGTERM", "pipeline reference (1 of 4) is kept: " AGAIN            },
-        {3, SIGINT,  130,      "SIGINT",  "pipelines reference, fp8 (2 of 4) are kept: " AGAIN     },
-        {4, SIGTERM, 143,      "SIGTERM", "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN},
-        {3, SIGKILL, -SIGKILL, NULL,      NULL                                                     },
+        {1, SIGHUP, 129, "SIGHUP", "nothing is kept yet"},
+        {2, SIGTERM, 143, "SIGTERM", "pipeline reference (1 of 4) is kept: " AGAIN},
+        {3, SIGINT, 130, "SIGINT", "pipelines reference, fp8 (2 of 4) are kept: " AGAIN},
+        {4, SIGTERM, 143, "SIGTERM", "pipelines reference, fp8, hp2 (3 of 4) are kept: " AGAIN},
+        {3, SIGKILL, -SIGKILL, NULL, NULL},
     };
     char line[512];
     assert_int_equal(call(0, 0, without), 0);
@@ -126,9 +126,7 @@ static void nothing_is_kept_before_a_checkpoint_is_due(void **state)
 // What a signal says that comes once `options` are looked at and before anything is computed.
 static void expect_at_start(const bb_run_options *options, const char *sentence)
 {
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     int how = 0;
     (void)fflush(stdout);
     bb_threads_stop();
@@ -155,9 +153,7 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
 static void a_checkpoint_stands_from_the_start(void **state)
 {
     (void)state;
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     char path[BB_INTERRUPT_PATH_BYTES + 32];
     keep(&study);
     expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");

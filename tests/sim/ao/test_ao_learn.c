@@ -68,13 +68,11 @@ static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
 static void wrong_heights_cost_strehl(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}};
     const driver_case idle = {
         CONFIG_AO_SMALL,
-        {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]", "learn.apply=false"}
-    };
+        {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]", "learn.apply=false"}};
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
     bb_results *without = driver_results(&plain);
     bb_results *results = driver_results(&study);
@@ -99,8 +97,7 @@ static void what_cannot_be_told_apart_is_an_outcome(void **state)
 {
     (void)state;
     const driver_case study = {
-        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}
-    };
+        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "underdetermined");
     assert_string_equal(driver_text(results, "status", "hp3"), "underdetermined");
@@ -119,21 +116,15 @@ static void a_dumped_covariance_teaches_the_same(void **state)
     static program_run run;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
                                                  "-o",  "c.h5",          NULL};
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"learn.source=covariance_file", "learn.covariance.file=c.h5",
-          "learn.covariance.dataset=/operators/Cmm"}
-    };
-    const driver_case absent = {
-        CONFIG_AO_SMALL,
-        {"learn.source=covariance_file", "learn.covariance.file=none.h5",
-          "learn.covariance.dataset=/operators/Cmm"}
-    };
-    const driver_case other = {
-        CONFIG_AO_SMALL,
-        {"learn.source=covariance_file", "learn.covariance.file=c.h5",
-          "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"learn.source=covariance_file", "learn.covariance.file=c.h5",
+                                "learn.covariance.dataset=/operators/Cmm"}};
+    const driver_case absent = {CONFIG_AO_SMALL,
+                                {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+                                 "learn.covariance.dataset=/operators/Cmm"}};
+    const driver_case other = {CONFIG_AO_SMALL,
+                               {"learn.source=covariance_file", "learn.covariance.file=c.h5",
+                                "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5"}};
     bb_results *results = NULL;
     program_call(dump, &run);
     program_expect(&run, 0, "c.h5");
@@ -181,8 +172,7 @@ static void frames_teach_on_any_number_of_threads(void **state)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"learn.source=frames", "learn.frames=160", "monte_carlo.pixels_per_subaperture=16",
-          "monte_carlo.screen_oversize=2.0", "seed=5", "learn.outer_scale_range_m=[10.0, 80.0]"}
-    };
+         "monte_carlo.screen_oversize=2.0", "seed=5", "learn.outer_scale_range_m=[10.0, 80.0]"}};
     bb_results *results = driver_results(&study);
     for (int l = 0; l < 2; ++l) {
         check_close(learned(results, "learn/strength")[l],
@@ -210,14 +200,13 @@ static bb_status run_loaded(void *context)
 static void memory_that_runs_out_is_an_error(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames", "learn.frames=32",
-          "monte_carlo.pixels_per_subaperture=8", "monte_carlo.screen_oversize=1.5",
-          "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
-          "pipelines=[{name: reference, arithmetic: dp}]"}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                                "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames",
+                                "learn.frames=32", "monte_carlo.pixels_per_subaperture=8",
+                                "monte_carlo.screen_oversize=1.5",
+                                "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
+                                "pipelines=[{name: reference, arithmetic: dp}]"}};
     bb_config *config = NULL;
     check_ok(driver_load(&study, &config));
     bb_threads_stop();

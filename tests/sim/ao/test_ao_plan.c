@@ -24,9 +24,7 @@ static void learning_is_listed(void **state)
 {
     (void)state;
     const driver_case learning = {CONFIG_LEARN, {NULL}};
-    const driver_case off = {
-        CONFIG_LEARN, {"learn.source=off", NULL}
-    };
+    const driver_case off = {CONFIG_LEARN, {"learn.source=off", NULL}};
     bb_plan plan;
     plan_case(&learning, 1, &plan);
     assert_non_null(strstr(bb_text_string(&plan.lines), "3 layers at 32 outer scales"));
@@ -39,11 +37,9 @@ static void learning_is_listed(void **state)
 static void a_missing_covariance_is_found(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_LEARN,
-        {"learn.source=covariance_file", "learn.covariance.file=none.h5",
-          "learn.covariance.dataset=/operators/Cmm"}
-    };
+    const driver_case study = {CONFIG_LEARN,
+                               {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+                                "learn.covariance.dataset=/operators/Cmm"}};
     const bb_run_options options = {.threads = 1};
     bb_config *config = NULL;
     bb_plan plan = {0};
@@ -61,9 +57,9 @@ static void learning_takes_memory_and_time(void **state)
 {
     (void)state;
     const driver_case cases[] = {
-        {CONFIG_LEARN, {"learn.source=off"}                        },
-        {CONFIG_LEARN, {"learn.source=profile"}                    },
-        {CONFIG_LEARN, {"learn.source=frames"}                     },
+        {CONFIG_LEARN, {"learn.source=off"}},
+        {CONFIG_LEARN, {"learn.source=profile"}},
+        {CONFIG_LEARN, {"learn.source=frames"}},
         {CONFIG_LEARN, {"learn.source=frames", "learn.frames=2400"}},
         {CONFIG_LEARN, {"learn.source=frames", "learn.apply=false"}},
     };
@@ -92,7 +88,7 @@ static void device_memory_is_planned_in_every_build(void **state)
 {
     (void)state;
     const driver_case cases[] = {
-        {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml",     {NULL}},
+        {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {NULL}},
         {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml", {NULL}},
     };
     const double expected_gb[] = {17.0377, 62.8431};

@@ -12,8 +12,8 @@ static const driver_case promises = {
      "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 2e-3}}, "
      "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}, "
      "{name: hp3, arithmetic: hp3, policy: {kind: promise, inside: sp, price: 1e-4}}, "
-     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-300}}]", NULL}
-};
+     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-300}}]",
+     NULL}};
 
 static void promises_are_kept_and_verified(void **state)
 {
@@ -22,9 +22,9 @@ static void promises_are_kept_and_verified(void **state)
         const char *name;
         double most, most_cost;
     } cases[] = {
-        {"loose", 2e-3,   0.08},
-        {"tight", 1e-5,   0.14},
-        {"hp3",   1e-4,   0.13},
+        {"loose", 2e-3, 0.08},
+        {"tight", 1e-5, 0.14},
+        {"hp3", 1e-4, 0.13},
         {"exact", 1e-300, 0.91},
     };
     bb_results *results = driver_results(&promises);
@@ -137,10 +137,10 @@ static void allocations_may_fail_anywhere(void **state)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-          "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}", "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
-         "policy: {kind: promise, inside: x3, price: 1e-8}}]"}
-    };
+         "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+         "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
+         "policy: {kind: promise, inside: x3, price: 1e-8}}]"}};
     check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before

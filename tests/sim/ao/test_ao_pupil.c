@@ -68,9 +68,7 @@ static int leave(void **state)
 
 static driver_case with(const char *mask)
 {
-    return (driver_case){
-        CONFIG_AO_SMALL, {"telescope.pupil.file=masks.h5", mask}
-    };
+    return (driver_case){CONFIG_AO_SMALL, {"telescope.pupil.file=masks.h5", mask}};
 }
 
 static void check_refused(const driver_case *study, bb_status code, const char *words)
@@ -88,20 +86,20 @@ static void masks_that_cannot_be_are_refused(void **state)
         bb_status code;
         const char *words;
     } bad[] = {
-        {"telescope.pupil.dataset=wide",     BB_INVALID, "100 x 120 pixels, expected a square"      },
-        {"telescope.pupil.dataset=coarse",   BB_INVALID,
-         "11 x 11 pixels, expected at least 2 a lenslet: sensors.lenslets = 6"                      },
-        {"telescope.pupil.dataset=zero",     BB_INVALID, "all 120 x 120 pixels are 0"               },
-        {"telescope.pupil.dataset=bright",   BB_INVALID, "is 1.5, expected a transmission in [0, 1]"},
-        {"telescope.pupil.dataset=negative", BB_INVALID, "row 3, column 4 is -0.25, expected"       },
-        {"telescope.pupil.dataset=nan",      BB_INVALID,
-         "row 3, column 4: nan, expected a finite value"                                            },
-        {"telescope.pupil.dataset=integer",  BB_INVALID, "holds no floating-point numbers"          },
-        {"telescope.pupil.dataset=dim",      BB_INVALID,
-         "leaves no valid subaperture: none has a mean transmission of"                             },
-        {"telescope.pupil.dataset=absent",   BB_IO,      "no dataset 'absent'"                      },
-        {"telescope.pupil.file=none.h5",     BB_IO,      "'none.h5': No such file"                  },
-        {"telescope.pupil.file=masks.py",    BB_IO,      "not an HDF5 file"                         },
+        {"telescope.pupil.dataset=wide", BB_INVALID, "100 x 120 pixels, expected a square"},
+        {"telescope.pupil.dataset=coarse", BB_INVALID,
+         "11 x 11 pixels, expected at least 2 a lenslet: sensors.lenslets = 6"},
+        {"telescope.pupil.dataset=zero", BB_INVALID, "all 120 x 120 pixels are 0"},
+        {"telescope.pupil.dataset=bright", BB_INVALID, "is 1.5, expected a transmission in [0, 1]"},
+        {"telescope.pupil.dataset=negative", BB_INVALID, "row 3, column 4 is -0.25, expected"},
+        {"telescope.pupil.dataset=nan", BB_INVALID,
+         "row 3, column 4: nan, expected a finite value"},
+        {"telescope.pupil.dataset=integer", BB_INVALID, "holds no floating-point numbers"},
+        {"telescope.pupil.dataset=dim", BB_INVALID,
+         "leaves no valid subaperture: none has a mean transmission of"},
+        {"telescope.pupil.dataset=absent", BB_IO, "no dataset 'absent'"},
+        {"telescope.pupil.file=none.h5", BB_IO, "'none.h5': No such file"},
+        {"telescope.pupil.file=masks.py", BB_IO, "not an HDF5 file"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         const driver_case study = with(bad[i].dataset);
@@ -191,13 +189,13 @@ static void fits_images_are_masks_too(void **state)
         bb_status code;
         const char *words;
     } bad[] = {
-        {"telescope.pupil.file=wide.fits",   BB_INVALID, "'wide.fits' has 100 x 120 pixels"},
-        {"telescope.pupil.file=cube.fits",   BB_INVALID, "none an image of two axes"       },
-        {"telescope.pupil.file=cut.fits",    BB_IO,
-         "'cut.fits': declares 57600 bytes of pixels in a file of"                         },
-        {"telescope.pupil.file=text.fits",   BB_IO,      "'text.fits': cannot open it"     },
-        {"telescope.pupil.file=absent.fits", BB_IO,      "'absent.fits': No such file"     },
-        {"telescope.pupil.file=nan.fits",    BB_INVALID, "row 3, column 4 is nan"          },
+        {"telescope.pupil.file=wide.fits", BB_INVALID, "'wide.fits' has 100 x 120 pixels"},
+        {"telescope.pupil.file=cube.fits", BB_INVALID, "none an image of two axes"},
+        {"telescope.pupil.file=cut.fits", BB_IO,
+         "'cut.fits': declares 57600 bytes of pixels in a file of"},
+        {"telescope.pupil.file=text.fits", BB_IO, "'text.fits': cannot open it"},
+        {"telescope.pupil.file=absent.fits", BB_IO, "'absent.fits': No such file"},
+        {"telescope.pupil.file=nan.fits", BB_INVALID, "row 3, column 4 is nan"},
     };
 #ifdef BB_HAVE_CFITSIO
     char digest[BB_DIGEST_BYTES];

@@ -27,11 +27,10 @@ static double number(const bb_results *results, const char *path)
 static void the_atmosphere_has_its_usual_numbers(void **state)
 {
     (void)state;
-    const driver_case median = {
-        CONFIG_AO_SMALL,
-        {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
-          "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4", "guide_stars.2.lenslets=4"}
-    };
+    const driver_case median = {CONFIG_AO_SMALL,
+                                {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
+                                 "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4",
+                                 "guide_stars.2.lenslets=4"}};
     bb_results *results = driver_results(&median);
     check_close(number(results, "system/r0_m"), 0.157, 1e-6, 1.0);
     check_close(number(results, "system/seeing_arcsec"), 0.644, 1e-3, 1.0);
@@ -44,9 +43,7 @@ static void the_atmosphere_has_its_usual_numbers(void **state)
     assert_true(isnan(number(results, "system/tau0_ms")));
     assert_non_null(strstr(find(results, "system/tau0_ms")->long_name, "the layers have no wind"));
     bb_results_destroy(&results);
-    const driver_case wind = {
-        CONFIG_AO_SMALL, {ALONE, "error_terms.wind_m_per_s=[10.0, 10.0]"}
-    };
+    const driver_case wind = {CONFIG_AO_SMALL, {ALONE, "error_terms.wind_m_per_s=[10.0, 10.0]"}};
     results = driver_results(&wind);
     check_relative(number(results, "system/tau0_ms"),
                    1e3 * 0.314 * number(results, "system/r0_m") / 10.0, 1e-12);
@@ -72,11 +69,9 @@ static void check_says_so_before(const driver_case *study, const char *line)
 static void the_plan_has_them(void **state)
 {
     (void)state;
-    const driver_case median = {
-        CONFIG_AO_SMALL,
-        {"atmosphere={profile: eso-median, outer_scale_m: 25.0}",
-          "telescope.zenith_angle_deg=0.0"}
-    };
+    const driver_case median = {CONFIG_AO_SMALL,
+                                {"atmosphere={profile: eso-median, outer_scale_m: 25.0}",
+                                 "telescope.zenith_angle_deg=0.0"}};
     const driver_case calm = {CONFIG_AO_SMALL, {NULL}};
     check_says_so_before(&median, "0.644 arcsec, r0 0.1570 m, theta0 2.30 arcsec");
     check_says_so_before(&median, "5.35 ms");
@@ -107,11 +102,10 @@ static void the_budget_adds_up(void **state)
     (void)state;
     static const char *const scores[] = {"score=pairs", "score=stationary"};
     for (int k = 0; k < 2; ++k) {
-        const driver_case study = {
-            CONFIG_NX456,
-            {"device=cpu", ALONE, scores[k], "error_terms.frame_delay_ms=2.0",
-              "error_terms.wind_m_per_s=[8.0, 20.0]"}
-        };
+        const driver_case study = {CONFIG_NX456,
+                                   {"device=cpu", ALONE, scores[k],
+                                    "error_terms.frame_delay_ms=2.0",
+                                    "error_terms.wind_m_per_s=[8.0, 20.0]"}};
         bb_results *results = driver_results(&study);
         assert_true(driver_dataset(results, "actuators")->numbers[0] == 100.0);
         assert_true(driver_dataset(results, "dropped_modes")->numbers[0] == 5.0);
@@ -136,9 +130,7 @@ static void images_of_every_target_and_wavelength(void **state)
     (void)state;
     enum { EDGE = 128 };
     const driver_case first = {CONFIG_AO_SMALL, {ALONE}};
-    const driver_case all = {
-        CONFIG_AO_SMALL, {ALONE, "images=all"}
-    };
+    const driver_case all = {CONFIG_AO_SMALL, {ALONE, "images=all"}};
     bb_results *a = driver_results(&first);
     bb_results *b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));

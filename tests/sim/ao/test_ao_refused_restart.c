@@ -16,29 +16,25 @@ static void write_text(const char *path, const char *text)
 static void other_studies_are_refused(void **state)
 {
     (void)state;
-    static const driver_case kept = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case kept = {CONFIG_AO_SMALL, {TINY, TWO}};
     static const struct {
         const char *override;
         const char *differs; // as the message says it; NULL: it fits
     } cases[] = {
-        {"title=another",            NULL                                                         },
-        {"seed=2",                   "seed ('seed: 1' there, 'seed: 2' here)"                     },
+        {"title=another", NULL},
+        {"seed=2", "seed ('seed: 1' there, 'seed: 2' here)"},
         {"telescope.diameter_m=8.1", "telescope ('diameter_m: 8.0' there, 'diameter_m: 8.1' here)"},
-        {"score=stationary",         "score ("                                                    },
-        {"monte_carlo.frames=2",     "monte_carlo ('frames: 0' there, 'frames: 2' here)"          },
-        {"device=auto",              "device ("                                                   },
-        {"pipelines.1.draws=2",      "pipelines ("                                                },
-        {"pipelines.1.name=single",  "pipelines ('- {name: sp, "                                  },
-        {"solver.tile=13",           "solver ('tile: 12' there, 'tile: 13' here)"                 },
-        {"learn.source=profile",     "learn ("                                                    },
+        {"score=stationary", "score ("},
+        {"monte_carlo.frames=2", "monte_carlo ('frames: 0' there, 'frames: 2' here)"},
+        {"device=auto", "device ("},
+        {"pipelines.1.draws=2", "pipelines ("},
+        {"pipelines.1.name=single", "pipelines ('- {name: sp, "},
+        {"solver.tile=13", "solver ('tile: 12' there, 'tile: 13' here)"},
+        {"learn.source=profile", "learn ("},
     };
     keep(&kept);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const driver_case study = {
-            CONFIG_AO_SMALL, {TINY, TWO, cases[c].override}
-        };
+        const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO, cases[c].override}};
         if (cases[c].differs == NULL) {
             check_ok(open_as(&study, "seen-1"));
         } else {
@@ -54,8 +50,7 @@ static void other_files_are_refused(void **state)
     static const driver_case study = {
         CONFIG_AO_SMALL,
         {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
-               "table: map.csv, inside: sp}}]"}
-    };
+               "table: map.csv, inside: sp}}]"}};
     bb_config *config = NULL;
     bb_text subjects[2] = {{0}, {0}};
     check_ok(driver_load(&study, &config));
@@ -80,7 +75,7 @@ static void moved_files_are_taken(void **state)
          {TINY, "telescope.pupil.file=mask.h5", "learn.source=covariance_file",
           "learn.covariance={file: slopes.h5, dataset: /Cmm}",
           "pipelines=[" REFERENCE
-          ", {name: table, arithmetic: hp1, policy: {kind: table, table: map.csv}}]"}      },
+          ", {name: table, arithmetic: hp1, policy: {kind: table, table: map.csv}}]"}},
         {CONFIG_AO_SMALL,
          {TINY, "telescope.pupil.file=./mask.h5", "learn.source=covariance_file",
           "learn.covariance={file: moved/slopes.h5, dataset: /Cmm}",
@@ -109,9 +104,7 @@ static void other_builds_are_refused(void **state)
 {
     (void)state;
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     bb_config *config = NULL;
     bb_text subject = {0};
     check_ok(driver_load(&study, &config));
@@ -177,11 +170,8 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
     bb_text subject = {0};
     const bb_run_options options = {.threads = 1, .resume = "forged"};
     const bb_checkpoint_piece pieces[] = {
-        {&says->finished, sizeof says->finished},
-        {&says->trials,   sizeof says->trials  },
-        {NULL,            0                    },
-        {&says->common,   sizeof says->common  },
-        {&says->level,    sizeof says->level   },
+        {&says->finished, sizeof says->finished}, {&says->trials, sizeof says->trials}, {NULL, 0},
+        {&says->common, sizeof says->common},     {&says->level, sizeof says->level},
     };
     check_ok(driver_load(study, &config));
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
@@ -196,9 +186,7 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
 static void what_no_run_writes_is_refused(void **state)
 {
     (void)state;
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     opening file;
     keep(&study);
     take_opening(&study, "seen-1", &file);
@@ -258,9 +246,8 @@ static void steps_that_no_search_finds_are_refused(void **state)
 {
     (void)state;
     enum { COMMON = 4, LEVEL = 5, EACH = 11, CASES = 13 };
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL,
+                                      {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
     static const char *const names[] = {"reference", "kept"};
     char subject[1 << 14] = "";
     char message[64];
@@ -304,9 +291,7 @@ static void steps_that_no_search_finds_are_refused(void **state)
 static void damaged_checkpoints_are_refused(void **state)
 {
     (void)state;
-    static const driver_case study = {
-        CONFIG_AO_SMALL, {TINY, TWO}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     struct stat about;
     keep(&study);
     assert_int_equal(stat("seen-1", &about), 0);

@@ -11,19 +11,19 @@
 static const driver_case mixed = {
     CONFIG_AO_SMALL,
     {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-      "pipelines=[" NOT_SPD ", " PROMISE("kept") ", " REFERENCE ", " DRAWN
-                                                ", {name: sp, arithmetic: sp}]", "ensquared_mas=[100.0]", "images=all", "solver.spectrum.matrix=true"}
-};
+     "pipelines=[" NOT_SPD ", " PROMISE("kept") ", " REFERENCE ", " DRAWN
+                                                ", {name: sp, arithmetic: sp}]",
+     "ensquared_mas=[100.0]", "images=all", "solver.spectrum.matrix=true"}};
 static const char *const mixed_order[] = {"reference", "fp8", "hp2", "sp", "kept", NULL};
 
 // What reads reconstructors at the end: frames and --dump R.
 static const driver_case framed = {
     CONFIG_AO_SMALL,
     {TINY, "correction=glao", "error_terms={fitting: false, aliasing: true}",
-      "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
-      "monte_carlo.screen_oversize=1.5", "pipelines=[" REFERENCE ", " NOT_SPD ", " PROMISE("kept") ", {name: escalated, arithmetic: "
-                                                               "fp8, escalate: true}]"}
-};
+     "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
+     "monte_carlo.screen_oversize=1.5",
+     "pipelines=[" REFERENCE ", " NOT_SPD ", " PROMISE("kept") ", {name: escalated, arithmetic: "
+                                                               "fp8, escalate: true}]"}};
 static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
 
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
@@ -160,17 +160,11 @@ static void forge_profile(const bb_ao_study *study)
     }
     layers[1][0] *= 2.0;
     const bb_checkpoint_piece pieces[] = {
-        {&numbers,   sizeof numbers   },
-        {layers[0],  sizeof layers[0] },
-        {layers[1],  sizeof layers[1] },
-        {layers[2],  sizeof layers[2] },
-        {layers[3],  sizeof layers[3] },
-        {sensors[0], sizeof sensors[0]},
-        {sensors[1], sizeof sensors[1]},
-        {&none[0],   sizeof none[0]   },
-        {&none[1],   sizeof none[1]   },
-        {NULL,       0                }
-    };
+        {&numbers, sizeof numbers},      {layers[0], sizeof layers[0]},
+        {layers[1], sizeof layers[1]},   {layers[2], sizeof layers[2]},
+        {layers[3], sizeof layers[3]},   {sensors[0], sizeof sensors[0]},
+        {sensors[1], sizeof sensors[1]}, {&none[0], sizeof none[0]},
+        {&none[1], sizeof none[1]},      {NULL, 0}};
     check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 10));
     bb_restart_release(&restart);
 }
@@ -179,11 +173,10 @@ static void forge_profile(const bb_ao_study *study)
 static void kept_profiles_are_taken(void **state)
 {
     (void)state;
-    static const driver_case study = {
-        CONFIG_AO_SMALL,
-        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
-          "pipelines=[" REFERENCE "]"}
-    };
+    static const driver_case study = {CONFIG_AO_SMALL,
+                                      {TINY, "learn.source=profile",
+                                       "learn.heights_m=[30.0, 8000.0]",
+                                       "pipelines=[" REFERENCE "]"}};
     bb_config *config = NULL;
     bb_results *results[2] = {NULL, NULL};
     check_ok(driver_load(&study, &config));
@@ -209,25 +202,22 @@ static void learned_profiles_are_the_same(void **state)
 {
     (void)state;
     static const char *const order[] = {"reference", "kept", NULL};
-    static const driver_case learned = {
-        CONFIG_AO_SMALL,
-        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 8000.0]",
-          "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
-    };
-    static const driver_case failed = {
-        CONFIG_AO_SMALL,
-        {TINY, "learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]",
-          "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}
-    };
+    static const driver_case learned = {CONFIG_AO_SMALL,
+                                        {TINY, "learn.source=profile",
+                                         "learn.heights_m=[30.0, 8000.0]",
+                                         "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
+    static const driver_case failed = {CONFIG_AO_SMALL,
+                                       {TINY, "learn.source=profile",
+                                        "learn.heights_m=[30.0, 12500.0, 12501.0]",
+                                        "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
     resume_everywhere(&learned, 1, order, NULL);
     resume_everywhere(&failed, 1, order, "R");
 }
 
-static const driver_case walked = {
-    CONFIG_AO_SMALL,
-    {TINY, "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-      "pipelines=[" REFERENCE ", {name: hp2, arithmetic: hp2, draws: 2}]"}
-};
+static const driver_case walked = {CONFIG_AO_SMALL,
+                                   {TINY, "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+                                    "pipelines=[" REFERENCE
+                                    ", {name: hp2, arithmetic: hp2, draws: 2}]"}};
 
 // A whole run; what stands under the name afterwards, if anything does, is whole.
 static bb_status run_and_keep(void *config)

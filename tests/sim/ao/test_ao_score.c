@@ -21,9 +21,8 @@ static void check_same(const bb_results *a, const bb_results *b, const char *nam
 // presets have more.
 static void check_frames(const char *path, const char *frames)
 {
-    const driver_case study = {
-        path, {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}
-    };
+    const driver_case study = {path,
+                               {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}};
     bb_results *results = driver_results(&study);
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
@@ -72,12 +71,10 @@ static const char *const three_stars =
 static void the_whole_residual_is_that_of_frames(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG("monte-carlo-single"),
-        {"telescope.diameter_m=4.0", "sensors.lenslets=5", "wavelengths_um=[1.65]", three_stars,
-                                "ensquared_mas=[100.0]", "monte_carlo.frames=100",
-                                "monte_carlo.pixels_per_subaperture=24"}
-    };
+    const driver_case study = {CONFIG("monte-carlo-single"),
+                               {"telescope.diameter_m=4.0", "sensors.lenslets=5",
+                                "wavelengths_um=[1.65]", three_stars, "ensquared_mas=[100.0]",
+                                "monte_carlo.frames=100", "monte_carlo.pixels_per_subaperture=24"}};
     bb_results *results = driver_results(&study);
     const double total = driver_number(results, "strehl", "reference");
     const double frames = driver_dataset(results, "strehl_monte_carlo_whole")->numbers[0];
@@ -99,11 +96,9 @@ static void the_whole_residual_is_that_of_frames(void **state)
 static void frames_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"monte_carlo.frames=5", "monte_carlo.pixels_per_subaperture=8",
-          "monte_carlo.screen_oversize=1.5", "ensquared_mas=[100.0]", FEW}
-    };
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"monte_carlo.frames=5", "monte_carlo.pixels_per_subaperture=8",
+                                "monte_carlo.screen_oversize=1.5", "ensquared_mas=[100.0]", FEW}};
     driver_check_threads(&study);
     bb_results *results = driver_results(&study);
     driver_check_output_plan(&study, results);
@@ -114,9 +109,7 @@ static void boxes_are_off_by_default(void **state)
 {
     (void)state;
     const driver_case plain = {CONFIG_AO_SMALL, {FEW}};
-    const driver_case boxed = {
-        CONFIG_AO_SMALL, {FEW, "ensquared_mas=[50.0, 100.0, 400.0]"}
-    };
+    const driver_case boxed = {CONFIG_AO_SMALL, {FEW, "ensquared_mas=[50.0, 100.0, 400.0]"}};
     bb_results *a = driver_results(&plain);
     bb_results *b = driver_results(&boxed);
     check_same(a, b, "strehl_by");
@@ -143,16 +136,13 @@ static void check_terms(const char *score)
                                         "error_terms={fitting: false, aliasing: true}",
                                         ("error_terms={fitting: false, frame_delay_ms: 2.0, "
                                          "wind_m_per_s: [10.0, 25.0]}")};
-    const driver_case none = {
-        CONFIG_AO_SMALL, {FEW, score, "error_terms.fitting=false"}
-    };
+    const driver_case none = {CONFIG_AO_SMALL, {FEW, score, "error_terms.fitting=false"}};
     bb_results *without = driver_results(&none);
     const double best = driver_number(without, "strehl", "reference");
     const double minimum = driver_number(without, "residual_rms_nm", "reference");
     for (int k = -1; k < 3; ++k) {
-        const driver_case one = {
-            CONFIG_AO_SMALL, {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}
-        };
+        const driver_case one = {CONFIG_AO_SMALL,
+                                 {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}};
         bb_results *results = driver_results(&one);
         const double strehl = driver_number(results, "strehl", "reference");
         const double residual = driver_number(results, "residual_rms_nm", "reference");
@@ -187,8 +177,7 @@ static void more_lenslets_are_no_worse(void **state)
     for (int k = 0; k < 3; ++k) {
         const driver_case study = {
             CONFIG_AO_SMALL,
-            {FEW, lenslets[k], "guide_stars.2.lenslets=4", "telescope.obstruction=0.0"}
-        };
+            {FEW, lenslets[k], "guide_stars.2.lenslets=4", "telescope.obstruction=0.0"}};
         bb_results *results = driver_results(&study);
         strehl[k] = driver_number(results, "strehl", "reference");
         residual[k] = driver_number(results, "residual_rms_nm", "reference");
@@ -204,14 +193,10 @@ static void one_target_is_corrected_alike(void **state)
     static const char *const others[] = {"correction=ltao", "correction=glao"};
     static const char *const targets[] = {ALONE, TWINS};
     for (int t = 0; t < 2; ++t) {
-        const driver_case moao = {
-            CONFIG_AO_SMALL, {FEW, targets[t]}
-        };
+        const driver_case moao = {CONFIG_AO_SMALL, {FEW, targets[t]}};
         bb_results *a = driver_results(&moao);
         for (int k = 0; k < 2; ++k) {
-            const driver_case other = {
-                CONFIG_AO_SMALL, {FEW, targets[t], others[k]}
-            };
+            const driver_case other = {CONFIG_AO_SMALL, {FEW, targets[t], others[k]}};
             bb_results *b = driver_results(&other);
             check_same(a, b, "strehl_by");
             check_same(a, b, "residual_rms_by_nm");
@@ -231,9 +216,7 @@ static void moao_is_best_for_every_target(void **state)
     static const char *const names[] = {"correction=moao", "correction=ltao", "correction=glao"};
     double strehl[3][2];
     for (int k = 0; k < 3; ++k) {
-        const driver_case study = {
-            CONFIG_AO_SMALL, {FEW, wide, names[k]}
-        };
+        const driver_case study = {CONFIG_AO_SMALL, {FEW, wide, names[k]}};
         bb_results *results = driver_results(&study);
         const double *values = driver_row(results, "strehl_by", "reference");
         strehl[k][0] = values[0];

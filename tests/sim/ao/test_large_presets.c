@@ -51,11 +51,9 @@ static void seed_cases_are_planned(void **state)
 // An instrument's preset with lenslets that take a second.
 static bb_results *run_few(const char *path)
 {
-    const driver_case study = {
-        path,
-        {"device=cpu", "sensors.lenslets=8", "solver.tile=64",
-          "pipelines=[{name: reference, arithmetic: dp}]"}
-    };
+    const driver_case study = {path,
+                               {"device=cpu", "sensors.lenslets=8", "solver.tile=64",
+                                "pipelines=[{name: reference, arithmetic: dp}]"}};
     return driver_results(&study);
 }
 

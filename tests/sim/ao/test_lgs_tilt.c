@@ -65,9 +65,7 @@ static void unknown_tilts_are_annihilated_and_the_limit_of_known_ones(void **sta
                                             "sensors.lgs.tilt_variance_arcsec2=1e4",
                                             "sensors.lgs.tilt_variance_arcsec2=1e6"};
     static double limit[ROWS * COLUMNS], r[ROWS * COLUMNS];
-    const driver_case unknown = {
-        CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=unknown"}
-    };
+    const driver_case unknown = {CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=unknown"}};
     bb_results *results = reconstructor(&unknown, limit);
     const double strehl = driver_number(results, "strehl", "reference");
     print_message("R V over R: %.2g\n", of_tilts(limit) / norm(limit));
@@ -75,9 +73,7 @@ static void unknown_tilts_are_annihilated_and_the_limit_of_known_ones(void **sta
     bb_results_destroy(&results);
     double before = INFINITY;
     for (int k = 0; k < 3; ++k) {
-        const driver_case known = {
-            CONFIG_NX456, {"device=cpu", few, variances[k]}
-        };
+        const driver_case known = {CONFIG_NX456, {"device=cpu", few, variances[k]}};
         results = reconstructor(&known, r);
         const double off = fabs(driver_number(results, "strehl", "reference") - strehl);
         for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
@@ -99,13 +95,10 @@ static void unknown_does_not_depend_on_the_variance(void **state)
 {
     (void)state;
     static double first[ROWS * COLUMNS], second[ROWS * COLUMNS];
-    const driver_case unknown = {
-        CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=unknown"}
-    };
+    const driver_case unknown = {CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=unknown"}};
     const driver_case other = {
         CONFIG_NX456,
-        {"device=cpu", few, "solver.lgs_tilt=unknown", "sensors.lgs.tilt_variance_arcsec2=0.0"}
-    };
+        {"device=cpu", few, "solver.lgs_tilt=unknown", "sensors.lgs.tilt_variance_arcsec2=0.0"}};
     bb_results *a = reconstructor(&unknown, first);
     bb_results *b = reconstructor(&other, second);
     assert_memory_equal(first, second, sizeof first);
@@ -122,16 +115,15 @@ static void constant_blocks_need_whole_tiles(void **state)
     static const struct {
         const char *tile, *tilt, *status, *detail;
     } cases[] = {
-        {"solver.tile=98",  "solver.lgs_tilt=update",         "ok",      ""           },
-        {"solver.tile=98",  "solver.lgs_tilt=constant_block", "not_spd", "tile (7, 7)"},
-        {"solver.tile=196", "solver.lgs_tilt=constant_block", "ok",      ""           },
+        {"solver.tile=98", "solver.lgs_tilt=update", "ok", ""},
+        {"solver.tile=98", "solver.lgs_tilt=constant_block", "not_spd", "tile (7, 7)"},
+        {"solver.tile=196", "solver.lgs_tilt=constant_block", "ok", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const driver_case study = {
             BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
             {"device=cpu", cases[i].tile, cases[i].tilt,
-                                          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}
-        };
+             "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}};
         bb_results *results = driver_results(&study);
         assert_string_equal(driver_text(results, "status", "hp2"), cases[i].status);
         assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));

@@ -25,29 +25,23 @@
 
 static const driver_case wafer = {CONFIG_WAFER_SMALL, {WAFER_TINY}};
 static const driver_case wafer_again = {
-    CONFIG_WAFER_SMALL, {WAFER_TINY, "response.generator=file", "response.file=rows.h5"}
-};
-static const driver_case product = {
-    BB_SOURCE_DIR "/tests/configs/small/product.yaml",
-    {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
-                                          "layout={mesh_columns: 8, row_columns: 2}"}
-};
-static const driver_case product_on_inputs = {
-    BB_SOURCE_DIR "/tests/configs/small/product.yaml",
-    {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
-                                          "layout={mesh_columns: 8, row_columns: 2}", "inputs={file: rows.h5, dataset: /operators/S_1}"}
-};
+    CONFIG_WAFER_SMALL, {WAFER_TINY, "response.generator=file", "response.file=rows.h5"}};
+static const driver_case product = {BB_SOURCE_DIR "/tests/configs/small/product.yaml",
+                                    {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
+                                     "layout={mesh_columns: 8, row_columns: 2}"}};
+static const driver_case product_on_inputs = {BB_SOURCE_DIR "/tests/configs/small/product.yaml",
+                                              {"matrix={file: rows.h5, dataset: /operators/C_y_1}",
+                                               "layout={mesh_columns: 8, row_columns: 2}",
+                                               "inputs={file: rows.h5, dataset: /operators/S_1}"}};
 
-static const driver_case ao = {
-    CONFIG_AO_SMALL,
-    {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "wavelengths_um=[1.65]",
-      "score=stationary", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-      "pipelines=[{name: reference, arithmetic: dp}]"}
-};
+static const driver_case ao = {CONFIG_AO_SMALL,
+                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                                "wavelengths_um=[1.65]", "score=stationary",
+                                "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+                                "pipelines=[{name: reference, arithmetic: dp}]"}};
 static const driver_case reconstructor = {
     BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
-    {"covariance.file=ao.h5", "cross_covariance.file=ao.h5", "truth_covariance.file=ao.h5"}
-};
+    {"covariance.file=ao.h5", "cross_covariance.file=ao.h5", "truth_covariance.file=ao.h5"}};
 
 static bb_status write_image(const char *temporary, void *context)
 {

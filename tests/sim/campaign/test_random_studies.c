@@ -121,15 +121,15 @@ static double indefinite(bb_index i, bb_index j)
 static void make_matrices(void)
 {
     static const made all[] = {
-        {"smooth", MADE_ROWS, MADE_COLUMNS, smooth    },
-        {"normal", MADE_ROWS, MADE_COLUMNS, normal    },
-        {"zeros",  MADE_ROWS, MADE_COLUMNS, zeros     },
-        {"tiny",   MADE_ROWS, MADE_COLUMNS, tiny      },
-        {"huge",   MADE_ROWS, MADE_COLUMNS, huge      },
-        {"single", 1,         1,            normal    },
-        {"inputs", 3,         MADE_COLUMNS, normal    },
-        {"Cmm",    EDGE,      EDGE,         indefinite},
-        {"Ctm_0",  TRUTH,     EDGE,         normal    },
+        {"smooth", MADE_ROWS, MADE_COLUMNS, smooth},
+        {"normal", MADE_ROWS, MADE_COLUMNS, normal},
+        {"zeros", MADE_ROWS, MADE_COLUMNS, zeros},
+        {"tiny", MADE_ROWS, MADE_COLUMNS, tiny},
+        {"huge", MADE_ROWS, MADE_COLUMNS, huge},
+        {"single", 1, 1, normal},
+        {"inputs", 3, MADE_COLUMNS, normal},
+        {"Cmm", EDGE, EDGE, indefinite},
+        {"Ctm_0", TRUTH, EDGE, normal},
     };
     enum { COUNT = sizeof all / sizeof *all };
     static double values[COUNT][EDGE * EDGE];

@@ -46,14 +46,13 @@ static void plant_each(const driver_case *study, const boundary *boundaries, siz
 static void wafer(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]"}};
     static const boundary boundaries[] = {
-        {"temperatures",  "temperature of cell 7 in light step 0 of field 0",    NULL       },
-        {"rows",          "row 0, column 7",                                     NULL       },
+        {"temperatures", "temperature of cell 7 in light step 0 of field 0", NULL},
+        {"rows", "row 0, column 7", NULL},
         {"displacements", "displacement x, field 0, light step 0, slit point 7", "reference"},
-        {"dwell",         "mean displacement x, field 0",                        "reference"},
+        {"dwell", "mean displacement x, field 0", "reference"},
     };
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
@@ -63,10 +62,10 @@ static void ao(void **state)
     (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {
-        {"diagonal",        "diagonal 7",                             "reference"},
-        {"right-hand side", "Ctm, row 0, column 7",                   "reference"},
-        {"reconstructor",   "reconstructor 0, row 0, column 7",       "reference"},
-        {"residual",        "residual covariance of target 0, row 0", "reference"},
+        {"diagonal", "diagonal 7", "reference"},
+        {"right-hand side", "Ctm, row 0, column 7", "reference"},
+        {"reconstructor", "reconstructor 0, row 0, column 7", "reference"},
+        {"residual", "residual covariance of target 0, row 0", "reference"},
     };
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }

@@ -191,8 +191,7 @@ static void replace_value(const char *path, double old, double new, bool keeps)
     assert_int_equal(fwrite(&new, sizeof new, 1, file), 1);
     (void)fflush(file);
     const struct timespec times[2] = {
-        about.st_atim, {about.st_mtim.tv_sec - (keeps ? 0 : 1), about.st_mtim.tv_nsec}
-    };
+        about.st_atim, {about.st_mtim.tv_sec - (keeps ? 0 : 1), about.st_mtim.tv_nsec}};
     assert_int_equal(futimens(fileno(file), times), 0);
     (void)fclose(file);
 }

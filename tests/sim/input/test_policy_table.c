@@ -71,11 +71,11 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         const char *text, *message;
     } cases[] = {
         {"sp\nsp hp9\n", ":2: 'hp9' is no variant, expected one of dp, sp"},
-        {"sp\n\nsp\n",   ":3: 1 variants in tile row 2, expected 2"       },
-        {"sp\nsp*3\n",   ":2: more than 2 variants in tile row 2"         },
-        {"sp*0\n",       ":1: sp*0: expected a count after *"             },
-        {"sp*x\n",       ":1: sp*x: expected a count after *"             },
-        {"# nothing\n",  ": no tile row in it"                            },
+        {"sp\n\nsp\n", ":3: 1 variants in tile row 2, expected 2"},
+        {"sp\nsp*3\n", ":2: more than 2 variants in tile row 2"},
+        {"sp*0\n", ":1: sp*0: expected a count after *"},
+        {"sp*x\n", ":1: sp*x: expected a count after *"},
+        {"# nothing\n", ": no tile row in it"},
     };
     bb_policy_table table;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

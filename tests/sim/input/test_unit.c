@@ -16,24 +16,24 @@ static void known_units_have_their_factors(void **state)
         const char *text, *unit;
         double factor;
     } cases[] = {
-        {BB_QUANTITY_RESPONSE,         "m/K",         "m/K",      1.0                    },
-        {BB_QUANTITY_RESPONSE,         "mm/K",        "m/K",      1e-3                   },
-        {BB_QUANTITY_RESPONSE,         "um/K",        "m/K",      1e-6                   },
-        {BB_QUANTITY_RESPONSE,         "\xc2\xb5m/K", "m/K",      1e-6                   },
-        {BB_QUANTITY_RESPONSE,         "\xce\xbcm/K", "m/K",      1e-6                   },
-        {BB_QUANTITY_RESPONSE,         "nm/K",        "m/K",      1e-9                   },
-        {BB_QUANTITY_RESPONSE,         "",            "m/K",      1.0                    },
-        {BB_QUANTITY_ANGLE_COVARIANCE, "arcsec2",     "arcsec^2", 1.0                    },
-        {BB_QUANTITY_ANGLE_COVARIANCE, "arcsec**2",   "arcsec^2", 1.0                    },
-        {BB_QUANTITY_ANGLE_COVARIANCE, "mas^2",       "arcsec^2", 1e-6                   },
-        {BB_QUANTITY_ANGLE_COVARIANCE, "rad^2",       "arcsec^2", 1.0 / (arcsec * arcsec)},
-        {BB_QUANTITY_ANGLE_COVARIANCE, "",            "arcsec^2", 1.0                    },
-        {BB_QUANTITY_COVARIANCE,       "mas2",        "arcsec^2", 1e-6                   },
-        {BB_QUANTITY_COVARIANCE,       "um^2",        "nm^2",     1e6                    },
-        {BB_QUANTITY_COVARIANCE,       "m^2",         "nm^2",     1e18                   },
-        {BB_QUANTITY_COVARIANCE,       "1",           "1",        1.0                    },
-        {BB_QUANTITY_COVARIANCE,       "",            "1",        1.0                    },
-        {BB_QUANTITY_FRACTION,         "%",           "1",        1e-2                   },
+        {BB_QUANTITY_RESPONSE, "m/K", "m/K", 1.0},
+        {BB_QUANTITY_RESPONSE, "mm/K", "m/K", 1e-3},
+        {BB_QUANTITY_RESPONSE, "um/K", "m/K", 1e-6},
+        {BB_QUANTITY_RESPONSE, "\xc2\xb5m/K", "m/K", 1e-6},
+        {BB_QUANTITY_RESPONSE, "\xce\xbcm/K", "m/K", 1e-6},
+        {BB_QUANTITY_RESPONSE, "nm/K", "m/K", 1e-9},
+        {BB_QUANTITY_RESPONSE, "", "m/K", 1.0},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "arcsec2", "arcsec^2", 1.0},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "arcsec**2", "arcsec^2", 1.0},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "mas^2", "arcsec^2", 1e-6},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "rad^2", "arcsec^2", 1.0 / (arcsec * arcsec)},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "", "arcsec^2", 1.0},
+        {BB_QUANTITY_COVARIANCE, "mas2", "arcsec^2", 1e-6},
+        {BB_QUANTITY_COVARIANCE, "um^2", "nm^2", 1e6},
+        {BB_QUANTITY_COVARIANCE, "m^2", "nm^2", 1e18},
+        {BB_QUANTITY_COVARIANCE, "1", "1", 1.0},
+        {BB_QUANTITY_COVARIANCE, "", "1", 1.0},
+        {BB_QUANTITY_FRACTION, "%", "1", 1e-2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *unit = NULL;
@@ -51,12 +51,12 @@ static void other_units_are_refused_with_those_expected(void **state)
         bb_quantity quantity;
         const char *text, *words;
     } cases[] = {
-        {BB_QUANTITY_RESPONSE,         "K",      "values in 'K', expected one of: m/K, mm/K, um/K, nm/K"},
-        {BB_QUANTITY_RESPONSE,         "1",      "values in '1', expected one of: m/K"                  },
-        {BB_QUANTITY_RESPONSE,         "Mm/K",   "values in 'Mm/K'"                                     },
-        {BB_QUANTITY_ANGLE_COVARIANCE, "nm^2",   "expected one of: arcsec^2, mas^2, rad^2"              },
-        {BB_QUANTITY_COVARIANCE,       "arcsec", "arcsec^2, mas^2, rad^2, nm^2, um^2, m^2, 1"           },
-        {BB_QUANTITY_FRACTION,         "m/K",    "expected one of: 1, %"                                },
+        {BB_QUANTITY_RESPONSE, "K", "values in 'K', expected one of: m/K, mm/K, um/K, nm/K"},
+        {BB_QUANTITY_RESPONSE, "1", "values in '1', expected one of: m/K"},
+        {BB_QUANTITY_RESPONSE, "Mm/K", "values in 'Mm/K'"},
+        {BB_QUANTITY_ANGLE_COVARIANCE, "nm^2", "expected one of: arcsec^2, mas^2, rad^2"},
+        {BB_QUANTITY_COVARIANCE, "arcsec", "arcsec^2, mas^2, rad^2, nm^2, um^2, m^2, 1"},
+        {BB_QUANTITY_FRACTION, "m/K", "expected one of: 1, %"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *unit = NULL;

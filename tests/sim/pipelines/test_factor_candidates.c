@@ -90,14 +90,17 @@ static void variants_stand_in_the_order_of_their_cost(void **state)
         bb_variant expected[BB_VARIANT_COUNT];
     } cases[] = {
         {BB_VARIANT_HP1,
-         BB_VARIANT_X3,  4,
-         {BB_VARIANT_HP1, BB_VARIANT_TF32, BB_VARIANT_X3, BB_VARIANT_DP}                                            },
+         BB_VARIANT_X3,
+         4,
+         {BB_VARIANT_HP1, BB_VARIANT_TF32, BB_VARIANT_X3, BB_VARIANT_DP}},
         {BB_VARIANT_HP3,
-         BB_VARIANT_SP,  6,
+         BB_VARIANT_SP,
+         6,
          {BB_VARIANT_HP3, BB_VARIANT_HP2, BB_VARIANT_HP1, BB_VARIANT_TF32, BB_VARIANT_X3,
-          BB_VARIANT_DP}                                                                                            },
+          BB_VARIANT_DP}},
         {BB_VARIANT_BF16,
-         BB_VARIANT_FP8, 5, // as dear as bf16, and coarser
+         BB_VARIANT_FP8,
+         5, // as dear as bf16, and coarser
          {BB_VARIANT_HP1, BB_VARIANT_BF16, BB_VARIANT_TF32, BB_VARIANT_X3, BB_VARIANT_DP}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

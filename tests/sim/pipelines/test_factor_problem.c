@@ -55,16 +55,14 @@ static void finish(void)
 
 static bb_factor_pipeline pipeline_of(bb_variant arithmetic, bb_policy_kind kind)
 {
-    return (bb_factor_pipeline){
-        .name = "test",
-        .arithmetic = (int)arithmetic,
-        .policy = {.kind = kind,
-                   .inside = BB_VARIANT_X3,
-                   .tolerance = NAN,
-                   .noise_share = 0.5,
-                   .price = NAN},
-        .accumulate_k = 4
-    };
+    return (bb_factor_pipeline){.name = "test",
+                                .arithmetic = (int)arithmetic,
+                                .policy = {.kind = kind,
+                                           .inside = BB_VARIANT_X3,
+                                           .tolerance = NAN,
+                                           .noise_share = 0.5,
+                                           .price = NAN},
+                                .accumulate_k = 4};
 }
 
 // Returns ||R - W|| / ||W||, NaN without R.

@@ -17,8 +17,7 @@ static void names_and_widths_launch_the_same(void **state)
     const bb_factor_pipeline narrow = {
         .name = "narrow",
         .arithmetic = BB_VARIANT_HP1,
-        .policy = {.kind = BB_POLICY_BAND, .width = 1, .inside = BB_VARIANT_X3}
-    };
+        .policy = {.kind = BB_POLICY_BAND, .width = 1, .inside = BB_VARIANT_X3}};
     bb_factor_pipeline wide = narrow;
     wide.name = "wide";
     wide.policy.width = 9;

@@ -146,9 +146,8 @@ static void the_wafer_has_draws(void **state)
     static const char *const same[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                        "qoi_relative_error", "operator_bytes"};
     const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
-    const driver_case thrice = {
-        CONFIG_WAFER_SMALL, {"pipelines.0.draws=3", "pipelines.4.draws=3", NULL}
-    };
+    const driver_case thrice = {CONFIG_WAFER_SMALL,
+                                {"pipelines.0.draws=3", "pipelines.4.draws=3", NULL}};
     bb_results *plain = driver_results(&once);
     bb_results *drawn = driver_results(&thrice);
     const bb_dataset *names = driver_dataset(plain, "pipeline");

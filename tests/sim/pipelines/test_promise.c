@@ -129,7 +129,7 @@ static void every_draw_keeps_the_promise(void **state)
         double worst;
         int computed;
     } cases[] = {
-        {{0.1, 0.4, 0.2, 0.3}, true,  0.4, 4},
+        {{0.1, 0.4, 0.2, 0.3}, true, 0.4, 4},
         {{0.1, 0.6, 0.2, 0.3}, false, 0.6, 2}, // no draw more than it takes
         {{0.1, 0.2, 0.2, NAN}, false, NAN, 4},
         {{NAN, 0.2, 0.2, 0.1}, false, NAN, 1},

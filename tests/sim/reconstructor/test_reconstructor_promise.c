@@ -19,8 +19,7 @@ static const driver_case promises = {
     {"pipelines=[" PROMISE("loose", "1e-2") "}, {name: reference, arithmetic: dp}, " PROMISE(
          "tight", "1e-6") "}, " PROMISE("drawn", "1e-6") ", draws: 4}, {name: sp, arithmetic: "
                                                          "sp}, " PROMISE("exact", "1e-300") "}]",
-      NULL}
-};
+     NULL}};
 
 // mine.h5: correlations that fall with distance, not stationary, and little noise; what is
 // estimated lies between the measurements.
@@ -89,9 +88,9 @@ static void promises_are_kept_by_the_cheapest_trial(void **state)
         const char *name;
         double limit;
     } cases[] = {
-        {"loose", 1e-2  },
-        {"tight", 1e-6  },
-        {"drawn", 1e-6  },
+        {"loose", 1e-2},
+        {"tight", 1e-6},
+        {"drawn", 1e-6},
         {"exact", 1e-300},
     };
     bb_results *results = driver_results(&promises);
@@ -147,8 +146,7 @@ static void what_cannot_be_kept_says_so(void **state)
     const driver_case lost = {
         "lost.yaml",
         {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("any", "1e-2") "}]",
-          "solver.scale=none"}
-    };
+         "solver.scale=none"}};
     bb_results *results = driver_results(&narrow);
     assert_string_equal(driver_text(results, "status", "narrow"), "not_converged");
     assert_string_equal(driver_text(results, "status_detail", "narrow"),

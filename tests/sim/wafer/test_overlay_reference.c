@@ -40,21 +40,12 @@ static double longest(const bb_results *results)
 static void a_hot_arrival_is_no_overlay(void **state)
 {
     (void)state;
-    const driver_case counted = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}
-    };
-    const driver_case usual = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT}
-    };
-    const driver_case stress_free = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, ABSOLUTE}
-    };
-    const driver_case aligned = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER}
-    };
-    const driver_case rested = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, "metrology.alignment_s=0.25"}
-    };
+    const driver_case counted = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
+    const driver_case usual = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT}};
+    const driver_case stress_free = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, ABSOLUTE}};
+    const driver_case aligned = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER}};
+    const driver_case rested = {CONFIG_WAFER_SMALL,
+                                {COLD, HOT, NO_HEAT, WATER, "metrology.alignment_s=0.25"}};
     const driver_case *const zero[] = {&usual, &stress_free, &aligned, &rested};
     bb_results *results = driver_results(&counted);
     const bb_index points = driver_dataset(results, "point")->count;
@@ -105,31 +96,23 @@ static void expect_parts(const bb_results *results, const bb_results *whole, dou
 static void an_even_wafer_cools_exponentially(void **state)
 {
     (void)state;
-    const driver_case whole_of = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}
-    };
-    const driver_case at_once = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}
-    };
-    const driver_case absolute = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}
-    };
-    const driver_case later = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}
-    };
-    const driver_case later_absolute = {
-        CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}
-    };
+    const driver_case whole_of = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
+    const driver_case at_once = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}};
+    const driver_case absolute = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}};
+    const driver_case later = {CONFIG_WAFER_SMALL,
+                               {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}};
+    const driver_case later_absolute = {CONFIG_WAFER_SMALL,
+                                        {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}};
     bb_results *whole = driver_results(&whole_of);
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
         const driver_case *of;
         double metadata, start; // of u over whole, and s from gripping to the first exposure
     } cases[] = {
-        {&at_once,        1.0,  0.0},
-        {&absolute,       0.0,  0.0},
-        {&later,          half, 0.5},
-        {&later_absolute, 1.0,  0.5},
+        {&at_once, 1.0, 0.0},
+        {&absolute, 0.0, 0.0},
+        {&later, half, 0.5},
+        {&later_absolute, 1.0, 0.5},
     };
     assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
@@ -146,12 +129,8 @@ static void a_wafer_at_rest_has_one_reference(void **state)
 {
     (void)state;
     const driver_case usual = {CONFIG_WAFER_SMALL, {TWO}};
-    const driver_case absolute = {
-        CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}
-    };
-    const driver_case later = {
-        CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}
-    };
+    const driver_case absolute = {CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}};
+    const driver_case later = {CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}};
     const driver_case *const cases[] = {&absolute, &later};
     bb_results *a = driver_results(&usual);
     const bb_dataset *expected = driver_dataset(a, "displacement_nm");
@@ -174,9 +153,7 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
         "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}"
     enum { WAFERS = 3, AXES = 2, SPREADS = 4, DIRECTIONS = 3 };
     const driver_case raw = {CONFIG_WAFER_SMALL, {LOT}};
-    const driver_case centred = {
-        CONFIG_WAFER_SMALL, {LOT, "metrology.lot_mean=true"}
-    };
+    const driver_case centred = {CONFIG_WAFER_SMALL, {LOT, "metrology.lot_mean=true"}};
     bb_results *a = driver_results(&raw);
     bb_results *b = driver_results(&centred);
     const bb_index points = driver_dataset(a, "point")->count;
@@ -215,9 +192,7 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
 static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
 {
     (void)state;
-    const driver_case test_case = {
-        CONFIG_WAFER_SMALL, {TWO, HOT}
-    };
+    const driver_case test_case = {CONFIG_WAFER_SMALL, {TWO, HOT}};
     bb_config *config = NULL;
     check_ok(driver_load(&test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);

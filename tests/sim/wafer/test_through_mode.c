@@ -138,11 +138,9 @@ static void drop_under_flux_is_exact(void **state)
 // T and tau of y' = A y + b from 0, A 2 x 2 with real eigenvalues.
 static void closed_form(double exchange, double hood, double hood_rise, double time, double y[2])
 {
-    const double a[2][2] = {
-        {-(exchange + hood) / CAPACITY,      (exchange - hood) / CAPACITY},
-        {3.0 * (exchange - hood) / CAPACITY,
-         -3.0 * (exchange + hood + 4.0 * CONDUCTIVITY / DEPTH) / CAPACITY}
-    };
+    const double a[2][2] = {{-(exchange + hood) / CAPACITY, (exchange - hood) / CAPACITY},
+                            {3.0 * (exchange - hood) / CAPACITY,
+                             -3.0 * (exchange + hood + 4.0 * CONDUCTIVITY / DEPTH) / CAPACITY}};
     const double b[2] = {(FLUX + hood * hood_rise) / CAPACITY,
                          3.0 * (FLUX + hood * hood_rise) / CAPACITY};
     const double half = 0.5 * (a[0][0] + a[1][1]);
@@ -236,10 +234,10 @@ static void the_limit_bounds_the_spectrum(void **state)
     static const struct {
         double spacing, exchange;
     } cases[] = {
-        {0.5e-3,  1500.0},
+        {0.5e-3, 1500.0},
         {0.25e-3, 1500.0},
-        {2e-3,    1500.0},
-        {2e-3,    2e6   },
+        {2e-3, 1500.0},
+        {2e-3, 2e6},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double step = 1e-6;
@@ -347,9 +345,7 @@ static void its_moment_bends_the_plate(void **state)
 {
     (void)state;
     const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
-    const driver_case two = {
-        CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}
-    };
+    const driver_case two = {CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}};
     bb_results *mean = driver_results(&one);
     bb_results *drop = driver_results(&two);
     driver_check_output_plan(&two, drop);
@@ -375,9 +371,8 @@ static void rows_without_a_moment_are_refused(void **state)
 {
     (void)state;
     const driver_case kernel = {CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode"}};
-    const driver_case flat = {
-        CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode", "response.axes=[x, y]"}
-    };
+    const driver_case flat = {CONFIG_WAFER_SMALL,
+                              {"mesh.through_thickness=two_mode", "response.axes=[x, y]"}};
     bb_config *config = NULL;
     assert_int_equal(driver_load(&kernel, &config), BB_INVALID);
     check_ok(driver_load(&flat, &config));

@@ -43,12 +43,8 @@ static void the_default_has_the_edge(void **state)
 {
     (void)state;
     const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
-    const driver_case fem = {
-        CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}
-    };
-    const driver_case kernel = {
-        CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}
-    };
+    const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
+    const driver_case kernel = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}};
     bb_results *a = driver_results(&usual);
     bb_results *b = driver_results(&fem);
     bb_results *c = driver_results(&kernel);
@@ -75,13 +71,10 @@ static void estimates_are_of_the_right_size(void **state)
     double lacking[2];
     bb_wafer_edge_loss loss[2];
     for (int f = 0; f < 2; ++f) {
-        const driver_case fem = {
-            CONFIG_WAFER_SMALL, {ONE, "response.axes=[x, y]", fields[f]}
-        };
+        const driver_case fem = {CONFIG_WAFER_SMALL, {ONE, "response.axes=[x, y]", fields[f]}};
         const driver_case kernel = {
             CONFIG_WAFER_SMALL,
-            {ONE, "response.axes=[x, y]", fields[f], "response.generator=kernel"}
-        };
+            {ONE, "response.axes=[x, y]", fields[f], "response.generator=kernel"}};
         bb_results *a = driver_results(&fem);
         bb_results *b = driver_results(&kernel);
         lacking[f] = rms(b, a) / rms(a, NULL);
@@ -125,9 +118,7 @@ static void coarse_meshes_say_what_they_cost(void **state)
     bb_results *results[3];
     double estimate[3];
     for (int s = 0; s < 3; ++s) {
-        const driver_case test_case = {
-            CONFIG_WAFER_SMALL, {FIELD, spacings[s]}
-        };
+        const driver_case test_case = {CONFIG_WAFER_SMALL, {FIELD, spacings[s]}};
         bb_config *config = NULL;
         results[s] = driver_results(&test_case);
         check_ok(driver_load(&test_case, &config));
@@ -208,15 +199,15 @@ static void steps_are_refused_alike(void **state)
         const char *words;
     } cases[] = {
         {{"clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=5"},
-         "time step = 5 ms, expected above 0 and at most 1.97 ms" WORDS  },
+         "time step = 5 ms, expected above 0 and at most 1.97 ms" WORDS},
         {{"clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=5",
           "mesh.substeps=2"},
          "time step = 2.5 ms, expected above 0 and at most 1.97 ms" WORDS},
         {{"ring={width_mm: 9.0, gap_exchange_w_per_m2_k: 1e5}", "mesh.step_ms=40"},
-         "time step = 40 ms, expected above 0 and at most "              },
+         "time step = 40 ms, expected above 0 and at most "},
         {{"mesh.through_thickness=two_mode", "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=10",
           "response.axes=[x, y]"},
-         "time step = 10 ms, expected above 0 and at most "              },
+         "time step = 10 ms, expected above 0 and at most "},
     };
     static const char *const commands[] = {"run", "check"};
     static program_run said[2];
@@ -269,14 +260,13 @@ static void a_plan_counts_what_a_run_has(void **state)
 {
     (void)state;
     static const char *const overrides[][3] = {
-        {"response.axes=[x, y]", NULL,                NULL                             },
+        {"response.axes=[x, y]", NULL, NULL},
         {"response.axes=[x, y]", "ring.width_mm=9.0", "mesh.through_thickness=two_mode"},
     };
     static program_run said;
     for (int c = 0; c < 2; ++c) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL, {overrides[c][0], overrides[c][1], overrides[c][2]}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL,
+                                   {overrides[c][0], overrides[c][1], overrides[c][2]}};
         bb_config *config = NULL;
         bb_wafer_problem *problem = NULL;
         check_ok(driver_load(&study, &config));

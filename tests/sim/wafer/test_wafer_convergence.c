@@ -39,22 +39,21 @@ static void orders_are_those_of_the_theory(void **state)
         const char *study;
         double order, tolerance;
     } expected[] = {
-        {"cosine in space, closed form",                2.0, 0.01},
-        {"cosine in time, explicit",                    1.0, 0.01},
-        {"cosine in time, crank-nicolson",              2.0, 0.01},
-        {"field in space, end of dark",                 2.0, 0.3 },
-        {"field in time, explicit, end of light",       1.0, 0.1 },
-        {"field in time, explicit, end of dark",        1.0, 0.05},
-        {"field in time, crank-nicolson, end of light", 2.0, 0.3 },
-        {"field in time, crank-nicolson, end of dark",  2.0, 0.3 },
+        {"cosine in space, closed form", 2.0, 0.01},
+        {"cosine in time, explicit", 1.0, 0.01},
+        {"cosine in time, crank-nicolson", 2.0, 0.01},
+        {"field in space, end of dark", 2.0, 0.3},
+        {"field in time, explicit, end of light", 1.0, 0.1},
+        {"field in time, explicit, end of dark", 1.0, 0.05},
+        {"field in time, crank-nicolson, end of light", 2.0, 0.3},
+        {"field in time, crank-nicolson, end of dark", 2.0, 0.3},
     };
     const driver_case test_case = {
         CONFIG_WAFER_SMALL,
         {"scan.usable_radius_mm=60", "wafer.diameter_mm=120", "mesh.spacing_mm=2.0",
-          "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
-          "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
-         "scan.fields=all"}
-    };
+         "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
+         "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
+         "scan.fields=all"}};
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};

@@ -73,15 +73,13 @@ static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
         "height_error_nm",    "certified_bound_nm", "bits_per_value",        "rmse",
         "saturated_values",   "overlay_x_nm",       "displacement_nm",       "residual_nm",
         "price_mean",         "price_worst",        "compression_ratio_live"};
-    const driver_case alone = {
-        CONFIG_WAFER_SMALL, {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN "]"}
-    };
+    const driver_case alone = {CONFIG_WAFER_SMALL,
+                               {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN "]"}};
     const driver_case tight = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN ", {name: tight, storage: {codec: "
                             "low_rank, tolerance_of_range: 1e-40}, multiply: fp32, accumulate: "
-                            "fp64, draws: 3}]"}
-    };
+                            "fp64, draws: 3}]"}};
     bb_results *plain = driver_results(&alone);
     bb_results *results = driver_results(&tight);
     assert_string_equal(driver_text(results, "status", "tight"), "not_held");

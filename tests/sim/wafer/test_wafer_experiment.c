@@ -28,16 +28,13 @@ static int leave(void **state)
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
-    const driver_case fem = {
-        CONFIG_WAFER_SMALL,
-        {"response.generator=fem", "response.axes=[x, y]", "mesh.spacing_mm=5.0",
-          "scan.fields=[0]"}
-    };
-    const driver_case plate = {
-        CONFIG_WAFER_SMALL,
-        {"response.generator=plate", "mesh.spacing_mm=6.0", "scan.fields=[0]",
-          "clamp.burls={pitch_mm: 12.0, footprint_mm: 6.0, scatter: 0.2}"}
-    };
+    const driver_case fem = {CONFIG_WAFER_SMALL,
+                             {"response.generator=fem", "response.axes=[x, y]",
+                              "mesh.spacing_mm=5.0", "scan.fields=[0]"}};
+    const driver_case plate = {CONFIG_WAFER_SMALL,
+                               {"response.generator=plate", "mesh.spacing_mm=6.0",
+                                "scan.fields=[0]",
+                                "clamp.burls={pitch_mm: 12.0, footprint_mm: 6.0, scatter: 0.2}"}};
     driver_check_threads(&small);
     driver_check_threads(&fem);
     driver_check_threads(&plate);
@@ -186,12 +183,8 @@ static void a_step_over_the_limit_is_refused(void **state)
     (void)snprintf(above, sizeof above, "mesh.step_ms=%.17g", 1.001 * limit_ms);
     const char *few = "pipelines=[" REFERENCE "]";
     const char *rows = "response.slit_points={columns: 3, rows: 60}";
-    const driver_case fits = {
-        CONFIG_WAFER_SMALL, {below, few, rows, "scan.fields=[0]"}
-    };
-    const driver_case too_long = {
-        CONFIG_WAFER_SMALL, {above, few, rows, "scan.fields=[0]"}
-    };
+    const driver_case fits = {CONFIG_WAFER_SMALL, {below, few, rows, "scan.fields=[0]"}};
+    const driver_case too_long = {CONFIG_WAFER_SMALL, {above, few, rows, "scan.fields=[0]"}};
     check_ok(driver_run(&fits, 2, &results));
     bb_results_destroy(&results);
     check_fails(driver_run(&too_long, 2, &results), BB_INVALID, "1 problem");
@@ -244,12 +237,10 @@ static void both_generators_agree_but_for_the_edge(void **state)
     double x[2];
     double y[2];
     for (int index = 0; index < 2; ++index) {
-        const driver_case kernel = {
-            CONFIG_WAFER_SMALL, {COARSE, fields[index], "response.generator=kernel"}
-        };
-        const driver_case fem = {
-            CONFIG_WAFER_SMALL, {COARSE, fields[index], "response.generator=fem"}
-        };
+        const driver_case kernel = {CONFIG_WAFER_SMALL,
+                                    {COARSE, fields[index], "response.generator=kernel"}};
+        const driver_case fem = {CONFIG_WAFER_SMALL,
+                                 {COARSE, fields[index], "response.generator=fem"}};
         bb_results *a = driver_results(&kernel);
         bb_results *b = driver_results(&fem);
         x[index] = difference(b, a, "overlay_x_nm");
@@ -269,15 +260,10 @@ static void the_plate_agrees_with_both(void **state)
 {
     (void)state;
 #define ONE "mesh.spacing_mm=4.0", "scan.fields=[48]", "pipelines=[" REFERENCE "]"
-    const driver_case kernel = {
-        CONFIG_WAFER_SMALL, {ONE, "response.generator=kernel"}
-    };
-    const driver_case fem = {
-        CONFIG_WAFER_SMALL, {ONE, "response.generator=fem", "response.axes=[x, y]"}
-    };
-    const driver_case plate = {
-        CONFIG_WAFER_SMALL, {ONE, "response.generator=plate"}
-    };
+    const driver_case kernel = {CONFIG_WAFER_SMALL, {ONE, "response.generator=kernel"}};
+    const driver_case fem = {CONFIG_WAFER_SMALL,
+                             {ONE, "response.generator=fem", "response.axes=[x, y]"}};
+    const driver_case plate = {CONFIG_WAFER_SMALL, {ONE, "response.generator=plate"}};
     bb_results *a = driver_results(&kernel);
     bb_results *b = driver_results(&fem);
     bb_results *c = driver_results(&plate);
@@ -306,10 +292,9 @@ static void all_fields_are_scored(void **state)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
-          "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
-          "pipelines=[" REFERENCE
-         ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}
-    };
+         "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
+         "pipelines=[" REFERENCE
+         ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}};
     bb_results *results = driver_results(&study);
     const bb_dataset *field = driver_dataset(results, "point_field");
     const bb_dataset *imbalance = bb_results_find(results, "energy/imbalance");
@@ -368,9 +353,8 @@ static void tolerances_belong_to_a_field(void **state)
                                          "scan.fields=[0, 2]"};
     double bytes[3];
     for (int index = 0; index < 3; ++index) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", fields[index], pipelines}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL,
+                                   {"mesh.spacing_mm=6.0", fields[index], pipelines}};
         bb_results *results = driver_results(&study);
         bytes[index] = driver_number(results, "operator_bytes", "quantiser");
         bb_results_destroy(&results);
@@ -388,12 +372,12 @@ static void zfp_modes_order_as_published(void **state)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "response.axes=[x, y]", "mesh.spacing_mm=2.0", "mesh.step_ms=1.0",
-          "response.grid={columns: 100, rows: 75}", "pipelines=[" REFERENCE
+         "response.grid={columns: 100, rows: 75}",
+         "pipelines=[" REFERENCE
          ", {name: rate, storage: {codec: zfp, mode: rate, bits: 8.0}, multiply: fp32, accumulate: "
          "fp64}, {name: precision, storage: {codec: zfp, mode: precision, bits: 17}, multiply: "
          "fp32, accumulate: fp64}, {name: accuracy, storage: {codec: zfp, mode: accuracy, "
-         "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}
-    };
+         "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}};
     bb_results *results = driver_results(&study);
     for (int axis = 0; axis < 2; ++axis) {
         double rate = driver_row(results, "rmse", "rate")[axis];
@@ -424,9 +408,8 @@ static void an_overflow_is_a_result(void **state)
     (void)state;
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
@@ -490,7 +473,7 @@ static void certificates_hold(void **state)
     const driver_case coded = {
         CONFIG_WAFER_SMALL,
         {"response.axes=[x, y]", "scan.fields=[0, 2]",
-          "pipelines=[" REFERENCE ", {name: seed, storage: fp32, multiply: fp32, accumulate: fp64}"
+         "pipelines=[" REFERENCE ", {name: seed, storage: fp32, multiply: fp32, accumulate: fp64}"
          ", {name: runs, storage: fp32, multiply: fp32, accumulate: fp64, accumulate_run: 64}"
          ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp32}"
          ", {name: e4m3, storage: e4m3, scale: row, multiply: fp32, accumulate: fp32}"
@@ -509,8 +492,7 @@ static void certificates_hold(void **state)
          ", {name: blocks, storage: {codec: transform, tolerance_of_range: 1.0e-5}, "
          "multiply: fp32, accumulate: fp64}"
          ", {name: blocks-fp32, storage: {codec: transform, tolerance_of_range: 1.0e-4}, "
-         "multiply: fp32, accumulate: fp32}]"}
-    };
+         "multiply: fp32, accumulate: fp32}]"}};
     bb_results *results = driver_results(&coded);
     const bb_dataset *bound = driver_dataset(results, "certified_bound_nm");
     const bb_dataset *coding = driver_dataset(results, "certified_coding_nm");

@@ -13,12 +13,8 @@ static const driver_case on_gpu = {CONFIG_WAFER_SMALL, {"device=cuda"}};
     "{name: quantiser, storage: {codec: quantiser, tolerance_of_range: 1.0e-4}, multiply: fp32, "  \
     "accumulate: fp64}, {name: runs, storage: {codec: bfp, bits: 6}, scale: row, "                 \
     "multiply: fp32, accumulate: fp64, accumulate_run: 32}]"
-static const driver_case coded_on_cpu = {
-    CONFIG_WAFER_SMALL, {"device=cpu", CODED}
-};
-static const driver_case coded_on_gpu = {
-    CONFIG_WAFER_SMALL, {"device=cuda", CODED}
-};
+static const driver_case coded_on_cpu = {CONFIG_WAFER_SMALL, {"device=cpu", CODED}};
+static const driver_case coded_on_gpu = {CONFIG_WAFER_SMALL, {"device=cuda", CODED}};
 
 static double norm_of_difference(const double *a, const double *b, bb_index count, double *norm)
 {

@@ -21,12 +21,11 @@
 enum { ARGUMENTS = 20 };
 
 static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
-static const driver_case furnished = {
-    CONFIG_WAFER_SMALL,
-    {LOT, "hood={exchange_w_per_m2_k: 300, rise_k: -0.1}", "ring.width_mm=9.0",
-      "mesh.stepping=crank-nicolson", "mesh.substeps=2", "wafers.scored=all",
-      "mesh.through_thickness=two_mode", "response.axes=[x, y]"}
-};
+static const driver_case furnished = {CONFIG_WAFER_SMALL,
+                                      {LOT, "hood={exchange_w_per_m2_k: 300, rise_k: -0.1}",
+                                       "ring.width_mm=9.0", "mesh.stepping=crank-nicolson",
+                                       "mesh.substeps=2", "wafers.scored=all",
+                                       "mesh.through_thickness=two_mode", "response.axes=[x, y]"}};
 
 typedef struct stand {
     bb_config *config;
@@ -202,21 +201,21 @@ static void other_configurations_are_refused(void **state)
         const char *differs; // as the message says it; NULL: it fits
     } cases[] = {
         {"clamp.exchange_w_per_m2_k=1500.0000001",
-         "clamp ('exchange_w_per_m2_k: 1500.0' there, 'exchange_w_per_m2_k: 1500.0000001' here)"                          },
-        {"scan.dose_mj_per_cm2=31",                                                "scan ('dose_mj_per_cm2: 30.0' there"  },
-        {"wafers.exchange_s=0.31",                                                 "wafers ('exchange_s: 0.3' there"      },
-        {"wafers.scored=all",                                                      "wafers ('scored: last' there"         },
-        {"probes=[{name: middle}]",                                                "probes ("                             },
+         "clamp ('exchange_w_per_m2_k: 1500.0' there, 'exchange_w_per_m2_k: 1500.0000001' here)"},
+        {"scan.dose_mj_per_cm2=31", "scan ('dose_mj_per_cm2: 30.0' there"},
+        {"wafers.exchange_s=0.31", "wafers ('exchange_s: 0.3' there"},
+        {"wafers.scored=all", "wafers ('scored: last' there"},
+        {"probes=[{name: middle}]", "probes ("},
         {"response.grid.rows=38",
-         "response ('grid: {columns: 40, rows: 37}' there, 'grid: {columns: 40, rows: 38}' here)"                         },
-        {"metrology.alignment_s=0.013",                                            "metrology ('alignment_s: 0.012' there"},
-        {"metrology.reference=none",                                               NULL                                   },
-        {"mesh.substeps=2",                                                        "mesh ('substeps: 1' there"            },
-        {"hood.exchange_w_per_m2_k=1",                                             "hood ("                               },
-        {"ring.width_mm=9",                                                        "ring ('width_mm: 0.0' there"          },
-        {"title=another",                                                          NULL                                   },
-        {"response.slit_points={columns: 7, rows: 5}",                             NULL                                   },
-        {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", NULL                                   },
+         "response ('grid: {columns: 40, rows: 37}' there, 'grid: {columns: 40, rows: 38}' here)"},
+        {"metrology.alignment_s=0.013", "metrology ('alignment_s: 0.012' there"},
+        {"metrology.reference=none", NULL},
+        {"mesh.substeps=2", "mesh ('substeps: 1' there"},
+        {"hood.exchange_w_per_m2_k=1", "hood ("},
+        {"ring.width_mm=9", "ring ('width_mm: 0.0' there"},
+        {"title=another", NULL},
+        {"response.slit_points={columns: 7, rows: 5}", NULL},
+        {"pipelines=[{name: r, storage: fp64, multiply: fp64, accumulate: fp64}]", NULL},
     };
     bb_restart restart;
     bb_wafer_heating heating;
@@ -228,9 +227,7 @@ static void other_configurations_are_refused(void **state)
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL, {LOT, cases[c].override}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL, {LOT, cases[c].override}};
         const bb_run_options reading = {.resume = "other"};
         bb_config *config = NULL;
         check_ok(driver_load(&study, &config));

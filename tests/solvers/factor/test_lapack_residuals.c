@@ -355,13 +355,7 @@ static void nan_is_found_in_every_tile(void **state)
 {
     (void)state;
     enum { N = 50 };
-    const bb_index places[][2] = {
-        {0,  0 },
-        {20, 3 },
-        {25, 25},
-        {49, 0 },
-        {49, 49}
-    };
+    const bb_index places[][2] = {{0, 0}, {20, 3}, {25, 25}, {49, 0}, {49, 49}};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
             spd_matrix matrix;

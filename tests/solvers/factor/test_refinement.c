@@ -72,8 +72,7 @@ static bb_refinement refinement_of(const fixture *f, bb_refine_method method, do
         .matrix = &f->source,
         .scale = f->scale,
         .factor = f->factor,
-        .config = {.method = (int)method, .tolerance = tolerance, .iterations = 100}
-    };
+        .config = {.method = (int)method, .tolerance = tolerance, .iterations = 100}};
 }
 
 // ||X D^-1 - X_ref D^-1|| / ||X_ref D^-1|| of the largest row: in the scaled system.
@@ -107,13 +106,10 @@ static void conditions_are_solved_to_fp64(void **state)
         double tolerance;
         double most[4]; // iterations, by method
     } cases[] = {
-        {1e2, BB_VARIANT_FP8, 1e-12, {0, 12, 10, 14}},
-        {1e2, BB_VARIANT_HP1, 1e-12, {0, 5, 5, 6}   },
-        {1e3, BB_VARIANT_HP1, 1e-12, {0, 7, 6, 8}   },
-        {1e4, BB_VARIANT_X3,  1e-12, {0, 3, 3, 5}   },
-        {1e5, BB_VARIANT_X3,  1e-12, {0, 5, 5, 6}   },
-        {1e6, BB_VARIANT_X3,  1e-10, {0, 6, 6, 10}  },
-        {1e7, BB_VARIANT_SP,  1e-9,  {0, 60, 20, 40}},
+        {1e2, BB_VARIANT_FP8, 1e-12, {0, 12, 10, 14}}, {1e2, BB_VARIANT_HP1, 1e-12, {0, 5, 5, 6}},
+        {1e3, BB_VARIANT_HP1, 1e-12, {0, 7, 6, 8}},    {1e4, BB_VARIANT_X3, 1e-12, {0, 3, 3, 5}},
+        {1e5, BB_VARIANT_X3, 1e-12, {0, 5, 5, 6}},     {1e6, BB_VARIANT_X3, 1e-10, {0, 6, 6, 10}},
+        {1e7, BB_VARIANT_SP, 1e-9, {0, 60, 20, 40}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         fixture f;

@@ -82,10 +82,8 @@ static void estimates_share_a_pass(void **state)
     for (int i = 0; i < 5; ++i) {
         sources[i] = bb_matrix_source_dense(&views[i], "C", "1");
     }
-    bb_residual_task tasks[2] = {
-        {r, &sources[1], &sources[2], cee},
-        {r, &sources[3], &sources[4], few}
-    };
+    bb_residual_task tasks[2] = {{r, &sources[1], &sources[2], cee},
+                                 {r, &sources[3], &sources[4], few}};
     check_ok(bb_residual_covariance(&sources[0], 2, tasks));
     for (bb_index i = 0; i < FEW; ++i) {
         for (bb_index j = 0; j < FEW; ++j) {

@@ -12,9 +12,9 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {1000, 700, 0, 24, 37, 90}, // empty, short and long rows in the same slices
-    {64,   50,  3, 3,  0,  0 }, // whole slices of one width
-    {33,   90,  1, 5,  0,  0 }, // a slice of one row
-    {5,    200, 2, 2,  1,  99}, // long rows alone
+    {64, 50, 3, 3, 0, 0},       // whole slices of one width
+    {33, 90, 1, 5, 0, 0},       // a slice of one row
+    {5, 200, 2, 2, 1, 99},      // long rows alone
 };
 
 // A sum of n fused fp32 products errs by at most n u of the sum of magnitudes, and values and x are

@@ -18,10 +18,10 @@ typedef struct way {
 
 enum { WAYS = 4 };
 static const way ways[WAYS] = {
-    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
-    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1},
     {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
-    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1},
 };
 
 static inline void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how,
@@ -78,12 +78,7 @@ typedef bb_codec_config (*banded)(double tolerance, bb_index band);
 // Meshes of all remainders, and one that is not known.
 static inline void compare_meshes(banded config_of, bb_index most_band, bb_index band_step)
 {
-    static const bb_index meshes[][2] = {
-        {128, 125},
-        {61,  47 },
-        {33,  3  },
-        {500, 1  }
-    };
+    static const bb_index meshes[][2] = {{128, 125}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
         response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
         double *x = dense_new(rows.layout.columns);

@@ -9,11 +9,9 @@
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/solvers/dense.h"
 
-static const bb_gemv_arithmetic response_kinds[] = {
-    {BB_FORMAT_FP64, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP32}
-};
+static const bb_gemv_arithmetic response_kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                                    {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                                    {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
 static inline void response_apply(bb_device *device, const bb_coded_matrix *matrix,
                                   bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
@@ -30,12 +28,7 @@ static inline void response_apply(bb_device *device, const bb_coded_matrix *matr
 /// sums of |U| |V| |x| are up to sqrt(terms), of |q| |x^| up to sqrt(values) more, which 20 covers.
 static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec_config config)
 {
-    static const bb_index meshes[][2] = {
-        {64,  40},
-        {61,  47},
-        {33,  3 },
-        {500, 1 }
-    };
+    static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
         response answer = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
         answer.layout.mesh_columns = m == 3 ? 0 : answer.layout.mesh_columns;

@@ -84,7 +84,7 @@ static void infinite_products_stay_infinite(void **state)
     } cases[] = {
         {BB_FORMAT_FP16, 65504.0, 112}, // 65504 = 2^16 - 2^5
         {BB_FORMAT_E5M2, 57344.0, 112},
-        {BB_FORMAT_E4M3, 448.0,   119},
+        {BB_FORMAT_E4M3, 448.0, 119},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         const bb_codec_config config = bb_codec_plain(cases[k].format);

@@ -55,11 +55,9 @@ static bb_coded_matrix *encoded(bb_format format)
 static void errors_stay_within_the_worst_case(void **state)
 {
     (void)state;
-    const bb_gemv_arithmetic kinds[] = {
-        {BB_FORMAT_FP64, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP32}
-    };
+    const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                        {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                        {BB_FORMAT_FP32, BB_FORMAT_FP32}};
     double y[ROWS];
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         bb_coded_matrix *matrix = encoded((bb_format)f);

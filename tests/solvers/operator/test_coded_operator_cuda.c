@@ -66,11 +66,9 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
-    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
-    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
-    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 96},
-    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1},  {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32}, {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 96},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -137,13 +135,7 @@ static void compare(const problem *task, const bb_codec_config *config, const wa
 static void every_codec_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    static const bb_index shapes[][2] = {
-        {1,  1   },
-        {7,  31  },
-        {7,  4097},
-        {1,  4097},
-        {70, 1025}
-    };
+    static const bb_index shapes[][2] = {{1, 1}, {7, 31}, {7, 4097}, {1, 4097}, {70, 1025}};
     for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
         problem task = draw(shapes[s][0], shapes[s][1]);
         bb_index row = task.rows > 2 ? 2 : 0;

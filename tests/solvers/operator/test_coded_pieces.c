@@ -11,11 +11,9 @@
 enum { ROWS = 30, COLUMNS = 1045, MESH = 55, ROW_COLUMNS = 5, LANES = 16, KINDS = 3, CODECS = 8 };
 
 static double c[ROWS * COLUMNS], x[COLUMNS];
-static const bb_gemv_arithmetic kinds[KINDS] = {
-    {BB_FORMAT_FP64, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP32}
-};
+static const bb_gemv_arithmetic kinds[KINDS] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                                {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                                {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
 static int fill(void **state)
 {

@@ -77,13 +77,11 @@ static void runs_are_promoted_in_the_order_that_is_promised(void **state)
         int codec;
         double bits;
         bb_index piece;
-    } kinds[] = {
-        {BB_FORMAT_FP32,       0.0, 0   },
-        {BB_FORMAT_FP16,       0.0, 0   },
-        {BB_FORMAT_E4M3,       0.0, 0   },
-        {bb_codec_find("bfp"), 8.0, 0   },
-        {bb_codec_find("bfp"), 6.0, 1024}
-    };
+    } kinds[] = {{BB_FORMAT_FP32, 0.0, 0},
+                 {BB_FORMAT_FP16, 0.0, 0},
+                 {BB_FORMAT_E4M3, 0.0, 0},
+                 {bb_codec_find("bfp"), 8.0, 0},
+                 {bb_codec_find("bfp"), 6.0, 1024}};
     static const bb_index runs[] = {32, 96, 1024};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         bb_coded_matrix *matrix = encoded(kinds[k].codec, kinds[k].bits);

@@ -71,11 +71,9 @@ static void fill(fixture *given, double size, int kind)
 static void rounding_is_within_its_bound(void **state)
 {
     (void)state;
-    static const bb_gemv_arithmetic arithmetics[] = {
-        {BB_FORMAT_FP64, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP64},
-        {BB_FORMAT_FP32, BB_FORMAT_FP32}
-    };
+    static const bb_gemv_arithmetic arithmetics[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                                     {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                                     {BB_FORMAT_FP32, BB_FORMAT_FP32}};
     const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32,       BB_FORMAT_FP16,
                           BB_FORMAT_E4M3, bb_codec_find("bfp"), bb_codec_find("quantiser")};
     static const double sizes[] = {1e-9, 1.0, 1e-38};
@@ -125,11 +123,9 @@ static void rounding_is_within_its_bound(void **state)
     BB_RELEASE(&given);
 }
 
-static const bb_gemv_arithmetic in_formats[] = {
-    {BB_FORMAT_FP64, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP64},
-    {BB_FORMAT_FP32, BB_FORMAT_FP32}
-};
+static const bb_gemv_arithmetic in_formats[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                                {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                                {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
 // Low-rank tiles and transformed blocks of a response of some size, and x by kind: noise, positive,
 // a spike, times `size`. Largest part of the bound by arithmetic.

@@ -64,12 +64,8 @@ static void odd_blocks_agree_with_the_cpu(void **state)
         bb_index row_columns, lines, band_columns, band_lines, tile_columns, tile_rows;
         double tolerance;
     } cases[] = {
-        {5,  9,  5,  9,  8,  10, 5e-9},
-        {5,  9,  1,  1,  8,  1,  1e-5},
-        {5,  9,  5,  16, 3,  3,  1e-5},
-        {91, 8,  3,  8,  8,  10, 1e-5},
-        {16, 16, 16, 16, 32, 1,  1e-5},
-        {4,  4,  2,  2,  32, 32, 1e-5},
+        {5, 9, 5, 9, 8, 10, 5e-9},  {5, 9, 1, 1, 8, 1, 1e-5},      {5, 9, 5, 16, 3, 3, 1e-5},
+        {91, 8, 3, 8, 8, 10, 1e-5}, {16, 16, 16, 16, 32, 1, 1e-5}, {4, 4, 2, 2, 32, 32, 1e-5},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         if (few && cases[c].row_columns * cases[c].lines > 100) {
@@ -109,11 +105,7 @@ static void axes_of_one_launch_are_each_their_own(void **state)
 {
     (void)state;
     enum { AXES = 3, COLUMNS = 61 * 47, ROWS = 91 };
-    static const bb_index windows[][2] = {
-        {0,  91},
-        {13, 1 },
-        {40, 29}
-    };
+    static const bb_index windows[][2] = {{0, 91}, {13, 1}, {40, 29}};
     bb_coded_matrix *matrices[AXES] = {NULL};
     bb_coded_operator *operations[AXES] = {NULL};
     void *x = NULL;

@@ -280,12 +280,7 @@ static void compare(const response *answer, const bb_codec_config *config)
 static void launches_replayed_give_the_product(void **state)
 {
     (void)state;
-    static const bb_index meshes[][2] = {
-        {64,  40},
-        {61,  47},
-        {33,  3 },
-        {500, 1 }
-    };
+    static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
         response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
         rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;

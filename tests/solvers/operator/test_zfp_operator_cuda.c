@@ -16,10 +16,10 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1 },
-    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1 },
+    {{BB_FORMAT_FP64, BB_FORMAT_FP64}, 1},
+    {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 1},
     {{BB_FORMAT_FP32, BB_FORMAT_FP64}, 32},
-    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1 },
+    {{BB_FORMAT_FP32, BB_FORMAT_FP32}, 1},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -103,12 +103,7 @@ static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
 {
     (void)state;
     static const zfp_shape shapes[] = {
-        {1, 1,  1,  1  },
-        {6, 5,  19, 55 },
-        {5, 21, 40, 64 },
-        {4, 8,  1,  90 },
-        {2, 2,  66, 257}
-    };
+        {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {4, 8, 1, 90}, {2, 2, 66, 257}};
     for (size_t s = 0; s < (few ? 2 : sizeof shapes / sizeof *shapes); ++s) {
         double *values = zfp_values(&shapes[s], 1);
         double *x = dense_new(zfp_columns(&shapes[s]));
@@ -189,10 +184,7 @@ typedef struct axes {
 static axes enter(const zfp_shape *shape, int dimensions, bb_index wanted)
 {
     static const zfp_kind kinds[3] = {
-        {BB_ZFP_ACCURACY, 1e-3},
-        {BB_ZFP_ACCURACY, 1e-5},
-        {BB_ZFP_ACCURACY, 0.1 }
-    };
+        {BB_ZFP_ACCURACY, 1e-3}, {BB_ZFP_ACCURACY, 1e-5}, {BB_ZFP_ACCURACY, 0.1}};
     axes out = {.columns = zfp_columns(shape), .wanted = wanted};
     out.x = dense_new(out.columns);
     check_ok(BB_ALLOCATE(out.columns, &out.narrow));

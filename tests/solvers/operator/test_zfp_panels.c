@@ -191,12 +191,7 @@ static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *
 // Lines that fill no block, blocks that fill no run, runs that fill no group, and bands that lack
 // lines.
 static const zfp_shape shapes[] = {
-    {1, 1,  1,  1 },
-    {6, 5,  19, 55},
-    {5, 21, 40, 64},
-    {9, 3,  33, 37},
-    {4, 8,  1,  90},
-    {2, 4,  70, 70},
+    {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {9, 3, 33, 37}, {4, 8, 1, 90}, {2, 4, 70, 70},
 };
 
 static void panels_hold_every_value_once(void **state)

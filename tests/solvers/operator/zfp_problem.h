@@ -19,11 +19,8 @@ typedef struct zfp_kind {
 } zfp_kind;
 
 static const zfp_kind zfp_kinds[] = {
-    {BB_ZFP_RATE,       8.0 },
-    {BB_ZFP_RATE,       20.0},
-    {BB_ZFP_PRECISION,  17.0},
-    {BB_ZFP_ACCURACY,   1e-3},
-    {BB_ZFP_REVERSIBLE, 0.0 },
+    {BB_ZFP_RATE, 8.0},      {BB_ZFP_RATE, 20.0},      {BB_ZFP_PRECISION, 17.0},
+    {BB_ZFP_ACCURACY, 1e-3}, {BB_ZFP_REVERSIBLE, 0.0},
 };
 enum { ZFP_KINDS = sizeof zfp_kinds / sizeof *zfp_kinds };
 

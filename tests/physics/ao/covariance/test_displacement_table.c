@@ -4,11 +4,7 @@
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
-static const bb_layer_config layers[] = {
-    {100.0,   9.0},
-    {4000.0,  3.5},
-    {12500.0, 1.7}
-};
+static const bb_layer_config layers[] = {{100.0, 9.0}, {4000.0, 3.5}, {12500.0, 1.7}};
 
 typedef struct scene {
     ao_case config;
@@ -83,12 +79,7 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
 static void tables_match_a_direct_evaluation(void **state)
 {
     (void)state;
-    static const int pairs[][2] = {
-        {0, 0},
-        {0, 1},
-        {2, 3},
-        {4, 4}
-    };
+    static const int pairs[][2] = {{0, 0}, {0, 1}, {2, 3}, {4, 4}};
     scene k = {0};
     enter(&k);
     for (size_t t = 0; t < sizeof pairs / sizeof pairs[0]; ++t) {

@@ -121,19 +121,8 @@ static void launch_places(void **state)
     (void)state;
     ao_case c = case_without_stars(8.0, 8);
     const double directions[][2] = {
-        {0.0,  0.0  },
-        {-7.0, 0.0  },
-        {0.0,  -12.0},
-        {30.0, 40.0 },
-        {30.0, 40.0 }
-    };
-    const double places[][2] = {
-        {4.0,  0.0 },
-        {-4.0, 0.0 },
-        {0.0,  -4.0},
-        {2.4,  3.2 },
-        {0.0,  0.0 }
-    };
+        {0.0, 0.0}, {-7.0, 0.0}, {0.0, -12.0}, {30.0, 40.0}, {30.0, 40.0}};
+    const double places[][2] = {{4.0, 0.0}, {-4.0, 0.0}, {0.0, -4.0}, {2.4, 3.2}, {0.0, 0.0}};
     for (int s = 0; s < 5; ++s) {
         add_star(&c, BB_GUIDE_STAR_LGS, directions[s][0], directions[s][1]);
     }

@@ -205,11 +205,8 @@ static void far_entries_match_the_exact_function(void **state)
         double diameter_m, outer_scale_m, radius_arcsec;
         bb_index lenslets;
     } sizes[] = {
-        {8.0,  10.0,  30.0,  38},
-        {8.0,  100.0, 30.0,  38},
-        {39.0, 10.0,  222.0, 39},
-        {39.0, 25.0,  222.0, 74},
-        {39.0, 100.0, 222.0, 74},
+        {8.0, 10.0, 30.0, 38},   {8.0, 100.0, 30.0, 38},   {39.0, 10.0, 222.0, 39},
+        {39.0, 25.0, 222.0, 74}, {39.0, 100.0, 222.0, 74},
     };
     static slope guides[40000];
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {

@@ -163,12 +163,10 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
     const bb_index column = draw(b->count, seed + 1);
     const bb_index rows = 1 + draw(a->count - row, seed + 2);
     const bb_index columns = 1 + draw(b->count - column, seed + 3);
-    job work = {
-        .atmosphere = &s->atmosphere,
-        .sensor = {a,      b     },
-        .axis = {axis_a, axis_b},
-        .averaged = s->guides.slope_model == BB_SLOPE_AVERAGED_GRADIENT
-    };
+    job work = {.atmosphere = &s->atmosphere,
+                .sensor = {a, b},
+                .axis = {axis_a, axis_b},
+                .averaged = s->guides.slope_model == BB_SLOPE_AVERAGED_GRADIENT};
     double *got = NULL;
     double *expected = NULL;
     assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &work.swapped));

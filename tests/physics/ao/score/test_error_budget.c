@@ -63,8 +63,7 @@ static void terms_add_up(void **state)
         .fitting = true,
         .fitting_coefficient = 0.2740,
         .frame_delay_ms = 2.0,
-        .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}
-    };
+        .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
     bb_ao_config config = case_config(&c);
     config.error_terms = &terms;
     bb_tomography *problem = NULL;

@@ -56,12 +56,7 @@ static void grid_follows_the_rule(void **state)
     (void)state;
     static const struct {
         bb_index lenslets, pixels, per_lenslet;
-    } expected[] = {
-        {10, 512, 18},
-        {16, 512, 11},
-        {29, 512, 6 },
-        {40, 512, 5 }
-    };
+    } expected[] = {{10, 512, 18}, {16, 512, 11}, {29, 512, 6}, {40, 512, 5}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
         optics o = make(39.0, 0.2, expected[i].lenslets);
         assert_int_equal(o.grid.pixels, expected[i].pixels);

@@ -105,14 +105,9 @@ static void named_burls_are_missing(void **state)
 {
     (void)state;
     setup scene = make(0.001);
-    bb_burl_place place[2] = {
-        {9.0,   -16.0},
-        {500.0, 0.0  }
-    };
+    bb_burl_place place[2] = {{9.0, -16.0}, {500.0, 0.0}};
     bb_burl_config config = {
-        .pitch_mm = 5.0, .footprint_mm = 2.0, .missing = {place, 2},
-                .seed = 1
-    };
+        .pitch_mm = 5.0, .footprint_mm = 2.0, .missing = {place, 2}, .seed = 1};
     check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
     double gone = scene.factor[bb_disc_mesh_cell(scene.mesh, 0.0105, -0.0145)];
     double there = scene.factor[bb_disc_mesh_cell(scene.mesh, -0.0105, 0.0145)];

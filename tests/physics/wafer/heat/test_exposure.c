@@ -165,8 +165,8 @@ static void ledger_closes_over_fields(void **state)
     print_message("deposited %.6f J, lost %.3e J, clamp %.3e J, gap %.1e, highest %.3f K\n",
                   ledger.deposited, ledger.lost, ledger.stored_clamp, gap, highest);
     check_close(gap, 0.0, 1e-12, 1.0);
-    // 0.233 K adiabatic (docs/manual/physics-wafer.md 1.2), and a little more where the scan ends, since
-    // heat runs ahead of the slit.
+    // 0.233 K adiabatic (docs/manual/physics-wafer.md 1.2), and a little more where the scan ends,
+    // since heat runs ahead of the slit.
     assert_true(highest > 0.22 && highest < 0.25);
     BB_RELEASE(&t);
     BB_RELEASE(&next);

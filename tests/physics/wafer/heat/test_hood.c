@@ -44,11 +44,8 @@ static void covers_its_area(void **state)
         double centre[2];
         double tolerance;
     } places[] = {
-        {{0.0, 0.0},        1e-12},
-        {{0.01234, -0.071}, 1e-12},
-        {{0.1, 0.1},        5e-3 },
-        {{-0.13, 0.055},    5e-3 },
-        {{0.3, 0.0},        0.0  },
+        {{0.0, 0.0}, 1e-12},    {{0.01234, -0.071}, 1e-12}, {{0.1, 0.1}, 5e-3},
+        {{-0.13, 0.055}, 5e-3}, {{0.3, 0.0}, 0.0},
     };
     const double total = 0.0403 * 0.0201;
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/manual/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in its
-// own frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
+// docs/manual/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in
+// its own frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
 // (Rosenthal 1946), x' ahead of it.
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
@@ -42,13 +42,11 @@ static void moving_heat_is_rosenthals(void **state)
     static const double speed = 0.05;
     static const double step = 1e-3;
     // Ahead, aside, and what 0.5 mm cells may err by: the front falls by e in 1.7 mm.
-    static const double places[][3] = {
-        {0.003,  0.0,   1.5e-2},
-        {0.0,    0.004, 1e-2  },
-        {-0.005, 0.0,   2e-3  },
-        {-0.01,  0.005, 2e-3  },
-        {-0.02,  0.0,   2e-3  }
-    };
+    static const double places[][3] = {{0.003, 0.0, 1.5e-2},
+                                       {0.0, 0.004, 1e-2},
+                                       {-0.005, 0.0, 2e-3},
+                                       {-0.01, 0.005, 2e-3},
+                                       {-0.02, 0.0, 2e-3}};
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *t = NULL;

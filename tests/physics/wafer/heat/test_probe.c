@@ -47,14 +47,8 @@ static void planes_are_read_exactly(void **state)
     (void)state;
     stand bench;
     make(&bench);
-    static const double places[][2] = {
-        {0.0,   0.0  },
-        {1.0,   2.0  },
-        {-7.31, 11.77},
-        {29.2,  3.3  },
-        {-20.0, -21.5},
-        {0.5,   -29.0}
-    };
+    static const double places[][2] = {{0.0, 0.0},  {1.0, 2.0},     {-7.31, 11.77},
+                                       {29.2, 3.3}, {-20.0, -21.5}, {0.5, -29.0}};
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
         const bb_probe_config config = {"p", places[p][0], places[p][1], BB_PROBE_WAFER};
         bb_probe *probe = NULL;
@@ -72,11 +66,9 @@ static void clamp_probes_stand_where_they_are_put(void **state)
     (void)state;
     stand bench;
     make(&bench);
-    const bb_probe_config configs[] = {
-        {"middle",  0.0,           0.0,             BB_PROBE_CLAMP},
-        {"node",    2e3 * PITCH,   -3e3 * PITCH,    BB_PROBE_CLAMP},
-        {"between", 2.5e3 * PITCH, -3.25e3 * PITCH, BB_PROBE_CLAMP}
-    };
+    const bb_probe_config configs[] = {{"middle", 0.0, 0.0, BB_PROBE_CLAMP},
+                                       {"node", 2e3 * PITCH, -3e3 * PITCH, BB_PROBE_CLAMP},
+                                       {"between", 2.5e3 * PITCH, -3.25e3 * PITCH, BB_PROBE_CLAMP}};
     bb_probe *probes = NULL;
     check_ok(bb_probes_create(configs, 3, bench.mesh, RADIUS, PITCH, &probes));
     static const double heaviest[] = {1.0, 1.0, 0.375};
@@ -125,10 +117,8 @@ static void points_off_the_disc_and_bad_names_are_refused(void **state)
     const bb_probe_config out = {"out", 30.1, 0.0, BB_PROBE_WAFER};
     check_fails(bb_probes_create(&out, 1, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                 "probe 'out' at (30.1, 0) mm: expected within 30 mm of the centre");
-    const bb_probe_config twice[] = {
-        {"a", 0.0, 0.0, BB_PROBE_WAFER},
-        {"a", 1.0, 0.0, BB_PROBE_CLAMP}
-    };
+    const bb_probe_config twice[] = {{"a", 0.0, 0.0, BB_PROBE_WAFER},
+                                     {"a", 1.0, 0.0, BB_PROBE_CLAMP}};
     check_fails(bb_probes_create(twice, 2, bench.mesh, RADIUS, PITCH, &probe), BB_INVALID,
                 "probe 'a': probe 0 has this name too");
     static const char *const names[] = {

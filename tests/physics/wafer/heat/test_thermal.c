@@ -27,8 +27,8 @@ static void wafer_step_matrix_conserves_and_keeps_sign(void **state)
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its 8,193
-    // clamp unknowns belong to cells with all corners inside; counted independently for ours:
+    // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its
+    // 8,193 clamp unknowns belong to cells with all corners inside; counted independently for ours:
     // 8,209.
     assert_int_equal(thermal->clamp_count, 8209);
     const bb_csr *matrix = &thermal->step_matrix;
@@ -137,8 +137,8 @@ static double cosine_error(bb_index cells, bb_index steps)
     return error;
 }
 
-// docs/manual/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first in
-// time.
+// docs/manual/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first
+// in time.
 static void cosine_decays_at_second_and_first_order(void **state)
 {
     (void)state;
@@ -182,20 +182,15 @@ static void point_heat_spreads_as_a_gaussian(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-// docs/manual/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs per
-// mille.
+// docs/manual/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs
+// per mille.
 static void disc_modes_decay_at_their_rates(void **state)
 {
     (void)state;
     static const struct {
         int order;
         double zero;
-    } modes[] = {
-        {1, 1.84118378},
-        {2, 3.05423693},
-        {0, 3.83170597},
-        {0, 7.01558667}
-    };
+    } modes[] = {{1, 1.84118378}, {2, 3.05423693}, {0, 3.83170597}, {0, 7.01558667}};
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x = NULL;

@@ -21,16 +21,10 @@ static void the_last_valid_correction_stays_in_force(void **state)
     bb_index first[] = {0};
     const bb_delivery_config on_time = {.seed = 1};
     const bb_delivery_config late = {.late_steps = 1};
-    const bb_delivery_config missed = {
-        .missed_steps = {two, 2}
-    };
-    const bb_delivery_config both = {
-        .late_steps = 2, .missed_steps = {two, 2}
-    };
+    const bb_delivery_config missed = {.missed_steps = {two, 2}};
+    const bb_delivery_config both = {.late_steps = 2, .missed_steps = {two, 2}};
     const bb_delivery_config never = {.late_steps = 7};
-    const bb_delivery_config without_first = {
-        .missed_steps = {first, 1}
-    };
+    const bb_delivery_config without_first = {.missed_steps = {first, 1}};
     check_plan(&on_time, 6, (const bb_index[]){0, 1, 2, 3, 4, 5});
     check_plan(&late, 6, (const bb_index[]){-1, 0, 1, 2, 3, 4});
     check_plan(&missed, 6, (const bb_index[]){0, 1, 1, 1, 4, 5});
@@ -77,10 +71,7 @@ typedef struct setup {
 static void make(setup *out)
 {
     const bb_metrology_config metrology = {.columns = 5, .rows = 7};
-    const bb_response_config config = {
-        .slit_points = {21, 18},
-          .field_rows = BB_INTEGER_UNSET
-    };
+    const bb_response_config config = {.slit_points = {21, 18}, .field_rows = BB_INTEGER_UNSET};
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &out->scan));
     check_ok(bb_slit_grid_make(&config, out->scan, &out->slit));
     check_ok(bb_dwell_create(&out->slit, &out->scan->fields[45], &metrology, &out->dwell));
@@ -100,9 +91,7 @@ static void residuals_are_weighted_by_dose(void **state)
     (void)state;
     static setup scene;
     bb_index two[] = {15, 16};
-    const bb_delivery_config config = {
-        .late_steps = 1, .missed_steps = {two, 2}
-    };
+    const bb_delivery_config config = {.late_steps = 1, .missed_steps = {two, 2}};
     bb_index in_force[STEPS];
     make(&scene);
     for (bb_index i = 0; i < STEPS * POINTS; ++i) {

@@ -11,14 +11,8 @@ typedef struct cloud {
 
 static cloud cloud_of(void)
 {
-    static const double centre[FIELDS][2] = {
-        {-0.039, -0.066},
-        {0.013,  -0.033},
-        {0.065,  0.0   },
-        {-0.091, 0.033 },
-        {0.039,  0.066 },
-        {0.013,  0.099 }
-    };
+    static const double centre[FIELDS][2] = {{-0.039, -0.066}, {0.013, -0.033}, {0.065, 0.0},
+                                             {-0.091, 0.033},  {0.039, 0.066},  {0.013, 0.099}};
     cloud made = {0};
     for (int i = 0; i < POINTS; ++i) {
         int local = i % A_FIELD;

@@ -10,11 +10,7 @@ static double x[POINTS], y[POINTS], field_x[POINTS], field_y[POINTS], dx[POINTS]
 static bb_overlay_points points_of(void)
 {
     static const double centre[FIELDS][2] = {
-        {-0.039, -0.066},
-        {0.013,  -0.033},
-        {0.065,  0.0   },
-        {-0.091, 0.033 }
-    };
+        {-0.039, -0.066}, {0.013, -0.033}, {0.065, 0.0}, {-0.091, 0.033}};
     for (int i = 0; i < POINTS; ++i) {
         int local = i % A_FIELD;
         field_x[i] = centre[i / A_FIELD][0];
@@ -27,11 +23,7 @@ static bb_overlay_points points_of(void)
 }
 
 static const bb_overlay_field fields[FIELDS] = {
-    {A_FIELD, true,  true },
-    {A_FIELD, true,  false},
-    {A_FIELD, false, true },
-    {A_FIELD, true,  false}
-};
+    {A_FIELD, true, true}, {A_FIELD, true, false}, {A_FIELD, false, true}, {A_FIELD, true, false}};
 
 // Fields shifted by 1, 2, 3 and 5 nm in x, y alternating by 1 nm: sigma in y is sqrt(30/29) nm.
 static void fields_and_parts_by_hand(void **state)
@@ -75,11 +67,7 @@ static void a_field_of_one_point_has_no_headline(void **state)
 {
     (void)state;
     bb_overlay_report *report = NULL;
-    const bb_overlay_field few[] = {
-        {30, true, true},
-        {30, true, true},
-        {1,  true, true}
-    };
+    const bb_overlay_field few[] = {{30, true, true}, {30, true, true}, {1, true, true}};
     bb_overlay_points points = points_of();
     points.count = 61;
     for (int i = 0; i < 61; ++i) {

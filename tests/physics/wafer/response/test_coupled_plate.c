@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coupled plate against closed forms of docs/manual/physics-wafer.md 2.3, items 1 to 5 and 8, the
-// Fourier system of 1.4, the membrane, and its symmetries.
+// The coupled plate against closed forms of docs/manual/physics-wafer.md 2.3, items 1 to 5 and 8,
+// the Fourier system of 1.4, the membrane, and its symmetries.
 #include "core/memory.h"
 #include "physics/wafer/response/coupled_plate.h"
 #include "physics/wafer/response/membrane.h"
@@ -373,11 +373,7 @@ static void stiff_springs_leave_the_membrane(void **state)
 static void symmetric_heat_gives_symmetric_answers(void **state)
 {
     (void)state;
-    static const int parity[3][2] = {
-        {-1, 1 },
-        {1,  -1},
-        {1,  1 }
-    };
+    static const int parity[3][2] = {{-1, 1}, {1, -1}, {1, 1}};
     bb_plate plate = silicon(1e11, 1e12);
     setup scene = make_disc(0.004, &plate);
     for (bb_index i = 0; i < scene.mesh->node_count; ++i) {

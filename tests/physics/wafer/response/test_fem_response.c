@@ -18,10 +18,7 @@ static setup make(double spacing)
 {
     setup scene = {0};
     bb_grid_config cells = {64, 60};
-    bb_response_config config = {
-        .slit_points = {5, 9},
-          .field_rows = BB_INTEGER_UNSET
-    };
+    bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &scene.membrane));
     check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
@@ -153,10 +150,7 @@ static void kernel_and_fem_agree_inside(void **state)
 // with `columns` columns.
 static double scored(const setup *scene, bb_index columns, double x, double y)
 {
-    bb_response_config config = {
-        .slit_points = {columns, 9},
-          .field_rows = 51
-    };
+    bb_response_config config = {.slit_points = {columns, 9}, .field_rows = 51};
     setup with = *scene;
     bb_fem_response fem;
     double *rows = NULL;

@@ -11,12 +11,7 @@
 #include <string.h>
 
 static const double SIDE = 0.002;
-static const int CORNER[4][2] = {
-    {0, 0},
-    {1, 0},
-    {1, 1},
-    {0, 1}
-};
+static const int CORNER[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 
 static bb_plate silicon(int elasticity)
 {
@@ -105,16 +100,10 @@ static double expected_energy(const bb_plate *plate, const quadratic *form)
 static void constant_strains_have_their_energy(void **state)
 {
     (void)state;
-    static const quadratic states[] = {
-        {1, 0, 0,  0, 0, 0,  0},
-        {0, 1, 0,  0, 0, 0,  0},
-        {1, 0, 2,  0, 0, 0,  0},
-        {0, 0, 0,  1, 0, 0,  0},
-        {0, 0, 0,  0, 0, 1,  0},
-        {0, 0, 0,  1, 3, 0,  0},
-        {1, 2, -1, 2, 1, -3, 4},
-        {0, 0, 0,  0, 0, 0,  1}
-    };
+    static const quadratic states[] = {{1, 0, 0, 0, 0, 0, 0},   {0, 1, 0, 0, 0, 0, 0},
+                                       {1, 0, 2, 0, 0, 0, 0},   {0, 0, 0, 1, 0, 0, 0},
+                                       {0, 0, 0, 0, 0, 1, 0},   {0, 0, 0, 1, 3, 0, 0},
+                                       {1, 2, -1, 2, 1, -3, 4}, {0, 0, 0, 0, 0, 0, 1}};
     for (int elasticity = 0; elasticity < 3; ++elasticity) {
         bb_plate plate = silicon(elasticity);
         bb_plate_element element;
@@ -203,14 +192,12 @@ static void loads_do_their_work(void **state)
     check_relative(work[1], -plate.thermal * plate.thickness / 6.0 * 9.0 * area, 1e-9);
 }
 
-// docs/manual/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along <110>.
+// docs/manual/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along
+// <110>.
 static void cubic_constants_are_those_of_silicon(void **state)
 {
     (void)state;
-    static const double known[2][3] = {
-        {141.06, 39.26, 79.60},
-        {169.76, 10.56, 50.90}
-    };
+    static const double known[2][3] = {{141.06, 39.26, 79.60}, {169.76, 10.56, 50.90}};
     for (int i = 0; i < 2; ++i) {
         bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100 + i);
         double q11 = 1e-9 * plate.membrane / plate.thickness;

@@ -25,10 +25,7 @@ static setup make(double spacing, const bb_burl_config *burls)
     setup scene = {0};
     double *springs = NULL;
     bb_grid_config cells = {64, 60};
-    bb_response_config config = {
-        .slit_points = {5, 9},
-          .field_rows = BB_INTEGER_UNSET
-    };
+    bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     if (burls != NULL) {

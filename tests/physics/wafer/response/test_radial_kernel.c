@@ -80,15 +80,8 @@ static void edges_match_quadrature(void **state)
     (void)state;
     bb_radial_kernel kernel = plain(SCREENING, WIDTH, HEIGHT);
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
-    static const double offsets[][2] = {
-        {0.0,  0.0},
-        {0.5,  0.5},
-        {0.5,  0.0},
-        {0.3,  0.1},
-        {1e-2, 0.4},
-        {0.9,  1.0},
-        {0.0,  0.5}
-    };
+    static const double offsets[][2] = {{0.0, 0.0},  {0.5, 0.5}, {0.5, 0.0}, {0.3, 0.1},
+                                        {1e-2, 0.4}, {0.9, 1.0}, {0.0, 0.5}};
     double peak = 0.0;
     double worst = 0.0;
     for (int o = 0; o < 7; ++o) {
@@ -124,12 +117,7 @@ static double cell_error(double scale, double width, double height)
     bb_radial_kernel kernel = plain(scale, width, height);
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
     gsl_integration_workspace *inner = gsl_integration_workspace_alloc(400);
-    static const double offsets[][2] = {
-        {0.5, 0.5},
-        {0.0, 0.0},
-        {0.5, 0.0},
-        {0.3, 0.1}
-    };
+    static const double offsets[][2] = {{0.5, 0.5}, {0.0, 0.0}, {0.5, 0.0}, {0.3, 0.1}};
     double peak = 0.0;
     double worst = 0.0;
     for (int o = 0; o < 4; ++o) {

@@ -147,8 +147,8 @@ static void coarsest_grid_works(void **state)
     }
 }
 
-// docs/manual/physics-wafer.md 2.4: what is left out between the middle and the surface of the plate,
-// (d/2) q W of the 2 x 2 system of 1.4 over its U.
+// docs/manual/physics-wafer.md 2.4: what is left out between the middle and the surface of the
+// plate, (d/2) q W of the 2 x 2 system of 1.4 over its U.
 static void rotation_left_out_is_as_documented(void **state)
 {
     (void)state;
@@ -191,8 +191,8 @@ static double radial_moment(double s, void *context)
     return s > 0.0 ? bessel * temperature(s, instant->width) * s : 0.0;
 }
 
-// docs/manual/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a disc. For
-// a uniform rise it is (1 + nu) alpha dT R K1(R / l) I1(r / l).
+// docs/manual/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a
+// disc. For a uniform rise it is (1 + nu) alpha dT R K1(R / l) I1(r / l).
 static double infinite_plate(double r, double width, double scale)
 {
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(200);
@@ -272,8 +272,8 @@ static void radial_heat_moves_points_as_on_an_infinite_plate(void **state)
     drop(&seed);
 }
 
-// The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine on S.
-// Stiff springs keep the response local, so that the disc's edge does not matter.
+// The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine
+// on S. Stiff springs keep the response local, so that the disc's edge does not matter.
 static void height_rows_follow_the_fourier_system(void **state)
 {
     (void)state;

@@ -77,8 +77,7 @@ static void any_bits_decode_as_in_libzfp(void **state)
                 .bytes = coded.bytes,
                 .type = is_double ? BB_F64 : BB_F32,
                 .shape = shape,
-                .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}
-            };
+                .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}};
             coded.value_bytes = (size_t)bb_zfp_stream_values(&coded.stream) * (is_double ? 8 : 4);
             assert_true(zfp_decompress(zfp, field) > 0);
             coded.stream.bits = stream_rtell(bits);
@@ -182,14 +181,12 @@ static void what_no_stream_has_is_refused(void **state)
 {
     (void)state;
     unsigned char bytes[64] = {0};
-    const bb_zfp_stream good = {
-        .bytes = bytes,
-        .size = sizeof bytes,
-        .bits = 8 * sizeof bytes,
-        .type = BB_F32,
-        .shape = {2, 8, 8,    1,   1},
-        .settings = {1, 16658,  64, -1074}
-    };
+    const bb_zfp_stream good = {.bytes = bytes,
+                                .size = sizeof bytes,
+                                .bits = 8 * sizeof bytes,
+                                .type = BB_F32,
+                                .shape = {2, 8, 8, 1, 1},
+                                .settings = {1, 16658, 64, -1074}};
     bb_zfp_stream bad = good;
     check_ok(bb_zfp_stream_check(&good));
     check_fails(bb_zfp_stream_decode(&good, ours), BB_INVALID, "508 bits are left");
@@ -227,14 +224,12 @@ static void positions_have_64_bits(void **state)
     float *out = NULL;
     assert_true(bytes != MAP_FAILED);
     check_ok(BB_ALLOCATE(4 * BLOCKS, &out));
-    const bb_zfp_stream stream = {
-        .bytes = bytes,
-        .size = size,
-        .bits = 8 * (uint64_t)size,
-        .type = BB_F32,
-        .shape = {1, 4 * BLOCKS, 1,   1,      1},
-        .settings = {1 << 20, 1 << 20,     32, -1074}
-    };
+    const bb_zfp_stream stream = {.bytes = bytes,
+                                  .size = size,
+                                  .bits = 8 * (uint64_t)size,
+                                  .type = BB_F32,
+                                  .shape = {1, 4 * BLOCKS, 1, 1, 1},
+                                  .settings = {1 << 20, 1 << 20, 32, -1074}};
     const bb_index places[] = {1, 4096, 32768, BLOCKS - 1};
     for (size_t p = 0; p < 4; ++p) {
         const float values[4] = {1.0F, 2.0F, (float)p, -4.0F};

@@ -161,13 +161,11 @@ static void broken_streams_give_the_answer_of_the_cpu(void **state)
 static void large_arrays(void **state)
 {
     (void)state;
-    const bb_zfp_shape shapes[] = {
-        {1, 100003, 1,   1,  1 },
-        {2, 512,    300, 1,  1 },
-        {2, 510,    301, 1,  1 },
-        {3, 101,    43,  37, 1 },
-        {4, 36,     21,  13, 11}
-    };
+    const bb_zfp_shape shapes[] = {{1, 100003, 1, 1, 1},
+                                   {2, 512, 300, 1, 1},
+                                   {2, 510, 301, 1, 1},
+                                   {3, 101, 43, 37, 1},
+                                   {4, 36, 21, 13, 11}};
     float *values = NULL, *theirs = NULL, *ours = NULL;
     unsigned char *bytes = NULL;
     const bb_index limit = 200000, room = 1 << 21;
@@ -187,8 +185,7 @@ static void large_arrays(void **state)
             .bytes = bytes,
             .type = BB_F32,
             .shape = shapes[s],
-            .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}
-        };
+            .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}};
         stream.size = zfp_compress(zfp, field);
         stream.bits = 8 * (uint64_t)stream.size;
         zfp_stream_rewind(zfp);

@@ -30,9 +30,8 @@ static void a_wide_hood_warms_the_wafer_evenly(void **state)
         const driver_case study = {
             CONFIG_WAFER_SMALL,
             {"clamp.exchange_w_per_m2_k=0.0", "scan.dose_mj_per_cm2=0.0", "scan.order=given",
-              "scan.sequence=[50, 49]", "scan.fields=[1]", steppings[k],
-              "hood={exchange_w_per_m2_k: 800, width_mm: 500, height_mm: 500, rise_k: 2.5}"}
-        };
+             "scan.sequence=[50, 49]", "scan.fields=[1]", steppings[k],
+             "hood={exchange_w_per_m2_k: 800, width_mm: 500, height_mm: 500, rise_k: 2.5}"}};
         bb_config *config = NULL;
         bb_heat_simulation simulation;
         bb_wafer_problem *problem = problem_of(&study, &config);
@@ -68,12 +67,12 @@ static void energy_is_accounted_for_everywhere(void **state)
          {"ring.width_mm=12.0", "hood.exchange_w_per_m2_k=300", "hood.rise_k=-0.3"}},
         {CONFIG_WAFER_SMALL,
          {"ring.width_mm=12.0", "hood.exchange_w_per_m2_k=300", "hood.rise_k=-0.3",
-          "mesh.stepping=crank-nicolson"}                                          },
+          "mesh.stepping=crank-nicolson"}},
         {CONFIG_WAFER_SMALL,
          {"ring.width_mm=60.0", "mesh.stepping=crank-nicolson", "mesh.spacing_mm=1.0",
-          "mesh.step_ms=20.0", "response.slit_points={columns: 6, rows: 60}"}      },
+          "mesh.step_ms=20.0", "response.slit_points={columns: 6, rows: 60}"}},
         {CONFIG_WAFER_SMALL,
-         {"ring={width_mm: 12.0, gap_exchange_w_per_m2_k: 0}", "mesh.substeps=2"}  },
+         {"ring={width_mm: 12.0, gap_exchange_w_per_m2_k: 0}", "mesh.substeps=2"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         bb_config *config = NULL;
@@ -111,8 +110,8 @@ static void a_ring_apart_leaves_the_wafer_alone(void **state)
 {
     (void)state;
     static const driver_case cases[] = {
-        {CONFIG_WAFER_SMALL, {"hood={exchange_w_per_m2_k: 0, rise_k: 7.0}"}            },
-        {CONFIG_WAFER_SMALL, {"ring={width_mm: 15.0, gap_exchange_w_per_m2_k: 0}"}     },
+        {CONFIG_WAFER_SMALL, {"hood={exchange_w_per_m2_k: 0, rise_k: 7.0}"}},
+        {CONFIG_WAFER_SMALL, {"ring={width_mm: 15.0, gap_exchange_w_per_m2_k: 0}"}},
         {CONFIG_WAFER_SMALL, {"ring={width_mm: 15.0, gap_exchange_w_per_m2_k: 1.0e+4}"}},
     };
     bb_config *config = NULL;
@@ -153,9 +152,8 @@ static double entry(const bb_results *results, const char *name, bb_index exposu
 static void the_ledger_is_published_by_exposure(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     bb_config *config = NULL;
     bb_wafer_heating heating;
     bb_results *results = NULL;
@@ -187,8 +185,7 @@ static void implicit_steps_and_hood_keep_their_bits(void **state)
     (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
-        {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}
-    };
+        {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     driver_check_threads(&study);
 }
 

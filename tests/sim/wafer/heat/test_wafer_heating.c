@@ -42,11 +42,9 @@ static double field_joules(const heated *of)
 static void every_exposure_has_its_dose(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
-          "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
+                                "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}};
     const double fields[] = {1.0, 2.5, 1.0};
     heated at;
     heat(&study, &at);
@@ -69,9 +67,8 @@ static void substeps_converge_to_first_order(void **state)
     heated at[4];
     double errors[3];
     for (int s = 0; s < 4; ++s) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL, {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL,
+                                   {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}};
         heat(&study, &at[s]);
         assert_true(fabs(at[s].heating.imbalance[2]) < 1e-12);
         check_relative(at[s].heating.ledgers[2].deposited, at[0].heating.ledgers[2].deposited,
@@ -99,11 +96,11 @@ static void energy_is_accounted_for(void **state)
 {
     (void)state;
     static const driver_case cases[] = {
-        {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}                                 },
-        {CONFIG_WAFER_SMALL,                        {"scan.fields=[50]"}                   },
- // No way to the clamp, and none to the water.
-        {CONFIG_WAFER_SMALL,                        {"clamp.exchange_w_per_m2_k=0.0"}      },
-        {CONFIG_WAFER_SMALL,                        {"clamp.water_exchange_w_per_m2_k=0.0"}},
+        {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}},
+        {CONFIG_WAFER_SMALL, {"scan.fields=[50]"}},
+        // No way to the clamp, and none to the water.
+        {CONFIG_WAFER_SMALL, {"clamp.exchange_w_per_m2_k=0.0"}},
+        {CONFIG_WAFER_SMALL, {"clamp.water_exchange_w_per_m2_k=0.0"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         heated at;
@@ -182,8 +179,7 @@ static void inputs_are_means_over_a_step(void **state)
     // No exchange, so that all heat stays in the wafer; a field that is whole.
     const driver_case study = {
         CONFIG_WAFER_SMALL,
-        {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}
-    };
+        {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}};
     heated at;
     heat(&study, &at);
     const bb_wafer_material_config *wafer = at.physics.wafer;
@@ -234,7 +230,7 @@ static void a_failure_leaves_nothing(void **state)
 {
     (void)state;
     static const driver_case cases[] = {
-        {CONFIG_WAFER_SMALL, {NULL}                                                           },
+        {CONFIG_WAFER_SMALL, {NULL}},
         {CONFIG_WAFER_SMALL,
          {"hood.exchange_w_per_m2_k=200", "ring.width_mm=9.0", "mesh.stepping=crank-nicolson"}},
         {CONFIG_WAFER_SMALL,

@@ -43,19 +43,19 @@ static void the_ledger_closes_over_wafers(void **state)
         {CONFIG_WAFER_SMALL,
          {THREE_FIELDS, "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: -0.05}",
           "hood={exchange_w_per_m2_k: 300, rise_k: 0.1}", "ring.width_mm=9.0",
-          "mesh.stepping=crank-nicolson"}                                        },
+          "mesh.stepping=crank-nicolson"}},
         {CONFIG_WAFER_SMALL,
          {"scan.order=given", "scan.sequence=[0, 95, 6]", "scan.fields=[1]", "ring.width_mm=12.0",
-          "wafers={count: 3, exchange_s: 0.333, arrival_rise_k: 0.02}"}          },
+          "wafers={count: 3, exchange_s: 0.333, arrival_rise_k: 0.02}"}},
         {CONFIG_WAFER_SMALL,
          {THREE_FIELDS, "mesh.through_thickness=two_mode", "response.axes=[x, y]",
           "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: 0.05}",
-          "hood={exchange_w_per_m2_k: 3000, rise_k: -0.1}", "ring.width_mm=9.0"} },
+          "hood={exchange_w_per_m2_k: 3000, rise_k: -0.1}", "ring.width_mm=9.0"}},
         {CONFIG_WAFER_SMALL,
          {THREE_FIELDS, "mesh.through_thickness=two_mode", "response.axes=[x, y]",
           "wafers={count: 3, exchange_s: 0.5, arrival_rise_k: -0.05}",
           "hood={exchange_w_per_m2_k: 3000, rise_k: 0.1}", "ring.width_mm=9.0",
-          "mesh.stepping=crank-nicolson"}                                        },
+          "mesh.stepping=crank-nicolson"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         heated at;
@@ -90,12 +90,9 @@ static void the_ledger_closes_over_wafers(void **state)
 static void the_first_wafer_is_as_if_alone(void **state)
 {
     (void)state;
-    const driver_case one = {
-        CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}
-    };
-    const driver_case two = {
-        CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}
-    };
+    const driver_case one = {CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}};
+    const driver_case two = {CONFIG_WAFER_SMALL,
+                             {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
     heated a;
     heated b;
     heat(&one, &a);
@@ -128,8 +125,7 @@ static void the_bare_clamp_cools_at_its_rate(void **state)
     (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
-        {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}
-    };
+        {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}};
     heated at;
     heat(&study, &at);
     const double z = 3000.0 * 10e-3 / (2e6 * 8e-3);
@@ -154,9 +150,7 @@ static void carry_over_fades(void **state)
                                         "wafers={count: 2, exchange_s: 50.0}"};
     double met[3];
     for (int k = 0; k < 3; ++k) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}};
         heated at;
         heat(&study, &at);
         assert_true(at.heating.wafers[0].clamp_joules == 0.0);
@@ -170,9 +164,8 @@ static void carry_over_fades(void **state)
 static void probes_follow_wafer_and_clamp(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
     bb_results *results = driver_results(&study);
     driver_check_output_plan(&study, results);
     const bb_dataset *time = bb_results_find(results, "probes/time_s");
@@ -205,8 +198,7 @@ static void bits_do_not_depend_on_threads(void **state)
     (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
-        {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}
-    };
+        {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}};
     driver_check_threads(&study);
 }
 

@@ -16,15 +16,14 @@ enum { WAFERS = 3, PIPELINE_COUNT = 3, ERRORS = 3, DIRECTIONS = 3, SPREADS = 4 }
 
 static const driver_case all_scored = {
     CONFIG_WAFER_SMALL,
-    {FIELDS, PIPELINES, "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.02, scored: all}"}
-};
+    {FIELDS, PIPELINES, "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.02, scored: all}"}};
 static const driver_case last_scored[WAFERS] = {
     {CONFIG_WAFER_SMALL,
      {FIELDS, PIPELINES, "wafers={count: 1, exchange_s: 0.3, arrival_rise_k: 0.02, scored: all}"}},
     {CONFIG_WAFER_SMALL,
-     {FIELDS, PIPELINES, "wafers={count: 2, exchange_s: 0.3, arrival_rise_k: 0.02}"}             },
+     {FIELDS, PIPELINES, "wafers={count: 2, exchange_s: 0.3, arrival_rise_k: 0.02}"}},
     {CONFIG_WAFER_SMALL,
-     {FIELDS, PIPELINES, "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.02}"}             },
+     {FIELDS, PIPELINES, "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.02}"}},
 };
 
 static bb_results *lot;

@@ -25,8 +25,7 @@ enum { RAW, RESIDUAL, NUMERICAL, ERRORS };
 
 // Exposures 6 and 7 are scanned up and down; the first of a row is at the edge.
 static const driver_case deliveries = {
-    CONFIG_WAFER_SMALL, {PIPELINES, "scan.fields=[4, 6, 7, 15]", "metrology.columns=7"}
-};
+    CONFIG_WAFER_SMALL, {PIPELINES, "scan.fields=[4, 6, 7, 15]", "metrology.columns=7"}};
 static bb_results *usual;
 
 static int enter(void **state)
@@ -84,11 +83,10 @@ static void late_and_missed_corrections_cost(void **state)
 static void the_reference_may_be_late_itself(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"scan.fields=[0]",
-          "pipelines=[" REFERENCE ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"scan.fields=[0]",
+                                "pipelines=[" REFERENCE
+                                ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}};
     bb_results *results = driver_results(&study);
     const double *late = driver_row(results, "overlay_headline_nm", "reference");
     const double *fp32 = driver_row(results, "overlay_headline_nm", "fp32");
@@ -215,9 +213,9 @@ static void xdmf_stands_beside(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"a.h5",     "a.xdmf"       },
-        {"b/c.d.h5", "b/c.d.xdmf"   },
-        {"plain",    "plain.xdmf"   },
+        {"a.h5", "a.xdmf"},
+        {"b/c.d.h5", "b/c.d.xdmf"},
+        {"plain", "plain.xdmf"},
         {"x.h5.old", "x.h5.old.xdmf"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {

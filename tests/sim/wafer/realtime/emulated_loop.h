@@ -168,10 +168,9 @@ static inline void note_stamps(bb_control_loop *loop, bool light, bool multiplie
     const uint64_t slow = emulated_slow_in > 0 && --emulated_slow_in == 0 ? 2500000 : 0;
     const uint64_t begin = loop->clock + slow;
     loop->done_ns = (manual_ns > loop->done_ns ? manual_ns : loop->done_ns) + EMULATED_STEP_NS;
-    loop->stamps[loop->queued++ % BB_LOOP_KEPT] = (bb_loop_stamps){
-        {begin + 1000, light ? begin + 3000 : 0, multiplies ? begin + 6000 : 0,
-         multiplies ? begin + 10000 : 0, begin + EMULATED_STEP_NS}
-    };
+    loop->stamps[loop->queued++ % BB_LOOP_KEPT] =
+        (bb_loop_stamps){{begin + 1000, light ? begin + 3000 : 0, multiplies ? begin + 6000 : 0,
+                          multiplies ? begin + 10000 : 0, begin + EMULATED_STEP_NS}};
     loop->clock = begin + EMULATED_STEP_NS;
 }
 

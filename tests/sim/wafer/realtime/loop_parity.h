@@ -19,9 +19,7 @@
     "accumulate_run: 32}, {name: low-rank, storage: {codec: low_rank, "                            \
     "tolerance_of_range: 2.9e-5}, multiply: fp32, accumulate: fp64}]"
 
-static const driver_case loop_small = {
-    CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}
-};
+static const driver_case loop_small = {CONFIG_WAFER_SMALL, {"response.axes=[x, y, z]", PIPELINES}};
 
 // So small that many loops can be made.
 #define SMALLEST                                                                                   \

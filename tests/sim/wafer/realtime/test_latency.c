@@ -16,13 +16,11 @@ static void fill(bb_step_record records[STEPS])
 {
     for (int i = 0; i < STEPS; ++i) {
         const double latency = 1e-6 * (1 + 7 * i % STEPS);
-        records[i] = (bb_step_record){
-            .release = 1e-3 * i,
-            .latency = latency,
-            .stage = {0.5 * latency, NAN, NAN, 2e-6, NAN},
-            .step = i,
-            .kind = i % 4 == 3 ? BB_STEP_DARK : BB_STEP_LIGHT
-        };
+        records[i] = (bb_step_record){.release = 1e-3 * i,
+                                      .latency = latency,
+                                      .stage = {0.5 * latency, NAN, NAN, 2e-6, NAN},
+                                      .step = i,
+                                      .kind = i % 4 == 3 ? BB_STEP_DARK : BB_STEP_LIGHT};
         if (records[i].kind == (int)BB_STEP_DARK) {
             records[i].stage[BB_STEP_OUTPUTS] = NAN;
         }
@@ -78,14 +76,7 @@ static void bounds_on_rates(void **state)
     assert_true(isnan(bb_latency_miss_bound(0, 0)));
     static const struct {
         bb_index misses, count;
-    } cases[] = {
-        {1,    10     },
-        {3,    1000   },
-        {1,    1000000},
-        {40,   1000000},
-        {5000, 10000  },
-        {9999, 10000  }
-    };
+    } cases[] = {{1, 10}, {3, 1000}, {1, 1000000}, {40, 1000000}, {5000, 10000}, {9999, 10000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         double p = bb_latency_miss_bound(cases[i].misses, cases[i].count);
         check_close(gsl_cdf_binomial_P((unsigned)cases[i].misses, p, (unsigned)cases[i].count),

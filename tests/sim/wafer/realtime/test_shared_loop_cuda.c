@@ -60,12 +60,11 @@ static void gpus_agree(void **state)
 static void the_harness_measures_every_gpu(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"device=cuda", "response.axes=[x, y, z]", PIPELINES, "realtime.steps=300",
-          "realtime.warm_up_steps=20", "realtime.pipeline=e4m3", "realtime.matrices=streamed",
-          "realtime.gpus=2"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"device=cuda", "response.axes=[x, y, z]", PIPELINES,
+                                "realtime.steps=300", "realtime.warm_up_steps=20",
+                                "realtime.pipeline=e4m3", "realtime.matrices=streamed",
+                                "realtime.gpus=2"}};
     bb_config *config = NULL;
     bb_results *results = run_harness(&study, &config);
     const double *stages = driver_dataset(results, "stage_p50_us")->numbers;

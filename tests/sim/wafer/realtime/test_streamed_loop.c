@@ -16,9 +16,9 @@ enum { E4M3 = 2 };
 
 // An unscored field between two, an odd number of fields, and one alone.
 static const driver_case layouts[] = {
-    {CONFIG_WAFER_SMALL, {SMALLEST}                         },
+    {CONFIG_WAFER_SMALL, {SMALLEST}},
     {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[0, 1, 2]"}},
-    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}      },
+    {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}},
 };
 
 static void outputs_do_not_depend_on_mode_or_devices(void **state)
@@ -116,11 +116,10 @@ static void fields_out_of_turn_are_sent_for(void **state)
 }
 
 // Fields of 8 steps, a step a millisecond.
-static const driver_case short_fields = {
-    CONFIG_WAFER_SMALL,
-    {SMALLEST, "scan.fields=[0, 1, 2]", "scan.light_steps=5", "scan.dark_steps=3",
-      "realtime.pipeline=e4m3", "realtime.steps=160", "realtime.warm_up_steps=16"}
-};
+static const driver_case short_fields = {CONFIG_WAFER_SMALL,
+                                         {SMALLEST, "scan.fields=[0, 1, 2]", "scan.light_steps=5",
+                                          "scan.dark_steps=3", "realtime.pipeline=e4m3",
+                                          "realtime.steps=160", "realtime.warm_up_steps=16"}};
 
 // Releases keep their times; the first step of a field has the stage, and what waited is late.
 static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
@@ -213,12 +212,8 @@ static void matrices_that_come_late_show(void **state)
 static void what_cannot_be_shared_or_streamed_is_said(void **state)
 {
     (void)state;
-    const driver_case streamed = {
-        CONFIG_WAFER_SMALL, {PIPELINES, "realtime.matrices=streamed"}
-    };
-    const driver_case shared = {
-        CONFIG_WAFER_SMALL, {"response.axes=[x, y]", "realtime.gpus=3"}
-    };
+    const driver_case streamed = {CONFIG_WAFER_SMALL, {PIPELINES, "realtime.matrices=streamed"}};
+    const driver_case shared = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]", "realtime.gpus=3"}};
     const driver_case four = {CONFIG_WAFER_SMALL, {"realtime.gpus=4"}};
     bb_config *config = NULL;
     check_ok(driver_load(&streamed, &config));

@@ -16,9 +16,7 @@
 
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
-    const driver_case test_case = {
-        CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}
-    };
+    const driver_case test_case = {CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}};
     bb_config *config = NULL;
     check_ok(driver_load(&test_case, &config));
     const bb_wafer_study *study = bb_config_study(config);
@@ -68,16 +66,11 @@ static void the_pipeline_is_chosen_by_name(void **state)
 static void a_queue_of_seconds_is_refused(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}};
     const driver_case unpaced = {
         CONFIG_WAFER_SMALL,
-        {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}
-    };
-    const driver_case more = {
-        CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}
-    };
+        {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}};
+    const driver_case more = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}};
     const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
     bb_config *config = NULL;
     check_ok(driver_load(&study, &config));
@@ -91,9 +84,7 @@ static void a_queue_of_seconds_is_refused(void **state)
 static void a_study_on_the_cpu_is_refused(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}};
     bb_config *config = NULL;
     bb_text table = {0};
     check_ok(driver_load(&study, &config));
@@ -105,12 +96,10 @@ static void a_study_on_the_cpu_is_refused(void **state)
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
 static void invent(bb_realtime_measurement *out, bb_index count)
 {
-    *out = (bb_realtime_measurement){
-        .count = count,
-        .wall_seconds = 0.07,
-        .interrupted = true,
-        .field = {.each = 5e-3, .queued = 4e-3}
-    };
+    *out = (bb_realtime_measurement){.count = count,
+                                     .wall_seconds = 0.07,
+                                     .interrupted = true,
+                                     .field = {.each = 5e-3, .queued = 4e-3}};
     check_ok(BB_ALLOCATE(count, &out->records[0]));
     for (bb_index k = 0; k < count; ++k) {
         bool light = k % 35 < 17;
@@ -120,8 +109,7 @@ static void invent(bb_realtime_measurement *out, bb_index count)
             .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, NAN, 4e-5},
             .exposure = (int32_t)(k / 35),
             .step = (int32_t)(k % 35),
-            .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK
-        };
+            .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK};
     }
     bb_host_state_read(&out->before);
     out->after = out->before;
@@ -158,9 +146,7 @@ static void check_numbers(const bb_results *results)
 
 static void report_of(const char *release, double period_us)
 {
-    const driver_case test_case = {
-        CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}
-    };
+    const driver_case test_case = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}};
     bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text table = {0};
@@ -294,9 +280,8 @@ static void the_harness_takes_every_step_in_turn(void **state)
 {
     (void)state;
     const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
-    const driver_case back_to_back = {
-        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back"}
-    };
+    const driver_case back_to_back = {CONFIG_WAFER_SMALL,
+                                      {MEASURED, "realtime.release=back_to_back"}};
     measure(&fixed, 150, true, false);
     measure(&back_to_back, 150, false, false);
 }
@@ -312,9 +297,7 @@ static void the_device_keeps_the_times(void **state)
     static const bb_index queued[] = {1, 9, 200};
     static const bb_index minimum[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
-        const driver_case fixed = {
-            CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}
-        };
+        const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}};
         bb_realtime_measurement measured;
         emulated_slow_in = 12 + 41;
         emulated_stall_in = 60;
@@ -339,9 +322,8 @@ static void the_device_keeps_the_times(void **state)
 static void the_device_keeps_steps_back_to_back(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}};
     bb_realtime_measurement measured;
     emulated_slow_in = 12 + 41;
     run(&study, &measured);
@@ -359,9 +341,7 @@ static void the_device_keeps_steps_back_to_back(void **state)
 static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
 {
     (void)state;
-    const driver_case study = {
-        CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}
-    };
+    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}};
     bb_realtime_measurement measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;

@@ -63,11 +63,9 @@ static void the_harness_measures_every_step(void **state)
         "realtime={release: fixed, steps: 300, matrices: streamed}",
         "realtime={release: back_to_back, steps: 300, matrices: streamed, ahead: 16}"};
     for (int i = 0; i < 6; ++i) {
-        const driver_case study = {
-            CONFIG_WAFER_SMALL,
-            {"device=cuda", PIPELINES, releases[i], "realtime.warm_up_steps=20",
-              "realtime.pipeline=e4m3"}
-        };
+        const driver_case study = {CONFIG_WAFER_SMALL,
+                                   {"device=cuda", PIPELINES, releases[i],
+                                    "realtime.warm_up_steps=20", "realtime.pipeline=e4m3"}};
         bb_config *config = NULL;
         bb_results *results = run_harness(&study, &config);
         const double *steps = driver_dataset(results, "steps")->numbers;

@@ -98,9 +98,7 @@ static inline void run_on(const problem *of, const bb_panel_plan *arithmetic, bb
     bb_panel_plan plan = *arithmetic;
     bb_panel_cholesky *factor = NULL;
     bb_panel_times times;
-    given on[BB_PANEL_GPUS] = {
-        {NULL, NULL}
-    };
+    given on[BB_PANEL_GPUS] = {{NULL, NULL}};
     bb_panel_sources sources[BB_PANEL_GPUS];
     double *b = dense_new(of->sides * of->n + 1);
     for (bb_index i = 0; i < of->sides * of->n; ++i) {

@@ -14,40 +14,44 @@ static const struct {
     double noise;          // on the diagonal of the covariance
     double factor, result; // largest errors
 } cases[] = {
-    {{.arithmetic = BB_VARIANT_DP, .block = 128},                                     0.05, 2e-15,  2e-15},
-    {{.arithmetic = BB_VARIANT_SP, .block = 256},                                     0.05, 1e-6,   1e-6 },
-    {{.arithmetic = BB_VARIANT_SP, .block = 640},                                     0.05, 1e-6,   1e-6 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 1024},                                   0.05, 5e-4,   5e-4 },
-    {{.arithmetic = BB_VARIANT_X3, .block = 128},                                     0.05, 2e-6,   2e-6 },
-    {{.arithmetic = BB_VARIANT_X3, .block = 256},                                     0.05, 2e-6,   2e-6 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 256},                                    0.05, 5e-4,   5e-4 },
-    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true},          0.05, 5e-4,   5e-4 },
+    {{.arithmetic = BB_VARIANT_DP, .block = 128}, 0.05, 2e-15, 2e-15},
+    {{.arithmetic = BB_VARIANT_SP, .block = 256}, 0.05, 1e-6, 1e-6},
+    {{.arithmetic = BB_VARIANT_SP, .block = 640}, 0.05, 1e-6, 1e-6},
+    {{.arithmetic = BB_VARIANT_HP1, .block = 1024}, 0.05, 5e-4, 5e-4},
+    {{.arithmetic = BB_VARIANT_X3, .block = 128}, 0.05, 2e-6, 2e-6},
+    {{.arithmetic = BB_VARIANT_X3, .block = 256}, 0.05, 2e-6, 2e-6},
+    {{.arithmetic = BB_VARIANT_HP1, .block = 256}, 0.05, 5e-4, 5e-4},
+    {{.arithmetic = BB_VARIANT_HP1, .block = 384, .diagonal_follows = true}, 0.05, 5e-4, 5e-4},
     {{.arithmetic = BB_VARIANT_HP1, .block = 256, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
-     0.05,                                                                                  5e-4,
-     1e-3                                                                                                },
+     0.05,
+     5e-4,
+     1e-3},
     {{.arithmetic = BB_VARIANT_HP1,
       .block = 128,
       .sweeps = BB_POLICY_SWEEPS_LIGHT,
       .sweep_energy = 0.02},
-     0.05,                                                                                  5e-4,
-     1e-3                                                                                                },
-    {{.arithmetic = BB_VARIANT_TF32, .block = 256},                                   0.05, 1e-3,   1e-3 },
-    {{.arithmetic = BB_VARIANT_HP2, .block = 128},                                    0.5,  1.3e-3, 3e-5 },
+     0.05,
+     5e-4,
+     1e-3},
+    {{.arithmetic = BB_VARIANT_TF32, .block = 256}, 0.05, 1e-3, 1e-3},
+    {{.arithmetic = BB_VARIANT_HP2, .block = 128}, 0.5, 1.3e-3, 3e-5},
     {{.arithmetic = BB_VARIANT_HP2,
       .block = 256,
       .diagonal_follows = true,
       .sweeps = BB_POLICY_SWEEPS_FOLLOW},
-     0.5,                                                                                   1.3e-3,
-     5e-5                                                                                                },
-    {{.arithmetic = BB_VARIANT_HP3, .block = 128},                                    0.5,  2e-3,   6e-5 },
+     0.5,
+     1.3e-3,
+     5e-5},
+    {{.arithmetic = BB_VARIANT_HP3, .block = 128}, 0.5, 2e-3, 6e-5},
     {{.arithmetic = BB_VARIANT_HP3,
       .block = 256,
       .diagonal_follows = true,
       .sweeps = BB_POLICY_SWEEPS_FOLLOW},
-     0.5,                                                                                   2e-3,
-     1e-4                                                                                                },
-    {{.arithmetic = BB_VARIANT_BF16, .block = 128},                                   0.5,  1.5e-3, 6e-5 },
-    {{.arithmetic = BB_VARIANT_FP8, .block = 128},                                    4.0,  1.2e-2, 4e-4 },
+     0.5,
+     2e-3,
+     1e-4},
+    {{.arithmetic = BB_VARIANT_BF16, .block = 128}, 0.5, 1.5e-3, 6e-5},
+    {{.arithmetic = BB_VARIANT_FP8, .block = 128}, 4.0, 1.2e-2, 4e-4},
 };
 enum { CASES = sizeof cases / sizeof *cases, FEW_CASE = 6 };
 
@@ -65,9 +69,7 @@ typedef struct posed {
 
 static void start(posed *p, bb_index n, bb_index sides, double noise)
 {
-    *p = (posed){
-        .of = {.n = n, .sides = sides}
-    };
+    *p = (posed){.of = {.n = n, .sides = sides}};
     p->of.a = dense_new(n * n);
     p->of.b = dense_new(sides * n + 1);
     p->given = dense_new(n * n);
@@ -191,8 +193,8 @@ static void a_map_chooses_the_products_of_every_block(void **state)
         }
         const bb_panel_plan plans[] = {
             {.arithmetic = BB_VARIANT_X3, .block = 256},
-            {.arithmetic = variants[v],   .block = 256, .variants = mixed},
-            {.arithmetic = variants[v],                           .block = 256              },
+            {.arithmetic = variants[v], .block = 256, .variants = mixed},
+            {.arithmetic = variants[v], .block = 256},
         };
         double errors[3];
         posed p;
@@ -272,12 +274,12 @@ static void three_zones_stand_in_one_factorization(void **state)
 {
     (void)state;
     static const bb_variant zones[][3] = {
-        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP2},
+        {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2},
         {BB_VARIANT_HP1, BB_VARIANT_HP1, BB_VARIANT_HP2},
-        {BB_VARIANT_X3,  BB_VARIANT_HP2, BB_VARIANT_HP2},
-        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP1},
-        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP3},
-        {BB_VARIANT_X3,  BB_VARIANT_HP1, BB_VARIANT_HP2},
+        {BB_VARIANT_X3, BB_VARIANT_HP2, BB_VARIANT_HP2},
+        {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP1},
+        {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP3},
+        {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2},
     };
     static const double errors[] = {1.5e-4, 1.5e-4, 9e-4, 4e-5, 1.9e-4, 1.5e-4};
     enum { ZONED = sizeof zones / sizeof *zones };
@@ -325,17 +327,17 @@ static void light_sweeps_are_between_the_others(void **state)
 {
     (void)state;
     const bb_panel_plan plans[] = {
-        {.arithmetic = BB_VARIANT_HP1, .block = 128                    },
-        { .arithmetic = BB_VARIANT_HP1,                .block = 128, .sweeps = BB_POLICY_SWEEPS_LIGHT},
-        { .arithmetic = BB_VARIANT_HP1,
+        {.arithmetic = BB_VARIANT_HP1, .block = 128},
+        {.arithmetic = BB_VARIANT_HP1, .block = 128, .sweeps = BB_POLICY_SWEEPS_LIGHT},
+        {.arithmetic = BB_VARIANT_HP1,
          .block = 128,
          .sweeps = BB_POLICY_SWEEPS_LIGHT,
          .sweep_energy = 0.02},
-        {                                             .arithmetic = BB_VARIANT_HP1,
+        {.arithmetic = BB_VARIANT_HP1,
          .block = 128,
          .sweeps = BB_POLICY_SWEEPS_LIGHT,
          .sweep_energy = 1.0},
-        {                                 .arithmetic = BB_VARIANT_HP1,                            .block = 128,                                 .sweeps = BB_POLICY_SWEEPS_FOLLOW},
+        {.arithmetic = BB_VARIANT_HP1, .block = 128, .sweeps = BB_POLICY_SWEEPS_FOLLOW},
     };
     const bb_index n = few ? 400 : 1500;
     const size_t bytes = (size_t)(200 * n) * sizeof(double);

@@ -219,9 +219,7 @@ static void check_type(int type, bb_index n, ratios *worst)
 
 static void check_sizes(const bb_index *sizes, size_t count)
 {
-    ratios worst[ARITHMETICS] = {
-        {0.0, 0.0, 0.0}
-    };
+    ratios worst[ARITHMETICS] = {{0.0, 0.0, 0.0}};
     for (size_t s = 0; s < count; ++s) {
         for (int type = 1; type <= SPD_TYPES; ++type) {
             check_type(type, sizes[s], worst);
@@ -326,15 +324,8 @@ static void nan_is_found_in_every_block(void **state)
 {
     (void)state;
     enum { N = 600 };
-    const bb_index places[][2] = {
-        {0,   0  },
-        {20,  3  },
-        {300, 5  },
-        {300, 300},
-        {599, 0  },
-        {599, 590},
-        {599, 599}
-    };
+    const bb_index places[][2] = {{0, 0},   {20, 3},    {300, 5},  {300, 300},
+                                  {599, 0}, {599, 590}, {599, 599}};
     spd_matrix matrix;
     spd_create(2, N, 0x1p-11, &matrix);
     for (int v = 0; v < ARITHMETICS; ++v) {

@@ -7,11 +7,9 @@
 
 static bb_tile_plan plan_of(bb_variant arithmetic, bb_index tile)
 {
-    return (bb_tile_plan){
-        .tile_size = tile,
-        .arithmetic = arithmetic,
-        .policy = {.kind = BB_POLICY_BAND, .width = 1, .inside = BB_VARIANT_SP}
-    };
+    return (bb_tile_plan){.tile_size = tile,
+                          .arithmetic = arithmetic,
+                          .policy = {.kind = BB_POLICY_BAND, .width = 1, .inside = BB_VARIANT_SP}};
 }
 
 static bb_tile_matrix *load(double *a, bb_index n, const bb_tile_plan *plan)
@@ -61,15 +59,9 @@ static void factors_have_the_error_of_their_variant(void **state)
         bb_variant variant;
         double bound;
     } cases[] = {
-        {BB_VARIANT_DP,   1e-15},
-        {BB_VARIANT_SP,   5e-7 },
-        {BB_VARIANT_TF32, 1e-3 },
-        {BB_VARIANT_HP1,  1e-3 },
-        {BB_VARIANT_HP2,  4e-3 },
-        {BB_VARIANT_HP3,  8e-3 },
-        {BB_VARIANT_BF16, 8e-3 },
-        {BB_VARIANT_X3,   1e-6 },
-        {BB_VARIANT_FP8,  1e-1 },
+        {BB_VARIANT_DP, 1e-15},  {BB_VARIANT_SP, 5e-7},  {BB_VARIANT_TF32, 1e-3},
+        {BB_VARIANT_HP1, 1e-3},  {BB_VARIANT_HP2, 4e-3}, {BB_VARIANT_HP3, 8e-3},
+        {BB_VARIANT_BF16, 8e-3}, {BB_VARIANT_X3, 1e-6},  {BB_VARIANT_FP8, 1e-1},
     };
     const bb_index sizes[] = {1, 2, 3, 5, 31, 32, 33, 200};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
@@ -184,12 +176,8 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
         bb_variant variant;
         double factor, solve;
     } cases[] = {
-        {BB_VARIANT_X3,   1e-6, 1e-5},
-        {BB_VARIANT_TF32, 1e-3, 5e-3},
-        {BB_VARIANT_HP1,  1e-3, 5e-3},
-        {BB_VARIANT_HP2,  4e-3, 3e-2},
-        {BB_VARIANT_HP3,  8e-3, 5e-2},
-        {BB_VARIANT_BF16, 8e-3, 4e-2},
+        {BB_VARIANT_X3, 1e-6, 1e-5},  {BB_VARIANT_TF32, 1e-3, 5e-3}, {BB_VARIANT_HP1, 1e-3, 5e-3},
+        {BB_VARIANT_HP2, 4e-3, 3e-2}, {BB_VARIANT_HP3, 8e-3, 5e-2},  {BB_VARIANT_BF16, 8e-3, 4e-2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double factor[3], solve[3];

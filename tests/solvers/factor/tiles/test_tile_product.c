@@ -129,9 +129,9 @@ static void fp8_scales_reach_the_top_of_the_format(void **state)
     const struct {
         float largest, kept, expected_kept;
     } cases[] = {
-        {3.5F,             3.0F * 0x1p-16F, 3.0F * 0x1p-16F},
-        {3.5F + 0x1p-22F,  3.0F * 0x1p-16F, 4.0F * 0x1p-16F}, // 1.5 steps tie to 2
-        {1.75F,            3.0F * 0x1p-17F, 3.0F * 0x1p-17F},
+        {3.5F, 3.0F * 0x1p-16F, 3.0F * 0x1p-16F},
+        {3.5F + 0x1p-22F, 3.0F * 0x1p-16F, 4.0F * 0x1p-16F}, // 1.5 steps tie to 2
+        {1.75F, 3.0F * 0x1p-17F, 3.0F * 0x1p-17F},
         {1.75F + 0x1p-23F, 3.0F * 0x1p-17F, 4.0F * 0x1p-17F},
         {-3.5F * 0x1p-40F, 3.0F * 0x1p-56F, 3.0F * 0x1p-56F},
     };

@@ -56,11 +56,11 @@ static void certificates_of_two_tile_rows_are_those_by_hand(void **state)
         bb_variant variant;
         double product_error, spacing;
     } cases[] = {
-        {BB_VARIANT_TF32, (2.0 + 0x1p-11) * 0x1p-11, 0x1p-136         },
-        {BB_VARIANT_BF16, (2.0 + 0x1p-8) * 0x1p-8,   0x1p-133         },
-        {BB_VARIANT_HP1,  (2.0 + 0x1p-11) * 0x1p-11, 0x1p-24          },
-        {BB_VARIANT_X3,   0x1p-21,                   0x1p-24 * 0x1p-11}, // that of the lower plane
-        {BB_VARIANT_FP8,  (2.0 + 0x1p-4) * 0x1p-4,   0x1p-9 / 224.0   }, // the norm, 1, at 224
+        {BB_VARIANT_TF32, (2.0 + 0x1p-11) * 0x1p-11, 0x1p-136},
+        {BB_VARIANT_BF16, (2.0 + 0x1p-8) * 0x1p-8, 0x1p-133},
+        {BB_VARIANT_HP1, (2.0 + 0x1p-11) * 0x1p-11, 0x1p-24},
+        {BB_VARIANT_X3, 0x1p-21, 0x1p-24 * 0x1p-11},               // that of the lower plane
+        {BB_VARIANT_FP8, (2.0 + 0x1p-4) * 0x1p-4, 0x1p-9 / 224.0}, // the norm, 1, at 224
     };
     double a[16];
     two_tile_rows(0.5, a);
@@ -118,11 +118,11 @@ static void certificates_are_tight_where_roundings_agree(void **state)
         bb_variant variant;
         double b, kept; // of b^2
     } cases[] = {
-        {BB_VARIANT_TF32, 1.0 + 0x1p-11,           1.0          },
-        {BB_VARIANT_BF16, 1.0 + 0x1p-8,            1.0          },
-        {BB_VARIANT_HP1,  1.0 + 0x1p-11,           1.0          },
-        {BB_VARIANT_FP8,  1.0 + 0x1p-4,            1.0          },
-        {BB_VARIANT_X3,   1.0 + 0x1p-12 + 0x1p-23, 1.0 + 0x1p-11},
+        {BB_VARIANT_TF32, 1.0 + 0x1p-11, 1.0},
+        {BB_VARIANT_BF16, 1.0 + 0x1p-8, 1.0},
+        {BB_VARIANT_HP1, 1.0 + 0x1p-11, 1.0},
+        {BB_VARIANT_FP8, 1.0 + 0x1p-4, 1.0},
+        {BB_VARIANT_X3, 1.0 + 0x1p-12 + 0x1p-23, 1.0 + 0x1p-11},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         double b = cases[k].b;
