@@ -31,11 +31,6 @@ bb_view bb_view_matrix(double *data, bb_index rows, bb_index columns)
         .data = data, .type = BB_F64, .rank = 2, .shape = {rows, columns}, .strides = {columns, 1}};
 }
 
-bb_view bb_view_vector(double *data, bb_index count)
-{
-    return (bb_view){.data = data, .type = BB_F64, .rank = 1, .shape = {count}, .strides = {1}};
-}
-
 bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column, bb_index columns)
 {
     assert(view.rank == 2 && row >= 0 && rows >= 0 && row + rows <= view.shape[0]);
@@ -52,50 +47,4 @@ double *bb_view_row(bb_view view, bb_index row)
 {
     assert(view.type == BB_F64 && view.rank == 2 && view.space == BB_SPACE_HOST);
     return (double *)view.data + row * view.strides[0];
-}
-
-bb_index bb_view_items(bb_view view)
-{
-    bb_index items = 1;
-    for (int axis = 0; axis < view.rank; ++axis) {
-        items *= view.shape[axis];
-    }
-    return items;
-}
-
-bool bb_view_contiguous(bb_view view)
-{
-    bb_index expected = 1;
-    for (int axis = view.rank - 1; axis >= 0; --axis) {
-        if (view.strides[axis] != expected) {
-            return false;
-        }
-        expected *= view.shape[axis];
-    }
-    return true;
-}
-
-bb_status bb_array_create(bb_type type, int rank, const bb_index *shape, bb_array *out)
-{
-    bb_status status = BB_OK;
-    *out = (bb_array){.view = {.type = type, .rank = rank}};
-    BB_REQUIRE(rank >= 1 && rank <= BB_MAX_RANK, BB_INVALID, "array of %d axes, expected 1..%d",
-               rank, BB_MAX_RANK);
-    bb_index items = 1;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-        out->view.shape[axis] = shape[axis];
-        out->view.strides[axis] = items;
-        BB_REQUIRE(shape[axis] >= 0 && !__builtin_mul_overflow(items, shape[axis], &items),
-                   BB_INVALID, "array axis %d of %td items: negative or too large", axis,
-                   shape[axis]);
-    }
-    BB_TRY(bb_memory_zeroed(items, bb_type_bytes(type), &out->view.data));
-done:
-    return status;
-}
-
-void bb_array_release(bb_array *array)
-{
-    bb_memory_release(&array->view.data);
-    array->view = (bb_view){0};
 }

@@ -31,19 +31,11 @@ typedef struct bb_view {
     bb_index strides[BB_MAX_RANK]; ///< in items
 } bb_view;
 
-/// Owner of a contiguous host block and the view on it.
-typedef struct bb_array {
-    bb_view view;
-} bb_array;
-
 size_t bb_type_bytes(bb_type type);
 const char *bb_type_name(bb_type type);
 
 /// Contiguous row-major view [rows][columns] on doubles of the host.
 bb_view bb_view_matrix(double *data, bb_index rows, bb_index columns);
-
-/// Contiguous view [count] on doubles of the host.
-bb_view bb_view_vector(double *data, bb_index count);
 
 /// Rows [row, row + rows) and columns [column, column + columns) of a rank-2 view. The caller keeps
 /// within the shape (asserted).
@@ -51,18 +43,6 @@ bb_view bb_view_block(bb_view view, bb_index row, bb_index rows, bb_index column
 
 /// First item of row `row` of a rank-2 F64 host view.
 double *bb_view_row(bb_view view, bb_index row);
-
-/// Items in a view: the product of its shape.
-bb_index bb_view_items(bb_view view);
-
-/// True when the items stand without gaps in row-major order.
-bool bb_view_contiguous(bb_view view);
-
-/// Allocates a zeroed contiguous host array of `rank` axes. Errors: BB_MEMORY, BB_INVALID.
-BB_CHECKED bb_status bb_array_create(bb_type type, int rank, const bb_index *shape, bb_array *out);
-
-/// Frees the block; safe on a zeroed struct.
-void bb_array_release(bb_array *array);
 
 #ifdef __cplusplus
 }

@@ -84,11 +84,13 @@ static bb_status take(bb_index count, size_t item_bytes, bool zeroed, void **out
                "allocation of %td items of %zu bytes overflows the address space", count,
                item_bytes);
     size_t bytes = (size_t)count * item_bytes;
-    size_t multiple = bytes + 2 * BB_ALIGNMENT;
-    char *base = injected_failure() ? NULL : zeroed ? calloc(1, multiple) : malloc(multiple);
+    size_t padded_bytes = bytes + 2 * BB_ALIGNMENT;
+    char *base = injected_failure() ? NULL
+                 : zeroed           ? calloc(1, padded_bytes)
+                                    : malloc(padded_bytes);
     BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes asked for, %zu held",
                bytes, bb_memory_bytes());
-    advise(base, multiple);
+    advise(base, padded_bytes);
     *out = base + 2 * BB_ALIGNMENT - (uintptr_t)base % BB_ALIGNMENT;
     *header_of(*out) = (header){bytes, base};
     account(bytes);

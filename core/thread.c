@@ -38,7 +38,6 @@ static struct {
           .start = PTHREAD_COND_INITIALIZER,
           .finish = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local bb_index thread_number;
 static _Thread_local bool inside_loop;
 
 static void note_failure(loop *work, bb_index index, bb_status status)
@@ -71,7 +70,7 @@ static void drain(loop *work)
 
 static void *serve(void *argument)
 {
-    thread_number = (bb_index)(intptr_t)argument;
+    (void)argument;
     unsigned long seen = 0;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
@@ -135,11 +134,6 @@ bb_index bb_threads_available(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online < 1 ? 1 : (bb_index)online;
-}
-
-bb_index bb_thread_number(void)
-{
-    return thread_number;
 }
 
 static bb_status run_here(bb_index count, bb_task task, void *context)

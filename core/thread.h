@@ -36,9 +36,6 @@ BB_CHECKED bb_status bb_parallel_for(bb_index count, bb_task task, void *context
 BB_CHECKED bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task,
                                         void *context);
 
-/// Number of the calling thread in the running loop, 0 <= n < bb_threads_count(): for workspaces.
-bb_index bb_thread_number(void);
-
 /// Joins the pool; loops afterwards run on the caller. Call before exit.
 void bb_threads_stop(void);
 

@@ -119,9 +119,10 @@ __attribute__((constructor)) static void put_together(void)
         for (bb_index k = 0; k < row->key_count; ++k) {
             bb_key *present = find_key(row->keys[k].name);
             bool own = row->keys[k].offset >= offsetof(bb_codec_config, own);
-            if (present != NULL) {
+            if (present != NULL && present->choices != NULL && row->keys[k].choices != NULL) {
                 add_words(present, row->keys[k].choices, row->keys[k].meaning);
-            } else if (slots + own <= BB_CODEC_SLOTS && bb_codec_schema.key_count < KEYS) {
+            } else if (present == NULL && slots + own <= BB_CODEC_SLOTS &&
+                       bb_codec_schema.key_count < KEYS) {
                 bb_key *key = &keys[bb_codec_schema.key_count++];
                 *key = row->keys[k];
                 key->offset += own ? (size_t)first_slot[r] * sizeof(bb_codec_slot) : 0;

@@ -92,7 +92,8 @@ const char *bb_codec_rounding(const bb_codec_config *config);
 /// Largest |decoded - value| that the codec declares for a value of `magnitude` in a block whose
 /// largest magnitude is `block_magnitude`, with a tolerance in absolute terms; infinity where it
 /// declares none (zfp rate and precision). Rows unscaled; the fp32 rounding of codecs that work on
-/// floats is included. With diffused rounding the block is the row.
+/// floats is included. With diffused rounding, and
+/// with nvfp4, whose scale is a row's, the block is the row.
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude);
 
@@ -101,7 +102,8 @@ double bb_codec_bits_per_value(const bb_codec_config *config);
 
 /// Bands are drawn (precision/draw.h) with factors from 1 to this: 2 where a value's rounding goes
 /// by its power of two, 1 / 0.97 where it goes by a tolerance, which is to a coded value what a
-/// tolerance smaller by the factor is to the value.
+/// tolerance smaller by the factor is to the value; 1 where no factor changes a rounding, so that
+/// there are no draws.
 double bb_codec_draw_limit(const bb_codec_config *config);
 
 /// Whether it is the plain format: words of it and nothing else.

@@ -30,12 +30,17 @@ BB_CLONES static double largest_magnitude(const double *values, bb_index count)
 
 double bb_scaling_row(bb_format format, const double *row, bb_index count)
 {
-    double largest = largest_magnitude(row, count);
+    const bb_format_info *info = bb_format_describe(format);
+    return bb_scaling_row_to(info->bytes <= 2 ? info->largest : 1.0, row, count);
+}
+
+double bb_scaling_row_to(double largest_number, const double *row, bb_index count)
+{
+    const double largest = largest_magnitude(row, count);
+    const double top = fmin(largest_number, 65536.0);
     if (largest == 0.0 || !isfinite(largest)) {
         return 1.0;
     }
-    const bb_format_info *info = bb_format_describe(format);
-    double top = info->bytes <= 2 ? fmin(info->largest, 65536.0) : 1.0;
     int exponent = 0;
     double ratio = fmin(top / largest, 0x1p1000);
     (void)frexp(ratio, &exponent);

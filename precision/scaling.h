@@ -16,6 +16,9 @@ extern "C" {
 /// Multiplying by s and by 1/s is exact, and rounding does not leave the range.
 double bb_scaling_row(bb_format format, const double *row, bb_index count);
 
+/// The same for numbers of which the largest is given; top is at most 2^16.
+double bb_scaling_row_to(double largest_number, const double *row, bb_index count);
+
 /// Unit-diagonal scaling of a symmetric matrix from its diagonal: scale[i] = 1 / sqrt(diagonal[i]),
 /// so that D A D has a diagonal of ones. Errors: BB_INVALID where diagonal[i] is not positive and
 /// finite (the index and value are named).

@@ -258,9 +258,9 @@ static bool is_printed(void)
     }
     const int reason = errno;
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    const bool rest = poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+    const bool gone = poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
     errno = reason;
-    return rest;
+    return gone;
 }
 
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments)

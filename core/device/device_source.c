@@ -4,8 +4,8 @@
 #include "core/memory.h"
 
 // In device_source_cuda.cu.
-bb_status bb_device_source_copy_block(const bb_device_source *source, bb_queue *stream,
-                                      bb_index row, bb_index column, bb_view out);
+bb_status bb_device_source_copy_block(const bb_device_source *source, bb_queue *queue, bb_index row,
+                                      bb_index column, bb_view out);
 
 static bb_status create_copied(const bb_matrix_source *source, bb_device *device,
                                bb_device_source **out)
@@ -45,7 +45,7 @@ void bb_device_source_destroy(bb_device_source **source)
     }
 }
 
-bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *stream, bb_index row,
+bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *queue, bb_index row,
                                 bb_index column, bb_view out)
 {
     bb_status status = BB_OK;
@@ -57,7 +57,7 @@ bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *stream
                source->name);
     BB_TRY(bb_matrix_source_block_check(source->name, source->rows, source->columns, row, column,
                                         &out));
-    BB_TRY(source->fill(source, stream, row, column, out));
+    BB_TRY(source->fill(source, queue, row, column, out));
 done:
     return status;
 }

@@ -17,10 +17,10 @@ extern "C" {
 typedef struct bb_device_source bb_device_source;
 
 /// Fills `out` (BB_F64 or BB_F32, rank 2, device memory, unit column stride) with the block whose
-/// first entry is (row, column), in the order of `stream`; may return before the
+/// first entry is (row, column), in the order of `queue`; may return before the
 /// block is filled. BB_F32 is the fp64 entry rounded once. An entry does not depend on the block
 /// that it was asked for in.
-typedef bb_status (*bb_device_fill)(const bb_device_source *source, bb_queue *stream, bb_index row,
+typedef bb_status (*bb_device_fill)(const bb_device_source *source, bb_queue *queue, bb_index row,
                                     bb_index column, bb_view out);
 
 struct bb_device_source {
@@ -42,7 +42,7 @@ BB_CHECKED bb_status bb_device_source_create(const bb_matrix_source *source, bb_
 void bb_device_source_destroy(bb_device_source **source);
 
 /// A block, after checking that it lies inside the matrix. Errors: BB_INVALID, or the fill's.
-BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *stream,
+BB_CHECKED bb_status bb_device_source_fill(const bb_device_source *source, bb_queue *queue,
                                            bb_index row, bb_index column, bb_view out);
 
 /// The twin of a dense source: the whole matrix is copied once, in fp64. Errors: BB_MEMORY,

@@ -97,8 +97,8 @@ static const bb_key sensors_keys[] = {
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
      .default_text = "3.0"},
     {POSITIVE(bb_sensors_config, atmosphere_transmission, "1", 1.0,
-              "Transmission of the atmosphere, by which that of a laser star's optics is "
-              "divided."),
+              "Transmission of the atmosphere: that of a laser star's optics is divided by it, "
+              "a Rayleigh star's light goes through it twice."),
      .default_text = "0.84"},
     BB_GUIDE_STAR_KINDS(GROUP_OF)
 };

@@ -54,10 +54,10 @@ static bb_status check(const bb_star_settings *given, const bb_star_settings *al
     BB_REQUIRE(isnan(given->power_w) || isnan(all->flux_ph_per_m2_s), BB_INVALID,
                "%s.power_w: its flux_ph_per_m2_s = %g ph/m^2/s is given, expected one of the two",
                path, all->flux_ph_per_m2_s);
-    BB_REQUIRE(all->depth_km < 2.0 * all->altitude_km, BB_INVALID,
-               "%s.depth_km = %g km: a range gate about altitude_km = %g km would open below the "
-               "pupil, expected a depth under %g km",
-               path, all->depth_km, all->altitude_km, 2.0 * all->altitude_km);
+    BB_REQUIRE(all->depth_km <= 0.5 * all->altitude_km, BB_INVALID,
+               "%s.depth_km = %g km about altitude_km = %g km: flux and elongation are those of a "
+               "thin range gate, expected a depth of at most %g km",
+               path, all->depth_km, all->altitude_km, 0.5 * all->altitude_km);
 done:
     return status;
 }

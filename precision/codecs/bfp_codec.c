@@ -247,13 +247,13 @@ static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double
 {
     const bfp_store *store = matrix->store;
     unsigned char *out = row_at(matrix, row);
-    bb_index multiple = matrix->layout.columns / BB_BLOCK;
+    bb_index full_blocks = matrix->layout.columns / BB_BLOCK;
     bb_index rest = matrix->layout.columns % BB_BLOCK;
-    encode_blocks(&store->layout, values, scale, 0, multiple, out, counts);
+    encode_blocks(&store->layout, values, scale, 0, full_blocks, out, counts);
     if (rest != 0) {
         double last[BB_BLOCK] = {0.0};
-        memcpy(last, values + multiple * BB_BLOCK, (size_t)rest * sizeof *last);
-        encode_blocks(&store->layout, last, scale, multiple, 1, out, counts);
+        memcpy(last, values + full_blocks * BB_BLOCK, (size_t)rest * sizeof *last);
+        encode_blocks(&store->layout, last, scale, full_blocks, 1, out, counts);
     }
 }
 
@@ -293,12 +293,12 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     const bfp_store *store = matrix->store;
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
     bb_index first = piece * PIECE_BLOCKS;
-    bb_index multiple = count / BB_BLOCK;
-    decode_blocks_f32(&store->layout, row_at(matrix, group), first, multiple, out);
+    bb_index full_blocks = count / BB_BLOCK;
+    decode_blocks_f32(&store->layout, row_at(matrix, group), first, full_blocks, out);
     if (count % BB_BLOCK != 0) {
         float last[BB_BLOCK];
-        decode_blocks_f32(&store->layout, row_at(matrix, group), first + multiple, 1, last);
-        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        decode_blocks_f32(&store->layout, row_at(matrix, group), first + full_blocks, 1, last);
+        memcpy(out + full_blocks * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 

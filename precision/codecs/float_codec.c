@@ -23,6 +23,7 @@
 #include "core/random.h"
 #include "precision/codec_row.h"
 #include "precision/format_core.h"
+#include "precision/scaling.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -248,19 +249,16 @@ static inline uint64_t random_at(uint64_t place, uint32_t words[4])
     return (uint64_t)words[3] << 32 | words[2];
 }
 
-// Undone by the matrix: the largest magnitude of a row lies in the upper binade of 1, or of the
-// format's numbers up to 2^16.
+// Undone by the matrix: the largest magnitude of a row lies in the upper half of the format's
+// numbers, or of those up to 2^16.
 static double row_scale(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     const float_store *store = matrix->store;
-    int exponent = 0;
-    double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
-    if (matrix->scale != NULL && store->words.bits <= 16) {
-        (void)frexp(fmin(store->words.largest, 0x1p16), &exponent);
-        scale = ldexp(scale, exponent - 1);
-        matrix->scale[row] = scale;
+    if (matrix->scale == NULL) {
+        return 1.0;
     }
-    return scale;
+    matrix->scale[row] = bb_scaling_row_to(store->words.largest, values, matrix->layout.columns);
+    return matrix->scale[row];
 }
 
 static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,

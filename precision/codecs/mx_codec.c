@@ -435,6 +435,12 @@ static size_t bytes(const bb_coded_matrix *matrix)
     return (size_t)matrix->layout.rows * store->row_bytes;
 }
 
+// nvfp4's scale follows its row, whose quotients no factor changes.
+static double draw_limit(const bb_codec_config *config)
+{
+    return is_nv(config) ? 1.0 : bb_codec_draw_octave(config);
+}
+
 static const bb_codec_ops operations = {
     .check = check,
     .absent = absent,
@@ -442,7 +448,7 @@ static const bb_codec_ops operations = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_limit = bb_codec_draw_octave,
+    .draw_limit = draw_limit,
     .form = form,
     .create = create,
     .destroy = destroy,

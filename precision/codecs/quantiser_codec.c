@@ -210,9 +210,10 @@ static bb_status encode_row(quantiser_store *store, bb_index row, const double *
         cursor = encode_blocks(source, per_step, count / BB_BLOCK, widths, cursor, counts);
         if (count % BB_BLOCK != 0) {
             double last[BB_BLOCK] = {0.0};
-            bb_index multiple = count / BB_BLOCK;
-            memcpy(last, source + multiple * BB_BLOCK, (size_t)(count % BB_BLOCK) * sizeof *last);
-            cursor = encode_blocks(last, per_step, 1, widths + multiple, cursor, counts);
+            bb_index full_blocks = count / BB_BLOCK;
+            memcpy(last, source + full_blocks * BB_BLOCK,
+                   (size_t)(count % BB_BLOCK) * sizeof *last);
+            cursor = encode_blocks(last, per_step, 1, widths + full_blocks, cursor, counts);
         }
     }
     to->bytes = (size_t)(cursor - scratch);
@@ -328,12 +329,12 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
     const unsigned char *cursor = run_words(store, group, piece);
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index multiple = count / BB_BLOCK;
-    cursor = decode_blocks_f32(cursor, widths, store->step, multiple, out);
+    bb_index full_blocks = count / BB_BLOCK;
+    cursor = decode_blocks_f32(cursor, widths, store->step, full_blocks, out);
     if (count % BB_BLOCK != 0) {
         float last[BB_BLOCK];
-        (void)decode_blocks_f32(cursor, widths + multiple, store->step, 1, last);
-        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        (void)decode_blocks_f32(cursor, widths + full_blocks, store->step, 1, last);
+        memcpy(out + full_blocks * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 
@@ -343,12 +344,12 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index p
     const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
     const unsigned char *cursor = run_words(store, group, piece);
     bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index multiple = count / BB_BLOCK;
-    cursor = decode_blocks_f64(cursor, widths, (double)store->step, multiple, out);
+    bb_index full_blocks = count / BB_BLOCK;
+    cursor = decode_blocks_f64(cursor, widths, (double)store->step, full_blocks, out);
     if (count % BB_BLOCK != 0) {
         double last[BB_BLOCK];
-        (void)decode_blocks_f64(cursor, widths + multiple, (double)store->step, 1, last);
-        memcpy(out + multiple * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+        (void)decode_blocks_f64(cursor, widths + full_blocks, (double)store->step, 1, last);
+        memcpy(out + full_blocks * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
     }
 }
 

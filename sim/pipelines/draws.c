@@ -62,11 +62,6 @@ static moments moments_of(const bb_draws *draws)
     return out;
 }
 
-double bb_draws_worst(const bb_draws *draws)
-{
-    return moments_of(draws).worst;
-}
-
 double bb_draws_failure_bound(const bb_draws *draws)
 {
     const double finished = (double)(draws->tried - draws->failed);

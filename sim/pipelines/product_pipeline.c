@@ -111,6 +111,14 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
                                bb_codec_name(pipeline->storage.codec)));
     }
     BB_TRY(check_storage(pipeline, index, study_device, config, problems));
+    if (pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, path),
+                            "%s = %td: the scales of its storage follow the rows, so that no draw "
+                            "differs, expected 1",
+                            path, pipeline->draws));
+    }
 done:
     return status;
 }

@@ -100,12 +100,12 @@ done:
 
 void bb_coded_operator_destroy(bb_coded_operator **operation)
 {
-    bb_coded_operator *operator= * operation;
-    if (operator!= NULL) {
-        bb_device_matrix_destroy(&operator->there);
-        bb_device_release(operator->device, &operator->device_x);
-        bb_device_release(operator->device, &operator->device_y);
-        BB_RELEASE(&operator->x_f32);
+    bb_coded_operator *coded = *operation;
+    if (coded != NULL) {
+        bb_device_matrix_destroy(&coded->there);
+        bb_device_release(coded->device, &coded->device_x);
+        bb_device_release(coded->device, &coded->device_y);
+        BB_RELEASE(&coded->x_f32);
         BB_RELEASE(operation);
     }
 }

@@ -124,7 +124,7 @@ BB_AVX512_INLINE __m256i half_of_e4m3(__m128i bytes)
     return _mm256_and_si256(shifted, _mm256_set1_epi16((short)0xbfff));
 }
 
-BB_AVX512_INLINE __m512 decode_e4m3(const unsigned char *words)
+BB_AVX512_INLINE __m512 expand_e4m3(const unsigned char *words)
 {
     __m128i bytes = load_bytes(words);
     __m256i half = half_of_e4m3(bytes);
@@ -162,7 +162,7 @@ BB_AVX512_INLINE __m512 decode_16(int storage, const bb_span_row *row, bb_index 
     case BB_FORMAT_FP16:
         return _mm512_cvtph_ps(load_words(words + 2 * j));
     case BB_FORMAT_E4M3:
-        return decode_e4m3(words + j);
+        return expand_e4m3(words + j);
     case BB_FORMAT_E5M2: // the upper byte of an fp16
         return _mm512_cvtph_ps(load_upper_bytes(words + j));
     case BB_SPAN_BFP8: {

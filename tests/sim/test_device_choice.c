@@ -54,6 +54,7 @@ static void only_what_runs_is_offered(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_results *results = NULL;
         check_fails(driver_run(&cases[i], 1, &results), BB_INVALID, "1 problem");
+        assert_null(results);
     }
     bb_device_kind kind = BB_DEVICE_CUDA;
     if (has_gpu()) {

@@ -47,8 +47,8 @@ int64_t bb_structure_table_interval(double s, double *place)
     int64_t interval = (int64_t)((uint64_t)bits >> (52 - BB_STRUCTURE_SPLIT_BITS)) - before;
     interval = interval < 0 ? 0 : interval;
     interval = interval > BB_STRUCTURE_INTERVALS + 1 ? BB_STRUCTURE_INTERVALS + 1 : interval;
-    const int64_t rest = ((int64_t)1 << (52 - BB_STRUCTURE_SPLIT_BITS)) - 1;
-    const int64_t one_plus = (bits & rest) | ((int64_t)1023 << 52);
+    const int64_t mask = ((int64_t)1 << (52 - BB_STRUCTURE_SPLIT_BITS)) - 1;
+    const int64_t one_plus = (bits & mask) | ((int64_t)1023 << 52);
     double local;
     memcpy(&local, &one_plus, sizeof local);
     *place = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;

@@ -134,7 +134,7 @@ static bb_index likest(const problem *p, bb_index l)
 static bb_status judge(const problem *p, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
-    bb_index minimum = 0;
+    bb_index weakest = 0;
     if (isnan(p->rows)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_NON_FINITE,
                        "a covariance of slopes that is learned from is not finite");
@@ -152,13 +152,13 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     BB_TRY(bb_learn_triangle_condition(p->columns, p->layers, p->unit, out->own, &out->condition));
     for (bb_index l = 0; l < p->layers; ++l) {
         out->own[l] = 1.0 / sqrt(out->own[l]);
-        minimum = out->own[l] < out->own[minimum] ? l : minimum;
+        weakest = out->own[l] < out->own[weakest] ? l : weakest;
     }
-    if (!(out->own[minimum] >= p->task->separation)) {
+    if (!(out->own[weakest] >= p->task->separation)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
                        "the guide stars do not tell the layer at %g m from that at %g m: %.1e of "
                        "its covariance is its own, expected %.1e or more",
-                       out->height_m[minimum], out->height_m[likest(p, minimum)], out->own[minimum],
+                       out->height_m[weakest], out->height_m[likest(p, weakest)], out->own[weakest],
                        p->task->separation);
     }
 done:

@@ -30,15 +30,15 @@ bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
     BB_REQUIRE(config->columns >= 1 && config->rows >= 1, BB_INVALID,
                "metrology of %td x %td points, expected at least 1 x 1", config->columns,
                config->rows);
-    bb_index limit = config->columns * config->rows;
+    bb_index capacity = config->columns * config->rows;
     BB_TRY(BB_ZEROED(1, &dwell));
     dwell->slit = *slit;
     dwell->field = *field;
-    BB_TRY(BB_ALLOCATE(limit, &dwell->x));
-    BB_TRY(BB_ALLOCATE(limit, &dwell->y));
-    BB_TRY(BB_ZEROED(limit, &dwell->weight));
-    BB_TRY(BB_ZEROED(limit, &dwell->mean));
-    BB_TRY(BB_ZEROED(limit, &dwell->spread));
+    BB_TRY(BB_ALLOCATE(capacity, &dwell->x));
+    BB_TRY(BB_ALLOCATE(capacity, &dwell->y));
+    BB_TRY(BB_ZEROED(capacity, &dwell->weight));
+    BB_TRY(BB_ZEROED(capacity, &dwell->mean));
+    BB_TRY(BB_ZEROED(capacity, &dwell->spread));
     place_points(config, dwell);
     *out = dwell;
     dwell = NULL;

@@ -40,12 +40,13 @@ bb_status bb_realtime_plan_check(const bb_wafer_study *study, const bb_product_p
                pipeline->name, bb_working_format_names[pipeline->multiply]);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
     BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
-    BB_REQUIRE(study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
-                   bb_coded_operator_moves(&pipeline->storage),
-               BB_UNSUPPORTED,
-               "pipeline %s, storage: realtime.matrices: streamed moves plain formats and bfp, "
-               "whose rows all have the same bytes; take one of them, or resident",
-               pipeline->name);
+    BB_REQUIRE(
+        study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
+            bb_coded_operator_moves(&pipeline->storage),
+        BB_UNSUPPORTED,
+        "pipeline %s, storage: realtime.matrices: streamed moves plain formats, bfp and mx int8, "
+        "whose rows all have the same bytes; take one of them, or resident",
+        pipeline->name);
 done:
     return status;
 }

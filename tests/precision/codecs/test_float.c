@@ -211,7 +211,63 @@ static void bytes_are_the_bits_of_a_row(void **state)
     }
 }
 
-// A scaled row fills the format's range and does not leave it.
+// A scaled row fills the format's range and does not leave it, with fp16's and e4m3's own scale and
+// words where the formats coincide: one bit more never costs.
+static void scaled_rows_are_those_of_the_formats(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bb_format format;
+    } cases[] = {{"float exponent=5 mantissa=10 specials=ieee", BB_FORMAT_FP16},
+                 {"float exponent=4 mantissa=3 specials=finite", BB_FORMAT_E4M3},
+                 {"float exponent=8 mantissa=7 specials=ieee", BB_FORMAT_BF16}};
+    double values[64];
+    for (int i = 0; i < 64; ++i) {
+        values[i] = 3e-12 / (1.0 + i * i);
+    }
+    const bb_matrix_layout layout = {.rows = 1, .columns = 64};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const bb_codec_config plain = bb_codec_plain(cases[c].format);
+        bb_coded_matrix *expected = NULL;
+        double got[64];
+        double known[64];
+        bb_coded_matrix *matrix = encoded(cases[c].text, BB_ROW_SCALE_ROW, 1, 64, values);
+        check_ok(bb_coded_matrix_create(&plain, BB_ROW_SCALE_ROW, &layout, &expected));
+        check_ok(bb_coded_matrix_encode(expected, 0, bb_view_matrix(values, 1, 64)));
+        assert_true(bb_coded_matrix_row_scale(matrix, 0) == bb_coded_matrix_row_scale(expected, 0));
+        bb_coded_matrix_decode(matrix, 0, 0, 64, got);
+        bb_coded_matrix_decode(expected, 0, 0, 64, known);
+        assert_memory_equal(got, known, sizeof got);
+        bb_coded_matrix_destroy(&expected);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void more_bits_are_never_worse(void **state)
+{
+    (void)state;
+    double values[64];
+    double last = INFINITY;
+    for (int i = 0; i < 64; ++i) {
+        values[i] = 3e-12 / (1.0 + i * i);
+    }
+    for (int mantissa = 6; mantissa <= 20; ++mantissa) {
+        char text[64];
+        double got[64];
+        double worst = 0.0;
+        (void)snprintf(text, sizeof text, "float exponent=3 mantissa=%d", mantissa);
+        bb_coded_matrix *matrix = encoded(text, BB_ROW_SCALE_ROW, 1, 64, values);
+        bb_coded_matrix_decode(matrix, 0, 0, 64, got);
+        for (int i = 0; i < 64; ++i) {
+            worst = fmax(worst, fabs(got[i] / bb_coded_matrix_row_scale(matrix, 0) - values[i]));
+        }
+        assert_true(worst <= last);
+        last = worst;
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
 static void scaled_rows_keep_their_bits(void **state)
 {
     (void)state;
@@ -278,6 +334,8 @@ int main(void)
         cmocka_unit_test(what_is_clipped_or_lost_is_counted),
         cmocka_unit_test(stochastic_rounding_is_unbiased),
         cmocka_unit_test(bytes_are_the_bits_of_a_row),
+        cmocka_unit_test(scaled_rows_are_those_of_the_formats),
+        cmocka_unit_test(more_bits_are_never_worse),
         cmocka_unit_test(scaled_rows_keep_their_bits),
         cmocka_unit_test(keys_are_checked),
     };

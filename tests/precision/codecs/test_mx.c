@@ -173,7 +173,9 @@ static void bytes_are_elements_and_scales(void **state)
         bb_coded_matrix *matrix = encoded(cases[c].text, 3, 40, values);
         assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * cases[c].row_bytes);
         assert_true(bb_codec_bits_per_value(&config) == cases[c].bits);
-        assert_true(bb_codec_draw_limit(&config) == 2.0);
+        const bool follows =
+            strstr(cases[c].text, "nvfp4") != NULL; // the row, so that none differs
+        assert_true(bb_codec_draw_limit(&config) == (follows ? 1.0 : 2.0));
         bb_coded_matrix_destroy(&matrix);
     }
 }

@@ -115,8 +115,8 @@ static void promises_are_kept_and_verified(void **state)
         assert_string_equal(driver_text(results, "device", name), "cuda");
         assert_string_equal(driver_text(results, "status", name), "ok");
         assert_non_null(strstr(driver_text(results, "status_detail", name), " kept: "));
-        assert_true(loss <= cases[i].most && cost > 0.0 && cost < cases[i].most_cost);
-        check_trials(results, name, cases[i].most);
+        assert_true(loss <= cases[i].maximum && cost > 0.0 && cost < cases[i].most_cost);
+        check_trials(results, name, cases[i].maximum);
     }
     bb_results_destroy(&results);
 }
