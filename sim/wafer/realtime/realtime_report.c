@@ -211,8 +211,8 @@ static bb_status print_stage(double seconds, int width, bb_text *table)
 static bb_status print_stage_row(const bb_realtime_summary *s, int kind, int gpu, bb_text *table)
 {
     bb_status status = BB_OK;
-    char number[8] = "";
-    char name[16];
+    char number[16] = "";
+    char name[32];
     if (s->loop->gpus > 1) {
         (void)snprintf(number, sizeof number, " %d", gpu);
     }
