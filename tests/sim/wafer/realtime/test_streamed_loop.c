@@ -220,9 +220,9 @@ static void what_cannot_be_shared_or_streamed_is_said(void **state)
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_ok(bb_realtime_plan_check(study, &pipelines[E4M3]));
-    check_fails(
-        bb_realtime_plan_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
-        "pipeline low-rank, storage: realtime.matrices: streamed moves plain formats and bfp");
+    check_fails(bb_realtime_plan_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
+                "pipeline low-rank, storage: realtime.matrices: streamed moves plain formats, bfp "
+                "and mx int8");
     bb_config_destroy(&config);
     check_fails(driver_load(&shared, &config), BB_INVALID, "1 problem");
     check_fails(driver_load(&four, &config), BB_INVALID, "1 problem");
