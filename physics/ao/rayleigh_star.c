@@ -48,16 +48,17 @@ static const bb_key keys[] = {
 // clang-format on
 const bb_schema bb_rayleigh_star_schema = BB_SCHEMA("rayleigh", bb_star_settings, keys);
 
-static bb_status check(const bb_star_settings *given, const bb_star_settings *all, const char *path)
+static bb_status check(const bb_star_settings *given, const bb_star_settings *resolved,
+                       const char *path)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(isnan(given->power_w) || isnan(all->flux_ph_per_m2_s), BB_INVALID,
+    BB_REQUIRE(isnan(given->power_w) || isnan(resolved->flux_ph_per_m2_s), BB_INVALID,
                "%s.power_w: its flux_ph_per_m2_s = %g ph/m^2/s is given, expected one of the two",
-               path, all->flux_ph_per_m2_s);
-    BB_REQUIRE(all->depth_km <= 0.5 * all->altitude_km, BB_INVALID,
+               path, resolved->flux_ph_per_m2_s);
+    BB_REQUIRE(resolved->depth_km <= 0.5 * resolved->altitude_km, BB_INVALID,
                "%s.depth_km = %g km about altitude_km = %g km: flux and elongation are those of a "
                "thin range gate, expected a depth of at most %g km",
-               path, all->depth_km, all->altitude_km, 0.5 * all->altitude_km);
+               path, resolved->depth_km, resolved->altitude_km, 0.5 * resolved->altitude_km);
 done:
     return status;
 }

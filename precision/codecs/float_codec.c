@@ -199,44 +199,46 @@ static void destroy(bb_coded_matrix *matrix)
 }
 
 // A finite magnitude to a multiple of its spacing; `random` 64 bits.
-static inline double round_magnitude(const layout *to, double magnitude, uint64_t random)
+static inline double round_magnitude(const layout *target, double magnitude, uint64_t random)
 {
-    const int dropped = 52 - to->mantissa;
+    const int dropped = 52 - target->mantissa;
     const uint64_t cut = ((uint64_t)1 << dropped) - 1;
-    if (to->way == NEAREST) {
-        return bb_format_round_magnitude_f64(magnitude, dropped, to->normal, to->least * 0x1p52);
+    if (target->way == NEAREST) {
+        return bb_format_round_magnitude_f64(magnitude, dropped, target->normal,
+                                             target->least * 0x1p52);
     }
-    const bool up = to->way == STOCHASTIC;
-    if (magnitude < to->normal) {
+    const bool up = target->way == STOCHASTIC;
+    if (magnitude < target->normal) {
         const double part = up ? (double)(random >> 12) * 0x1p-52 : 0.0;
-        return floor(magnitude / to->least + part) * to->least;
+        return floor(magnitude / target->least + part) * target->least;
     }
     return bb_format_f64_of_bits((bb_format_bits_of_f64(magnitude) + (up ? random & cut : 0)) &
                                  ~cut);
 }
 
-static inline uint32_t word_of(const layout *to, double value, uint64_t random,
+static inline uint32_t word_of(const layout *target, double value, uint64_t random,
                                bb_codec_counts *counts)
 {
-    const uint32_t sign = signbit(value) ? 1U << (to->bits - 1) : 0U;
+    const uint32_t sign = signbit(value) ? 1U << (target->bits - 1) : 0U;
     const double magnitude = fabs(value);
     if (isnan(value)) {
-        return sign | to->not_a_number;
+        return sign | target->not_a_number;
     }
-    double rounded = isinf(value) ? magnitude : round_magnitude(to, magnitude, random);
-    if (rounded > to->largest) {
-        const bool clipped = to->finite || (to->way == TOWARD_ZERO && isfinite(value));
+    double rounded = isinf(value) ? magnitude : round_magnitude(target, magnitude, random);
+    if (rounded > target->largest) {
+        const bool clipped = target->finite || (target->way == TOWARD_ZERO && isfinite(value));
         counts->saturated += clipped;
         if (!clipped) {
-            return sign | to->infinity;
+            return sign | target->infinity;
         }
-        rounded = to->largest;
+        rounded = target->largest;
     }
     counts->underflowed += rounded == 0.0 && magnitude > 0.0;
-    if (rounded < to->normal) {
-        return sign | (uint32_t)(rounded / to->least);
+    if (rounded < target->normal) {
+        return sign | (uint32_t)(rounded / target->least);
     }
-    return sign | (uint32_t)((bb_format_bits_of_f64(rounded) >> (52 - to->mantissa)) - to->bias);
+    return sign |
+           (uint32_t)((bb_format_bits_of_f64(rounded) >> (52 - target->mantissa)) - target->bias);
 }
 
 // Random bits of two columns at once.

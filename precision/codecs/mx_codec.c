@@ -74,7 +74,7 @@ static const bb_key keys[] = {
 // clang-format on
 
 typedef struct mx_store {
-    element of;
+    element kind;
     bool nv;
     bb_index units; // of a row
     size_t scales;  // where they begin in a row
@@ -132,18 +132,18 @@ static const char *rounding(const bb_codec_config *config)
     return "nearest even";
 }
 
-static double least_of(const element *of)
+static double least_of(const element *kind)
 {
-    return ldexp(1.0, of->least_exponent - of->fraction);
+    return ldexp(1.0, kind->least_exponent - kind->fraction);
 }
 
 // s of a block whose largest magnitude, which is held, this is.
-static int scale_exponent(const element *of, double largest)
+static int scale_exponent(const element *kind, double largest)
 {
     int exponent = -200;
     if (largest > 0.0) {
         (void)frexp(largest, &exponent);
-        exponent -= 1 + of->emax;
+        exponent -= 1 + kind->emax;
     }
     return exponent < -127 ? -127 : exponent;
 }
@@ -156,7 +156,7 @@ static double nv_row_scale(double largest)
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    const element *of = element_of(config);
+    const element *kind = element_of(config);
     (void)tolerance;
     if (!(block_magnitude < 0x1p128)) {
         return INFINITY;
@@ -167,9 +167,9 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
                    (1.0 + 0x1p-20) +
                bb_codec_fp32_rounding(2.0 * magnitude);
     }
-    const double saturation = 1.0 - of->largest / ldexp(2.0, of->emax);
-    return fmax(fmax(ldexp(0.5, -of->fraction), saturation) * magnitude,
-                ldexp(0.5 * least_of(of), scale_exponent(of, block_magnitude)));
+    const double saturation = 1.0 - kind->largest / ldexp(2.0, kind->emax);
+    return fmax(fmax(ldexp(0.5, -kind->fraction), saturation) * magnitude,
+                ldexp(0.5 * least_of(kind), scale_exponent(kind, block_magnitude)));
 }
 
 static double bits_per_value(const bb_codec_config *config)
@@ -184,19 +184,19 @@ static bb_codec_form form(const bb_codec_config *config)
 }
 
 // Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
-static double value_of(const element *of, int code)
+static double value_of(const element *kind, int code)
 {
-    const int sign = code >> (of->bits - 1);
-    const int rest = code & ((1 << (of->bits - 1)) - 1);
-    const int exponent = rest >> of->fraction;
-    const int fraction = rest & ((1 << of->fraction) - 1);
-    if (of->whole) {
-        return ldexp((double)bb_plane_signed((uint32_t)code, of->bits), -of->fraction);
+    const int sign = code >> (kind->bits - 1);
+    const int rest = code & ((1 << (kind->bits - 1)) - 1);
+    const int exponent = rest >> kind->fraction;
+    const int fraction = rest & ((1 << kind->fraction) - 1);
+    if (kind->whole) {
+        return ldexp((double)bb_plane_signed((uint32_t)code, kind->bits), -kind->fraction);
     }
     const double magnitude = exponent == 0
-                                 ? ldexp(fraction, of->least_exponent - of->fraction)
-                                 : ldexp((1 << of->fraction) + fraction,
-                                         of->least_exponent - of->fraction + exponent - 1);
+                                 ? ldexp(fraction, kind->least_exponent - kind->fraction)
+                                 : ldexp((1 << kind->fraction) + fraction,
+                                         kind->least_exponent - kind->fraction + exponent - 1);
     return sign != 0 ? -magnitude : magnitude;
 }
 
@@ -207,14 +207,14 @@ static bb_status create(bb_coded_matrix *matrix)
     matrix->piece_columns = PIECE;
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
-    store->of = *element_of(&matrix->config);
+    store->kind = *element_of(&matrix->config);
     store->nv = is_nv(&matrix->config);
     store->units = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
-    store->scales = (size_t)(store->units * 4 * store->of.bits);
+    store->scales = (size_t)(store->units * 4 * store->kind.bits);
     store->row_bytes = store->scales + (size_t)store->units * (store->nv ? NV_BLOCKS : 1) +
                        (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
-        store->values[code] = (float)value_of(&store->of, code & ((1 << store->of.bits) - 1));
+        store->values[code] = (float)value_of(&store->kind, code & ((1 << store->kind.bits) - 1));
         store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
     BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
@@ -232,25 +232,25 @@ static void destroy(bb_coded_matrix *matrix)
 }
 
 // Code of a value over its scale, which is finite.
-static inline int32_t code_of(const element *of, double value, double minimum,
+static inline int32_t code_of(const element *kind, double value, double minimum,
                               bb_codec_counts *counts)
 {
     const double magnitude = fabs(value);
-    const double normal = of->whole ? INFINITY : minimum * (double)(1 << of->fraction);
+    const double normal = kind->whole ? INFINITY : minimum * (double)(1 << kind->fraction);
     double rounded =
-        bb_format_round_magnitude_f64(magnitude, 52 - of->fraction, normal, minimum * 0x1p52);
-    counts->saturated += rounded > of->largest;
+        bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
+    counts->saturated += rounded > kind->largest;
     counts->underflowed += rounded == 0.0 && magnitude > 0.0;
-    rounded = rounded > of->largest ? of->largest : rounded;
+    rounded = rounded > kind->largest ? kind->largest : rounded;
     int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
     if (rounded >= normal) {
-        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - of->fraction);
-        code = (int32_t)(bits - ((uint64_t)(1022 + of->least_exponent) << of->fraction));
+        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
+        code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
     }
-    if (of->whole) {
+    if (kind->whole) {
         return signbit(value) ? -code : code;
     }
-    return signbit(value) ? code | 1 << (of->bits - 1) : code;
+    return signbit(value) ? code | 1 << (kind->bits - 1) : code;
 }
 
 // Largest magnitude of `count` values that are held, and how many are not.
@@ -270,10 +270,10 @@ static double largest_held(const double *values, int count, bb_index *bad)
 static unsigned char encode_block(const mx_store *store, const double *values, int count,
                                   double row_scale, int32_t *codes, bb_codec_counts *counts)
 {
-    const double minimum = least_of(&store->of);
+    const double minimum = least_of(&store->kind);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
-    int exponent = scale_exponent(&store->of, largest);
+    int exponent = scale_exponent(&store->kind, largest);
     unsigned char word = (unsigned char)(exponent + 127);
     double scale = ldexp(1.0, exponent);
     if (store->nv) {
@@ -285,7 +285,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = code_of(&store->of, values[i] / scale, minimum, counts);
+            codes[i] = code_of(&store->kind, values[i] / scale, minimum, counts);
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
@@ -296,7 +296,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
 static void encode_unit(const mx_store *store, const double values[BB_BLOCK], double row_scale,
                         bb_index unit, unsigned char *row, bb_codec_counts *counts)
 {
-    const int bits = store->of.bits;
+    const int bits = store->kind.bits;
     const int blocks = store->nv ? NV_BLOCKS : 1;
     const int length = BB_BLOCK / blocks;
     int32_t codes[BB_BLOCK];
@@ -367,7 +367,7 @@ static inline float scale_at(const mx_store *store, const unsigned char *row, bb
 BB_CLONES static void decode_units(const mx_store *store, const unsigned char *row, bb_index first,
                                    bb_index count, float *out)
 {
-    const int bits = store->of.bits;
+    const int bits = store->kind.bits;
     const int length = store->nv ? NV_BLOCK : BB_BLOCK;
     float row_scale = 1.0F;
     if (store->nv) {
@@ -478,6 +478,6 @@ bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_in
     for (int i = 0; i < BB_BLOCK; ++i) {
         out[i] = bb_plane_signed(source[block * BB_BLOCK + i], MOST_BITS);
     }
-    *exponent = word - 127 - store->of.fraction;
+    *exponent = word - 127 - store->kind.fraction;
     return word != NOT_HELD;
 }
