@@ -26,6 +26,8 @@ enum { STUDIES = 15 }; // ten times slower
 #else
 enum { STUDIES = 165 };
 #endif
+// Fewer cannot have set most keys.
+enum { COVERING_STUDIES = 150 };
 enum { MADE_ROWS = 30, MADE_COLUMNS = 48, EDGE = 64, TRUTH = 24, COVERED = 4096 };
 
 static const double MOST_BYTES = 200e6;
@@ -517,7 +519,7 @@ static void every_study_is_sound(void **state)
     assert_int_equal(totals.condemned, 0);
     // The generator is no generator of refusals.
     assert_true(2 * totals.accepted >= totals.drafted || studies == 1);
-    if (studies >= STUDIES) {
+    if (studies >= COVERING_STUDIES) {
         // Of seed 1: 89 % and 65 %, of which 7 % are devices that studies are not given here.
         assert_true(100 * met.keys_met >= 85 * met.keys);
         assert_true(100 * met.choices_met >= 60 * met.choices);
